@@ -1,0 +1,159 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Names that Poundlock and the two APIs agree on.
+const (
+	// SyncFinalizer is Poundlock's own, on objects that have a twin (converting › Deletion of Machines).
+	SyncFinalizer = "sync.machine.openshift.io/finalizer"
+	// MachineAPIMachineFinalizer is added by the Machine API's machine controller before it calls a cloud.
+	MachineAPIMachineFinalizer = "machine.machine.openshift.io"
+	// PausedAnnotation pauses a Cluster API object, whatever its value.
+	PausedAnnotation = "cluster.x-k8s.io/paused"
+	// Domain is of the labels and annotations that are Poundlock's own.
+	Domain = "poundlock.openshift.io"
+	// MirrorAnnotation marks what the mirror made on the Cluster API side; its value is Kind/name of the Machine API
+	// object that it mirrors.
+	MirrorAnnotation = Domain + "/mirror-of"
+	// MachineSetLabel names the Machine API MachineSet of a Machine, and of a mirrored template.
+	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
+	// LastAppliedAnnotation is written by every `kubectl apply`.
+	LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+	// ConditionSynchronized tells, on the Machine API object, whether the mirror equals the authority.
+	ConditionSynchronized = "Synchronized"
+	// ConditionPaused is how each API's controllers acknowledge that they stay away, or act again.
+	ConditionPaused = "Paused"
+)
+
+// API is a value of authoritativeAPI.
+type API string
+
+// The values of authoritativeAPI; spec has the first two, status.synchronizedAPI too.
+const (
+	Unset      API = ""
+	MachineAPI API = "MachineAPI"
+	ClusterAPI API = "ClusterAPI"
+	Migrating  API = "Migrating"
+)
+
+// Other is the opposite API; of Unset and Migrating there is none.
+func (a API) Other() API {
+	switch a {
+	case MachineAPI:
+		return ClusterAPI
+	case ClusterAPI:
+		return MachineAPI
+	}
+	return Unset
+}
+
+// Text is the API's name for people.
+func (a API) Text() string {
+	switch a {
+	case MachineAPI:
+		return "Machine API"
+	case ClusterAPI:
+		return "Cluster API"
+	}
+	return string(a)
+}
+
+// Shape is what a Machine API object says about authority: the one shape through which all kinds are read.
+type Shape struct {
+	// Requested is spec.authoritativeAPI.
+	Requested API
+	// Current is status.authoritativeAPI.
+	Current API
+	// SynchronizedAPI is the last stable value of Current.
+	SynchronizedAPI API
+	// SynchronizedGeneration is the authority's generation that the mirror was made from.
+	SynchronizedGeneration int64
+	// Phase is status.phase, of a Machine.
+	Phase string
+	// Replicas is status.replicas, of a MachineSet.
+	Replicas   int64
+	Conditions []Condition
+}
+
+// Condition is what both APIs' conditions have in common.
+type Condition struct {
+	Type               string                 `json:"type"`
+	Status             metav1.ConditionStatus `json:"status"`
+	Reason             string                 `json:"reason,omitempty"`
+	Message            string                 `json:"message,omitempty"`
+	LastTransitionTime metav1.Time            `json:"lastTransitionTime,omitzero"`
+}
+
+// Condition returns the condition of a type, the zero value where there is none.
+func (s Shape) Condition(kind string) Condition { return find(s.Conditions, kind) }
+
+func find(cs []Condition, kind string) Condition {
+	for _, c := range cs {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return Condition{}
+}
+
+// Read tells what a Machine API object says. An object that is absent, or whose spec and status cannot be read, says
+// nothing: the zero Shape.
+func Read(o *policies.Object) Shape {
+	if o == nil {
+		return Shape{}
+	}
+	var spec struct {
+		AuthoritativeAPI API `json:"authoritativeAPI"`
+	}
+	var status struct {
+		AuthoritativeAPI       API         `json:"authoritativeAPI"`
+		SynchronizedAPI        API         `json:"synchronizedAPI"`
+		SynchronizedGeneration int64       `json:"synchronizedGeneration"`
+		Phase                  string      `json:"phase"`
+		Replicas               int64       `json:"replicas"`
+		Conditions             []Condition `json:"conditions"`
+	}
+	// The API server's schema has seen to the types; where it has not (no CRD validation), nothing is what is said.
+	_ = json.Unmarshal(orNull(o.Spec), &spec)
+	_ = json.Unmarshal(orNull(o.Status), &status)
+	return Shape{
+		Requested: spec.AuthoritativeAPI, Current: status.AuthoritativeAPI,
+		SynchronizedAPI: status.SynchronizedAPI, SynchronizedGeneration: status.SynchronizedGeneration,
+		Phase: status.Phase, Replicas: status.Replicas, Conditions: status.Conditions,
+	}
+}
+
+func orNull(raw json.RawMessage) []byte {
+	if len(raw) == 0 {
+		return []byte("null")
+	}
+	return raw
+}
+
+// ReadConditions returns the conditions of a Cluster API object, core or infrastructure, wherever its version keeps
+// them. Where a type stands in both places the newer form (status.v1beta2) wins.
+func ReadConditions(o *policies.Object) []Condition {
+	if o == nil {
+		return nil
+	}
+	var status struct {
+		Conditions []Condition `json:"conditions"`
+		V1Beta2    struct {
+			Conditions []Condition `json:"conditions"`
+		} `json:"v1beta2"`
+	}
+	_ = json.Unmarshal(orNull(o.Status), &status)
+	return append(status.V1Beta2.Conditions, status.Conditions...)
+}
+
+// Paused reports whether a Cluster API object's controllers have acknowledged that they are paused.
+func Paused(o *policies.Object) Condition { return find(ReadConditions(o), ConditionPaused) }

@@ -1,0 +1,70 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kind is one row of what can change hands: everything that differs between the kinds, as data.
+type Kind struct {
+	// Name is the kind's name, the same in both APIs.
+	Name string
+	// Resource is its plural, the same in both APIs.
+	Resource string
+	// MachineAPI and ClusterAPI are the versions that Poundlock reads and writes.
+	MachineAPI, ClusterAPI schema.GroupVersion
+	// Infra is the kind of provider's object behind it: InfraMachine, InfraMachineTemplate, or "" for none.
+	Infra string
+	// Scales says that the kind has a /scale subresource.
+	Scales bool
+	// Parent is the kind whose objects own this kind's, "" for none.
+	Parent string
+	// MachineAPIFinalizer and ClusterAPIFinalizer are the finalizers under which each API's controller promises to
+	// clean up, "" where it has none.
+	MachineAPIFinalizer, ClusterAPIFinalizer string
+}
+
+// Kinds of the rules' provider side: a row on the two APIs' sides points at one of them.
+const (
+	InfraMachine         = "InfraMachine"
+	InfraMachineTemplate = "InfraMachineTemplate"
+)
+
+var (
+	machineAPI = schema.GroupVersion{Group: "machine.openshift.io", Version: "v1beta1"}
+	clusterAPI = schema.GroupVersion{Group: "cluster.x-k8s.io", Version: "v1beta2"}
+)
+
+// Kinds lists what can change hands. A kind of its own kind of twin is one row here and one conversion.
+func Kinds() []Kind {
+	return []Kind{
+		{
+			Name: "Machine", Resource: "machines", MachineAPI: machineAPI, ClusterAPI: clusterAPI,
+			Infra: InfraMachine, Parent: "MachineSet",
+			MachineAPIFinalizer: MachineAPIMachineFinalizer, ClusterAPIFinalizer: "machine.cluster.x-k8s.io",
+		},
+		{
+			Name: "MachineSet", Resource: "machinesets", MachineAPI: machineAPI, ClusterAPI: clusterAPI,
+			Infra: InfraMachineTemplate, Scales: true,
+			ClusterAPIFinalizer: "cluster.x-k8s.io/machineset",
+		},
+	}
+}
+
+// KindNamed returns the row of a kind.
+func KindNamed(name string) (Kind, bool) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// MachineAPIGVK is the kind as the Machine API has it.
+func (k Kind) MachineAPIGVK() schema.GroupVersionKind { return k.MachineAPI.WithKind(k.Name) }
+
+// ClusterAPIGVK is the kind as Cluster API has it.
+func (k Kind) ClusterAPIGVK() schema.GroupVersionKind { return k.ClusterAPI.WithKind(k.Name) }

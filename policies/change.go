@@ -1,0 +1,126 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Side is the API to which an object belongs.
+type Side string
+
+const (
+	// MachineAPI is OpenShift's machine.openshift.io.
+	MachineAPI Side = "MachineAPI"
+	// ClusterAPI is cluster.x-k8s.io.
+	ClusterAPI Side = "ClusterAPI"
+	// Infrastructure is a provider's half of a Cluster API object: infrastructure.cluster.x-k8s.io.
+	Infrastructure Side = "Infrastructure"
+)
+
+// Subject says which object a request is about.
+type Subject struct {
+	Side Side
+	// Kind is the kind by its name in the rules: the object's own kind on the two APIs' sides
+	// ("Machine", "MachineSet"), InfraMachine or InfraMachineTemplate for a provider's.
+	Kind string
+	// Resource is the object's own, e.g. machines.machine.openshift.io.
+	Resource schema.GroupResource
+	// Subresource is "", "status" or "scale".
+	Subresource     string
+	Namespace, Name string
+}
+
+// Change is one request, as the API server describes it, with what was looked up for it.
+type Change struct {
+	Subject
+	Operation admissionv1.Operation
+	DryRun    bool
+	Actor     Actor
+	// Username is who asks, for messages and metrics; rules decide by Actor.
+	Username string
+	// Propagation is what a DELETE asks for; empty where it asks for nothing.
+	Propagation metav1.DeletionPropagation
+	// Old is the stored object, nil for CREATE; New the requested one, nil for DELETE.
+	// In a review of /scale both are Scale objects.
+	Old, New *Object
+	Facts    Facts
+}
+
+// Facts is what a shell looked up, by name, before the rules ran. A fact that no rule of the request needed is zero.
+type Facts struct {
+	// Twin is the object of the same name in the other API. For a provider's object it is the Machine API object
+	// whose machine it describes. nil: there is none.
+	Twin *Object
+	// TwinLive says that Twin was read from the API server and not from a cache.
+	TwinLive bool
+	// Stored is the object whose subresource is reviewed, where the review does not carry it (/scale); otherwise nil.
+	Stored *Object
+	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none.
+	Infra *Object
+	// Unconvertible are the fields of the authority that the other API cannot express: from a conversion run in the
+	// review itself, paths those of the authority's object.
+	Unconvertible field.ErrorList
+	// ConversionRun says that Unconvertible is an answer: without it, empty means "not asked".
+	ConversionRun bool
+}
+
+// Need names facts that a rule looks at. The zero Need is none: such a rule has a CEL twin.
+type Need uint8
+
+const (
+	// NeedTwin asks for Facts.Twin, from a cache where authority.CacheSuffices says so.
+	NeedTwin Need = 1 << iota
+	// NeedLiveTwin asks for Facts.Twin from the API server: absence decides, or a move is requested.
+	NeedLiveTwin
+	// NeedStored asks for Facts.Stored.
+	NeedStored
+	// NeedInfra asks for Facts.Infra.
+	NeedInfra
+	// NeedConversion asks for Facts.Unconvertible.
+	NeedConversion
+)
+
+// Has reports whether n includes all of other.
+func (n Need) Has(other Need) bool { return n&other == other }
+
+// Actor is what a request's user is to the rules. Who is which is configuration (Identities).
+type Actor string
+
+const (
+	// Anyone is everybody who is not named below: people, GitOps, and cluster administrators alike.
+	Anyone Actor = ""
+	// Poundlock is the product itself: the only one who writes to what is locked.
+	Poundlock Actor = "Poundlock"
+	// MachineAPIController are the controllers of machine.openshift.io.
+	MachineAPIController Actor = "MachineAPIController"
+	// ClusterAPIController are Cluster API's core controllers.
+	ClusterAPIController Actor = "ClusterAPIController"
+	// InfrastructureController are the Cluster API provider's controllers.
+	InfrastructureController Actor = "InfrastructureController"
+	// Autoscaler is the cluster autoscaler.
+	Autoscaler Actor = "Autoscaler"
+	// GarbageCollector is Kubernetes' own.
+	GarbageCollector Actor = "GarbageCollector"
+	// NamespaceController is Kubernetes' own: it empties a namespace that is being deleted.
+	NamespaceController Actor = "NamespaceController"
+)
+
+// Identities names, by exact user name, who plays each part. Groups play none: no group is exempt from a lock.
+type Identities map[Actor][]string
+
+// Actor returns what the user of this name is to the rules.
+func (i Identities) Actor(username string) Actor {
+	for actor, names := range i {
+		if slices.Contains(names, username) {
+			return actor
+		}
+	}
+	return Anyone
+}
