@@ -1,0 +1,229 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/poundlock/poundlock/test/build/filelock"
+)
+
+// CacheEnv names the environment variable that moves the cache folder.
+const CacheEnv = "POUNDLOCK_CACHE"
+
+func cacheDir() (string, error) {
+	dir := os.Getenv(CacheEnv)
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("finding a cache folder: %w: set HOME or %s", err, CacheEnv)
+		}
+		dir = filepath.Join(base, "poundlock")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", inWords("making the cache folder", err, dir)
+	}
+	return dir, nil
+}
+
+// entry is one folder of the cache, whole or absent.
+type entry struct {
+	dir  string
+	lock string
+	make func(ctx context.Context, dir string, progress io.Writer) error
+}
+
+// get returns the verified folder, making it if it is absent or damaged.
+func (e entry) get(ctx context.Context, progress io.Writer) (string, error) {
+	l, err := filelock.Wait(ctx, e.lock, patience(progress))
+	if err != nil {
+		return "", err
+	}
+	defer l.Release()
+	err = verify(e.dir)
+	if err == nil {
+		return e.dir, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(progress, "the cached build in %s is damaged (%v): building it again\n", e.dir, err)
+	}
+	return e.dir, e.remake(ctx, progress)
+}
+
+func (e entry) remake(ctx context.Context, progress io.Writer) error {
+	// The lock is ours, so whatever stands under this name was left by a build that was killed.
+	next := e.dir + ".next"
+	if err := errors.Join(os.RemoveAll(next), os.MkdirAll(next, 0o755)); err != nil {
+		return err
+	}
+	defer os.RemoveAll(next)
+	if err := e.make(ctx, next, progress); err != nil {
+		return err
+	}
+	if err := writeManifest(next); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(e.dir); err != nil {
+		return err
+	}
+	return os.Rename(next, e.dir)
+}
+
+// patience tells at once, and then every few seconds, who is waited for.
+func patience(progress io.Writer) func(*filelock.HeldError) {
+	start, calls := time.Now(), 0
+	return func(held *filelock.HeldError) {
+		if calls%5 == 1 {
+			fmt.Fprintf(progress, "process %d is building the control plane: waiting for it (%s)\n", held.PID, elapsed(start))
+		}
+		calls++
+	}
+}
+
+const manifestName = "manifest.json"
+
+// manifest lists the SHA-256 of each regular file and the target of each link of an entry.
+type manifest struct {
+	Files map[string]string `json:"files"`
+	Links map[string]string `json:"links"`
+}
+
+func writeManifest(dir string) error {
+	m, err := take(dir)
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, manifestName), append(text, '\n'), 0o644)
+}
+
+// verify compares dir with its manifest. The error of an absent dir is fs.ErrNotExist and of nothing else.
+func verify(dir string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if err != nil {
+		return fmt.Errorf("%s cannot be read", manifestName)
+	}
+	var want manifest
+	if err := json.Unmarshal(text, &want); err != nil || len(want.Files) == 0 {
+		return fmt.Errorf("%s is not what was written", manifestName)
+	}
+	have, err := take(dir)
+	if err != nil {
+		return errors.New(err.Error())
+	}
+	return want.differs(have)
+}
+
+func (m manifest) differs(have manifest) error {
+	for _, name := range sortedKeys(m.Files) {
+		if have.Files[name] != m.Files[name] {
+			return fmt.Errorf("%s has another SHA-256 than when it was built", name)
+		}
+	}
+	for _, name := range sortedKeys(m.Links) {
+		if have.Links[name] != m.Links[name] {
+			return fmt.Errorf("%s is missing or links elsewhere", name)
+		}
+	}
+	return nil
+}
+
+func take(dir string) (manifest, error) {
+	m := manifest{Files: map[string]string{}, Links: map[string]string{}}
+	items, err := os.ReadDir(dir)
+	if err != nil {
+		return m, err
+	}
+	for _, item := range items {
+		path := filepath.Join(dir, item.Name())
+		switch {
+		case item.Name() == manifestName:
+		case item.Type()&fs.ModeSymlink != 0:
+			m.Links[item.Name()], err = os.Readlink(path)
+		case item.Type().IsRegular():
+			m.Files[item.Name()], err = hashFile(path)
+		}
+		if err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+func hashFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// hashFiles digests the files of dir that match a pattern, names included. Tests do not go into the binary.
+func hashFiles(dir string, patterns ...string) (string, error) {
+	var names []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return "", err
+		}
+		names = append(names, found...)
+	}
+	sort.Strings(names)
+	var parts []string
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		sum, err := hashFile(name)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, filepath.Base(name), sum)
+	}
+	return digest(parts...), nil
+}
+
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s\n", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,67 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// goError is a run of the go tool that failed, with what it said.
+type goError struct {
+	args []string
+	said string
+	err  error
+}
+
+func (e *goError) Error() string {
+	return fmt.Sprintf("go %s: %v: %s", strings.Join(e.args, " "), e.err, tail(e.said, 12))
+}
+
+func (e *goError) Unwrap() error { return e.err }
+
+// inWords turns what a person can do something about into a sentence that says what. where is the folder that was written to.
+func inWords(doing string, err error, where string) error {
+	said := ""
+	var failed *goError
+	if errors.As(err, &failed) {
+		said = failed.said
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s was stopped: %w", doing, err)
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("%s needs the go tool, and there is none in PATH: install Go 1.26 or newer (https://go.dev/dl): %w", doing, err)
+	case errors.Is(err, syscall.ENOSPC), strings.Contains(said, "no space left on device"):
+		return fmt.Errorf("%s ran out of disk space: it needs 200 MB in %s (moved by %s) and about 4 GiB in Go's build and module caches (moved by GOCACHE, GOMODCACHE): %w",
+			doing, where, CacheEnv, err)
+	case unreachable(said):
+		return fmt.Errorf("%s could not download a Go module: check the network, HTTPS_PROXY and GOPROXY (go env GOPROXY): %w", doing, err)
+	case strings.Contains(said, "signal: killed"):
+		return fmt.Errorf("%s was killed, as a rule for want of memory: it needs about 2.5 GiB: %w", doing, err)
+	default:
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+}
+
+// unreachable knows the go command's ways of saying that a module did not come. None of them is a typed error.
+func unreachable(said string) bool {
+	for _, sign := range []string{"dial tcp", "module lookup disabled", "i/o timeout", "no such host", "proxyconnect", "connection refused", "404 Not Found", "410 Gone", "502 Bad Gateway", "TLS handshake"} {
+		if strings.Contains(said, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
