@@ -9,8 +9,8 @@
 //
 // Authority over one pair of objects, as status.authoritativeAPI of the Machine API object tells it:
 //
-//	            adopt                      request                  switch
-//	   ''  ─────────────▶ MachineAPI ─────────────▶ Migrating ─────────────▶ ClusterAPI
-//	    └───────────────▶ ClusterAPI ─────────────▶     │     ─────────────▶ MachineAPI
-//	                                                    └─ abort: back to where it came from
+//	         adopt                      request                  switch
+//	''  ─────────────▶ MachineAPI ─────────────▶ Migrating ─────────────▶ ClusterAPI
+//	 └───────────────▶ ClusterAPI ─────────────▶     │     ─────────────▶ MachineAPI
+//	                                                 └─ abort: back to where it came from
 package authority

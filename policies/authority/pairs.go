@@ -1,0 +1,55 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Pair is a namespace of the Machine API and the one of Cluster API that mirrors it.
+type Pair struct{ MachineAPI, ClusterAPI string }
+
+// Pairs are all namespaces that Poundlock looks after. No namespace stands in two pairs.
+type Pairs []Pair
+
+// Of returns the pair to which a namespace belongs, on either side.
+func (p Pairs) Of(namespace string) (Pair, bool) {
+	for _, pair := range p {
+		if pair.MachineAPI == namespace || pair.ClusterAPI == namespace {
+			return pair, true
+		}
+	}
+	return Pair{}, false
+}
+
+// Namespaces lists every namespace of the pairs, in order.
+func (p Pairs) Namespaces() []string {
+	var out []string
+	for _, pair := range p {
+		out = append(out, pair.MachineAPI, pair.ClusterAPI)
+	}
+	return out
+}
+
+// ParsePairs reads "machine-api-namespace=cluster-api-namespace" texts, as --namespaces takes them.
+func ParsePairs(texts []string) (Pairs, error) {
+	var out Pairs
+	for _, text := range texts {
+		mapi, capi, ok := strings.Cut(text, "=")
+		if !ok || mapi == "" || capi == "" || mapi == capi {
+			return nil, fmt.Errorf("namespaces %q: want two different names, MACHINE-API-NAMESPACE=CLUSTER-API-NAMESPACE", text)
+		}
+		for _, ns := range []string{mapi, capi} {
+			if _, taken := out.Of(ns); taken {
+				return nil, fmt.Errorf("namespaces %q: %s stands in two pairs", text, ns)
+			}
+		}
+		out = append(out, Pair{MachineAPI: mapi, ClusterAPI: capi})
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("namespaces: name at least one pair, MACHINE-API-NAMESPACE=CLUSTER-API-NAMESPACE")
+	}
+	return out, nil
+}
