@@ -35,6 +35,8 @@ type Subject struct {
 	// Subresource is "", "status" or "scale".
 	Subresource     string
 	Namespace, Name string
+	// TwinNamespace is where the object of the same name in the other API lives.
+	TwinNamespace string
 }
 
 // Change is one request, as the API server describes it, with what was looked up for it.

@@ -1,0 +1,147 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// standing is how the object under review stands to the authority over its pair.
+type standing struct {
+	// mapi is the Machine API object of the pair, as stored; nil where there is none.
+	mapi *policies.Object
+	Shape
+	side policies.Side
+}
+
+// stand reads the pair's standing from the change. Facts.Twin must have been gathered on every side but the Machine
+// API's, whose objects say themselves who is in charge.
+func stand(c policies.Change) standing {
+	mapi := c.Facts.Twin
+	if c.Side == policies.MachineAPI {
+		mapi = stored(c)
+	}
+	return standing{mapi: mapi, Shape: Read(mapi), side: c.Side}
+}
+
+// stored is the object under review as the API server has it; on CREATE, as it is asked for.
+func stored(c policies.Change) *policies.Object {
+	switch {
+	case c.Subresource == "scale":
+		return c.Facts.Stored
+	case c.Old != nil:
+		return c.Old
+	}
+	return c.New
+}
+
+// inCharge is the API whose controllers act now: a move has not changed that before its switch is stored, and an
+// object that no one has looked at yet follows its spec.
+func (s standing) inCharge() API {
+	switch s.Current {
+	case MachineAPI, ClusterAPI:
+		return s.Current
+	case Migrating:
+		return s.SynchronizedAPI
+	}
+	if s.Requested == ClusterAPI {
+		return ClusterAPI
+	}
+	return MachineAPI
+}
+
+// mirror reports whether the object under review is the one that is not in charge. While a move runs both are
+// locked; that is moving's answer, not this one's.
+func (s standing) mirror() bool {
+	if s.side == policies.MachineAPI {
+		return s.Current == ClusterAPI
+	}
+	// An empty status locks the Cluster API side until Poundlock has stored who is in charge (DESIGN §3.3).
+	return s.mapi != nil && (s.Current == MachineAPI || s.Current == Unset)
+}
+
+// moving reports whether authority over the pair is between the two APIs.
+func (s standing) moving() bool { return s.mapi != nil && s.Current == Migrating }
+
+// locked reports whether the object under review is not its user's to change.
+func (s standing) locked() bool { return s.mirror() || s.moving() }
+
+// finishing reports whether the actor is a controller that was in charge when the move began: until it acknowledges
+// its pause it may finish what is in flight on its own objects, and the mirror catches up (DESIGN §4, steps 5 and 6).
+func (s standing) finishing(c policies.Change) bool {
+	return s.moving() && controls(c.Actor, c.Side) && sideOf(s.SynchronizedAPI, c.Side)
+}
+
+// controls reports whether the actor's own objects are on this side.
+func controls(a policies.Actor, side policies.Side) bool {
+	switch a {
+	case policies.MachineAPIController:
+		return side == policies.MachineAPI
+	case policies.ClusterAPIController:
+		return side == policies.ClusterAPI
+	case policies.InfrastructureController:
+		return side == policies.Infrastructure
+	}
+	return false
+}
+
+// sideOf reports whether a side belongs to an API: a provider's objects are Cluster API's.
+func sideOf(api API, side policies.Side) bool {
+	if side == policies.MachineAPI {
+		return api == MachineAPI
+	}
+	return api == ClusterAPI
+}
+
+// owned reports whether a controller of Machines answers for the object: a mirror that only the Cluster owns is
+// owned by nobody in the sense of the rules (converting › Summary of the rules).
+func owned(o *policies.Object) bool {
+	return o != nil && metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences}) != nil
+}
+
+// here names the object under review, as a person would type it.
+func here(c policies.Change) string { return address(c.Resource.String(), c.Namespace, c.Name) }
+
+// there names its twin; for a provider's object, the Machine API object whose machine it is.
+func there(c policies.Change) string {
+	group := "machine.openshift.io"
+	if c.Side == policies.MachineAPI {
+		group = "cluster.x-k8s.io"
+	}
+	resource, name := c.Resource.Resource, c.Name
+	if c.Side == policies.Infrastructure {
+		resource, name = "machines", twinName(c)
+		if c.Kind == InfraMachineTemplate {
+			resource = "machinesets"
+		}
+	}
+	return address(resource+"."+group, c.TwinNamespace, name)
+}
+
+func twinName(c policies.Change) string {
+	if c.Facts.Twin != nil {
+		return c.Facts.Twin.Metadata.Name
+	}
+	return c.Name
+}
+
+func address(resource, namespace, name string) string {
+	return fmt.Sprintf("%s %s/%s", resource, namespace, name)
+}
+
+// moveTo is the command that hands the pair to an API.
+func moveTo(c policies.Change, api API) string {
+	target := there(c)
+	if c.Side == policies.MachineAPI {
+		target = here(c)
+	}
+	resource, object, _ := strings.Cut(target, " ")
+	namespace, name, _ := strings.Cut(object, "/")
+	return fmt.Sprintf(`kubectl -n %s patch %s %s --type merge -p '{"spec":{"authoritativeAPI":"%s"}}'`, namespace, resource, name, api)
+}
