@@ -1,0 +1,63 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Admin is the configuration of a client that may do everything (user admin, group system:masters). Client-side rate limits are off.
+func (p *Plane) Admin() *rest.Config {
+	return p.config(p.keys.admin)
+}
+
+// As is the configuration of a client with any identity, by a client certificate. A service account
+// (system:serviceaccount:NAMESPACE:NAME) is put into the groups that a token of it would be in. Add the group system:masters for a person who
+// should pass RBAC without a role.
+func (p *Plane) As(user string, groups ...string) (*rest.Config, error) {
+	client, err := issue(&p.keys.api, identity(user, append(serviceAccountGroups(user), groups...)...))
+	if err != nil {
+		return nil, fmt.Errorf("issuing a certificate for %s: %w", user, err)
+	}
+	return p.config(client), nil
+}
+
+func serviceAccountGroups(user string) []string {
+	rest, is := strings.CutPrefix(user, "system:serviceaccount:")
+	namespace, _, named := strings.Cut(rest, ":")
+	if !is || !named {
+		return nil
+	}
+	return []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}
+}
+
+func (p *Plane) config(client pair) *rest.Config {
+	return &rest.Config{
+		Host: fmt.Sprintf("https://127.0.0.1:%d", p.ports.API),
+		TLSClientConfig: rest.TLSClientConfig{
+			CAData:   p.keys.api.certPEM,
+			CertData: client.certPEM,
+			KeyData:  client.keyPEM,
+		},
+		// The server has fair queueing of its own; a limit in the client would only make tests slow and timings false.
+		QPS: -1,
+	}
+}
+
+// Kubeconfig writes a self-contained kubeconfig for cfg (from Admin or As) to path, readable by its owner alone.
+func (p *Plane) Kubeconfig(cfg *rest.Config, path string) error {
+	const name = "poundlock"
+	config := clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: cfg.Host, CertificateAuthorityData: cfg.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {ClientCertificateData: cfg.CertData, ClientKeyData: cfg.KeyData, Token: cfg.BearerToken}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	}
+	return clientcmd.WriteToFile(config, path)
+}

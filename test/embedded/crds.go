@@ -1,0 +1,220 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/test/build"
+)
+
+// source is a module, the files of its CRDs, and the labels that the module's own kustomization would add.
+type source struct {
+	module string
+	files  []string // patterns below the module's folder; each must match
+	labels map[string]string
+}
+
+// sources lists the CRDs that Poundlock works with. Only the CustomNoUpgrade variants of openshift/api have the authority fields.
+func sources() []source {
+	return []source{
+		{module: "github.com/openshift/api", files: []string{
+			"machine/v1beta1/zz_generated.crd-manifests/*_machines-CustomNoUpgrade.crd.yaml",
+			"machine/v1beta1/zz_generated.crd-manifests/*_machinesets-CustomNoUpgrade.crd.yaml",
+			"machine/v1beta1/zz_generated.crd-manifests/*_machinehealthchecks.crd.yaml",
+			"machine/v1/zz_generated.crd-manifests/*_controlplanemachinesets-CustomNoUpgrade.crd.yaml",
+			"config/v1/zz_generated.crd-manifests/*_infrastructures-SelfManagedHA-CustomNoUpgrade.crd.yaml",
+			"config/v1/zz_generated.crd-manifests/*_featuregates.crd.yaml",
+			"config/v1/zz_generated.crd-manifests/*_clusteroperators.crd.yaml",
+		}},
+		{module: "sigs.k8s.io/cluster-api", files: []string{
+			"config/crd/bases/*.yaml",
+		}, labels: map[string]string{
+			"cluster.x-k8s.io/v1beta1": "v1beta1",
+			"cluster.x-k8s.io/v1beta2": "v1beta2",
+		}},
+		// Its versions v1beta1 and v1beta2 both keep Cluster API's contract v1beta1; the names are alike by chance.
+		{module: "sigs.k8s.io/cluster-api-provider-aws/v2", files: []string{
+			"config/crd/bases/infrastructure.cluster.x-k8s.io_awscluster*.yaml",
+			"config/crd/bases/infrastructure.cluster.x-k8s.io_awsmachines.yaml",
+			"config/crd/bases/infrastructure.cluster.x-k8s.io_awsmachinetemplates.yaml",
+		}, labels: map[string]string{
+			"cluster.x-k8s.io/v1beta1": "v1beta1_v1beta2",
+		}},
+	}
+}
+
+// CRDs reads the CRDs of the Machine API, the configuration API, Cluster API and its AWS provider from their modules, sorted by name.
+func CRDs(ctx context.Context) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	var mu sync.Mutex
+	var all []*apiextensionsv1.CustomResourceDefinition
+	group, ctx := errgroup.WithContext(ctx)
+	for _, s := range sources() {
+		group.Go(func() error {
+			crds, err := s.read(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, crds...)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b *apiextensionsv1.CustomResourceDefinition) int {
+		return strings.Compare(a.Name, b.Name)
+	})
+	return all, nil
+}
+
+func (s source) read(ctx context.Context) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	dir, err := build.ModuleDir(ctx, s.module)
+	if err != nil {
+		return nil, err
+	}
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	for _, pattern := range s.files {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(files) == 0 {
+			return nil, fmt.Errorf("reading the CRDs of %s: no file %s in %s: has the module moved it?", s.module, pattern, dir)
+		}
+		for _, file := range files {
+			crd, err := s.parse(file)
+			if err != nil {
+				return nil, fmt.Errorf("reading the CRD %s: %w", file, err)
+			}
+			crds = append(crds, crd)
+		}
+	}
+	return crds, nil
+}
+
+func (s source) parse(file string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(text, crd); err != nil {
+		return nil, err
+	}
+	if crd.Labels == nil {
+		crd.Labels = map[string]string{}
+	}
+	maps.Copy(crd.Labels, s.labels)
+	// The conversion webhooks are served by the providers' managers, which do not run here: with them, every read of a version that is not the stored one
+	// would fail, the garbage collector's included. Without them such a read changes the apiVersion alone and prunes.
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	return crd, nil
+}
+
+// InstallCRDs applies CRDs and returns when each is established and the discovery of the API server lists it. Applying the same again changes nothing;
+// applying others of the same name replaces what an earlier call set.
+func (p *Plane) InstallCRDs(ctx context.Context, crds ...*apiextensionsv1.CustomResourceDefinition) error {
+	if len(crds) == 0 {
+		return nil
+	}
+	client, err := dynamic.NewForConfig(p.Admin())
+	if err != nil {
+		return err
+	}
+	lister, err := discovery.NewDiscoveryClientForConfig(p.Admin())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not established after %s", startTimeout))
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for _, crd := range crds {
+		group.Go(func() error {
+			if err := install(ctx, client, lister, crd); err != nil {
+				return fmt.Errorf("installing the CRD %s: %w", crd.Name, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// fieldManager owns what InstallCRDs sets, and nothing that somebody else adds to it (a caBundle, a status).
+const fieldManager = "poundlock-plane"
+
+func install(ctx context.Context, client dynamic.Interface, lister discovery.DiscoveryInterface, crd *apiextensionsv1.CustomResourceDefinition) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
+	if err != nil {
+		return err
+	}
+	delete(content, "status")
+	object := &unstructured.Unstructured{Object: content}
+	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	crds := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	if _, err := crds.Apply(ctx, crd.Name, object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true}); err != nil {
+		return err
+	}
+	var why error
+	return poll(ctx, 50*time.Millisecond, func() (bool, error) {
+		current, err := crds.Get(ctx, crd.Name, metav1.GetOptions{})
+		if err == nil {
+			err = established(current)
+		}
+		if err == nil {
+			err = listed(lister, crd)
+		}
+		why = err
+		return err == nil, nil
+	}, func() error { return fmt.Errorf("%w: %w", context.Cause(ctx), why) })
+}
+
+func established(object *unstructured.Unstructured) error {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &crd); err != nil {
+		return err
+	}
+	message := "no condition yet"
+	for _, condition := range crd.Status.Conditions {
+		switch {
+		case condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue:
+			return nil
+		case condition.Type == apiextensionsv1.NamesAccepted && condition.Status == apiextensionsv1.ConditionFalse:
+			message = condition.Message
+		}
+	}
+	return fmt.Errorf("not established: %s", message)
+}
+
+// listed asks for every served version, since a RESTMapper that comes too early remembers that there was none.
+func listed(lister discovery.DiscoveryInterface, crd *apiextensionsv1.CustomResourceDefinition) error {
+	for _, version := range crd.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		groupVersion := crd.Spec.Group + "/" + version.Name
+		resources, err := lister.ServerResourcesForGroupVersion(groupVersion)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Name == crd.Spec.Names.Plural }) {
+			return fmt.Errorf("%s does not list %s", groupVersion, crd.Spec.Names.Plural)
+		}
+	}
+	return nil
+}

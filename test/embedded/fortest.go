@@ -1,0 +1,60 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// ForTest starts a control plane for one test, in a temporary folder unless o has one, and stops it when the test ends.
+func ForTest(t testing.TB, o Options) *Plane {
+	t.Helper()
+	if o.Out == nil {
+		o.Out = os.Stderr
+	}
+	p, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// Main runs a package's tests with one control plane that they share, and returns what os.Exit wants. use is given the control plane before the first
+// test; a start that fails fails the package. Tests that share it keep apart by namespaces.
+func Main(m *testing.M, o Options, use func(*Plane) error) int {
+	if o.Out == nil {
+		o.Out = os.Stderr
+	}
+	p, err := Start(context.Background(), o)
+	if err == nil {
+		err = use(p)
+	}
+	code := 1
+	if err == nil {
+		code = m.Run()
+	}
+	if p != nil {
+		select {
+		case exit := <-p.Exited(): // tests that fail for want of a server are to say so
+			err, code = exit, 1
+		default:
+		}
+		if stopErr := p.Stop(); err == nil {
+			err = stopErr
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
+}

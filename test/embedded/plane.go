@@ -1,0 +1,279 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/build/filelock"
+)
+
+// Options of a control plane. The zero value is one for a test: in a folder of its own that Stop removes, on free ports.
+type Options struct {
+	// Dir is the data folder. It is kept: a second start finds the same objects, authorities and kubeconfig. Empty means a temporary one.
+	Dir string
+	// Out is told of the build and the start, in lines. Nil means nobody.
+	Out io.Writer
+	// ControllerManager also runs kube-controller-manager: garbage collector, namespaces, service accounts, root CA.
+	ControllerManager bool
+	// Port is the API server's; 0 means the one used last time in Dir, or a free one.
+	Port int
+	// CRDs are installed before the controller manager starts, which otherwise takes up to 30 s to see them.
+	CRDs []*apiextensionsv1.CustomResourceDefinition
+	// APIServerArgs and ControllerManagerArgs are added to the command lines; a later flag wins.
+	APIServerArgs, ControllerManagerArgs []string
+}
+
+// Plane is a running control plane. Its methods may be called from several goroutines.
+type Plane struct {
+	options Options
+	dir     string
+	bin     string
+	lock    *filelock.Lock
+	keys    *keyring
+	ports   ports
+	spawner *spawner
+	exited  chan error
+
+	mu      sync.Mutex
+	running map[string]*process
+	last    map[string]*ExitError // of the parts that ended by themselves and were not started again
+	started bool
+	stopped bool
+}
+
+// Start builds what is missing, starts the control plane and returns when its API server is ready (about 3 s once it is built). ctx bounds the
+// start alone; the control plane lives until Stop, or until this process ends in whatever way.
+func Start(ctx context.Context, o Options) (*Plane, error) {
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	bin, err := build.Plane(ctx, o.Out)
+	if err != nil {
+		return nil, err
+	}
+	p, err := open(o, bin)
+	if err != nil {
+		return nil, explain("starting a control plane", err, o.Dir)
+	}
+	if err := p.start(ctx); err != nil {
+		return nil, errors.Join(explain("starting the control plane", err, p.dir), p.Stop())
+	}
+	return p, nil
+}
+
+// open takes the folder and fills it with keys and ports.
+func open(o Options, bin string) (*Plane, error) {
+	dir, err := folder(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := filelock.Try(filepath.Join(dir, lockName))
+	var held *filelock.HeldError
+	if errors.As(err, &held) {
+		return nil, fmt.Errorf("a control plane is already running, pid %d, folder %s: stop that one, or use another folder", held.PID, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Plane{options: o, dir: dir, bin: bin, lock: lock, spawner: newSpawner(), exited: make(chan error, 64), running: map[string]*process{}, last: map[string]*ExitError{}}
+	if err := p.furnish(); err != nil {
+		return nil, errors.Join(err, p.Stop())
+	}
+	return p, nil
+}
+
+func (p *Plane) furnish() error {
+	var err error
+	if p.keys, err = openKeyring(p.path("pki")); err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(p.path("logs")), os.MkdirAll(p.path("logs"), 0o755)); err != nil {
+		return err
+	}
+	p.ports, err = choosePorts(p.path("ports.json"), p.options.Port)
+	return err
+}
+
+// start runs the parts, on other ports if somebody was faster to take the free ones.
+func (p *Plane) start(ctx context.Context) error {
+	began := time.Now()
+	err := p.attempt(ctx)
+	var exit *ExitError
+	for tries := 0; tries < 3 && p.options.Port == 0 && errors.As(err, &exit) && exit.portTaken(); tries++ {
+		p.halt(0)
+		if p.ports, err = freshPorts(); err == nil {
+			err = errors.Join(p.ports.write(p.path("ports.json")), os.RemoveAll(p.path("logs")), os.MkdirAll(p.path("logs"), 0o755), p.attempt(ctx))
+		}
+	}
+	if err == nil {
+		p.settle()
+		fmt.Fprintf(p.options.Out, "the control plane is ready after %.1f s: https://127.0.0.1:%d, folder %s\n", time.Since(began).Seconds(), p.ports.API, p.dir)
+	}
+	return err
+}
+
+// settle has exits reported from now on.
+func (p *Plane) settle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.started = true
+}
+
+func (p *Plane) attempt(ctx context.Context) error {
+	if err := p.writeKubeconfigs(); err != nil {
+		return err
+	}
+	// Both at once: the API server waits for etcd by itself.
+	if err := errors.Join(p.run(build.Etcd), p.run(build.APIServer)); err != nil {
+		return err
+	}
+	if err := p.ready(ctx, build.APIServer); err != nil {
+		return err
+	}
+	if err := p.InstallCRDs(ctx, p.options.CRDs...); err != nil || !p.options.ControllerManager {
+		return err
+	}
+	return p.StartPart(ctx, build.ControllerManager)
+}
+
+func (p *Plane) writeKubeconfigs() error {
+	return errors.Join(
+		p.Kubeconfig(p.config(p.keys.manager), p.path("controller-manager.kubeconfig")),
+		p.Kubeconfig(p.Admin(), p.KubeconfigPath()),
+	)
+}
+
+func (p *Plane) path(name string) string { return filepath.Join(p.dir, name) }
+
+// Dir is the data folder. Its logs are in Dir/logs/PART.log.
+func (p *Plane) Dir() string { return p.dir }
+
+// KubeconfigPath is the file with Admin's kubeconfig.
+func (p *Plane) KubeconfigPath() string { return p.path("kubeconfig") }
+
+// Kubectl is the path of a kubectl of the control plane's version.
+func (p *Plane) Kubectl() string { return filepath.Join(p.bin, build.Kubectl) }
+
+// Log is the path of a part's log.
+func (p *Plane) Log(part string) string { return filepath.Join(p.dir, "logs", part+".log") }
+
+// Exited delivers an *ExitError for each part that ends although nobody stopped it, and is closed by Stop.
+func (p *Plane) Exited() <-chan error { return p.exited }
+
+// PID is the process id of a part, 0 if it does not run.
+func (p *Plane) PID(part string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if child := p.running[part]; child != nil {
+		return child.cmd.Process.Pid
+	}
+	return 0
+}
+
+// StartPart starts a part that was stopped or died, or the controller manager that Options left out, and waits until it is ready.
+func (p *Plane) StartPart(ctx context.Context, part string) error {
+	if err := p.run(part); err != nil {
+		return err
+	}
+	return p.ready(ctx, part)
+}
+
+// StopPart kills one part (SIGKILL) and leaves the others alone. Exited does not report it.
+func (p *Plane) StopPart(part string) error {
+	p.mu.Lock()
+	child := p.running[part]
+	delete(p.running, part)
+	p.mu.Unlock()
+	if child == nil {
+		return fmt.Errorf("stopping %s: it does not run", part)
+	}
+	child.stop(0)
+	return nil
+}
+
+func (p *Plane) run(part string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return fmt.Errorf("starting %s: the control plane was stopped", part)
+	}
+	if p.running[part] != nil {
+		return fmt.Errorf("starting %s: it runs already, pid %d", part, p.running[part].cmd.Process.Pid)
+	}
+	child, err := launch(p.spawner, part, filepath.Join(p.bin, part), p.Log(part), p.args(part), p.died)
+	if err != nil {
+		return err
+	}
+	p.running[part] = child
+	delete(p.last, part)
+	return nil
+}
+
+// died forgets a part that ended by itself, so that StartPart can start it again, and reports it.
+func (p *Plane) died(exit *ExitError) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, exit.Part)
+	p.last[exit.Part] = exit
+	if p.stopped || !p.started {
+		return // Start tells it, or nobody wants to know
+	}
+	select {
+	case p.exited <- exit:
+	default: // nobody has read the last 64
+	}
+}
+
+// Stop ends every child, gives up the folder and removes it if it is temporary. A second call does nothing.
+func (p *Plane) Stop() error {
+	p.mu.Lock()
+	if p.stopped {
+		p.mu.Unlock()
+		return nil
+	}
+	p.stopped = true
+	p.mu.Unlock()
+
+	patience := 10 * time.Second
+	if p.temporary() {
+		patience = 0 // what they would write in order goes with the folder
+	}
+	p.halt(patience)
+	p.spawner.close()
+	close(p.exited)
+	return errors.Join(p.discard(), p.lock.Release())
+}
+
+// halt stops the parts, in the order in which they need each other.
+func (p *Plane) halt(patience time.Duration) {
+	for _, part := range []string{build.ControllerManager, build.APIServer, build.Etcd} {
+		p.mu.Lock()
+		child := p.running[part]
+		delete(p.running, part)
+		p.mu.Unlock()
+		if child != nil {
+			child.stop(patience)
+		}
+	}
+}
+
+// explain adds what a person can do about an error of the system.
+func explain(doing string, err error, dir string) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%s: the disk of %s is full: free some space and start again: %w", doing, dir, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

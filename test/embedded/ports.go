@@ -1,0 +1,89 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// ports are kept in the data folder, so that its kubeconfig stays true.
+type ports struct {
+	API  int `json:"api"`
+	Etcd int `json:"etcd"`
+}
+
+// choosePorts takes the API port that was asked for, else the ones used last time if they are free, else free ones.
+func choosePorts(file string, asked int) (ports, error) {
+	last := readPorts(file)
+	chosen, err := freshPorts()
+	if err != nil {
+		return ports{}, err
+	}
+	if isFree(last.Etcd) {
+		chosen.Etcd = last.Etcd
+	}
+	switch {
+	case asked != 0 && !isFree(asked):
+		return ports{}, fmt.Errorf("port %d on 127.0.0.1 is taken by another program: stop that program, or ask for another port (0 takes a free one)", asked)
+	case asked != 0:
+		chosen.API = asked
+	case isFree(last.API):
+		chosen.API = last.API
+	}
+	return chosen, chosen.write(file)
+}
+
+// freshPorts holds both ports before it lets go of either, so that they differ.
+func freshPorts() (ports, error) {
+	var numbers []int
+	for range 2 {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return ports{}, fmt.Errorf("finding a free port: %w", err)
+		}
+		defer listener.Close()
+		numbers = append(numbers, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports{API: numbers[0], Etcd: numbers[1]}, nil
+}
+
+func readPorts(file string) ports {
+	var p ports
+	if text, err := os.ReadFile(file); err == nil {
+		_ = json.Unmarshal(text, &p) // a spoilt file costs no more than other ports
+	}
+	return p
+}
+
+func (p ports) write(file string) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// isFree allows two seconds, in which the children of a killed predecessor end.
+func isFree(port int) bool {
+	if port == 0 {
+		return false
+	}
+	for deadline := time.Now().Add(2 * time.Second); ; {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			listener.Close()
+			return true
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
+			return false
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
