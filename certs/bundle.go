@@ -1,0 +1,220 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kind is a kind of object that carries caBundles.
+type Kind string
+
+// The kinds that the API server calls a webhook for.
+const (
+	ValidatingWebhooks        Kind = "ValidatingWebhookConfiguration"
+	MutatingWebhooks          Kind = "MutatingWebhookConfiguration"
+	CustomResourceDefinitions Kind = "CustomResourceDefinition"
+)
+
+// kindRow says how to read and write a kind. The next kind is the next row.
+type kindRow struct {
+	kind          Kind
+	gvk           schema.GroupVersionKind
+	clientConfigs func(object map[string]any) []map[string]any
+}
+
+func kindRows() []kindRow {
+	return []kindRow{
+		{ValidatingWebhooks, admission(ValidatingWebhooks), webhookClientConfigs},
+		{MutatingWebhooks, admission(MutatingWebhooks), webhookClientConfigs},
+		{
+			CustomResourceDefinitions,
+			schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: string(CustomResourceDefinitions)},
+			conversionClientConfigs,
+		},
+	}
+}
+
+func rowOf(kind Kind) (kindRow, error) {
+	for _, row := range kindRows() {
+		if row.kind == kind {
+			return row, nil
+		}
+	}
+	return kindRow{}, fmt.Errorf("%q is no kind that carries a caBundle", kind)
+}
+
+func admission(kind Kind) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: string(kind)}
+}
+
+// webhookClientConfigs returns the live maps, to be written through.
+func webhookClientConfigs(object map[string]any) []map[string]any {
+	webhooks, _ := object["webhooks"].([]any)
+	var configs []map[string]any
+	for _, webhook := range webhooks {
+		if entry, ok := webhook.(map[string]any); ok {
+			configs = appendMap(configs, entry["clientConfig"])
+		}
+	}
+	return configs
+}
+
+func conversionClientConfigs(object map[string]any) []map[string]any {
+	config, found, err := unstructured.NestedFieldNoCopy(object, "spec", "conversion", "webhook", "clientConfig")
+	if !found || err != nil {
+		return nil
+	}
+	return appendMap(nil, config)
+}
+
+func appendMap(list []map[string]any, item any) []map[string]any {
+	if m, ok := item.(map[string]any); ok {
+		return append(list, m)
+	}
+	return list
+}
+
+// host is whom a clientConfig calls: the name that a certificate must have for the call to succeed.
+func host(clientConfig map[string]any) string {
+	if address, _ := clientConfig["url"].(string); address != "" {
+		parsed, err := url.Parse(address)
+		if err != nil {
+			return ""
+		}
+		return parsed.Hostname()
+	}
+	service, _ := clientConfig["service"].(map[string]any)
+	name, _ := service["name"].(string)
+	namespace, _ := service["namespace"].(string)
+	if name == "" || namespace == "" {
+		return ""
+	}
+	return name + "." + namespace + ".svc"
+}
+
+// ours returns the clientConfigs of an object that call a name of leaf. The others belong to somebody else.
+func (row kindRow) ours(object *unstructured.Unstructured, leaf *x509.Certificate) []map[string]any {
+	var configs []map[string]any
+	for _, config := range row.clientConfigs(object.Object) {
+		if h := host(config); h != "" && leaf.VerifyHostname(h) == nil {
+			configs = append(configs, config)
+		}
+	}
+	return configs
+}
+
+func caBundle(clientConfig map[string]any) []byte {
+	encoded, _ := clientConfig["caBundle"].(string)
+	decoded, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil
+	}
+	return decoded
+}
+
+// writing is what the caBundles are filled from, at an instant.
+type writing struct {
+	material
+	name string
+	life Lifetimes
+	now  time.Time
+}
+
+// merged is what a caBundle should be: our CAs, and then what others put there and is still valid. A bundle that holds
+// just that, in any order, comes back as it is.
+func (w writing) merged(present []byte) []byte {
+	have, err := readCertificates(present)
+	want := distinct(w.trust(w.now), w.leaving(have), foreign(have, w.name, w.now))
+	if err == nil && len(have) == len(want) && len(distinct(want, have)) == len(want) {
+		return present
+	}
+	return encodeCertificates(want...)
+}
+
+// leaving are the retired CAs that a replica with a slow clock may still put back: left alone for a while.
+func (w writing) leaving(have []*x509.Certificate) []*x509.Certificate {
+	var keep []*x509.Certificate
+	for _, cert := range have {
+		if holds(w.previous, cert) && !w.retired(cert, w.now.Add(-w.life.skew())) {
+			keep = append(keep, cert)
+		}
+	}
+	return keep
+}
+
+func foreign(certs []*x509.Certificate, name string, now time.Time) []*x509.Certificate {
+	var keep []*x509.Certificate
+	for _, cert := range unexpired(certs, now) {
+		if !own(cert, name) {
+			keep = append(keep, cert)
+		}
+	}
+	return keep
+}
+
+// inject writes the merged bundle into each of our entries and tells whether anything is different now.
+func (row kindRow) inject(object *unstructured.Unstructured, w writing) bool {
+	changed := false
+	for _, config := range row.ours(object, w.leaf()) {
+		present := caBundle(config)
+		if want := w.merged(present); !bytes.Equal(want, present) {
+			config["caBundle"] = base64.StdEncoding.EncodeToString(want)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// trusted returns the CAs in the caBundles of an object, whoever they belong to.
+func (row kindRow) trusted(object *unstructured.Unstructured) []*x509.Certificate {
+	var all []*x509.Certificate
+	for _, config := range row.clientConfigs(object.Object) {
+		certs, _ := readCertificates(caBundle(config))
+		all = distinct(all, certs)
+	}
+	return all
+}
+
+// obstacle says why the API server could not call us through this object, or "". leaf is what we mean to serve.
+func (row kindRow) obstacle(object *unstructured.Unstructured, leaf *x509.Certificate) string {
+	configs := row.clientConfigs(object.Object)
+	if len(configs) > 0 && len(row.ours(object, leaf)) == 0 {
+		return fmt.Sprintf("no webhook of %s %s calls a name of the serving certificate (%s); it calls %s: add that name to the certificate, or correct the configuration",
+			row.kind, object.GetName(), strings.Join(hostsOf(leaf), ", "), host(configs[0]))
+	}
+	if injector := otherInjector(object.GetAnnotations()); injector != "" {
+		return fmt.Sprintf("the caBundle of %s %s is written by somebody else (annotation %s): remove the annotation, or serve the certificate of that source from files",
+			row.kind, object.GetName(), injector)
+	}
+	return ""
+}
+
+func hostsOf(leaf *x509.Certificate) []string {
+	return Names{DNS: leaf.DNSNames, IPs: leaf.IPAddresses}.hosts()
+}
+
+// otherInjector names the annotation by which another component fills in caBundles. Two of them would overwrite each other for ever.
+func otherInjector(annotations map[string]string) string {
+	for _, name := range []string{
+		"cert-manager.io/inject-ca-from",
+		"cert-manager.io/inject-ca-from-secret",
+		"cert-manager.io/inject-apiserver-ca",
+		"service.beta.openshift.io/inject-cabundle",
+	} {
+		if value, set := annotations[name]; set && value != "false" {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,209 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Names are what clients call the server by: DNS names for a Service, names or addresses for a server outside the cluster.
+type Names struct {
+	DNS []string
+	IPs []net.IP
+}
+
+func (n Names) empty() bool { return len(n.DNS)+len(n.IPs) == 0 }
+
+// missingFrom lists the names that the certificate does not cover.
+func (n Names) missingFrom(leaf *x509.Certificate) []string {
+	var missing []string
+	for _, host := range n.hosts() {
+		if leaf.VerifyHostname(host) != nil {
+			missing = append(missing, host)
+		}
+	}
+	return missing
+}
+
+func (n Names) hosts() []string {
+	hosts := append([]string(nil), n.DNS...)
+	for _, ip := range n.IPs {
+		hosts = append(hosts, ip.String())
+	}
+	return hosts
+}
+
+// with adds the names of leaf, so that replicas with different names, in the middle of an upgrade, settle on the union.
+func (n Names) with(leaf *x509.Certificate) Names {
+	if leaf == nil {
+		return n
+	}
+	for _, name := range leaf.DNSNames {
+		if !contains(n.DNS, name, func(a, b string) bool { return a == b }) {
+			n.DNS = append(n.DNS[:len(n.DNS):len(n.DNS)], name)
+		}
+	}
+	for _, ip := range leaf.IPAddresses {
+		if !contains(n.IPs, ip, net.IP.Equal) {
+			n.IPs = append(n.IPs[:len(n.IPs):len(n.IPs)], ip)
+		}
+	}
+	return n
+}
+
+func contains[T any](list []T, item T, equal func(a, b T) bool) bool {
+	for _, have := range list {
+		if equal(have, item) {
+			return true
+		}
+	}
+	return false
+}
+
+// authority is a CA that can sign.
+type authority struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// authorityName marks a CA as the one of this Secret, so that a caBundle can be cleaned of ours and of nobody else's.
+// A hash, because a common name has room for 64 characters only.
+func authorityName(secret types.NamespacedName) string {
+	return fmt.Sprintf("poundlock-ca@%x", sha256.Sum256([]byte(secret.String())))[:13+16]
+}
+
+func newAuthority(name string, life time.Duration, now time.Time) (*authority, error) {
+	template := &x509.Certificate{
+		Subject:               pkix.Name{Organization: []string{"poundlock"}, CommonName: name},
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		MaxPathLenZero:        true,
+	}
+	valid(template, life, now)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("generating the key of the CA: %w", err)
+	}
+	cert, err := issue(template, template, key.Public(), key)
+	return &authority{cert: cert, key: key}, err
+}
+
+// serving signs a new key for names; the certificate never outlives its CA.
+func (a *authority) serving(names Names, life time.Duration, now time.Time) (*tls.Certificate, error) {
+	template := &x509.Certificate{
+		Subject:     pkix.Name{Organization: []string{"poundlock"}, CommonName: "poundlock-webhooks"},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:    names.DNS,
+		IPAddresses: names.IPs,
+	}
+	valid(template, min(life, a.cert.NotAfter.Sub(now)), now)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("generating the key of the serving certificate: %w", err)
+	}
+	leaf, err := issue(template, a.cert, key.Public(), a.key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}, nil
+}
+
+// valid starts the life a little in the past, for API servers whose clocks are behind.
+func valid(template *x509.Certificate, life time.Duration, now time.Time) {
+	template.NotBefore = now.Add(-min(time.Hour, life/10))
+	template.NotAfter = now.Add(life)
+}
+
+func issue(template, parent *x509.Certificate, public crypto.PublicKey, signer crypto.Signer) (*x509.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, signer)
+	if err != nil {
+		return nil, fmt.Errorf("signing %s: %w", template.Subject.CommonName, err)
+	}
+	return x509.ParseCertificate(der)
+}
+
+// due is when a certificate is replaced: at two thirds of its life.
+func due(cert *x509.Certificate) time.Time {
+	return cert.NotBefore.Add(cert.NotAfter.Sub(cert.NotBefore) / 3 * 2)
+}
+
+func validAt(cert *x509.Certificate, now time.Time) bool {
+	return !now.Before(cert.NotBefore) && now.Before(cert.NotAfter)
+}
+
+// issued tells whether ca signed leaf.
+func issued(ca, leaf *x509.Certificate) bool { return leaf.CheckSignatureFrom(ca) == nil }
+
+func encodeCertificates(certs ...*x509.Certificate) []byte {
+	var out bytes.Buffer
+	for _, cert := range certs {
+		out.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}))
+	}
+	return out.Bytes()
+}
+
+func encodeKey(key crypto.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a private key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// readCertificates reads what it can of a bundle and says what it could not.
+func readCertificates(bundle []byte) ([]*x509.Certificate, error) {
+	var (
+		certs []*x509.Certificate
+		errs  []error
+	)
+	for {
+		block, rest := pem.Decode(bundle)
+		if block == nil {
+			break
+		}
+		if cert, err := x509.ParseCertificate(block.Bytes); err != nil {
+			errs = append(errs, err)
+		} else {
+			certs = append(certs, cert)
+		}
+		bundle = rest
+	}
+	if len(bytes.TrimSpace(bundle)) > 0 {
+		errs = append(errs, errors.New("text that is no complete PEM block"))
+	}
+	return certs, errors.Join(errs...)
+}
+
+// readPair reads a certificate chain and its key. It is stricter than the standard library: a chain that was cut off in
+// the middle of an intermediate is an error, not a shorter chain.
+func readPair(chain, key []byte) (*tls.Certificate, error) {
+	if len(chain) == 0 || len(key) == 0 {
+		return nil, errors.New("the certificate or its key is empty")
+	}
+	if _, err := readCertificates(chain); err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(chain, key)
+	if err != nil {
+		return nil, err
+	}
+	return &pair, nil
+}

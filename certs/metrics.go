@@ -1,0 +1,88 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"crypto/x509"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics counts and dates what a source does. It is a prometheus.Collector: register it where the others are.
+type Metrics struct {
+	expiry    *prometheus.GaugeVec
+	rotations *prometheus.CounterVec
+	errors    *prometheus.CounterVec
+	ready     prometheus.Gauge
+}
+
+// The values of the label "certificate", and of the label "reason" of the errors.
+const (
+	certificateServing = "serving"
+	certificateCA      = "ca"
+
+	reasonReload = "reload" // a file could not be loaded
+	reasonSecret = "secret" // the Secret is damaged, foreign, or cannot be read or written
+	reasonInject = "inject" // a caBundle cannot be read or written
+)
+
+// NewMetrics makes the metrics of one source.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		expiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "poundlock_certificate_expiry_timestamp_seconds",
+			Help: "When the certificate in service (serving) or the CA that signs (ca) expires, as a Unix time.",
+		}, []string{"certificate"}),
+		rotations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "poundlock_certificate_rotations_total",
+			Help: "How often this replica went over to another serving certificate, or made a new CA.",
+		}, []string{"certificate"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "poundlock_certificate_errors_total",
+			Help: "What went wrong with certificates: reload (files), secret (damaged, foreign, unreachable), inject (caBundle).",
+		}, []string{"reason"}),
+		ready: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "poundlock_certificate_ready",
+			Help: "1 when a certificate is in service that the API server trusts, else 0.",
+		}),
+	}
+	for _, reason := range []string{reasonReload, reasonSecret, reasonInject} {
+		m.errors.WithLabelValues(reason)
+	}
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(descriptions chan<- *prometheus.Desc) {
+	for _, c := range m.collectors() {
+		c.Describe(descriptions)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
+	for _, c := range m.collectors() {
+		c.Collect(metrics)
+	}
+}
+
+func (m *Metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.expiry, m.rotations, m.errors, m.ready}
+}
+
+func (m *Metrics) expires(certificate string, cert *x509.Certificate) {
+	m.expiry.WithLabelValues(certificate).Set(float64(cert.NotAfter.Unix()))
+}
+
+func (m *Metrics) rotated(certificate string) { m.rotations.WithLabelValues(certificate).Inc() }
+
+func (m *Metrics) failed(reason string) { m.errors.WithLabelValues(reason).Inc() }
+
+func (m *Metrics) setReady(ready bool) {
+	if ready {
+		m.ready.Set(1)
+	} else {
+		m.ready.Set(0)
+	}
+}

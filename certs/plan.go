@@ -1,0 +1,250 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// material is what the Secret holds, as far as it can be read.
+type material struct {
+	ca       *authority          // nil if it cannot sign
+	previous []*x509.Certificate // CAs that still may have valid leaves; an unusable current CA's certificate is here too
+	retire   time.Time           // when the previous CAs' last leaves have expired; zero if unknown
+	serving  *tls.Certificate
+	damage   []string // sentences: what could not be read, or is not ours
+}
+
+func (m material) leaf() *x509.Certificate {
+	if m.serving == nil {
+		return nil
+	}
+	return m.serving.Leaf
+}
+
+// trust lists the CAs that a caBundle must hold at an instant, the signing one first.
+func (m material) trust(now time.Time) []*x509.Certificate {
+	trust := m.signing()
+	for _, cert := range m.previous {
+		if !m.retired(cert, now) {
+			trust = append(trust, cert)
+		}
+	}
+	return trust
+}
+
+func (m material) signing() []*x509.Certificate {
+	if m.ca == nil {
+		return nil
+	}
+	return []*x509.Certificate{m.ca.cert}
+}
+
+// retired tells whether no leaf of a replaced CA can be valid. Without a known date, the CA's own expiry alone counts.
+func (m material) retired(cert *x509.Certificate, now time.Time) bool {
+	return !now.Before(cert.NotAfter) || !m.retire.IsZero() && !now.Before(m.retire)
+}
+
+// readMaterial never fails: what is unreadable is absent, and named in damage.
+func readMaterial(data map[string][]byte, retire, name string) material {
+	m := material{}
+	m.ca, m.previous = readAuthority(data, name, &m.damage)
+	if previous, err := readCertificates(data[keyPrevious]); err != nil {
+		m.damage = append(m.damage, fmt.Sprintf("%s is unreadable in part: %v", keyPrevious, err))
+		m.previous = append(m.previous, ownOnly(previous, name)...)
+	} else {
+		m.previous = append(m.previous, ownOnly(previous, name)...)
+	}
+	if pair, err := readPair(data[keyServing], data[keyServingKey]); err != nil {
+		m.damage = append(m.damage, fmt.Sprintf("%s and %s are no key pair: %v", keyServing, keyServingKey, err))
+	} else {
+		m.serving = pair
+	}
+	m.retire, _ = time.Parse(time.RFC3339, retire)
+	return m
+}
+
+// readAuthority returns the CA if it can sign; if only its certificate is left, that must stay trusted.
+func readAuthority(data map[string][]byte, name string, damage *[]string) (*authority, []*x509.Certificate) {
+	certs, err := readCertificates(data[keyCA])
+	if err != nil || len(certs) != 1 {
+		*damage = append(*damage, fmt.Sprintf("%s holds no single certificate", keyCA))
+		return nil, ownOnly(certs, name)
+	}
+	if !own(certs[0], name) {
+		*damage = append(*damage, fmt.Sprintf("%s is not a CA that was made for this Secret but %q", keyCA, certs[0].Subject.CommonName))
+		return nil, nil
+	}
+	pair, err := readPair(data[keyCA], data[keyCAKey])
+	if err != nil {
+		*damage = append(*damage, fmt.Sprintf("%s does not belong to %s: %v", keyCAKey, keyCA, err))
+		return nil, certs
+	}
+	signer, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		*damage = append(*damage, fmt.Sprintf("%s cannot sign", keyCAKey))
+		return nil, certs
+	}
+	return &authority{cert: certs[0], key: signer}, nil
+}
+
+// own tells whether a CA was made by Poundlock for the Secret that name stands for.
+func own(cert *x509.Certificate, name string) bool {
+	return cert.IsCA && cert.Subject.CommonName == name
+}
+
+func ownOnly(certs []*x509.Certificate, name string) []*x509.Certificate {
+	var mine []*x509.Certificate
+	for _, cert := range certs {
+		if own(cert, name) {
+			mine = append(mine, cert)
+		}
+	}
+	return mine
+}
+
+// plan is what has to change in the Secret. The zero value: nothing.
+type plan struct {
+	authority string              // why a new CA is made; "" if none is
+	serving   string              // why a new serving certificate is signed; "" if none is
+	names     Names               // of the new serving certificate
+	previous  []*x509.Certificate // replaced CAs
+	retire    time.Time           // when previous leave the caBundles
+	changed   bool                // the Secret must be written
+}
+
+// decide judges what the Secret holds at an instant. trusted is what the caBundles hold.
+//
+// The Secret is written before the caBundles when a CA comes, and after them when a CA goes, so it always names every CA
+// of ours that a caBundle holds. One that it does not name was lost (the Secret was deleted, or an older one restored):
+// replicas may serve leaves of it, so it is adopted until these have expired.
+func decide(m material, trusted []*x509.Certificate, name string, want Names, life Lifetimes, now time.Time) plan {
+	p := plan{names: want, retire: m.retire}
+	p.authority = whyAuthority(m.ca, now)
+	p.serving = whyServing(m, p.authority, want, now)
+	if strings.HasPrefix(p.serving, whyNames) {
+		p.names = want.with(m.leaf())
+	}
+	lost := unexpired(without(ownOnly(trusted, name), append(m.signing(), m.previous...)), now)
+	p.previous = append(stillNamed(m, trusted, life, now), lost...)
+	if p.authority != "" {
+		p.previous = append(unexpired(m.signing(), now), p.previous...)
+	}
+	if len(lost) > 0 || p.authority != "" {
+		p.retire = latest(now.Add(life.Serving), m.leaf())
+	}
+	p.changed = p.serving != "" || len(lost) > 0 || len(p.previous) != len(m.previous) || len(m.damage) > 0
+	return p
+}
+
+// skew is how far the clocks of two replicas may be apart without them undoing each other's work: after a CA has
+// retired nobody adds it any more, a skew later it is removed from the caBundles, and two later from the Secret.
+func (l Lifetimes) skew() time.Duration { return l.Serving / 10 }
+
+// stillNamed is what stays in the Secret: each CA that has not retired for long, or that a caBundle still holds.
+func stillNamed(m material, trusted []*x509.Certificate, life Lifetimes, now time.Time) []*x509.Certificate {
+	var named []*x509.Certificate
+	for _, cert := range distinct(m.previous) {
+		if !m.retired(cert, now.Add(-2*life.skew())) || holds(trusted, cert) && now.Before(cert.NotAfter) {
+			named = append(named, cert)
+		}
+	}
+	return named
+}
+
+const whyNames = "it does not cover "
+
+func whyAuthority(ca *authority, now time.Time) string {
+	switch {
+	case ca == nil:
+		return "there is none that can sign"
+	case !validAt(ca.cert, now):
+		return "it is not valid now"
+	case !now.Before(due(ca.cert)):
+		return "two thirds of its life have passed"
+	}
+	return ""
+}
+
+func whyServing(m material, newAuthority string, want Names, now time.Time) string {
+	leaf := m.leaf()
+	switch {
+	case newAuthority != "":
+		return "its CA is replaced"
+	case leaf == nil:
+		return "there is none"
+	case !issued(m.ca.cert, leaf):
+		return "another CA signed it"
+	case !validAt(leaf, now):
+		return "it is not valid now"
+	case !now.Before(due(leaf)):
+		return "two thirds of its life have passed"
+	}
+	if missing := want.missingFrom(leaf); len(missing) > 0 {
+		return whyNames + strings.Join(missing, ", ")
+	}
+	return ""
+}
+
+// latest is when no leaf of a replaced CA can be valid any more.
+func latest(t time.Time, leaf *x509.Certificate) time.Time {
+	if leaf != nil && leaf.NotAfter.After(t) {
+		return leaf.NotAfter
+	}
+	return t
+}
+
+func unexpired(certs []*x509.Certificate, now time.Time) []*x509.Certificate {
+	var keep []*x509.Certificate
+	for _, cert := range certs {
+		if now.Before(cert.NotAfter) {
+			keep = append(keep, cert)
+		}
+	}
+	return keep
+}
+
+func without(certs, gone []*x509.Certificate) []*x509.Certificate {
+	var keep []*x509.Certificate
+	for _, cert := range certs {
+		if !holds(gone, cert) {
+			keep = append(keep, cert)
+		}
+	}
+	return keep
+}
+
+func distinct(lists ...[]*x509.Certificate) []*x509.Certificate {
+	var all []*x509.Certificate
+	for _, list := range lists {
+		for _, cert := range list {
+			if !holds(all, cert) {
+				all = append(all, cert)
+			}
+		}
+	}
+	return all
+}
+
+func holds(certs []*x509.Certificate, cert *x509.Certificate) bool {
+	return contains(certs, cert, func(a, b *x509.Certificate) bool { return bytes.Equal(a.Raw, b.Raw) })
+}
+
+// mayServe tells whether a replica may go over from the certificate it serves to the one that the Secret offers.
+// trustedFor is how long the offered one's CA has been seen in every caBundle, negative if it is not.
+func mayServe(held, offered *tls.Certificate, ca *x509.Certificate, trustedFor, settle time.Duration, now time.Time) bool {
+	switch {
+	case held == nil || !validAt(held.Leaf, now):
+		return true
+	case issued(ca, held.Leaf): // whoever accepts the held one accepts the offered one
+		return true
+	}
+	return validAt(offered.Leaf, now) && trustedFor >= settle
+}

@@ -1,0 +1,314 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// FieldOwner is the field manager of what is written to Secrets and caBundles.
+const FieldOwner = "poundlock"
+
+// Lifetimes of what SelfManaged signs. Each is replaced when two thirds of its life have passed.
+type Lifetimes struct {
+	// CA is how long a CA is valid; a year.
+	CA time.Duration
+	// Serving is how long a serving certificate is valid, and how long a replaced CA stays in the caBundles; 30 days.
+	// At most a third of CA, so that a replaced CA outlives its last certificate.
+	Serving time.Duration
+}
+
+// SelfManagedOptions says what to certify, and where the CA is kept and trusted. Client, Secret and Names are required.
+type SelfManagedOptions struct {
+	// Client must read from the API server and not from a cache: what a pass reads late, it must not read old. If it is a
+	// client.WithWatch, a change to the Secret or to a target is seen at once and not by the next Interval.
+	Client client.Client
+	// Secret holds the CA and the serving certificate of all replicas. It is created if it is absent.
+	Secret types.NamespacedName
+	// Names are what the API server calls: `name.namespace.svc`, or host names and addresses outside the cluster.
+	Names Names
+	// Targets are the objects whose caBundles are kept.
+	Targets []Target
+
+	Lifetimes Lifetimes
+	// Settle is how long a new CA must have been in every caBundle before a certificate of it is served: longer than an
+	// API server takes to see a change of its configuration; 5 s.
+	Settle time.Duration
+	// Interval between two passes when nothing happens; 30 s.
+	Interval time.Duration
+
+	Clock   clock.Clock
+	Events  events.EventRecorder // optional
+	Metrics *Metrics
+	Log     logr.Logger
+}
+
+// SelfManaged is a source that is its own CA. The package comment draws its states.
+type SelfManaged struct {
+	served
+	o     SelfManagedOptions
+	name  string // of our CAs
+	kicks chan struct{}
+
+	// Only the goroutine of Start touches these.
+	trust trust
+
+	condition atomic.Pointer[string] // why it is not ready; empty if it is
+	told      string                 // the last trouble that was reported
+}
+
+// trust is since when a CA has been in every caBundle without a gap, as far as this replica saw.
+type trust struct {
+	ca    *x509.Certificate
+	since time.Time
+}
+
+// NewSelfManaged checks the options. Nothing is read or written before Start.
+func NewSelfManaged(o SelfManagedOptions) (*SelfManaged, error) {
+	o.Lifetimes.CA = orDefault(o.Lifetimes.CA, 365*24*time.Hour)
+	o.Lifetimes.Serving = orDefault(o.Lifetimes.Serving, 30*24*time.Hour)
+	o.Settle = orDefault(o.Settle, 5*time.Second)
+	o.Interval = orDefault(o.Interval, 30*time.Second)
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
+	}
+	s := &SelfManaged{o: o, name: authorityName(o.Secret), kicks: make(chan struct{}, 1)}
+	starting := "the first pass over the certificates has not ended yet"
+	s.condition.Store(&starting)
+	return s, o.validate()
+}
+
+func (o SelfManagedOptions) validate() error {
+	switch {
+	case o.Client == nil:
+		return errors.New("self-managed certificates need a client")
+	case o.Secret.Name == "" || o.Secret.Namespace == "":
+		return errors.New("self-managed certificates need the namespace and name of a Secret")
+	case o.Names.empty():
+		return errors.New("self-managed certificates need a DNS name or an address that the API server calls")
+	case o.Lifetimes.Serving > o.Lifetimes.CA/3:
+		return fmt.Errorf("the life of a serving certificate (%s) must be at most a third of its CA's (%s)", o.Lifetimes.Serving, o.Lifetimes.CA)
+	}
+	for _, target := range o.Targets {
+		if err := target.validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Start passes over Secret and caBundles at once, whenever one of them changes, and at intervals.
+func (s *SelfManaged) Start(ctx context.Context) error {
+	s.watch(ctx)
+	for {
+		timer := s.o.Clock.NewTimer(s.pass(ctx))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-s.kicks:
+			timer.Stop()
+		case <-timer.C():
+		}
+	}
+}
+
+// kick asks for a pass. One waiting request is enough for any number of changes.
+func (s *SelfManaged) kick() {
+	select {
+	case s.kicks <- struct{}{}:
+	default:
+	}
+}
+
+// Ready is nil when a valid certificate is in service whose CA is in every caBundle.
+func (s *SelfManaged) Ready(*http.Request) error {
+	held := s.current.Load()
+	switch why := *s.condition.Load(); {
+	case why != "":
+		return errors.New(why)
+	case held == nil:
+		return errNoCertificate
+	case !validAt(held.Leaf, s.o.Clock.Now()):
+		return fmt.Errorf("the serving certificate expired at %s", held.Leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// pass brings everything one step on, and returns when to come back.
+func (s *SelfManaged) pass(ctx context.Context) time.Duration {
+	wait, err := s.step(ctx)
+	if ctx.Err() != nil {
+		return s.o.Interval
+	}
+	if cameSecond(err) {
+		return 50 * time.Millisecond
+	}
+	s.tell(err)
+	s.o.Metrics.setReady(s.Ready(nil) == nil)
+	if err != nil {
+		return min(s.o.Interval, 2*time.Second)
+	}
+	return wait
+}
+
+// step is gather, decide, apply.
+func (s *SelfManaged) step(ctx context.Context) (time.Duration, error) {
+	state, err := s.gather(ctx)
+	if err != nil {
+		return 0, err
+	}
+	now := s.o.Clock.Now()
+	decided := decide(state.material, state.trusted(), s.name, s.o.Names, s.o.Lifetimes, now)
+	m, err := s.store(ctx, state, decided, now)
+	if err != nil {
+		return 0, err
+	}
+	injected := s.inject(ctx, state.targets, writing{m, s.name, s.o.Lifetimes, now})
+	return s.serve(m, injected.trusted, now), injected.err()
+}
+
+// state is what one pass reads.
+type state struct {
+	targets  []target
+	secret   *corev1.Secret // nil if absent
+	material material
+}
+
+func (s state) trusted() []*x509.Certificate {
+	var all []*x509.Certificate
+	for _, t := range s.targets {
+		all = distinct(all, t.row.trusted(t.object))
+	}
+	return all
+}
+
+// gather reads the targets before the Secret, so that the Secret is at least as new as what the targets hold of it.
+func (s *SelfManaged) gather(ctx context.Context) (state, error) {
+	targets, err := s.readTargets(ctx)
+	if err != nil {
+		s.o.Metrics.failed(reasonInject)
+		return state{}, err
+	}
+	secret := &corev1.Secret{}
+	switch err := s.o.Client.Get(ctx, s.o.Secret, secret); {
+	case apierrors.IsNotFound(err):
+		return state{targets: targets, material: material{}}, nil
+	case err != nil:
+		s.o.Metrics.failed(reasonSecret)
+		return state{}, fmt.Errorf("reading Secret %s: %w", s.o.Secret, err)
+	}
+	return state{targets, secret, readMaterial(secret.Data, secret.Annotations[annotationRetire], s.name)}, nil
+}
+
+// serve goes over to the certificate that the Secret offers if it may, and returns when to come back.
+func (s *SelfManaged) serve(m material, trusted bool, now time.Time) time.Duration {
+	s.trust = s.trust.after(m.ca.cert, trusted, now)
+	held, offered := s.current.Load(), m.serving
+	s.o.Metrics.expires(certificateCA, m.ca.cert)
+	if held != nil && held.Leaf.Equal(offered.Leaf) {
+		return s.o.Interval
+	}
+	trustedFor := s.trust.lasted(now)
+	if !mayServe(held, offered, m.ca.cert, trustedFor, s.o.Settle, now) {
+		return min(s.o.Interval, max(s.o.Settle-trustedFor, time.Millisecond))
+	}
+	s.current.Store(offered)
+	s.o.Metrics.expires(certificateServing, offered.Leaf)
+	s.o.Metrics.rotated(certificateServing)
+	s.o.Log.Info("Serving another certificate", "secret", s.o.Secret, "serial", offered.Leaf.SerialNumber.Text(16), "expires", offered.Leaf.NotAfter)
+	return s.o.Interval
+}
+
+func (t trust) after(ca *x509.Certificate, trusted bool, now time.Time) trust {
+	switch {
+	case !trusted:
+		return trust{}
+	case t.ca != nil && t.ca.Equal(ca):
+		return t
+	}
+	return trust{ca: ca, since: now}
+}
+
+// lasted is negative if there is no trust.
+func (t trust) lasted(now time.Time) time.Duration {
+	if t.ca == nil {
+		return -1
+	}
+	return now.Sub(t.since)
+}
+
+// tell makes the outcome of a pass the condition of readiness, and says it once in log and event.
+func (s *SelfManaged) tell(err error) {
+	sentence := ""
+	if err != nil {
+		sentence = strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	if s.current.Load() == nil || isNotTrusted(err) || sentence == "" {
+		s.condition.Store(&sentence)
+	}
+	if sentence != "" && sentence != s.told {
+		s.o.Log.Info("Certificates need attention", "secret", s.o.Secret, "trouble", sentence)
+		s.event(corev1.EventTypeWarning, "CertificateTrouble", sentence)
+	}
+	s.told = sentence
+}
+
+func (s *SelfManaged) event(kind, reason, note string) {
+	if s.o.Events == nil {
+		return
+	}
+	about := &corev1.ObjectReference{APIVersion: "v1", Kind: "Secret", Namespace: s.o.Secret.Namespace, Name: s.o.Secret.Name}
+	s.o.Events.Eventf(about, nil, kind, reason, "Certify", "%s", note)
+}
+
+// lostRace says that another replica wrote first. The next pass reads what it wrote.
+type lostRace struct{ error }
+
+// notTrusted says that the API server does not trust what we serve.
+type notTrusted struct{ error }
+
+func (n notTrusted) Unwrap() error { return n.error }
+
+func isNotTrusted(err error) bool {
+	var n notTrusted
+	return errors.As(err, &n)
+}
+
+func cameSecond(err error) bool {
+	var l lostRace
+	return errors.As(err, &l)
+}
+
+// fail counts what went wrong. Being second is not wrong.
+func (s *SelfManaged) fail(reason string, err error) {
+	if !cameSecond(err) {
+		s.o.Metrics.failed(reason)
+	}
+}
+
+func conflicted(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return lostRace{err}
+	}
+	return err
+}
