@@ -1,0 +1,70 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// DeleteDetached: "the deletion event will not be synchronised to the Cluster API equivalent … To ensure users are aware
+// of this situation, webhooks will be introduced to warn users" (converting › Deletion of Machines).
+func DeleteDetached(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || s.inCharge() != ClusterAPI || c.Kind == "Machine" && owned(c.Old) {
+		return policies.Verdict{}
+	}
+	return policies.Warn(fmt.Sprintf("%s is in charge and stays, with %s: deleting the Machine API %s only ends its mirroring. To end the machines too, delete %s",
+		there(c), runs(c, s), c.Kind, there(c)))
+}
+
+// runs says what goes on running.
+func runs(c policies.Change, s standing) string {
+	if c.Kind == "Machine" {
+		return "its instance"
+	}
+	return fmt.Sprintf("the %d Machines and instances it runs", max(s.Replicas, setReplicas(c.Facts.Twin)))
+}
+
+func setReplicas(o *policies.Object) int64 {
+	var status struct {
+		Replicas int64 `json:"replicas"`
+	}
+	if o != nil {
+		_ = json.Unmarshal(orNull(o.Status), &status)
+	}
+	return status.Replicas
+}
+
+// DeleteRecreated: the mirror of an authority is made again; footnote 9 of converting › Summary of the rules.
+func DeleteRecreated(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || s.mapi == nil || s.inCharge() != MachineAPI || c.Kind == "Machine" && owned(c.Old) {
+		return policies.Verdict{}
+	}
+	return policies.Warn(fmt.Sprintf("this %s mirrors %s, which is in charge: it will be made again, and no instance ends. To end it, delete that: kubectl -n %s delete %s.machine.openshift.io %s",
+		c.Kind, there(c), c.TwinNamespace, c.Resource.Resource, c.Name))
+}
+
+// DeletePropagates: "if a Machine API Machine that is owned is deleted, then the deletion event is synchronised to
+// Cluster API" (converting › Deletion of Machines, footnote 8), and the other way about.
+func DeletePropagates(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || sideOf(s.inCharge(), c.Side) || !owned(c.Old) {
+		return policies.Verdict{}
+	}
+	return policies.Warn(fmt.Sprintf("%s is in charge of this Machine, which a %s owns: it and its instance are deleted too",
+		there(c), owner(c.Old)))
+}
+
+func owner(o *policies.Object) string {
+	for _, ref := range o.Metadata.OwnerReferences {
+		if ref.Controller != nil && *ref.Controller {
+			return fmt.Sprintf("%s (%s)", ref.Kind, ref.Name)
+		}
+	}
+	return "controller"
+}

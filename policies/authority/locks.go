@@ -1,0 +1,196 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+var (
+	specPath       = field.NewPath("spec")
+	authorityField = "spec.authoritativeAPI"
+)
+
+// SpecLocked: "any update to a non-authoritative resource is only performed by the sync controller itself"
+// (converting › Admission of non-authoritative resources).
+func SpecLocked(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || !s.mirror() {
+		return policies.Verdict{}
+	}
+	return denyEach(c, specPath, c.Old.Spec, c.New.Spec, lockedReason(c, s), mayChange(c)...)
+}
+
+// mayChange are the exceptions to the lock of a spec: who is in charge may always be asked for, and the autoscaler
+// scales the Cluster API set whoever is in charge (converting › The Cluster Autoscaler in mixed MachineSet clusters).
+func mayChange(c policies.Change) []string {
+	switch {
+	case c.Side == policies.MachineAPI:
+		return []string{authorityField}
+	case c.Actor == policies.Autoscaler && c.Kind == "MachineSet":
+		return []string{"spec.replicas"}
+	}
+	return nil
+}
+
+func lockedReason(c policies.Change, s standing) string {
+	if s.Current == Unset {
+		return fmt.Sprintf("who is in charge of %s is not settled yet: Poundlock does it within moments of its creation, try again then", there(c))
+	}
+	return fmt.Sprintf("%s is in charge of this %s: change %s instead, or move it first: %s",
+		s.inCharge().Text(), c.Kind, there(c), moveTo(c, s.inCharge().Other()))
+}
+
+// InTransit keeps both specs still while authority moves, so that what the target gets is what the source had.
+func InTransit(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || !s.moving() || s.finishing(c) {
+		return policies.Verdict{}
+	}
+	var except []string
+	if c.Side == policies.MachineAPI {
+		except = []string{authorityField}
+	}
+	return denyEach(c, specPath, c.Old.Spec, c.New.Spec, transitReason(c, s), except...)
+}
+
+func transitReason(c policies.Change, s standing) string {
+	why := fmt.Sprintf("authority over this %s is moving from %s to %s: try again in a moment", c.Kind,
+		s.SynchronizedAPI.Text(), s.SynchronizedAPI.Other().Text())
+	if s.Requested == s.SynchronizedAPI {
+		return why
+	}
+	return fmt.Sprintf("%s, or cancel the move: %s", why, moveTo(c, s.SynchronizedAPI))
+}
+
+// InfraLocked keeps a provider's object as the mirror made it: it is what Cluster API will act on after a move.
+func InfraLocked(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) {
+		return policies.Verdict{}
+	}
+	reason := fmt.Sprintf("this %s mirrors %s, which Machine API is in charge of: change that instead, or move it first: %s",
+		c.Resource.Resource, there(c), moveTo(c, ClusterAPI))
+	if s.moving() {
+		reason = transitReason(c, s)
+	}
+	if c.Operation == admissionv1.Delete {
+		return denyInfraDelete(c, reason)
+	}
+	return merge(
+		denyEach(c, specPath, c.Old.Spec, c.New.Spec, reason),
+		denyInfraMetadata(c, reason),
+	)
+}
+
+// denyInfraDelete lets Kubernetes' own cleaners through: they follow the deletion of something else.
+func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
+	if c.Actor == policies.GarbageCollector || c.Actor == policies.NamespaceController {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "it may not be deleted: "+reason))
+}
+
+// denyInfraMetadata leaves to others what has rules of its own: the pause annotation, what Cluster API propagates, and
+// the owner references and finalizers that the collector and the provider's controllers keep.
+func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
+	var errs field.ErrorList
+	if c.Actor != policies.ClusterAPIController {
+		for _, m := range metadataChanges(c) {
+			if m.key != PausedAnnotation && !free(m) {
+				errs = append(errs, field.Forbidden(m.path(), reason))
+			}
+		}
+	}
+	if c.Actor != policies.GarbageCollector && !sameJSON(c.Old.Metadata.OwnerReferences, c.New.Metadata.OwnerReferences) {
+		errs = append(errs, field.Forbidden(ownersPath, reason))
+	}
+	if c.Actor != policies.GarbageCollector && c.Actor != policies.InfrastructureController &&
+		!sameSet(c.Old.Metadata.Finalizers, c.New.Metadata.Finalizers) {
+		errs = append(errs, field.Forbidden(finalizersPath, reason))
+	}
+	return policies.Deny(errs...)
+}
+
+// ScaleLocked says for the /scale subresource what SpecLocked says for the object: `kubectl scale` writes there.
+func ScaleLocked(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || !s.locked() || sameReplicas(c) {
+		return policies.Verdict{}
+	}
+	path := specPath.Child("replicas")
+	if s.moving() {
+		return policies.Deny(field.Forbidden(path, transitReason(c, s)))
+	}
+	if c.Actor == policies.Autoscaler && c.Side == policies.ClusterAPI {
+		return policies.Verdict{}
+	}
+	if s.Current == Unset {
+		return policies.Deny(field.Forbidden(path, lockedReason(c, s)))
+	}
+	return policies.Deny(field.Forbidden(path, fmt.Sprintf("%s is in charge of this %s, so scale that one: %s",
+		s.inCharge().Text(), c.Kind, scaleThere(c))))
+}
+
+func scaleThere(c policies.Change) string {
+	group := "machine.openshift.io"
+	if c.Side == policies.MachineAPI {
+		group = "cluster.x-k8s.io"
+	}
+	return fmt.Sprintf("kubectl -n %s scale %s.%s %s --replicas=%d", c.TwinNamespace, c.Resource.Resource, group, c.Name, replicas(c.New))
+}
+
+func sameReplicas(c policies.Change) bool { return replicas(c.Old) == replicas(c.New) }
+
+func replicas(o *policies.Object) int64 {
+	var spec struct {
+		Replicas int64 `json:"replicas"`
+	}
+	if o != nil {
+		_ = json.Unmarshal(orNull(o.Spec), &spec)
+	}
+	return spec.Replicas
+}
+
+// denyEach refuses every place where two values differ, one error a place.
+func denyEach(_ policies.Change, root *field.Path, before, after json.RawMessage, reason string, except ...string) policies.Verdict {
+	diffs, err := policies.Differences(root, before, after, except...)
+	if err != nil {
+		return policies.Deny(field.Invalid(root, field.OmitValueType{}, err.Error()))
+	}
+	var errs field.ErrorList
+	for _, d := range diffs {
+		errs = append(errs, field.Forbidden(d.Path, reason))
+	}
+	return policies.Deny(errs...)
+}
+
+func merge(vs ...policies.Verdict) policies.Verdict {
+	var out policies.Verdict
+	for _, v := range vs {
+		out.Denials = append(out.Denials, v.Denials...)
+		out.Warnings = append(out.Warnings, v.Warnings...)
+	}
+	return out
+}
+
+func sameJSON(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+func sameSet(a, b []string) bool {
+	x, y := slices.Clone(a), slices.Clone(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}

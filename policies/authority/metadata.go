@@ -1,0 +1,164 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+var (
+	finalizersPath = field.NewPath("metadata", "finalizers")
+	ownersPath     = field.NewPath("metadata", "ownerReferences")
+)
+
+// reservedDomains are Kubernetes' and OpenShift's: whole DNS labels, so that kubernetes.iofoo is free.
+var reservedDomains = []string{"kubernetes.io", "k8s.io", "x-k8s.io", "openshift.io"}
+
+// reservedNames are reserved without a domain.
+var reservedNames = []string{"machine-template-hash"}
+
+// Reserved reports whether a label or annotation belongs to Kubernetes, OpenShift, an API of machines or Poundlock.
+func Reserved(key string) bool {
+	domain, _, ok := strings.Cut(key, "/")
+	if !ok {
+		return slices.Contains(reservedNames, key)
+	}
+	return slices.ContainsFunc(reservedDomains, func(d string) bool {
+		return domain == d || strings.HasSuffix(domain, "."+d)
+	})
+}
+
+// metadataChange is one label or annotation that a request adds, changes or removes.
+type metadataChange struct {
+	annotation bool
+	key        string
+	// value is the requested one; removed says that there is none.
+	value   string
+	removed bool
+}
+
+func (m metadataChange) path() *field.Path {
+	if m.annotation {
+		return field.NewPath("metadata", "annotations").Key(m.key)
+	}
+	return field.NewPath("metadata", "labels").Key(m.key)
+}
+
+// metadataChanges lists them in order: labels before annotations, by name.
+func metadataChanges(c policies.Change) []metadataChange {
+	return append(
+		mapChanges(false, c.Old.Metadata.Labels, c.New.Metadata.Labels),
+		mapChanges(true, c.Old.Metadata.Annotations, c.New.Metadata.Annotations)...)
+}
+
+func mapChanges(annotation bool, before, after map[string]string) []metadataChange {
+	var out []metadataChange
+	for k, v := range after {
+		if old, had := before[k]; !had || old != v {
+			out = append(out, metadataChange{annotation: annotation, key: k, value: v})
+		}
+	}
+	for k := range before {
+		if _, kept := after[k]; !kept {
+			out = append(out, metadataChange{annotation: annotation, key: k, removed: true})
+		}
+	}
+	slices.SortFunc(out, func(a, b metadataChange) int { return strings.Compare(a.key, b.key) })
+	return out
+}
+
+// free reports whether a change is the user's whatever the domain: every `kubectl apply` writes this annotation.
+func free(m metadataChange) bool { return m.annotation && m.key == LastAppliedAnnotation }
+
+// MetadataReserved: labels and annotations "that are not critical to Machine API or Cluster API functionality, and
+// are not in reserved Kubernetes or OpenShift namespaces" are all that a user may change on the object that is not in
+// charge (converting › Admission of non-authoritative resources).
+func MetadataReserved(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) || propagates(c) {
+		return policies.Verdict{}
+	}
+	var errs field.ErrorList
+	for _, m := range metadataChanges(c) {
+		if Reserved(m.key) && !free(m) && !pauses(c, m) {
+			errs = append(errs, field.Forbidden(m.path(), reservedReason(c, s)))
+		}
+	}
+	return policies.Deny(errs...)
+}
+
+func reservedReason(c policies.Change, s standing) string {
+	if s.moving() {
+		return "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + transitReason(c, s)
+	}
+	if s.Current == Unset {
+		return lockedReason(c, s)
+	}
+	return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on %s, which is", there(c))
+}
+
+// pauses leaves the pause annotation to PausedOwned, which knows what to say about it.
+func pauses(c policies.Change, m metadataChange) bool {
+	return c.Side != policies.MachineAPI && m.annotation && m.key == PausedAnnotation
+}
+
+// MetadataConflict: a label or annotation may "not conflict with the authoritative resource"
+// (converting › Admission of non-authoritative resources).
+//
+// Names that differ between the two APIs are all reserved, so MetadataReserved decides about them whatever the value;
+// a test holds the conversion's names against that.
+func MetadataConflict(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || !s.locked() || s.finishing(c) || propagates(c) {
+		return policies.Verdict{}
+	}
+	var errs field.ErrorList
+	for _, m := range metadataChanges(c) {
+		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !pauses(c, m) {
+			errs = append(errs, field.Forbidden(m.path(),
+				fmt.Sprintf("%s, which is in charge, carries it with the value %q, and the mirror follows: change it there", there(c), want)))
+		}
+	}
+	return policies.Deny(errs...)
+}
+
+func twinValue(twin *policies.Object, m metadataChange) (string, bool) {
+	values := twin.Metadata.Labels
+	if m.annotation {
+		values = twin.Metadata.Annotations
+	}
+	v, ok := values[m.key]
+	return v, ok
+}
+
+// MetadataFree refuses nothing: it is the exception that MetadataReserved and MetadataConflict leave, as a row, so
+// that it stands in the documentation and can be explained.
+func MetadataFree(policies.Change) policies.Verdict { return policies.Verdict{} }
+
+// Propagation: Cluster API's MachineSet writes labels and annotations onto its Machines in place, paused ones too.
+// It may, but for what is Poundlock's.
+func Propagation(c policies.Change) policies.Verdict {
+	if !propagates(c) || !stand(c).locked() {
+		return policies.Verdict{}
+	}
+	var errs field.ErrorList
+	for _, m := range metadataChanges(c) {
+		if domain, _, _ := strings.Cut(m.key, "/"); domain == Domain {
+			errs = append(errs, field.Forbidden(m.path(), "Poundlock alone writes this: what Cluster API propagates in place are the labels and annotations of its own templates"))
+		}
+	}
+	return policies.Deny(errs...)
+}
+
+// propagates reports whether the request is Cluster API's own, on what a MachineSet of its propagates to.
+func propagates(c policies.Change) bool {
+	return c.Actor == policies.ClusterAPIController &&
+		(c.Side == policies.ClusterAPI && c.Kind == "Machine" || c.Kind == InfraMachine)
+}

@@ -1,0 +1,152 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+var statusPath = field.NewPath("status")
+
+// FinalizersOwned: the sync finalizer is how Poundlock hears of a deletion in time, and the owner references of a
+// mirrored object say what the collector does to it (converting › Deletion of Machines).
+func FinalizersOwned(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || !mirrored(c, s) {
+		return policies.Verdict{}
+	}
+	var errs field.ErrorList
+	if c.Old.HasFinalizer(SyncFinalizer) != c.New.HasFinalizer(SyncFinalizer) {
+		errs = append(errs, field.Forbidden(finalizersPath, fmt.Sprintf(
+			"Poundlock adds and removes %s itself, while %s exists: leave it as it is", SyncFinalizer, there(c))))
+	}
+	if !mayOwn(c, s) && !sameJSON(c.Old.Metadata.OwnerReferences, c.New.Metadata.OwnerReferences) {
+		errs = append(errs, field.Forbidden(ownersPath, fmt.Sprintf(
+			"they decide what is deleted together with what, on %s too: they belong to Poundlock and the controllers in charge", there(c))))
+	}
+	return policies.Deny(errs...)
+}
+
+// mirrored reports whether the object has a twin. A Machine API object without a status stays editable as today.
+func mirrored(c policies.Change, s standing) bool {
+	return c.Facts.Twin != nil && (c.Side != policies.MachineAPI || s.Current != Unset)
+}
+
+// mayOwn lets through who keeps owner references by trade: the collector, and a MachineSet's controller that adopts or
+// releases its Machines, on the side that is in charge.
+func mayOwn(c policies.Change, s standing) bool {
+	return c.Actor == policies.GarbageCollector || controls(c.Actor, c.Side) && sideOf(s.inCharge(), c.Side)
+}
+
+// FinalizerFence: the Machine API's machine controllers add their finalizer before they call a cloud, also those whose
+// feature gate is off and which act whatever the status says. Without the finalizer they never call (DESIGN §3.3).
+func FinalizerFence(c policies.Change) policies.Verdict {
+	s := stand(c)
+	added := c.New.HasFinalizer(MachineAPIMachineFinalizer) && !c.Old.HasFinalizer(MachineAPIMachineFinalizer)
+	if c.Actor == policies.Poundlock || !added || fenceOpen(s) {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Forbidden(finalizersPath, fmt.Sprintf(
+		"%s is added by the Machine API's controllers before they create an instance, and Machine API is not in charge of this Machine (authoritativeAPI is %s): leave it out, or move the Machine first: %s",
+		MachineAPIMachineFinalizer, authorityText(s), moveTo(c, MachineAPI))))
+}
+
+func fenceOpen(s standing) bool {
+	if s.Current == Unset {
+		return s.Requested == Unset || s.Requested == MachineAPI
+	}
+	return s.Current == MachineAPI
+}
+
+func authorityText(s standing) API {
+	if s.Current == Unset {
+		return s.Requested
+	}
+	return s.Current
+}
+
+// ownStatus are the fields of status that say who is in charge, and since which generation that is mirrored.
+var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
+
+// StatusOwned: status is what the two APIs' controllers believe about who may act, so one writer alone may say it
+// (converting › API Extensions).
+func StatusOwned(c policies.Change) policies.Verdict {
+	if c.Actor == policies.Poundlock {
+		return policies.Verdict{}
+	}
+	before, after := statusFields(c.Old), statusFields(c.New)
+	var errs field.ErrorList
+	for _, name := range ownStatus {
+		if !sameJSON(before[name], after[name]) && !adopts(c, name, after[name]) {
+			errs = append(errs, field.Forbidden(statusPath.Child(name), ownStatusReason))
+		}
+	}
+	if !sameJSON(synchronized(before), synchronized(after)) {
+		errs = append(errs, field.Forbidden(statusPath.Child("conditions").Key(ConditionSynchronized), ownStatusReason))
+	}
+	return policies.Deny(errs...)
+}
+
+const ownStatusReason = "Poundlock alone writes this; a controller that writes other parts of status must patch those and not replace the whole"
+
+// adopts lets pass what the defaulter status-default itself would write: the stored spec's value, where there was none.
+// The Machine API's own controllers do the same when they meet a new object.
+func adopts(c policies.Change, name string, after json.RawMessage) bool {
+	s := Read(c.Old)
+	wanted := s.Requested
+	if wanted == Unset {
+		wanted = MachineAPI
+	}
+	return name == "authoritativeAPI" && s.Current == Unset && string(after) == fmt.Sprintf("%q", wanted)
+}
+
+func statusFields(o *policies.Object) map[string]json.RawMessage {
+	fields := map[string]json.RawMessage{}
+	if o != nil {
+		_ = json.Unmarshal(orNull(o.Status), &fields)
+	}
+	return fields
+}
+
+// synchronized is the Synchronized condition whole, fields that this build does not know included.
+func synchronized(status map[string]json.RawMessage) map[string]any {
+	var conditions []map[string]any
+	_ = json.Unmarshal(orNull(status["conditions"]), &conditions)
+	i := slices.IndexFunc(conditions, func(c map[string]any) bool { return c["type"] == ConditionSynchronized })
+	if i < 0 {
+		return nil
+	}
+	return conditions[i]
+}
+
+// PausedOwned: "Admission control will ensure that the value cannot be changed by users"
+// (converting › Pausing of Cluster API controllers).
+func PausedOwned(c policies.Change) policies.Verdict {
+	if c.Actor == policies.Poundlock || c.Facts.Twin == nil {
+		return policies.Verdict{}
+	}
+	for _, m := range metadataChanges(c) {
+		if pauses(c, m) {
+			return policies.Deny(field.Forbidden(m.path(), pausedReason(c)))
+		}
+	}
+	return policies.Verdict{}
+}
+
+func pausedReason(c policies.Change) string {
+	s := stand(c)
+	switch {
+	case s.moving():
+		return "Poundlock pauses and unpauses this object while its authority moves: " + transitReason(c, s)
+	case s.mirror():
+		return fmt.Sprintf("Machine API is in charge, so Cluster API must stay paused here: to let Cluster API act, move authority: %s", moveTo(c, ClusterAPI))
+	}
+	return fmt.Sprintf("Poundlock pauses and unpauses an object that %s mirrors: to stop Cluster API from acting on it, move authority: %s", there(c), moveTo(c, MachineAPI))
+}

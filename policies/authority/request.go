@@ -1,0 +1,199 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// requests reports whether an update asks for another authority than it asked for before.
+func requests(c policies.Change) bool {
+	return c.Operation == admissionv1.Update && askedFor(c.Old) != askedFor(c.New)
+}
+
+// askedFor reads a request as everybody does: nothing means Machine API, as today.
+func askedFor(o *policies.Object) API {
+	if asked := Read(o).Requested; asked != Unset {
+		return asked
+	}
+	return MachineAPI
+}
+
+// moves reports whether an update asks for a move, or to go on with one; taking a request back is neither.
+func moves(c policies.Change) bool {
+	return requests(c) && askedFor(c.New) != stand(c).inCharge()
+}
+
+// Uninitialised freezes spec.authoritativeAPI for the moment until Poundlock has stored it in status: before that,
+// nobody can tell a wish from the state (DESIGN §3.3). All else stays editable.
+func Uninitialised(c policies.Change) policies.Verdict {
+	if c.Actor == policies.Poundlock || Read(c.Old).Current != Unset || !requests(c) {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf(
+		"who is in charge of this %s is being stored in status.authoritativeAPI: try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off", c.Kind)))
+}
+
+// RequestBlocked refuses what can never be fulfilled; "The migration request will always be persisted" otherwise
+// (converting › Workflow extension).
+func RequestBlocked(c policies.Change) policies.Verdict {
+	if c.Actor == policies.Poundlock || !moves(c) {
+		return policies.Verdict{}
+	}
+	switch {
+	case c.Old.Deleting():
+		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("this %s is being deleted: its authority stays where it is", c.Kind)))
+	case c.Facts.Twin.Deleting():
+		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("%s is being deleted: authority cannot move to or from it; try again when it is gone", there(c))))
+	}
+	return policies.Verdict{}
+}
+
+// RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to
+// the user if the migration is not possible" (converting › Workflow extension).
+func RequestWarning(c policies.Change) policies.Verdict {
+	if c.Actor == policies.Poundlock || !moves(c) {
+		return policies.Verdict{}
+	}
+	s := stand(c)
+	return policies.Warn(concat(
+		unconvertibleWarnings(c, s, "the move will not start"),
+		synchronizedWarning(s),
+		waitWarnings(c, s),
+		extentWarning(c, s),
+	)...)
+}
+
+func concat(lists ...[]string) []string {
+	var out []string
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+// unconvertibleWarnings puts path and reason first: a warning is cut at 256 characters.
+func unconvertibleWarnings(c policies.Change, s standing, so string) []string {
+	var out []string
+	for _, err := range c.Facts.Unconvertible {
+		out = append(out, fmt.Sprintf("%s: %s cannot express this, so %s: %s", err.Field, s.inCharge().Other().Text(), so, err.Detail))
+	}
+	return out
+}
+
+func synchronizedWarning(s standing) []string {
+	cond := s.Condition(ConditionSynchronized)
+	switch cond.Status {
+	case "True":
+		return nil
+	case "False":
+		return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s): %s", cond.Reason, cond.Message)}
+	}
+	return []string{"the move will start once the other side is made and Synchronized is True, which it is not yet"}
+}
+
+// waitWarnings name what the move waits for. Going back is never held up by the side that one leaves (DESIGN §4.2).
+func waitWarnings(c policies.Change, s standing) []string {
+	var out []string
+	if c.Kind == "Machine" && s.inCharge() == MachineAPI && (s.Phase == "" || s.Phase == "Provisioning") {
+		out = append(out, fmt.Sprintf("the move will wait until the Machine is provisioned (its phase is %q)", s.Phase))
+	}
+	if c.Kind == "Machine" && s.inCharge() == MachineAPI && c.Facts.Infra != nil && !provisioned(c.Facts.Infra) {
+		out = append(out, fmt.Sprintf("the move will wait until %s %s is provisioned", c.Facts.Infra.Kind, c.Facts.Infra.Metadata.Name))
+	}
+	if settled := s.Condition(ConditionSettled); settled.Status == "False" && s.Current != Migrating {
+		out = append(out, fmt.Sprintf("the move will wait until the last one has settled (%s): %s", settled.Reason, settled.Message))
+	}
+	return out
+}
+
+// ConditionSettled tells, on the Machine API object, whether a move is over: spec and status agree, and both sides'
+// controllers have acknowledged it. While it is False its message says what is waited for.
+const ConditionSettled = "AuthoritySettled"
+
+// provisioned reads the contract of a provider's machine: v1beta2 status.initialization.provisioned, before that status.ready.
+func provisioned(infra *policies.Object) bool {
+	var status struct {
+		Ready          bool `json:"ready"`
+		Initialization struct {
+			Provisioned bool `json:"provisioned"`
+		} `json:"initialization"`
+	}
+	_ = json.Unmarshal(orNull(infra.Status), &status)
+	return status.Ready || status.Initialization.Provisioned
+}
+
+// extentWarning says how many machines a set's move concerns, and that it is not they who move.
+func extentWarning(c policies.Change, s standing) []string {
+	if c.Kind != "MachineSet" {
+		return nil
+	}
+	to := askedFor(c.New)
+	return []string{fmt.Sprintf("%d existing Machines of this set stay with the API that is in charge of each; %s will scale the set and make its new Machines",
+		s.Replicas, to.Text())}
+}
+
+// Unconvertible warns early: the authority rules, so what the other API cannot express is stored, but a later move
+// will not start (converting › A feature implemented in Machine API is not present in Cluster API).
+func Unconvertible(c policies.Change) policies.Verdict {
+	if !changesAuthority(c) {
+		return policies.Verdict{}
+	}
+	return policies.Warn(unconvertibleWarnings(c, stand(c), "a later move will not start")...)
+}
+
+// changesAuthority reports whether a request makes or changes the content of an authority that has, or will have, a
+// mirror; a request for a move is RequestWarning's.
+func changesAuthority(c policies.Change) bool {
+	if c.Actor == policies.Poundlock {
+		return false
+	}
+	s := stand(c)
+	if c.Operation == admissionv1.Create {
+		return c.Side == policies.MachineAPI && s.inCharge() == MachineAPI
+	}
+	if c.Facts.Twin == nil || s.moving() || !sideOf(s.inCharge(), c.Side) || requestsHere(c) {
+		return false
+	}
+	diffs, err := policies.Differences(specPath, c.Old.Spec, c.New.Spec)
+	return err != nil || len(diffs) > 0
+}
+
+func requestsHere(c policies.Change) bool { return c.Side == policies.MachineAPI && requests(c) }
+
+// TemplateAuthority: "By setting the spec.template.spec.authoritativeAPI to ClusterAPI, the Machine API MachineSet will
+// create Machine API Machines with their authoritativeAPI pre-filled to ClusterAPI" (converting › Creation of new Machines).
+func TemplateAuthority(c policies.Change) policies.Verdict {
+	template, set := templateAuthority(c.New), askedFor(c.New)
+	if c.Actor == policies.Poundlock || template == set || c.Old != nil && templateAuthority(c.Old) == template {
+		return policies.Verdict{}
+	}
+	if set == ClusterAPI {
+		return policies.Warn(fmt.Sprintf("spec.template.spec.authoritativeAPI is %s: while Cluster API is in charge of this set, its new Machines are Cluster API's all the same", template))
+	}
+	return policies.Warn(fmt.Sprintf("new Machines of this set will be %s's, by spec.template.spec.authoritativeAPI, while %s scales the set", template.Text(), set.Text()))
+}
+
+func templateAuthority(o *policies.Object) API {
+	var spec struct {
+		Template struct {
+			Spec struct {
+				AuthoritativeAPI API `json:"authoritativeAPI"`
+			} `json:"spec"`
+		} `json:"template"`
+	}
+	if o != nil {
+		_ = json.Unmarshal(orNull(o.Spec), &spec)
+	}
+	if spec.Template.Spec.AuthoritativeAPI == Unset {
+		return MachineAPI
+	}
+	return spec.Template.Spec.AuthoritativeAPI
+}

@@ -1,0 +1,260 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// The parts of scopes.
+var (
+	kinds      = []string{"Machine", "MachineSet"}
+	machine    = []string{"Machine"}
+	machineSet = []string{"MachineSet"}
+	infraKinds = []string{InfraMachine, InfraMachineTemplate}
+
+	onCreate = []admissionv1.Operation{admissionv1.Create}
+	onUpdate = []admissionv1.Operation{admissionv1.Update}
+	onDelete = []admissionv1.Operation{admissionv1.Delete}
+	onWrite  = []admissionv1.Operation{admissionv1.Create, admissionv1.Update}
+)
+
+func mapi(kinds []string, ops []admissionv1.Operation) policies.Scope {
+	return policies.Scope{Side: policies.MachineAPI, Kinds: kinds, Operations: ops}
+}
+
+func capi(kinds []string, ops []admissionv1.Operation) policies.Scope {
+	return policies.Scope{Side: policies.ClusterAPI, Kinds: kinds, Operations: ops}
+}
+
+func infra(kinds []string, ops []admissionv1.Operation) policies.Scope {
+	return policies.Scope{Side: policies.Infrastructure, Kinds: kinds, Operations: ops}
+}
+
+func sub(name string, s policies.Scope) policies.Scope {
+	s.Subresource = name
+	return s
+}
+
+func on(scopes ...policies.Scope) []policies.Scope { return scopes }
+
+// always is a rule's need whatever the change.
+func always(n policies.Need) func(policies.Change) policies.Need {
+	return func(policies.Change) policies.Need { return n }
+}
+
+// when is a rule's need for the changes that it has something to say about.
+func when(applies func(policies.Change) bool, n policies.Need) func(policies.Change) policies.Need {
+	return func(c policies.Change) policies.Need {
+		if applies(c) {
+			return n
+		}
+		return 0
+	}
+}
+
+const (
+	admission = "converting › Admission of non-authoritative resources"
+	authOf    = "converting › Authority of resources and controller reconciliations"
+	deletion  = "converting › Deletion of Machines"
+	table     = "converting › Summary of the rules outlined above"
+	workflow  = "converting › Workflow extension"
+)
+
+// Rules lists every rule of admission about authority, in the order in which answers are printed: what a person must
+// know first comes first. A rule that is decided from other facts on the other side has a row for each.
+func Rules() policies.Set {
+	return policies.Set{
+		{
+			ID: "authority/spec-locked", Clause: admission,
+			Says:   "The spec of a Machine API object may not be changed while Cluster API is in charge of it, but for spec.authoritativeAPI.",
+			Remedy: "Change the Cluster API object of the same name, or move authority to Machine API first.",
+			On:     on(mapi(kinds, onUpdate)), Check: SpecLocked,
+		},
+		{
+			ID: "authority/spec-locked", Clause: admission,
+			Says:   "The spec of a Cluster API object may not be changed while Machine API is in charge of its twin, or while nobody is yet; the autoscaler alone may change replicas.",
+			Remedy: "Change the Machine API object of the same name, or move authority to Cluster API first.",
+			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: SpecLocked,
+		},
+		{
+			ID: "authority/in-transit", Clause: "converting › Migration of resources",
+			Says:   "While authority is moving, the spec of the Machine API object may not be changed, but for spec.authoritativeAPI.",
+			Remedy: "Try again in a moment, or set spec.authoritativeAPI back to cancel the move.",
+			On:     on(mapi(kinds, onUpdate)), Check: InTransit,
+		},
+		{
+			ID: "authority/in-transit", Clause: "converting › Migration of resources",
+			Says:   "While authority is moving, the spec of the Cluster API object may not be changed. The controllers that were in charge may finish what is in flight, on either side, until they have acknowledged their pause.",
+			Remedy: "Try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move.",
+			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: InTransit,
+		},
+		{
+			ID: "authority/infra-locked", Clause: admission,
+			Says:   "A provider's machine or template that mirrors an object of which Machine API is in charge, or whose authority is moving, may be neither changed nor deleted.",
+			Remedy: "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
+			On:     on(infra(infraKinds, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
+			Needs:  always(policies.NeedTwin), Check: InfraLocked,
+		},
+		{
+			ID: "authority/scale-locked", Clause: "converting › The Cluster Autoscaler in mixed MachineSet clusters",
+			Says:   "The set that is not in charge may not be scaled through its scale subresource, nor either set while authority is moving. The autoscaler is let through on the Cluster API side.",
+			Remedy: "Scale the set of the API that is in charge: the message has the command.",
+			On:     on(sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate))),
+			Needs: func(c policies.Change) policies.Need {
+				if c.Side == policies.MachineAPI {
+					return policies.NeedStored
+				}
+				return policies.NeedStored | policies.NeedTwin
+			},
+			Check: ScaleLocked,
+		},
+		{
+			ID: "authority/metadata-reserved", Clause: admission,
+			Says:   "On the Machine API object that is not in charge, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash.",
+			Remedy: "Set it on the Cluster API object, whose value the mirror follows.",
+			On:     on(mapi(kinds, onUpdate)), Check: MetadataReserved,
+		},
+		{
+			ID: "authority/metadata-reserved", Clause: admission,
+			Says:   "The same on the Cluster API object while Machine API is in charge of its twin.",
+			Remedy: "Set it on the Machine API object, whose value the mirror follows.",
+			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
+		},
+		{
+			ID: "authority/metadata-conflict", Clause: admission,
+			Says:   "On the object that is not in charge, a label or annotation that the authority's object carries may only be set to the authority's value.",
+			Remedy: "Change it on the object that is in charge.",
+			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(metadataMatters, policies.NeedTwin), Check: MetadataConflict,
+		},
+		{
+			ID: "authority/metadata-free", Clause: admission,
+			Says:   "Every other label and annotation of the object that is not in charge is the user's, and the mirror keeps it; so is kubectl.kubernetes.io/last-applied-configuration, which every apply writes.",
+			Remedy: "None is needed.",
+			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: always(0), Check: MetadataFree,
+		},
+		{
+			ID: "authority/propagation", Clause: "converting › Pausing of Cluster API controllers",
+			Says:   "Cluster API's own identity may write onto paused Machines and provider's machines the labels and annotations that its MachineSet propagates in place, but nothing of Poundlock's.",
+			Remedy: "Do not put Poundlock's labels or annotations into the template of a Cluster API MachineSet.",
+			On:     on(capi(machine, onUpdate), infra([]string{InfraMachine}, onUpdate)), Needs: when(propagates, policies.NeedTwin), Check: Propagation,
+		},
+		{
+			ID: "authority/finalizers-owned", Clause: deletion,
+			Says:   "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the side in charge and the garbage collector keep the owner references.",
+			Remedy: "Leave them as they are: delete the object that is in charge, or the parent, to end a mirror.",
+			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
+		},
+		{
+			ID: "authority/finalizer-fence", Clause: deletion,
+			Says:   "Nobody may add machine.machine.openshift.io to a Machine while the authority over it (status, or spec while status is empty) is not MachineAPI: controllers add it before they call a cloud.",
+			Remedy: "Leave the finalizer out of the manifest, or move the Machine to Machine API first.",
+			On:     on(mapi(machine, onWrite)), Check: FinalizerFence,
+		},
+		{
+			ID: "authority/status-owned", Clause: "converting › API Extensions",
+			Says:   "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's alone; an empty authoritativeAPI may become the stored spec's.",
+			Remedy: "Write other parts of status with a patch, not a replacement of the whole.",
+			On:     on(sub("status", mapi(kinds, onUpdate))), Check: StatusOwned,
+		},
+		{
+			ID: "authority/paused-owned", Clause: "converting › Pausing of Cluster API controllers",
+			Says:   "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone.",
+			Remedy: "Move authority: the API that is not in charge is paused.",
+			On:     on(capi(kinds, onUpdate), infra(infraKinds, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
+		},
+		{
+			ID: "authority/create-machineapi", Clause: admission,
+			Says:   "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI.",
+			Remedy: "Set spec.authoritativeAPI: ClusterAPI, create it, wait until it is synchronized, then move it.",
+			On:     on(mapi(kinds, onCreate)), Needs: when(beforeMachineAPI, policies.NeedLiveTwin), Check: CreateMachineAPI,
+		},
+		{
+			ID: "authority/create-clusterapi", Clause: authOf,
+			Says:   "A Cluster API object may be created beside its Machine API twin only paused; where Cluster API is in charge, only once the twin's controllers have acknowledged their pause.",
+			Remedy: "Create it with the annotation cluster.x-k8s.io/paused, or under another name.",
+			On:     on(capi(kinds, onCreate)), Needs: always(policies.NeedLiveTwin), Check: CreateClusterAPI,
+		},
+		{
+			ID: "authority/uninitialised", Clause: authOf,
+			Says:   "While status.authoritativeAPI is empty, spec.authoritativeAPI may not be changed; all else may.",
+			Remedy: "Try again in a moment.",
+			On:     on(mapi(kinds, onUpdate)), Check: Uninitialised,
+		},
+		{
+			ID: "authority/request-blocked", Clause: workflow,
+			Says:   "A request for a move is refused only where it can never be fulfilled: the object or its twin is being deleted.",
+			Remedy: "Wait until the deletion is over.",
+			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin), Check: RequestBlocked,
+		},
+		{
+			ID: "authority/request-warning", Clause: workflow,
+			Says:   "A request for a move is stored, and warns: of each field that does not convert, of a Synchronized condition that is not True, of what the move will wait for, and of how many machines it concerns.",
+			Remedy: "Repair the fields that are named, or set spec.authoritativeAPI back.",
+			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion), Check: RequestWarning,
+		},
+		{
+			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
+			Says:   "A change of the object that is in charge warns of each field that the other API cannot express: it is stored, and a later move will not start.",
+			Remedy: "Repair the fields that are named before moving; docs/fields lists them all.",
+			On:     on(mapi(kinds, onWrite), capi(kinds, onUpdate)), Needs: when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
+		},
+		{
+			ID: "authority/delete-detached", Clause: deletion,
+			Says:   "Deleting a Machine API MachineSet or an unowned Machine of which Cluster API is in charge warns: what Cluster API runs stays.",
+			Remedy: "Delete the Cluster API object to end its machines.",
+			On:     on(mapi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteDetached,
+		},
+		{
+			ID: "authority/delete-recreated", Clause: table,
+			Says:   "Deleting a Cluster API MachineSet or an unowned Machine of which Machine API is in charge warns: it will be made again.",
+			Remedy: "Delete the Machine API object.",
+			On:     on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteRecreated,
+		},
+		{
+			ID: "authority/delete-propagates", Clause: deletion,
+			Says:   "Deleting an owned Machine that is not in charge warns: the Machine that is, and its instance, are deleted too.",
+			Remedy: "None is needed where the machine is to go.",
+			On:     on(mapi(machine, onDelete), capi(machine, onDelete)), Needs: always(policies.NeedTwin), Check: DeletePropagates,
+		},
+		{
+			ID: "authority/template-authority", Clause: "converting › Creation of new Machines",
+			Says:   "spec.template.spec.authoritativeAPI may differ from the set's; a warning says what new Machines will be.",
+			Remedy: "None is needed where that is meant.",
+			On:     on(mapi(machineSet, onWrite)), Check: TemplateAuthority,
+		},
+	}
+}
+
+// metadataMatters: only a change of labels or annotations on a locked object can be in conflict with its twin. On
+// Cluster API's side the twin tells whether it is locked, and is there for SpecLocked anyway.
+func metadataMatters(c policies.Change) bool {
+	return len(metadataChanges(c)) > 0 && (c.Side != policies.MachineAPI || stand(c).locked())
+}
+
+func ownershipMatters(c policies.Change) bool {
+	return c.Old.HasFinalizer(SyncFinalizer) != c.New.HasFinalizer(SyncFinalizer) ||
+		!sameJSON(c.Old.Metadata.OwnerReferences, c.New.Metadata.OwnerReferences)
+}
+
+func pauseMatters(c policies.Change) bool {
+	return c.Old.Metadata.Annotations[PausedAnnotation] != c.New.Metadata.Annotations[PausedAnnotation] ||
+		c.Old.HasAnnotation(PausedAnnotation) != c.New.HasAnnotation(PausedAnnotation)
+}
+
+func beforeMachineAPI(c policies.Change) bool { return Read(c.New).Requested != ClusterAPI }
+
+// contentMatters is changesAuthority as far as it can be told before the twin is known.
+func contentMatters(c policies.Change) bool {
+	if c.Side == policies.MachineAPI && stand(c).inCharge() != MachineAPI || requestsHere(c) {
+		return false
+	}
+	if c.Operation == admissionv1.Create {
+		return true
+	}
+	diffs, err := policies.Differences(specPath, c.Old.Spec, c.New.Spec)
+	return err != nil || len(diffs) > 0
+}
