@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/test/build"
@@ -132,11 +133,13 @@ func (p *Plane) InstallCRDs(ctx context.Context, crds ...*apiextensionsv1.Custom
 	if len(crds) == 0 {
 		return nil
 	}
-	client, err := dynamic.NewForConfig(p.Admin())
+	cfg := p.Admin()
+	cfg.WarningHandler = rest.NoWarnings{} // about formats in CRDs that are not ours to change
+	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		return err
 	}
-	lister, err := discovery.NewDiscoveryClientForConfig(p.Admin())
+	lister, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return err
 	}

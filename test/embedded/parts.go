@@ -87,7 +87,10 @@ func (p *Plane) controllerManagerArgs() []string {
 		"--service-account-private-key-file=" + p.keys.serviceAccount.keyFile,
 		"--root-ca-file=" + p.keys.api.certFile,
 		"--leader-elect=false",
-		"--secure-port=0",
+		"--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", p.ports.Manager),
+		"--tls-cert-file=" + p.keys.apiServing.certFile,
+		"--tls-private-key-file=" + p.keys.apiServing.keyFile,
 		"--profiling=false",
 	}
 }

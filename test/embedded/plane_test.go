@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -216,10 +217,13 @@ func identifies(t *testing.T, p *embedded.Plane) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := review.Status.UserInfo.Username + " " + strings.Join(review.Status.UserInfo.Groups, " ")
-	want := "system:serviceaccount:openshift-cluster-api:poundlock system:serviceaccounts system:serviceaccounts:openshift-cluster-api extra system:authenticated"
-	if got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	if got, want := review.Status.UserInfo.Username, "system:serviceaccount:openshift-cluster-api:poundlock"; got != want {
+		t.Errorf("user %s, want %s", got, want)
+	}
+	groups := slices.Sorted(slices.Values(review.Status.UserInfo.Groups))
+	want := []string{"extra", "system:authenticated", "system:serviceaccounts", "system:serviceaccounts:openshift-cluster-api"}
+	if !slices.Equal(groups, want) {
+		t.Errorf("groups %v, want %v", groups, want)
 	}
 }
 

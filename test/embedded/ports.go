@@ -15,19 +15,17 @@ import (
 
 // ports are kept in the data folder, so that its kubeconfig stays true.
 type ports struct {
-	API  int `json:"api"`
-	Etcd int `json:"etcd"`
+	API     int `json:"api"`
+	Etcd    int `json:"etcd"`
+	Manager int `json:"manager"` // where the controller manager tells its health
 }
 
-// choosePorts takes the API port that was asked for, else the ones used last time if they are free, else free ones.
+// choosePorts takes the API port that was asked for, else the one used last time if it is free, else a free one; of the others nobody keeps a note.
 func choosePorts(file string, asked int) (ports, error) {
 	last := readPorts(file)
 	chosen, err := freshPorts()
 	if err != nil {
 		return ports{}, err
-	}
-	if isFree(last.Etcd) {
-		chosen.Etcd = last.Etcd
 	}
 	switch {
 	case asked != 0 && !isFree(asked):
@@ -40,10 +38,10 @@ func choosePorts(file string, asked int) (ports, error) {
 	return chosen, chosen.write(file)
 }
 
-// freshPorts holds both ports before it lets go of either, so that they differ.
+// freshPorts holds all ports before it lets go of any, so that they differ.
 func freshPorts() (ports, error) {
 	var numbers []int
-	for range 2 {
+	for range 3 {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return ports{}, fmt.Errorf("finding a free port: %w", err)
@@ -51,7 +49,7 @@ func freshPorts() (ports, error) {
 		defer listener.Close()
 		numbers = append(numbers, listener.Addr().(*net.TCPAddr).Port)
 	}
-	return ports{API: numbers[0], Etcd: numbers[1]}, nil
+	return ports{API: numbers[0], Etcd: numbers[1], Manager: numbers[2]}, nil
 }
 
 func readPorts(file string) ports {

@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/discovery"
 
 	"github.com/poundlock/poundlock/test/build"
 )
@@ -36,21 +35,18 @@ func (p *Plane) ready(ctx context.Context, part string) error {
 	})
 }
 
-// check is the question whose answer tells that a part works. The controller manager serves nothing here; its first deed tells.
+// check is the question whose answer tells that a part works. It is put to the API server for etcd too: that is ready only with etcd.
 func (p *Plane) check(part string) (func(context.Context) error, error) {
-	client, err := kubernetes.NewForConfig(p.Admin())
+	cfg, path := p.Admin(), "/readyz"
+	if part == build.ControllerManager {
+		cfg.Host, path = fmt.Sprintf("https://127.0.0.1:%d", p.ports.Manager), "/healthz"
+	}
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if part == build.ControllerManager {
-		return func(ctx context.Context) error {
-			_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
-			return err
-		}, nil
-	}
-	// For etcd too: the API server is ready only with it.
 	return func(ctx context.Context) error {
-		return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		return client.RESTClient().Get().AbsPath(path).Do(ctx).Error()
 	}, nil
 }
 
