@@ -1,0 +1,148 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+// Presence is how much there is of an object.
+type Presence string
+
+const (
+	// Absent: there is none.
+	Absent Presence = "Absent"
+	// Present: it exists, and nobody has asked for its deletion.
+	Present Presence = "Present"
+	// Deleting: it waits for its finalizers to go.
+	Deleting Presence = "Deleting"
+)
+
+// DetachedAnnotation marks a Machine API object whose parent was deleted while Cluster API was in charge of that
+// parent: what the collector then does to the object is not done to its twin (DESIGN §3.3).
+const DetachedAnnotation = Domain + "/detached"
+
+// Deletion is what is known of a pair, of which a side may be going or gone.
+type Deletion struct {
+	// Authority is the API whose object is in charge: Source of the Machine API object, Unset where there is none.
+	Authority API
+	// InTransit: status is Migrating.
+	InTransit bool
+	// MachineAPI and ClusterAPI are the two core objects. A Cluster API object that is not yet the mirror of a Machine
+	// API object in charge counts as Absent: it is not Poundlock's to delete.
+	MachineAPI, ClusterAPI Presence
+	// Owned: the mirror has a controller of Machines as its owner (a MachineSet; not merely the Cluster).
+	Owned bool
+	// Detached: the Machine API object carries DetachedAnnotation.
+	Detached bool
+	// Parent is what is known of the pair that owns the mirror; zero where it has none.
+	Parent Parent
+	// Children: objects that the collector would delete with the mirror have not been detached from it.
+	Children bool
+	// Held: the authority's controller has not yet removed its finalizer, so the machine may still exist.
+	Held bool
+	// Marked: a core object carries the sync finalizer or the mirror's mark.
+	Marked bool
+}
+
+// Parent is the pair of objects that owns another pair.
+type Parent struct {
+	Authority              API
+	MachineAPI, ClusterAPI Presence
+}
+
+func (p Parent) on(side API) Presence {
+	if side == MachineAPI {
+		return p.MachineAPI
+	}
+	return p.ClusterAPI
+}
+
+// abandons reports whether the parent on this side goes or is gone while its twin, which is in charge, stays: someone
+// tidied up or slipped, and nobody asked for the machines to end.
+func (p Parent) abandons(side API) bool {
+	return p.on(side) != Present && p.on(side.Other()) == Present && p.Authority != side
+}
+
+// DeletionStep is what the mirror does next to a pair of which a side is going or gone.
+type DeletionStep string
+
+const (
+	// KeepMirroring: nothing is being deleted.
+	KeepMirroring DeletionStep = "KeepMirroring"
+	// AwaitHandoff: authority is moving; the handoff ends first, one way or the other.
+	AwaitHandoff DeletionStep = "AwaitHandoff"
+	// DeleteMirror deletes the mirror, because the authority is being deleted.
+	DeleteMirror DeletionStep = "DeleteMirror"
+	// DeleteAuthority deletes the authority, because its owned mirror was deleted.
+	DeleteAuthority DeletionStep = "DeleteAuthority"
+	// AwaitAuthority waits until the authority's controller has ended the machine and removed its finalizer.
+	AwaitAuthority DeletionStep = "AwaitAuthority"
+	// DetachChildren takes the mirror's children out of the collector's reach, before the mirror may go.
+	DetachChildren DeletionStep = "DetachChildren"
+	// ReleaseMirror removes every finalizer that would hold the mirror: Poundlock's, and those of controllers that are
+	// paused. Its infrastructure object goes first. A Cluster API mirror whose authority stays is then made again.
+	ReleaseMirror DeletionStep = "ReleaseMirror"
+	// ReleaseAuthority removes the sync finalizer of the authority: the mirror is gone.
+	ReleaseAuthority DeletionStep = "ReleaseAuthority"
+	// Forget removes the sync finalizer and the mirror's mark from what has no twin any more and acts on its own.
+	Forget DeletionStep = "Forget"
+)
+
+// Next decides what happens to a pair of which a side is going or gone (converting › Deletion of Machines, › Summary of
+// the rules; DESIGN §3.3). Each step is idempotent and leads to a state whose next step continues it, so that a
+// crash between any two is repaired by the next pass. The authority's own sync finalizer goes last.
+func (d Deletion) Next() DeletionStep {
+	switch {
+	case d.MachineAPI == Absent:
+		return d.forget()
+	case d.MachineAPI == Present && d.ClusterAPI != Deleting:
+		return KeepMirroring
+	case d.Authority == Unset:
+		return d.forget() // nobody mirrored it: nothing of the twin is Poundlock's to delete
+	case d.InTransit:
+		return AwaitHandoff
+	}
+	switch d.on(d.Authority) {
+	case Deleting:
+		return d.authorityGoing()
+	case Present:
+		return d.mirrorGoing()
+	}
+	return ReleaseMirror
+}
+
+func (d Deletion) on(side API) Presence {
+	if side == MachineAPI {
+		return d.MachineAPI
+	}
+	return d.ClusterAPI
+}
+
+func (d Deletion) forget() DeletionStep {
+	if d.Marked {
+		return Forget
+	}
+	return KeepMirroring
+}
+
+func (d Deletion) authorityGoing() DeletionStep {
+	mirror := d.on(d.Authority.Other())
+	switch {
+	case mirror == Present:
+		return DeleteMirror
+	case d.Held:
+		return AwaitAuthority
+	case mirror == Deleting:
+		return ReleaseMirror
+	}
+	return ReleaseAuthority
+}
+
+func (d Deletion) mirrorGoing() DeletionStep {
+	side := d.Authority.Other()
+	switch {
+	case d.Owned && !d.Detached && !d.Parent.abandons(side):
+		return DeleteAuthority
+	case d.Children:
+		return DetachChildren
+	}
+	return ReleaseMirror
+}

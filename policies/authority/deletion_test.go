@@ -1,0 +1,156 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// The table of converting › Summary of the rules, as far as it deletes, and DESIGN §3.3.
+func TestDeletion(t *testing.T) {
+	const (
+		mapi, capi             = authority.MachineAPI, authority.ClusterAPI
+		absent, there, leaving = authority.Absent, authority.Present, authority.Deleting
+	)
+	setGoesUnderCAPI := authority.Parent{Authority: capi, MachineAPI: leaving, ClusterAPI: there}
+	for _, c := range []struct {
+		sentence string
+		given    authority.Deletion
+		want     authority.DeletionStep
+	}{
+		{"nothing is being deleted", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: there, Marked: true}, authority.KeepMirroring},
+		{"the mirror has yet to be made", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: absent}, authority.KeepMirroring},
+		{"nobody has settled who is in charge", authority.Deletion{MachineAPI: leaving, ClusterAPI: there}, authority.KeepMirroring},
+		{"a move is under way", authority.Deletion{Authority: mapi, InTransit: true, MachineAPI: leaving, ClusterAPI: there}, authority.AwaitHandoff},
+
+		{"the Machine API object in charge is deleted, its mirror follows", authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: there, Held: true}, authority.DeleteMirror},
+		{"the Cluster API object in charge is deleted, its mirror follows", authority.Deletion{Authority: capi, MachineAPI: there, ClusterAPI: leaving, Held: true}, authority.DeleteMirror},
+		{"the instance still runs, so the mirror keeps its finalizers", authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: leaving, Held: true}, authority.AwaitAuthority},
+		{"the instance still runs and the mirror is gone already", authority.Deletion{Authority: capi, MachineAPI: absent, ClusterAPI: leaving, Held: true, Marked: true}, authority.Forget},
+		{"the instance is gone, the mirror goes", authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: leaving}, authority.ReleaseMirror},
+		{"the instance is gone, the Machine API mirror goes", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: leaving}, authority.ReleaseMirror},
+		{"the mirror is gone, the authority goes", authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: absent, Marked: true}, authority.ReleaseAuthority},
+		{"the authority vanished without us and its mirror is being deleted", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: absent, Marked: true}, authority.ReleaseMirror},
+
+		{"Machine API, delete, has mirror, owned: the Cluster API Machine is deleted", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true}, authority.DeleteAuthority},
+		{"Machine API, delete, has mirror, not owned: the Cluster API Machine remains", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there}, authority.ReleaseMirror},
+		{"Cluster API, delete, has mirror, owned: the Machine API Machine is deleted", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true}, authority.DeleteAuthority},
+		{"Cluster API, delete, has mirror, not owned: it goes and is made again", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving}, authority.ReleaseMirror},
+
+		{"an owned Machine was detached before the collector took it", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Detached: true}, authority.ReleaseMirror},
+		{"the collector takes a Machine while its MachineSet waits, before it is marked", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: setGoesUnderCAPI}, authority.ReleaseMirror},
+		{"the collector takes a Machine whose MachineSet is gone and whose twin's MachineSet stays",
+			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: authority.Parent{Authority: capi, MachineAPI: absent, ClusterAPI: there}}, authority.ReleaseMirror},
+		{"the Cluster API MachineSet that mirrors goes: its Machines are made again, not ended",
+			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true, Parent: authority.Parent{Authority: mapi, MachineAPI: there, ClusterAPI: leaving}}, authority.ReleaseMirror},
+		{"the Cluster API MachineSet in charge goes: its Machines end, also those that Machine API runs",
+			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true, Parent: authority.Parent{Authority: capi, MachineAPI: there, ClusterAPI: leaving}}, authority.DeleteAuthority},
+		{"both MachineSets go: their Machines end",
+			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: authority.Parent{Authority: capi, MachineAPI: leaving, ClusterAPI: leaving}}, authority.DeleteAuthority},
+		{"scale down of the MachineSet in charge deletes a Machine that the other API runs",
+			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true, Parent: authority.Parent{Authority: capi, MachineAPI: there, ClusterAPI: there}}, authority.DeleteAuthority},
+
+		{"a Machine API MachineSet that mirrors is deleted: its Machines are detached first", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Children: true}, authority.DetachChildren},
+		{"its Machines are detached: it goes, and the Cluster API MachineSet stays", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there}, authority.ReleaseMirror},
+		{"a Cluster API MachineSet that mirrors is deleted: its Machines are detached first", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Children: true}, authority.DetachChildren},
+		{"the MachineSet in charge is deleted: nothing is detached", authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: there, Children: true}, authority.DeleteMirror},
+
+		{"the Machine API object is gone, its Cluster API twin acts on its own", authority.Deletion{MachineAPI: absent, ClusterAPI: there, Marked: true}, authority.Forget},
+		{"a stale sync finalizer never blocks", authority.Deletion{MachineAPI: absent, ClusterAPI: leaving, Marked: true}, authority.Forget},
+		{"a Cluster API object that never had a twin", authority.Deletion{MachineAPI: absent, ClusterAPI: leaving}, authority.KeepMirroring},
+		{"both are gone", authority.Deletion{MachineAPI: absent, ClusterAPI: absent}, authority.KeepMirroring},
+	} {
+		if got := c.given.Next(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.sentence, got, c.want)
+		}
+	}
+}
+
+// Whatever is deleted first, the steps come to an end, the authority is deleted only where the rules say so, and a
+// mirror is released only when no machine can be left behind by it.
+func TestDeletionEnds(t *testing.T) {
+	presences := []authority.Presence{authority.Absent, authority.Present, authority.Deleting}
+	var parents []authority.Parent
+	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		for _, m := range presences {
+			for _, c := range presences {
+				parents = append(parents, authority.Parent{Authority: a, MachineAPI: m, ClusterAPI: c})
+			}
+		}
+	}
+	walked := 0
+	for _, a := range []authority.API{authority.Unset, authority.MachineAPI, authority.ClusterAPI} {
+		for _, m := range presences {
+			for _, c := range presences {
+				for _, p := range parents {
+					for bits := range 16 {
+						walk(t, authority.Deletion{Authority: a, MachineAPI: m, ClusterAPI: c, Parent: p, Held: true, Marked: true,
+							Owned: bits&1 != 0, Detached: bits&2 != 0, Children: bits&4 != 0, InTransit: bits&8 != 0})
+						walked++
+					}
+				}
+			}
+		}
+	}
+	if walked != 3*9*18*16 {
+		t.Errorf("walked %d states", walked)
+	}
+}
+
+// walk does what the mirror and the world do after each step, until nothing is left to do.
+func walk(t *testing.T, d authority.Deletion) {
+	t.Helper()
+	start := d
+	for range 20 {
+		switch step := d.Next(); step {
+		case authority.KeepMirroring, authority.AwaitHandoff:
+			return
+		case authority.DeleteMirror:
+			set(&d, d.Authority.Other(), authority.Deleting)
+		case authority.DeleteAuthority:
+			if !start.Owned || start.Detached {
+				t.Fatalf("%+v: the authority is deleted", start)
+			}
+			set(&d, d.Authority, authority.Deleting)
+		case authority.AwaitAuthority:
+			d.Held = false // its controller ends the machine
+		case authority.DetachChildren:
+			d.Children = false
+		case authority.ReleaseMirror:
+			if of(d, d.Authority) == authority.Deleting && d.Held || of(d, d.Authority) == authority.Present && d.Children {
+				t.Fatalf("%+v: the mirror is released too early", start)
+			}
+			set(&d, d.Authority.Other(), authority.Absent)
+		case authority.ReleaseAuthority:
+			if of(d, d.Authority.Other()) != authority.Absent {
+				t.Fatalf("%+v: the authority goes before its mirror", start)
+			}
+			set(&d, d.Authority, authority.Absent)
+			d.Marked = of(d, d.Authority.Other()) != authority.Absent
+		case authority.Forget:
+			d.Marked = false
+		default:
+			t.Fatalf("%+v: unknown step %q", start, step)
+		}
+	}
+	t.Fatal(fmt.Sprintf("%+v", start), "never ends")
+}
+
+func of(d authority.Deletion, side authority.API) authority.Presence {
+	if side == authority.MachineAPI {
+		return d.MachineAPI
+	}
+	return d.ClusterAPI
+}
+
+func set(d *authority.Deletion, side authority.API, p authority.Presence) {
+	if side == authority.MachineAPI {
+		d.MachineAPI = p
+		return
+	}
+	d.ClusterAPI = p
+}
