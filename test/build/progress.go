@@ -62,7 +62,7 @@ func (p *phase) line(text string) {
 	switch {
 	case strings.HasPrefix(text, "go: downloading "):
 		p.downloaded++
-	case strings.HasPrefix(text, planePackage):
+	case text == planePackage:
 		p.linking = true
 	case strings.ContainsAny(text, " :\t"):
 		p.rest = append(p.rest, text)

@@ -112,7 +112,7 @@ func (p *Plane) start(ctx context.Context) error {
 	began := time.Now()
 	err := p.attempt(ctx)
 	var exit *ExitError
-	for tries := 0; tries < 3 && p.options.Port == 0 && errors.As(err, &exit) && exit.portTaken(); tries++ {
+	for tries := 0; tries < 3 && p.options.Port == 0 && errors.As(err, &exit) && exit.portTaken; tries++ {
 		p.halt(0)
 		if p.ports, err = freshPorts(); err == nil {
 			err = errors.Join(p.ports.write(p.path("ports.json")), os.RemoveAll(p.path("logs")), os.MkdirAll(p.path("logs"), 0o755), p.attempt(ctx))
@@ -259,6 +259,9 @@ func (p *Plane) Stop() error {
 
 // halt stops the parts, in the order in which they need each other.
 func (p *Plane) halt(patience time.Duration) {
+	if p.PID(build.Etcd) == 0 {
+		patience = 0 // without it, nothing ends in order
+	}
 	for _, part := range []string{build.ControllerManager, build.APIServer, build.Etcd} {
 		p.mu.Lock()
 		child := p.running[part]

@@ -161,6 +161,38 @@ func beParent(t *testing.T) {
 	select {} // until SIGKILL
 }
 
+// TestMain makes this test binary, if it is asked to, a package whose tests share a control plane.
+func TestMain(m *testing.M) {
+	switch os.Getenv(mainEnv) {
+	case "":
+		os.Exit(m.Run())
+	case "works":
+		os.Exit(embedded.Main(m, embedded.Options{}, func(p *embedded.Plane) error { return syscall.Kill(p.PID(build.Etcd), 0) }))
+	default:
+		os.Exit(embedded.Main(m, embedded.Options{}, func(*embedded.Plane) error { return errors.New("the package cannot use it") }))
+	}
+}
+
+const mainEnv = "POUNDLOCK_TEST_MAIN"
+
+func TestMainSharesOneControlPlane(t *testing.T) {
+	for _, c := range []struct {
+		use, says string
+		passes    bool
+	}{{"works", "the control plane is ready", true}, {"fails", "the package cannot use it", false}} {
+		temp := t.TempDir()
+		cmd := exec.Command(os.Args[0], "-test.run=^$")
+		cmd.Env = append(os.Environ(), mainEnv+"="+c.use, "TMPDIR="+temp)
+		out, err := cmd.CombinedOutput()
+		if (err == nil) != c.passes || !strings.Contains(string(out), c.says) {
+			t.Errorf("%s: %v: %s", c.use, err, out)
+		}
+		if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
+			t.Errorf("%s: left behind: %v, %v", c.use, left, err)
+		}
+	}
+}
+
 func start(t *testing.T, o embedded.Options) *embedded.Plane {
 	t.Helper()
 	return embedded.ForTest(t, o)

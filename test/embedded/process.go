@@ -23,21 +23,19 @@ type ExitError struct {
 	Log, Tail string
 	// Err is how it ended.
 	Err error
+
+	full, portTaken bool // what its log says of the disk and of a port
 }
 
 func (e *ExitError) Error() string {
 	sentence := fmt.Sprintf("%s ended by itself (%v)", e.Part, e.Err)
-	if e.full() {
+	if e.full {
 		sentence += ": the disk is full: free some space and start again"
 	}
 	return sentence + "; the end of " + e.Log + ":\n" + e.Tail
 }
 
 func (e *ExitError) Unwrap() error { return e.Err }
-
-func (e *ExitError) full() bool { return strings.Contains(e.Tail, "no space left on device") }
-
-func (e *ExitError) portTaken() bool { return strings.Contains(e.Tail, "address already in use") }
 
 // process is one child. Its fields are set before done is closed, or atomic.
 type process struct {
@@ -69,7 +67,9 @@ func (p *process) watch(onExit func(*ExitError)) {
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	p.exit = &ExitError{Part: p.name, Log: p.log, Tail: tail(p.log), Err: err}
+	said := end(p.log)
+	p.exit = &ExitError{Part: p.name, Log: p.log, Tail: tail(said), Err: err, full: strings.Contains(said, "no space left on device"),
+		portTaken: strings.Contains(said, "address already in use")}
 	close(p.done)
 	if !p.stopping.Load() {
 		onExit(p.exit)
@@ -91,23 +91,45 @@ func (p *process) stop(patience time.Duration) {
 	<-p.done
 }
 
-// tail is the last lines of a log, cut to what fits a screen.
-func tail(path string) string {
+// tail is the lines of a log that tell why its program ended: from the last panic or fatal error on, if there is one, else the very last.
+func tail(text string) string {
+	const most = 8
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	from := max(0, len(lines)-most)
+	for i, line := range lines {
+		if fatal(line) {
+			from = i
+		}
+	}
+	var out []string
+	for _, line := range lines[from:min(len(lines), from+most)] {
+		if strings.HasPrefix(line, "goroutine ") {
+			break // stacks are for the log's reader
+		}
+		out = append(out, "  "+line[:min(len(line), 400)])
+	}
+	return strings.TrimRight(strings.Join(out, "\n"), " \n")
+}
+
+// fatal knows how Go's runtime, etcd's logger and Kubernetes' commands begin their last words.
+func fatal(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "Error: ") ||
+		strings.Contains(line, `"level":"fatal"`) || strings.Contains(line, `"level":"panic"`)
+}
+
+// end reads the last 64 KiB of a log, or says why it cannot.
+func end(path string) string {
+	const most = 64 << 10
 	file, err := os.Open(path)
 	if err != nil {
 		return err.Error()
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > 8<<10 {
-		_, _ = file.Seek(-8<<10, io.SeekEnd)
+	if info, err := file.Stat(); err == nil && info.Size() > most {
+		_, _ = file.Seek(-most, io.SeekEnd)
 	}
 	text, _ := io.ReadAll(file)
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	lines = lines[max(0, len(lines)-8):]
-	for i, line := range lines {
-		lines[i] = "  " + line[:min(len(line), 400)]
-	}
-	return strings.Join(lines, "\n")
+	return string(text)
 }
 
 // withoutProxy drops the proxy settings: everything here is on loopback, and an API server with a proxy sends webhook calls there.

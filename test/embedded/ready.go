@@ -31,7 +31,7 @@ func (p *Plane) ready(ctx context.Context, part string) error {
 		err = check(ctx)
 		return err == nil, nil
 	}, func() error {
-		return fmt.Errorf("waiting for %s: %w (last answer: %v); the end of its log:\n%s", part, context.Cause(ctx), err, tail(p.Log(part)))
+		return fmt.Errorf("waiting for %s: %w (last answer: %v); the end of its log:\n%s", part, context.Cause(ctx), err, tail(end(p.Log(part))))
 	})
 }
 
