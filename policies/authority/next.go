@@ -1,0 +1,371 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import "fmt"
+
+// Step is what the handoff does next, and what it says about it: a value, so that a walk over all states can compare it.
+type Step struct {
+	Action Action
+	// To is the API that an Adopt or Switch makes the authority, and the one that an Acknowledge sets out for.
+	To API
+	// On are the objects that the action changes, or that a Wait waits for.
+	On Who
+	// Drop are the objects that a Switch takes their API's machine finalizer off, before it stores the new authority.
+	Drop Who
+	// Cancelled says that a Switch goes back to where authority came from.
+	Cancelled bool
+	// Reason is the CamelCase reason of the condition AuthoritySettled and of events.
+	Reason string
+	// Message is a sentence or two for a person: what is waited for, and how to cancel.
+	Message string
+}
+
+// Action is the kind of a step.
+type Action string
+
+// The actions, in the order of a whole move.
+const (
+	// Rest: Poundlock has no say over this object.
+	Rest Action = "Rest"
+	// Adopt stores the first status.authoritativeAPI.
+	Adopt Action = "Adopt"
+	// Acknowledge stores Migrating, and in status.synchronizedAPI where authority comes from.
+	Acknowledge Action = "Acknowledge"
+	// Pause puts the pause annotation on Cluster API objects.
+	Pause Action = "Pause"
+	// AddFinalizer adds their API's machine finalizer to the objects that are to be in charge.
+	AddFinalizer Action = "AddFinalizer"
+	// Switch takes the machine finalizer off the objects that are no longer in charge, then stores the new authority. Its
+	// two writes are one step because Cluster API's controllers put theirs back even while paused: waiting for its
+	// absence could last for ever.
+	Switch Action = "Switch"
+	// Release takes the pause annotation off Cluster API objects.
+	Release Action = "Release"
+	// Wait changes nothing: somebody else has to do something first.
+	Wait Action = "Wait"
+	// Settle changes nothing: spec and status agree, and both sides' controllers have acknowledged it.
+	Settle Action = "Settle"
+)
+
+// Acts reports whether the action writes to anything but the condition AuthoritySettled.
+func (a Action) Acts() bool { return a != Rest && a != Wait && a != Settle }
+
+// Who is a set of those that a step is about.
+type Who uint8
+
+// The members of Who.
+const (
+	WhoMachineAPI Who = 1 << iota
+	WhoClusterAPI
+	WhoInfra
+	WhoMirror
+)
+
+const everyone = WhoMachineAPI | WhoClusterAPI | WhoInfra
+
+// Has reports whether all of other are in w.
+func (w Who) Has(other Who) bool { return w&other == other }
+
+// Next is the state machine of DESIGN §4: the one step that follows from a state. It is pure and total. Whatever the
+// direction, the same lines decide: a source (the origin of authority) and a target, which are the two APIs either way.
+//
+// An order is only given to controllers once they have answered the last one, so that an answer is never older than the
+// order it is read as the answer to: nobody is asked to pause before Paused is False, nor unpaused before it is True.
+// Orders are written with the resourceVersion on which Next decided, and the answer stands on the same object.
+func Next(s State) Step {
+	switch {
+	case !s.Enabled:
+		return Step{Action: Rest, Reason: ReasonDisabled, Message: "The feature gate MachineAPIMigration is off, or the CRD has no status.authoritativeAPI: Poundlock does nothing here."}
+	case !s.MachineAPI.Exists:
+		return Step{Action: Rest, Reason: ReasonGone, Message: "There is no Machine API object."}
+	case s.Current == Unset:
+		return adopt(s)
+	case s.Current == Migrating:
+		return move(s)
+	case s.Current.Other() == Unset:
+		return s.wait(ReasonUnknownAuthority, WhoMachineAPI, "status.authoritativeAPI has a value that this version of Poundlock does not know.")
+	}
+	return keep(s)
+}
+
+// Reasons of the condition AuthoritySettled.
+const (
+	ReasonDisabled         = "MachineAPIMigrationDisabled"
+	ReasonGone             = "Gone"
+	ReasonUnknownAuthority = "UnknownAuthority"
+	ReasonUnknownOrigin    = "UnknownOrigin"
+	ReasonAdopted          = "Adopted"
+	ReasonSettled          = "Settled"
+	ReasonStarted          = "HandoffStarted"
+	ReasonPausing          = "Pausing"
+	ReasonHandingOver      = "HandingOverFinalizers"
+	ReasonCompleted        = "HandoffCompleted"
+	ReasonCancelled        = "HandoffCancelled"
+	ReasonReleasing        = "Releasing"
+
+	ReasonDeleting        = "DeletionInProgress"
+	ReasonNotSynchronized = "NotSynchronized"
+	ReasonTwinMissing     = "TwinMissing"
+	ReasonCatchingUp      = "CatchingUp"
+	ReasonNotProvisioned  = "MachineNotProvisioned"
+	ReasonNotPaused       = "WaitingForPause"
+	ReasonNotResumed      = "WaitingForResume"
+	ReasonPausedElsewhere = "PausedElsewhere"
+)
+
+// adopt is step 1. A field that is neither set nor defaulted means Machine API (converting › Authority of resources).
+func adopt(s State) Step {
+	to := s.Requested
+	if to == Unset {
+		to = MachineAPI
+	}
+	return Step{Action: Adopt, To: to, On: WhoMachineAPI, Reason: ReasonAdopted, Message: to.Text() + " is in charge of this new object."}
+}
+
+// keep is the stable state: orders first, then a request (steps 2 and 3), then the acknowledgements (step 9).
+func keep(s State) Step {
+	if step, ok := order(s); ok {
+		return step
+	}
+	if s.asked() {
+		return request(s)
+	}
+	if step, ok := unsettled(s); ok {
+		return step
+	}
+	return Step{Action: Settle, Reason: ReasonSettled, Message: s.Current.Text() + " is in charge; the controllers of both sides have acknowledged it."}
+}
+
+// order pauses a Cluster API that is not in charge, and releases one that is: only once the switch is stored, the Machine
+// API's controllers stand still, and the last pause has been answered.
+func order(s State) (Step, bool) {
+	if s.Current == MachineAPI {
+		untold := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told })
+		return Step{Action: Pause, On: untold, Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is in charge."}, untold != 0
+	}
+	told := s.who(ClusterAPI, func(p Party) bool { return p.Told && (p.Says == SaysPaused || p.Deleting) })
+	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is in charge and may act."},
+		told != 0 && s.MachineAPI.stands()
+}
+
+// stands reports whether nobody acts because of the object. A MachineSet that is being deleted never says so, and never acts.
+func (p Party) stands() bool {
+	return p.Says == SaysPaused || p.Deleting && p.Hold == NoHold
+}
+
+func (s State) asked() bool { return s.Requested.Other() == s.Current }
+
+// request is steps 2 and 3: Acknowledge, unless something is to be waited for.
+func request(s State) Step {
+	if step, ok := blocked(s); ok {
+		return step
+	}
+	return Step{Action: Acknowledge, To: s.Requested, On: WhoMachineAPI, Reason: ReasonStarted,
+		Message: fmt.Sprintf("Authority is moving from %s to %s. %s", s.Current.Text(), s.Requested.Text(), s.cancel())}
+}
+
+// blocked tells what a request waits for, what only a person can mend first.
+func blocked(s State) (Step, bool) {
+	to := s.Requested.Text()
+	if who := s.deleting(); who != 0 {
+		return s.wait(ReasonDeleting, who, "The move to %s does not start while the object or its twin is being deleted.", to), true
+	}
+	if s.Synchronized == "False" {
+		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true
+	}
+	if who := s.missing(); who != 0 {
+		return s.wait(ReasonTwinMissing, who, "The move to %s starts once the mirror has made the twin.", to), true
+	}
+	if !s.synchronized() {
+		return s.wait(ReasonCatchingUp, WhoMirror, "The move to %s starts once the mirror has caught up with %s.", to, s.Current.Text()), true
+	}
+	if step, ok := unsettled(s); ok {
+		step.Message += fmt.Sprintf(" Only then does the move to %s start.%s", to, space(s.cancel()))
+		return step, true
+	}
+	if s.Requested == ClusterAPI && !s.Provisioned {
+		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra, "The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
+	}
+	return Step{}, false
+}
+
+func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
+
+// unsettled tells whose acknowledgement of the present authority is missing.
+func unsettled(s State) (Step, bool) {
+	in, out := s.Current, s.Current.Other()
+	if who := s.missing(); who != 0 && in == ClusterAPI {
+		return s.say(ReasonTwinMissing, who, "Cluster API is in charge, but its object is missing: waiting until the mirror has made it."), true
+	}
+	if who := s.who(out, func(p Party) bool { return p.Exists && !p.stands() }); who != 0 {
+		return s.say(ReasonNotPaused, who, "%s is in charge: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
+	}
+	if who := s.who(ClusterAPI, func(p Party) bool { return p.Told && p.Says != SaysPaused }); who != 0 {
+		return s.say(ReasonNotPaused, who, "Cluster API is in charge: waiting until its controllers acknowledge their last pause, before it ends."), true
+	}
+	if who := s.who(in, func(p Party) bool { return p.Exists && p.Says != SaysActing }); who != 0 {
+		return s.say(ReasonNotResumed, who, "%s is in charge: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
+	}
+	return Step{}, false
+}
+
+// move is Migrating: forth to the other side, or back to the origin if the request is withdrawn or something is deleted.
+func move(s State) Step {
+	switch {
+	case s.Origin.Other() == Unset:
+		return s.say(ReasonUnknownOrigin, WhoMachineAPI, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not say where authority came from, and Poundlock does not guess. "+
+			"Whoever knows sets status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
+	case s.handedOver():
+		return last(s)
+	case s.Requested != s.Origin.Other() || s.deleting() != 0:
+		return back(s)
+	}
+	return forth(s)
+}
+
+// forth is steps 4 to 8.
+func forth(s State) Step {
+	if who := s.missing(); who != 0 {
+		return s.wait(ReasonTwinMissing, who, "Authority is moving, but an object is missing: waiting until the mirror has made it.")
+	}
+	if step, ok := pause(s); ok {
+		return step
+	}
+	if step, ok := running(s); ok {
+		return step
+	}
+	if s.Synchronized == "False" {
+		return s.wait(ReasonNotSynchronized, WhoMirror, "%s has paused, but the mirror cannot follow its last change while Synchronized is False.", s.Origin.Text())
+	}
+	if !s.synchronized() {
+		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the mirror has caught up with its last change.", s.Origin.Text())
+	}
+	return last(s)
+}
+
+// pause is step 4. The Machine API pauses itself on seeing Migrating.
+func pause(s State) (Step, bool) {
+	untold := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told })
+	early := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told && p.Says == SaysPaused })
+	if s.Origin == ClusterAPI && early != 0 {
+		return s.wait(ReasonPausedElsewhere, early, "Cluster API's controllers say that they are paused, but not because of this move, so their answer to it could not be told apart: "+
+			"waiting until whoever paused them (spec.paused of the Cluster?) ends that."), true
+	}
+	return Step{Action: Pause, On: untold, Reason: ReasonPausing, Message: "Cluster API is paused while authority moves."}, untold != 0
+}
+
+// running is step 5.
+func running(s State) (Step, bool) {
+	who := s.who(s.Origin, func(p Party) bool { return p.Exists && p.Says != SaysPaused })
+	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
+}
+
+// last is steps 7 and 8: the target's finalizers are seen before the source's go.
+func last(s State) Step {
+	target := s.Origin.Other()
+	if step, ok := running(s); ok {
+		return step
+	}
+	if who := s.unheld(target); who != 0 {
+		return Step{Action: AddFinalizer, On: who, Reason: ReasonHandingOver, Message: target.Text() + " takes over the machine finalizer."}
+	}
+	return Step{Action: Switch, To: target, On: WhoMachineAPI, Drop: s.held(s.Origin), Reason: ReasonCompleted,
+		Message: fmt.Sprintf("Authority has moved from %s to %s.", s.Origin.Text(), target.Text())}
+}
+
+// handedOver reports that there is no way back: the source is being deleted without its finalizer, and a finalizer cannot
+// be put on what is being deleted. The target can still clean up, so authority goes there whatever is requested.
+func (s State) handedOver() bool {
+	lost := func(p Party) bool { return p.Deleting && p.Hold == NotHeld }
+	return lost(s.core(s.Origin)) && s.core(s.Origin.Other()).Exists && !lost(s.core(s.Origin.Other()))
+}
+
+// back walks to the origin, from wherever the move is. The target was never unpaused. A Cluster API that was told to pause
+// is released by order, when it has answered; the Machine API has no annotation to keep an unanswered order in, so
+// its answer is awaited here: otherwise that answer, late, could be taken for the answer to the next request.
+func back(s State) Step {
+	if s.Origin == MachineAPI && s.MachineAPI.Says != SaysPaused && !s.MachineAPI.Deleting {
+		return s.say(ReasonNotPaused, WhoMachineAPI, "The move is cancelled: authority goes back to Machine API as soon as its controllers acknowledge the pause that had begun.")
+	}
+	if who := s.unheld(s.Origin); who != 0 {
+		return Step{Action: AddFinalizer, On: who, Reason: ReasonHandingOver, Message: s.Origin.Text() + " gets its machine finalizer back: the move is cancelled."}
+	}
+	return Step{Action: Switch, To: s.Origin, On: WhoMachineAPI, Drop: s.held(s.Origin.Other()), Cancelled: true, Reason: ReasonCancelled,
+		Message: fmt.Sprintf("The move is cancelled: %s is in charge again.", s.Origin.Text())}
+}
+
+// unheld are the objects of a side that lack their finalizer and can be given it.
+func (s State) unheld(a API) Who {
+	return s.who(a, func(p Party) bool { return p.Exists && p.Hold == NotHeld && !p.Deleting })
+}
+
+// held are the objects of a side whose finalizer can be taken off without ending a deletion.
+func (s State) held(a API) Who {
+	return s.who(a, func(p Party) bool { return p.Hold == Held && !p.Deleting })
+}
+
+func (s State) deleting() Who {
+	return s.where(everyone, func(p Party) bool { return p.Deleting })
+}
+
+func (s State) missing() Who {
+	return s.who(ClusterAPI, func(p Party) bool { return !p.Exists })
+}
+
+// core is a side's object that owns the machine, as the other API sees it.
+func (s State) core(a API) Party {
+	if a == MachineAPI {
+		return s.MachineAPI
+	}
+	return s.ClusterAPI
+}
+
+// who are the parties of a side to which something applies.
+func (s State) who(a API, applies func(Party) bool) Who {
+	if a == MachineAPI {
+		return s.where(WhoMachineAPI, applies)
+	}
+	return s.where(WhoClusterAPI|WhoInfra, applies)
+}
+
+func (s State) where(among Who, applies func(Party) bool) Who {
+	var found Who
+	for _, one := range []struct {
+		who   Who
+		party Party
+		is    bool
+	}{{WhoMachineAPI, s.MachineAPI, true}, {WhoClusterAPI, s.ClusterAPI, true}, {WhoInfra, s.Infra, s.InfraActs}} {
+		if one.is && among.Has(one.who) && applies(one.party) {
+			found |= one.who
+		}
+	}
+	return found
+}
+
+// wait is a step that waits because of a request, and says how to take it back.
+func (s State) wait(reason string, who Who, format string, args ...any) Step {
+	step := s.say(reason, who, format, args...)
+	step.Message += space(s.cancel())
+	return step
+}
+
+func (s State) say(reason string, who Who, format string, args ...any) Step {
+	return Step{Action: Wait, On: who, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// cancel says how to take a request back, where there is one.
+func (s State) cancel() string {
+	if from := s.source(); from.Other() != Unset && s.Requested == from.Other() {
+		return fmt.Sprintf("To cancel, set spec.authoritativeAPI to %s.", from)
+	}
+	return ""
+}
+
+func space(sentence string) string {
+	if sentence == "" {
+		return ""
+	}
+	return " " + sentence
+}

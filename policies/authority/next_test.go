@@ -1,0 +1,227 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/poundlock/poundlock/policies/authority"
+)
+
+// Parties of a Machine, as the stories below need them.
+var (
+	acting     = Party{Exists: true, Says: SaysActing, Hold: Held}
+	standing   = Party{Exists: true, Says: SaysPaused, Hold: NotHeld}
+	told       = Party{Exists: true, Told: true, Says: SaysActing, Hold: Held}
+	toldStands = Party{Exists: true, Told: true, Says: SaysPaused, Hold: NotHeld}
+)
+
+func held(p Party) Party     { p.Hold = Held; return p }
+func unheld(p Party) Party   { p.Hold = NotHeld; return p }
+func silent(p Party) Party   { p.Says = NoAnswer; return p }
+func deleting(p Party) Party { p.Deleting = true; return p }
+func untold(p Party) Party   { p.Told = false; return p }
+func stands(p Party) Party   { p.Says = SaysPaused; return p }
+
+// inMachineAPI is a settled Machine that the Machine API is in charge of; inClusterAPI its counterpart.
+func inMachineAPI(change ...func(*State)) State {
+	return with(State{
+		Enabled: true, Requested: MachineAPI, Current: MachineAPI, Origin: MachineAPI, InfraActs: true,
+		MachineAPI: acting, ClusterAPI: toldStands, Infra: toldStands,
+		Synchronized: metav1.ConditionTrue, CaughtUp: true, Provisioned: true,
+	}, change)
+}
+
+func inClusterAPI(change ...func(*State)) State {
+	return with(State{
+		Enabled: true, Requested: ClusterAPI, Current: ClusterAPI, Origin: ClusterAPI, InfraActs: true,
+		MachineAPI: standing, ClusterAPI: acting, Infra: acting,
+		Synchronized: metav1.ConditionTrue, CaughtUp: true, Provisioned: true,
+	}, change)
+}
+
+func with(s State, change []func(*State)) State {
+	for _, c := range change {
+		c(&s)
+	}
+	return s
+}
+
+func toClusterAPI(s *State) { s.Requested = ClusterAPI }
+func toMachineAPI(s *State) { s.Requested = MachineAPI }
+func migrating(s *State)    { s.Current = Migrating }
+func aSet(s *State) {
+	s.InfraActs, s.Infra, s.MachineAPI.Hold = false, Party{}, NoHold
+}
+
+func TestNext(t *testing.T) {
+	for name, c := range map[string]struct {
+		state State
+		want  Step // without Message
+	}{
+		"with the feature gate off nothing is done": {
+			inMachineAPI(func(s *State) { s.Enabled = false }, toClusterAPI), Step{Action: Rest, Reason: ReasonDisabled}},
+		"an object that is gone needs nothing": {
+			inMachineAPI(func(s *State) { s.MachineAPI = Party{} }), Step{Action: Rest, Reason: ReasonGone}},
+
+		// 1. Adopt
+		"a new object is adopted as its spec says": {
+			State{Enabled: true, Requested: ClusterAPI, MachineAPI: Party{Exists: true}}, Step{Action: Adopt, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonAdopted}},
+		"a new object that says nothing is Machine API's": {
+			State{Enabled: true, MachineAPI: Party{Exists: true}}, Step{Action: Adopt, To: MachineAPI, On: WhoMachineAPI, Reason: ReasonAdopted}},
+		"an adopted object without a twin is settled once the Machine API acts": {
+			inMachineAPI(func(s *State) { s.ClusterAPI, s.Infra = Party{}, Party{} }), Step{Action: Settle, Reason: ReasonSettled}},
+		"an object made for Cluster API is not released before the Machine API stands still": {
+			inClusterAPI(func(s *State) { s.MachineAPI, s.ClusterAPI, s.Infra = silent(standing), toldStands, toldStands }),
+			Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotPaused}},
+
+		// settled, either way
+		"in charge and acknowledged: settled":                       {inMachineAPI(), Step{Action: Settle, Reason: ReasonSettled}},
+		"in charge and acknowledged on the other side: settled":     {inClusterAPI(), Step{Action: Settle, Reason: ReasonSettled}},
+		"a set is settled whatever its template is":                 {inClusterAPI(aSet), Step{Action: Settle, Reason: ReasonSettled}},
+		"an unpaused mirror of the Machine API's machine is paused": {inMachineAPI(func(s *State) { s.Infra = acting }), Step{Action: Pause, On: WhoInfra, Reason: ReasonPausing}},
+
+		// 2. Check
+		"nothing moves while the object is deleted": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.MachineAPI.Deleting = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonDeleting}},
+		"nothing moves while the provider's machine is deleted": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.Infra.Deleting = true }), Step{Action: Wait, On: WhoInfra, Reason: ReasonDeleting}},
+		"what does not convert does not move": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.Synchronized = "False" }), Step{Action: Wait, On: WhoMirror, Reason: ReasonNotSynchronized}},
+		"a mirror that is behind is waited for": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.CaughtUp = false }), Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
+		"a mirror that has not run in this direction yet is waited for": {
+			inClusterAPI(toMachineAPI, func(s *State) { s.Synchronized = "Unknown" }), Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
+		"a twin that is not there yet is waited for": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.ClusterAPI, s.Infra = Party{}, Party{} }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonTwinMissing}},
+		"a Machine that is being made does not leave the Machine API": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.Provisioned = false }), Step{Action: Wait, On: WhoMachineAPI | WhoInfra, Reason: ReasonNotProvisioned}},
+		"going back is not held up by what Cluster API has not made": {
+			inClusterAPI(toMachineAPI, func(s *State) { s.Provisioned = false }), Step{Action: Acknowledge, To: MachineAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
+		"a Paused=True of the source that is left over from the last move is not taken for an answer": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.MachineAPI = stands(s.MachineAPI) }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotResumed}},
+		"the same on the way back, for the provider's machine": {
+			inClusterAPI(toMachineAPI, func(s *State) { s.Infra = stands(s.Infra) }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotResumed}},
+		"a target that has not acknowledged its pause is waited for": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.Infra = told }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotPaused}},
+
+		// 3. Acknowledge
+		"a request that nothing stands against is acknowledged": {
+			inMachineAPI(toClusterAPI), Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
+		"a set's request is acknowledged without a provider's machine": {
+			inMachineAPI(toClusterAPI, aSet), Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
+
+		// 4. and 5. Pause, wait
+		"the Machine API pauses itself and is waited for": {
+			inMachineAPI(toClusterAPI, migrating), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotPaused}},
+		"Cluster API is told to pause, core and infrastructure": {
+			inClusterAPI(toMachineAPI, migrating), Step{Action: Pause, On: WhoClusterAPI | WhoInfra, Reason: ReasonPausing}},
+		"a crash between the two pauses is repaired": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI = told }), Step{Action: Pause, On: WhoInfra, Reason: ReasonPausing}},
+		"the infrastructure's answer is waited for too": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), told }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotPaused}},
+		"a pause that is older than the request is no answer to it": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.Infra = stands(acting) }), Step{Action: Wait, On: WhoInfra, Reason: ReasonPausedElsewhere}},
+
+		// 6. Catch up
+		"what the source wrote last is mirrored first": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.MachineAPI, s.CaughtUp = held(standing), false }), Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
+		"a last change that does not convert is told": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra, s.Synchronized = held(toldStands), held(toldStands), "False" }),
+			Step{Action: Wait, On: WhoMirror, Reason: ReasonNotSynchronized}},
+
+		// 7. and 8. finalizers, Switch
+		"the target's finalizers come first": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: AddFinalizer, On: WhoClusterAPI | WhoInfra, Reason: ReasonHandingOver}},
+		"then the source's go with the switch": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra = held(standing), held(toldStands), held(toldStands)
+			}),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Drop: WhoMachineAPI, Reason: ReasonCompleted}},
+		"a crash after the source's finalizer went is repaired": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra = standing, held(toldStands), held(toldStands)
+			}),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonCompleted}},
+		"a set of the Machine API has no finalizer to hand over": {
+			inMachineAPI(toClusterAPI, migrating, aSet, func(s *State) { s.MachineAPI.Says, s.ClusterAPI = SaysPaused, held(toldStands) }),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonCompleted}},
+		"the same towards the Machine API": {
+			inClusterAPI(toMachineAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra = held(standing), held(toldStands), held(toldStands)
+			}),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI | WhoInfra, Reason: ReasonCompleted}},
+
+		// 9. Release
+		"only now is Cluster API unpaused": {
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), held(toldStands) }), Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},
+		"a pause that has not been answered is not ended, so that its answer cannot come late": {
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = told, told }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotPaused}},
+		"Cluster API's acknowledgement that it acts is waited for": {
+			inClusterAPI(func(s *State) { s.Infra = stands(acting) }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotResumed}},
+		"a paused object that is being deleted is released at once": {
+			inClusterAPI(func(s *State) { s.ClusterAPI = deleting(told) }), Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
+
+		// abort
+		"cancelled before Cluster API was told: back at once": {
+			inClusterAPI(migrating), Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"cancelled before the Machine API answered: its answer first": {
+			inMachineAPI(migrating), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotPaused}},
+		"cancelled after it answered: back": {
+			inMachineAPI(migrating, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"cancelled after the target's finalizers came: they go": {
+			inMachineAPI(migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra = held(standing), held(toldStands), held(toldStands)
+			}),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI | WhoInfra, Cancelled: true, Reason: ReasonCancelled}},
+		"cancelled after the source's finalizer went: it comes back first": {
+			inMachineAPI(migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra = standing, held(toldStands), held(toldStands)
+			}),
+			Step{Action: AddFinalizer, On: WhoMachineAPI, Reason: ReasonHandingOver}},
+		"the same on the other side": {
+			inClusterAPI(migrating, func(s *State) { s.MachineAPI, s.ClusterAPI, s.Infra = held(standing), toldStands, held(toldStands) }),
+			Step{Action: AddFinalizer, On: WhoClusterAPI, Reason: ReasonHandingOver}},
+		"cancelling is not held up by a mirror that cannot follow": {
+			inClusterAPI(migrating, func(s *State) { s.Synchronized, s.CaughtUp = "False", false }), Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"a request that is gone from spec is cancelled": {
+			inClusterAPI(migrating, func(s *State) { s.Requested = Unset }), Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+
+		// deletion in transit
+		"a deletion sends authority back, so that somebody can delete": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.MachineAPI = deleting(s.MachineAPI) }),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"a set that is being deleted never answers and is not waited for": {
+			inMachineAPI(toClusterAPI, migrating, aSet, func(s *State) { s.MachineAPI = deleting(s.MachineAPI) }),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"a source that has lost its finalizer and is being deleted cannot get it back: forth": {
+			inMachineAPI(migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra = deleting(standing), held(toldStands), held(toldStands)
+			}),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonCompleted}},
+
+		// what others have broken
+		"Migrating from nowhere is not guessed": {
+			inMachineAPI(migrating, func(s *State) { s.Origin = Unset }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonUnknownOrigin}},
+		"a value of a later version is left alone": {
+			inMachineAPI(func(s *State) { s.Current = "Both" }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonUnknownAuthority}},
+		"a target that somebody unpaused in transit is paused": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.ClusterAPI = untold(toldStands) }), Step{Action: Pause, On: WhoClusterAPI, Reason: ReasonPausing}},
+		"an object that vanished in transit is waited for": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.Infra = Party{} }), Step{Action: Wait, On: WhoInfra, Reason: ReasonTwinMissing}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Next(c.state)
+			if got.Message == "" {
+				t.Error("the step says nothing")
+			}
+			got.Message = ""
+			if got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// InfraGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror: the generation of the
+// provider's machine that the mirror was made from, as status.synchronizedGeneration is the core object's. Where the
+// mirror has not written it, the provider's machine is taken to be in step with its core object.
+const InfraGenerationAnnotation = Domain + "/synchronized-infra-generation"
+
+// State is everything that the handoff decides from. It is a small comparable value, so that a test can walk all of it.
+type State struct {
+	// Enabled says that the feature gate is on and the kind's CRD has the fields of authority.
+	Enabled bool
+	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority
+	// came from while Current is Migrating. It is never inferred from Requested, which a user may set back.
+	Requested, Current, Origin API
+	// MachineAPI is the Machine API object, ClusterAPI its twin, Infra the provider's object behind the twin.
+	MachineAPI, ClusterAPI, Infra Party
+	// InfraActs says that controllers act because of the provider's object; otherwise Infra is no party.
+	InfraActs bool
+	// Synchronized is the status of the Synchronized condition, "" where there is none.
+	Synchronized metav1.ConditionStatus
+	// CaughtUp says that the mirror was made from the origin's present generations, the provider's object's included.
+	CaughtUp bool
+	// Provisioned says that the Machine API has made the instance, and the provider's mirror shows it. True for kinds
+	// without an instance.
+	Provisioned bool
+}
+
+// Party is one object of the two or three that change hands together. The zero Party is absent.
+type Party struct {
+	Exists, Deleting bool
+	// Told says that the object carries the pause annotation. The Machine API is told by status.authoritativeAPI instead.
+	Told bool
+	Says Answer
+	Hold Hold
+}
+
+// Answer is what an object's controllers said last, in its Paused condition.
+type Answer uint8
+
+// The answers. None is no condition, or Unknown.
+const (
+	NoAnswer Answer = iota
+	SaysActing
+	SaysPaused
+)
+
+// Hold says whether an object carries the finalizer under which its controllers promise to clean up.
+type Hold uint8
+
+// The holds. NoHold: the kind has no such finalizer.
+const (
+	NoHold Hold = iota
+	NotHeld
+	Held
+)
+
+// Objects are the objects that a State is made from; nil is absent.
+type Objects struct {
+	Kind                          Kind
+	MachineAPI, ClusterAPI, Infra *policies.Object
+	// InfraFinalizer is the finalizer under which the provider's controllers clean up, "" where they have none.
+	InfraFinalizer string
+	Enabled        bool
+}
+
+// InfraActs reports whether controllers act on a cloud because of the kind's infrastructure object. They do for a
+// machine; a template is only read, so it is no party to a handoff: nobody pauses it, nobody waits for it.
+func (k Kind) InfraActs() bool { return k.Infra == InfraMachine }
+
+// State reads the objects.
+func (o Objects) State() State {
+	shape := Read(o.MachineAPI)
+	s := State{
+		Enabled:   o.Enabled,
+		Requested: shape.Requested, Current: shape.Current, Origin: shape.SynchronizedAPI,
+		MachineAPI:   party(o.MachineAPI, shape.Condition(ConditionPaused), o.Kind.MachineAPIFinalizer),
+		ClusterAPI:   party(o.ClusterAPI, Paused(o.ClusterAPI), o.Kind.ClusterAPIFinalizer),
+		Synchronized: shape.Condition(ConditionSynchronized).Status,
+		InfraActs:    o.Kind.InfraActs(),
+		Provisioned:  true,
+	}
+	if s.InfraActs {
+		s.Infra = party(o.Infra, Paused(o.Infra), o.InfraFinalizer)
+		s.Provisioned = shape.Phase != "" && shape.Phase != "Provisioning" && o.Infra != nil && provisioned(o.Infra)
+	}
+	s.CaughtUp = o.caughtUp(s.source(), shape)
+	return s
+}
+
+func party(o *policies.Object, paused Condition, finalizer string) Party {
+	if o == nil {
+		return Party{}
+	}
+	return Party{
+		Exists: true, Deleting: o.Deleting(), Told: o.HasAnnotation(PausedAnnotation),
+		Says: answer(paused.Status), Hold: hold(o, finalizer),
+	}
+}
+
+func answer(s metav1.ConditionStatus) Answer {
+	switch s {
+	case metav1.ConditionTrue:
+		return SaysPaused
+	case metav1.ConditionFalse:
+		return SaysActing
+	}
+	return NoAnswer
+}
+
+func hold(o *policies.Object, finalizer string) Hold {
+	switch {
+	case finalizer == "":
+		return NoHold
+	case o.HasFinalizer(finalizer):
+		return Held
+	}
+	return NotHeld
+}
+
+// source is the API that the mirror is made from.
+func (s State) source() API {
+	if s.Current == Migrating {
+		return s.Origin
+	}
+	return s.Current
+}
+
+func (o Objects) caughtUp(source API, shape Shape) bool {
+	switch {
+	case source == MachineAPI && o.MachineAPI != nil:
+		return shape.SynchronizedGeneration == o.MachineAPI.Metadata.Generation
+	case source == ClusterAPI && o.ClusterAPI != nil:
+		return shape.SynchronizedGeneration == o.ClusterAPI.Metadata.Generation && o.infraCaughtUp()
+	}
+	return false
+}
+
+func (o Objects) infraCaughtUp() bool {
+	recorded, ok := o.MachineAPI.Metadata.Annotations[InfraGenerationAnnotation]
+	if !ok || !o.Kind.InfraActs() || o.Infra == nil {
+		return true
+	}
+	return recorded == strconv.FormatInt(o.Infra.Metadata.Generation, 10)
+}
