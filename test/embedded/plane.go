@@ -262,7 +262,7 @@ func (p *Plane) halt(patience time.Duration) {
 	if p.PID(build.Etcd) == 0 {
 		patience = 0 // without it, nothing ends in order
 	}
-	for _, part := range []string{build.ControllerManager, build.APIServer, build.Etcd} {
+	for _, part := range append(p.attached(), build.ControllerManager, build.APIServer, build.Etcd) {
 		p.mu.Lock()
 		child := p.running[part]
 		delete(p.running, part)

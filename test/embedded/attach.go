@@ -1,0 +1,47 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/poundlock/poundlock/test/build"
+)
+
+// Attach runs another program beside the control plane. It ends as the parts do: with Stop, which ends it before them because it
+// may need them to end in order, by StopPart, or with this process. Its output is in Log(name), and Exited tells if it ends by itself.
+func (p *Plane) Attach(name, bin string, args ...string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.stopped:
+		return fmt.Errorf("starting %s: the control plane was stopped", name)
+	case slices.Contains(build.Parts(), name):
+		return fmt.Errorf("starting %s: that is the name of a part", name)
+	case p.running[name] != nil:
+		return fmt.Errorf("starting %s: it runs already, pid %d", name, p.running[name].cmd.Process.Pid)
+	}
+	child, err := launch(p.spawner, name, bin, p.Log(name), args, p.died)
+	if err != nil {
+		return err
+	}
+	p.running[name] = child
+	delete(p.last, name)
+	return nil
+}
+
+// attached lists the names of the programs that run beside the parts.
+func (p *Plane) attached() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(p.running)) {
+		if !slices.Contains(build.Parts(), name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
