@@ -1,0 +1,153 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// ConfigOptions is what the webhook configurations depend on beside the routes.
+type ConfigOptions struct {
+	Platforms []Platform
+	Pairs     authority.Pairs
+	// Own are Poundlock's exact user names, whose requests stay out.
+	Own []string
+	// Name is both configurations' name, "" for poundlock.
+	Name                string
+	Labels, Annotations map[string]string
+	// Service is where the API server finds the webhooks in the cluster; URL, if set, stands instead: the base of the
+	// paths, https://host:port.
+	Service  admissionregistrationv1.ServiceReference
+	URL      string
+	CABundle []byte
+}
+
+// Configurations are the API server's side of Routes.
+func Configurations(o ConfigOptions) (*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration) {
+	meta := o.meta()
+	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
+		ObjectMeta: meta,
+	}
+	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{
+		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingWebhookConfiguration"},
+		ObjectMeta: *meta.DeepCopy(),
+	}
+	for _, r := range Routes(Catalog{Platforms: o.Platforms}) {
+		if r.Mutating {
+			mutating.Webhooks = append(mutating.Webhooks, o.mutating(r))
+			continue
+		}
+		validating.Webhooks = append(validating.Webhooks, o.validating(r))
+	}
+	return validating, mutating
+}
+
+func (o ConfigOptions) meta() metav1.ObjectMeta {
+	name := o.Name
+	if name == "" {
+		name = "poundlock"
+	}
+	return metav1.ObjectMeta{Name: name, Labels: o.Labels, Annotations: o.Annotations}
+}
+
+func (o ConfigOptions) validating(r Route) admissionregistrationv1.ValidatingWebhook {
+	return admissionregistrationv1.ValidatingWebhook{
+		Name: webhookName(r), ClientConfig: o.clientConfig(r), Rules: rules(r), MatchConditions: o.conditions(r),
+		NamespaceSelector: o.namespaces(r), FailurePolicy: ptr.To(r.FailurePolicy), TimeoutSeconds: ptr.To(r.TimeoutSeconds),
+		MatchPolicy: ptr.To(admissionregistrationv1.Equivalent), ObjectSelector: &metav1.LabelSelector{},
+		SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+	}
+}
+
+func (o ConfigOptions) mutating(r Route) admissionregistrationv1.MutatingWebhook {
+	v := o.validating(r)
+	return admissionregistrationv1.MutatingWebhook{
+		Name: v.Name, ClientConfig: v.ClientConfig, Rules: v.Rules, MatchConditions: v.MatchConditions,
+		NamespaceSelector: v.NamespaceSelector, FailurePolicy: v.FailurePolicy, TimeoutSeconds: v.TimeoutSeconds,
+		MatchPolicy: v.MatchPolicy, ObjectSelector: v.ObjectSelector,
+		SideEffects: v.SideEffects, AdmissionReviewVersions: v.AdmissionReviewVersions,
+		ReinvocationPolicy: ptr.To(admissionregistrationv1.IfNeededReinvocationPolicy),
+	}
+}
+
+func webhookName(r Route) string { return r.Name + "." + authority.Domain }
+
+func (o ConfigOptions) clientConfig(r Route) admissionregistrationv1.WebhookClientConfig {
+	if o.URL != "" {
+		return admissionregistrationv1.WebhookClientConfig{URL: ptr.To(strings.TrimSuffix(o.URL, "/") + r.Path()), CABundle: o.CABundle}
+	}
+	service := o.Service
+	service.Path = ptr.To(r.Path())
+	return admissionregistrationv1.WebhookClientConfig{Service: &service, CABundle: o.CABundle}
+}
+
+// rules has one row for each group and version of the route's subjects.
+func rules(r Route) []admissionregistrationv1.RuleWithOperations {
+	var out []admissionregistrationv1.RuleWithOperations
+	for _, s := range r.Subjects {
+		resource := s.Resource
+		if r.Subresource != "" {
+			resource += "/" + r.Subresource
+		}
+		if n := len(out); n > 0 && out[n-1].APIGroups[0] == s.GroupVersion.Group && out[n-1].APIVersions[0] == s.GroupVersion.Version {
+			out[n-1].Resources = append(out[n-1].Resources, resource)
+			continue
+		}
+		row := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{s.GroupVersion.Group}, APIVersions: []string{s.GroupVersion.Version},
+			Resources: []string{resource}, Scope: ptr.To(admissionregistrationv1.NamespacedScope),
+		}}
+		for _, op := range r.Operations {
+			row.Operations = append(row.Operations, admissionregistrationv1.OperationType(op))
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// conditions keep Poundlock's own requests out, unless the route wants them.
+func (o ConfigOptions) conditions(r Route) []admissionregistrationv1.MatchCondition {
+	var out []admissionregistrationv1.MatchCondition
+	if !r.Own && len(o.Own) > 0 {
+		out = append(out, admissionregistrationv1.MatchCondition{
+			Name:       "not-by-poundlock",
+			Expression: fmt.Sprintf("!(request.userInfo.username in [%s])", celStrings(o.Own)),
+		})
+	}
+	return append(out, r.Conditions...)
+}
+
+func celStrings(values []string) string {
+	var out []string
+	for _, v := range values {
+		out = append(out, strconv.Quote(v))
+	}
+	return strings.Join(out, ", ")
+}
+
+// namespaces are those of the route's own side: the other side's kinds mean nothing there.
+func (o ConfigOptions) namespaces(r Route) *metav1.LabelSelector {
+	var values []string
+	for _, p := range o.Pairs {
+		if r.Side == policies.MachineAPI {
+			values = append(values, p.MachineAPI)
+			continue
+		}
+		values = append(values, p.ClusterAPI)
+	}
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: values},
+	}}
+}

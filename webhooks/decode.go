@@ -1,0 +1,155 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// envelope is admissionv1.AdmissionReview as far as a review is read: the objects stay JSON.
+type envelope struct {
+	metav1.TypeMeta `json:",inline"`
+	Request         *request `json:"request"`
+}
+
+type request struct {
+	UID         types.UID                   `json:"uid"`
+	Kind        metav1.GroupVersionKind     `json:"kind"`
+	Resource    metav1.GroupVersionResource `json:"resource"`
+	SubResource string                      `json:"subResource"`
+	Name        string                      `json:"name"`
+	Namespace   string                      `json:"namespace"`
+	Operation   admissionv1.Operation       `json:"operation"`
+	UserInfo    struct {
+		Username string `json:"username"`
+	} `json:"userInfo"`
+	Object    json.RawMessage `json:"object"`
+	OldObject json.RawMessage `json:"oldObject"`
+	DryRun    bool            `json:"dryRun"`
+	Options   json.RawMessage `json:"options"`
+}
+
+// errNotOurs says that a request is about an object outside the pairs of namespaces: nothing is locked there.
+var errNotOurs = errors.New("the object lies outside every pair of namespaces")
+
+// parse reads a review; its errors are sentences about the body as a whole.
+func parse(body []byte) (*request, error) {
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, fmt.Errorf("the body is no AdmissionReview: %w", err)
+	}
+	if want := admissionv1.SchemeGroupVersion.String(); e.APIVersion != want || e.Kind != "AdmissionReview" {
+		return nil, fmt.Errorf("the body is a %q of %q, want an AdmissionReview of %s", e.Kind, e.APIVersion, want)
+	}
+	if e.Request == nil || e.Request.UID == "" {
+		return nil, errors.New("the AdmissionReview has no request with a uid")
+	}
+	return e.Request, nil
+}
+
+// reader turns requests into changes.
+type reader struct {
+	pairs      authority.Pairs
+	identities policies.Identities
+}
+
+// change reads what the request says, facts apart.
+func (r reader) change(route Route, req *request) (policies.Change, error) {
+	subject, ok := route.subject(req.Resource.Group, req.Resource.Resource)
+	if !ok || req.SubResource != route.Subresource {
+		return policies.Change{}, fmt.Errorf("%s is not answered at %s: the webhook configuration names the wrong path",
+			resourceText(req), route.Path())
+	}
+	pair, ok := r.pairs.Of(req.Namespace)
+	home, twin := pair.ClusterAPI, pair.MachineAPI
+	if route.Side == policies.MachineAPI {
+		home, twin = twin, home
+	}
+	if !ok || home != req.Namespace {
+		return policies.Change{}, errNotOurs
+	}
+	c := policies.Change{
+		Subject: policies.Subject{
+			Side: route.Side, Kind: subject.Kind,
+			Resource:    schema.GroupResource{Group: req.Resource.Group, Resource: req.Resource.Resource},
+			Subresource: req.SubResource, Namespace: req.Namespace, Name: req.Name, TwinNamespace: twin,
+		},
+		Operation: req.Operation, DryRun: req.DryRun,
+		Actor: r.identities.Actor(req.UserInfo.Username), Username: req.UserInfo.Username,
+	}
+	return c, readObjects(&c, req)
+}
+
+func readObjects(c *policies.Change, req *request) (err error) {
+	if c.Old, err = policies.ParseObject(req.OldObject); err != nil {
+		return fmt.Errorf("oldObject: %w", err)
+	}
+	if c.New, err = policies.ParseObject(req.Object); err != nil {
+		return fmt.Errorf("object: %w", err)
+	}
+	if c.Propagation, err = propagation(req); err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
+	if err := complete(c); err != nil {
+		return err
+	}
+	// A request to create has no name where the server makes one; after mutation its object has.
+	if c.Name == "" && c.New != nil {
+		c.Name = c.New.Metadata.Name
+	}
+	return nil
+}
+
+// complete sees to it that rules find the objects that the operation promises.
+func complete(c *policies.Change) error {
+	needsOld, needsNew := c.Operation != create, c.Operation != remove
+	switch {
+	case c.Operation != create && c.Operation != update && c.Operation != remove:
+		return fmt.Errorf("operation %q is none of CREATE, UPDATE and DELETE", c.Operation)
+	case needsOld && c.Old == nil:
+		return fmt.Errorf("oldObject: a review of %s must carry the stored object", c.Operation)
+	case needsNew && c.New == nil:
+		return fmt.Errorf("object: a review of %s must carry the requested object", c.Operation)
+	}
+	return nil
+}
+
+// propagation is what a DELETE asks for; orphanDependents is its older spelling.
+func propagation(req *request) (metav1.DeletionPropagation, error) {
+	if req.Operation != remove || len(req.Options) == 0 {
+		return "", nil
+	}
+	var o struct {
+		PropagationPolicy metav1.DeletionPropagation `json:"propagationPolicy"`
+		OrphanDependents  *bool                      `json:"orphanDependents"`
+	}
+	if err := json.Unmarshal(req.Options, &o); err != nil {
+		return "", fmt.Errorf("reading the delete options: %w", err)
+	}
+	switch {
+	case o.PropagationPolicy != "" || o.OrphanDependents == nil:
+		return o.PropagationPolicy, nil
+	case *o.OrphanDependents:
+		return metav1.DeletePropagationOrphan, nil
+	}
+	return metav1.DeletePropagationBackground, nil
+}
+
+func resourceText(req *request) string {
+	text := req.Resource.Resource + "." + req.Resource.Group
+	if req.SubResource != "" {
+		text += "/" + req.SubResource
+	}
+	return text
+}

@@ -1,0 +1,254 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Ref names one object.
+type Ref struct {
+	schema.GroupVersionKind
+	Namespace, Name string
+}
+
+// String is the reference as messages have it.
+func (r Ref) String() string {
+	return fmt.Sprintf("%s %s %s/%s", r.Group, r.Kind, r.Namespace, r.Name)
+}
+
+// Reader gets one object by name; nil and no error where there is none.
+type Reader interface {
+	Get(ctx context.Context, ref Ref) (*policies.Object, error)
+}
+
+// ReaderFunc is a Reader from a function.
+type ReaderFunc func(ctx context.Context, ref Ref) (*policies.Object, error)
+
+// Get calls f.
+func (f ReaderFunc) Get(ctx context.Context, ref Ref) (*policies.Object, error) { return f(ctx, ref) }
+
+// Referrers lists, by name and in order, the Cluster API MachineSets whose machines are made from a template.
+type Referrers interface {
+	MachineSets(ctx context.Context, namespace, template string) ([]string, error)
+}
+
+// ReferrersFunc is a Referrers from a function.
+type ReferrersFunc func(ctx context.Context, namespace, template string) ([]string, error)
+
+// MachineSets calls f.
+func (f ReferrersFunc) MachineSets(ctx context.Context, namespace, template string) ([]string, error) {
+	return f(ctx, namespace, template)
+}
+
+// Converter tries the conversion of the object under review, whose twin and infrastructure stand in the change's
+// facts, and names every field that the other API cannot express. An error says that it could not be tried.
+type Converter interface {
+	Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error)
+}
+
+// ConverterFunc is a Converter from a function.
+type ConverterFunc func(ctx context.Context, c policies.Change) (field.ErrorList, error)
+
+// Unconvertible calls f.
+func (f ConverterFunc) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
+	return f(ctx, c)
+}
+
+// Lookups is where facts come from.
+type Lookups struct {
+	// Cached may lag behind Live, which asks the API server.
+	Cached, Live Reader
+	Referrers    Referrers
+	// Converter may be nil: then no conversion is tried, and nothing is said about it.
+	Converter Converter
+	Platforms []Platform
+}
+
+// gather returns the change with the facts that were asked for. What only a warning rests on may be missing: the
+// sentences say what could not be checked. The error says that a fact is missing on which a denial may rest.
+func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
+	if err := l.decisive(ctx, &c, needs); err != nil {
+		return c, nil, err
+	}
+	return c, l.advisory(ctx, &c, needs), nil
+}
+
+// decisive looks up what a denial may rest on.
+func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
+	if needs.Has(policies.NeedStored) {
+		if c.Facts.Stored, err = l.stored(ctx, *c); err != nil {
+			return err
+		}
+	}
+	if needs.Has(policies.NeedTwin) || needs.Has(policies.NeedLiveTwin) {
+		c.Facts.Twin, c.Facts.TwinLive, err = l.twin(ctx, *c, needs.Has(policies.NeedLiveTwin))
+	}
+	return err
+}
+
+// advisory looks up what only warnings rest on.
+func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
+	var doubts []string
+	if needs.Has(policies.NeedInfra) {
+		infra, err := l.infra(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("the infrastructure object could not be looked at: %v", err))
+		}
+		c.Facts.Infra = infra
+	}
+	if needs.Has(policies.NeedConversion) && l.Converter != nil {
+		errs, err := l.Converter.Unconvertible(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether every field can be expressed in the other API could not be checked: %v", err))
+		}
+		c.Facts.Unconvertible, c.Facts.ConversionRun = errs, err == nil
+	}
+	return doubts
+}
+
+// stored reads the object whose /scale is reviewed.
+func (l Lookups) stored(ctx context.Context, c policies.Change) (*policies.Object, error) {
+	ref := Ref{GroupVersionKind: coreKind(c.Side, c.Kind), Namespace: c.Namespace, Name: c.Name}
+	if cached, err := l.Cached.Get(ctx, ref); err == nil && authority.ScaleCacheSuffices(c, cached) {
+		return cached, nil
+	}
+	return l.live(ctx, ref)
+}
+
+// twin reads the object of the pair's other side, from the cache where that decides as well.
+func (l Lookups) twin(ctx context.Context, c policies.Change, fresh bool) (twin *policies.Object, live bool, err error) {
+	refs, err := l.twinRefs(ctx, c)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, ref := range refs {
+		if !fresh {
+			if cached, err := l.Cached.Get(ctx, ref); err == nil && authority.CacheSuffices(c, cached) {
+				if cached != nil {
+					return cached, false, nil
+				}
+				continue
+			}
+		}
+		if twin, err = l.live(ctx, ref); twin != nil || err != nil {
+			return twin, true, err
+		}
+		live = true
+	}
+	return nil, live, nil
+}
+
+// live reads from the API server and says in its error what could not be read.
+func (l Lookups) live(ctx context.Context, ref Ref) (*policies.Object, error) {
+	o, err := l.Live.Get(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", ref, err)
+	}
+	return o, nil
+}
+
+// twinRefs says which object may be the twin: one by name, but for a template, which several sets may share.
+func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error) {
+	if c.Side == policies.Infrastructure {
+		return l.mirrored(ctx, c)
+	}
+	other := policies.ClusterAPI
+	if c.Side == policies.ClusterAPI {
+		other = policies.MachineAPI
+	}
+	return named(coreKind(other, c.Kind), c.TwinNamespace, c.Name), nil
+}
+
+// mirrored says which Machine API objects a provider's object may stand for. It trusts what is stored and not what
+// is requested, so that nobody relabels an object and edits it in one stroke.
+func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error) {
+	o := c.Old
+	if o == nil {
+		o = c.New
+	}
+	if c.Kind == authority.InfraMachine {
+		return named(coreKind(policies.MachineAPI, "Machine"), c.TwinNamespace, ownerNamed(o, c.Name)), nil
+	}
+	sets, err := l.setsOf(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	return named(coreKind(policies.MachineAPI, "MachineSet"), c.TwinNamespace, sets...), nil
+}
+
+func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *policies.Object) ([]string, error) {
+	if set := template.Metadata.Labels[authority.MachineSetLabel]; set != "" {
+		return []string{set}, nil
+	}
+	if set, ok := strings.CutPrefix(template.Metadata.Annotations[authority.MirrorAnnotation], "MachineSet/"); ok {
+		return []string{set}, nil
+	}
+	sets, err := l.Referrers.MachineSets(ctx, c.Namespace, c.Name)
+	if err != nil {
+		return nil, fmt.Errorf("listing the Cluster API MachineSets that refer to template %s/%s: %w", c.Namespace, c.Name, err)
+	}
+	return sets, nil
+}
+
+// infra reads the provider's object behind the Cluster API object of the pair.
+func (l Lookups) infra(ctx context.Context, c policies.Change) (*policies.Object, error) {
+	core := coreOf(c)
+	if core == nil {
+		return nil, nil
+	}
+	ref, ok := infraRef(core, c.Kind, l.Platforms)
+	if !ok {
+		return nil, nil
+	}
+	return l.Cached.Get(ctx, ref)
+}
+
+// coreOf is the Cluster API object of the pair.
+func coreOf(c policies.Change) *policies.Object {
+	switch {
+	case c.Side != policies.ClusterAPI:
+		return c.Facts.Twin
+	case c.Subresource == "scale":
+		return c.Facts.Stored
+	case c.Old != nil:
+		return c.Old
+	}
+	return c.New
+}
+
+// ownerNamed is the name of the Cluster API Machine that owns o; without an owner, its own name.
+func ownerNamed(o *policies.Object, name string) string {
+	for _, owner := range o.Metadata.OwnerReferences {
+		gv, err := schema.ParseGroupVersion(owner.APIVersion)
+		if err == nil && gv.Group == coreKind(policies.ClusterAPI, "Machine").Group && owner.Kind == "Machine" {
+			return owner.Name
+		}
+	}
+	return name
+}
+
+func coreKind(side policies.Side, name string) schema.GroupVersionKind {
+	kind, _ := authority.KindNamed(name)
+	if side == policies.MachineAPI {
+		return kind.MachineAPIGVK()
+	}
+	return kind.ClusterAPIGVK()
+}
+
+func named(gvk schema.GroupVersionKind, namespace string, names ...string) []Ref {
+	var out []Ref
+	for _, n := range names {
+		out = append(out, Ref{GroupVersionKind: gvk, Namespace: namespace, Name: n})
+	}
+	return out
+}

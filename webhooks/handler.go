@@ -1,0 +1,172 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// maxBody is above what an API server sends: a request of 3 MiB at most, the stored object, and their frame.
+const maxBody = 8 << 20
+
+// handler answers the reviews of one route.
+type handler struct {
+	route   Route
+	reader  reader
+	lookups Lookups
+	// gather bounds all lookups of one review together.
+	gather  time.Duration
+	metrics *metrics
+	log     logr.Logger
+}
+
+// ServeHTTP answers one review. What cannot be read as a review at all is answered with 400 and a sentence.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	h.metrics.inFlight.Inc()
+	defer h.metrics.inFlight.Dec()
+	body := buffers.Get().(*bytes.Buffer)
+	defer recycle(body)
+	req, status, err := receive(w, r, body)
+	if err != nil {
+		h.metrics.failures.WithLabelValues(h.route.Name, failureBody).Inc()
+		http.Error(w, err.Error(), status)
+		return
+	}
+	response := h.answer(r.Context(), req)
+	h.metrics.reviews.WithLabelValues(h.route.Name, strconv.FormatBool(response.Allowed)).Observe(time.Since(began).Seconds())
+	h.send(w, req, response)
+}
+
+// receive reads the review; its error comes with the HTTP status to answer with.
+func receive(w http.ResponseWriter, r *http.Request, body *bytes.Buffer) (*request, int, error) {
+	if r.Method != http.MethodPost {
+		return nil, http.StatusMethodNotAllowed, fmt.Errorf("%s is not answered here: POST an AdmissionReview", r.Method)
+	}
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
+		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+			return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is larger than %d bytes", tooLarge.Limit)
+		}
+		return nil, http.StatusBadRequest, fmt.Errorf("reading the body: %w", err)
+	}
+	req, err := parse(body.Bytes())
+	return req, http.StatusBadRequest, err
+}
+
+// answer decides. Whatever goes wrong on the way, even a panic, becomes an answer: closed, unless the route's own
+// policy is to let through what cannot be judged.
+func (h *handler) answer(ctx context.Context, req *request) (response *admissionv1.AdmissionResponse) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.log.Error(fmt.Errorf("panic: %v", p), "review failed", "uid", req.UID, "stack", string(debug.Stack()))
+			response = h.undecided(failurePanic, http.StatusInternalServerError, metav1.StatusReasonInternalError,
+				"Poundlock failed while it judged this request; its log has the reason under review "+string(req.UID))
+		}
+	}()
+	c, err := h.reader.change(h.route, req)
+	if errors.Is(err, errNotOurs) {
+		return &admissionv1.AdmissionResponse{Allowed: true}
+	}
+	if err != nil {
+		return h.undecided(failureRequest, http.StatusBadRequest, metav1.StatusReasonBadRequest, "Poundlock cannot read this request: "+err.Error())
+	}
+	if h.route.Mutating {
+		return h.fill(ctx, c)
+	}
+	return h.judge(ctx, c)
+}
+
+// judge asks the rules.
+func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
+	c, doubts, err := h.facts(ctx, c, h.route.Rules.Needs(c))
+	if err != nil {
+		return h.unknown(err)
+	}
+	verdicts := h.route.Rules.Judge(c)
+	h.metrics.judged(c, verdicts)
+	return judged(c, verdicts, doubts)
+}
+
+// fill asks the defaulters.
+func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
+	c, _, err := h.facts(ctx, c, h.route.Defaulters.Needs(c))
+	if err != nil {
+		return h.unknown(err)
+	}
+	response, err := defaulted(c.New, h.route.Defaulters.Patches(c))
+	if err != nil {
+		return h.undecided(failureDefault, http.StatusInternalServerError, metav1.StatusReasonInternalError, "Poundlock cannot fill in its defaults: "+err.Error())
+	}
+	return response
+}
+
+// facts gathers within the deadline.
+func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
+	if needs == 0 {
+		return c, nil, nil
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, h.gather)
+	defer cancel()
+	c, doubts, err := h.lookups.gather(ctx, c, needs)
+	h.metrics.gathers.WithLabelValues(h.route.Name).Observe(time.Since(began).Seconds())
+	h.metrics.doubts.WithLabelValues(h.route.Name).Add(float64(len(doubts)))
+	return c, doubts, err
+}
+
+// unknown answers that a fact could not be had on which the decision rests.
+func (h *handler) unknown(err error) *admissionv1.AdmissionResponse {
+	h.log.Error(err, "review not decided", "route", h.route.Name)
+	return h.undecided(failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
+		fmt.Sprintf("Poundlock could not look up which API is in charge of this object, so nothing was changed; try again in a moment (%v)", err))
+}
+
+// undecided refuses where the route locks, and lets through with a warning where it only warns.
+func (h *handler) undecided(failure string, code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
+	h.metrics.failures.WithLabelValues(h.route.Name, failure).Inc()
+	if h.route.FailurePolicy == admissionregistrationv1.Ignore {
+		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: fit([]sentence{{text: "not checked: " + text}})}
+	}
+	return refused(code, reason, text)
+}
+
+func (h *handler) send(w http.ResponseWriter, req *request, response *admissionv1.AdmissionResponse) {
+	response.UID = req.UID
+	w.Header().Set("Content-Type", "application/json")
+	err := json.NewEncoder(w).Encode(admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
+		Response: response,
+	})
+	if err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		h.log.V(1).Info("the API server did not wait for its answer", "uid", req.UID, "error", err.Error())
+	}
+}
+
+// buffers holds bodies for reuse: nothing that outlives a review points into one.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// recycle keeps a buffer unless one large review has grown it.
+func recycle(b *bytes.Buffer) {
+	if b.Cap() <= 1<<20 {
+		b.Reset()
+		buffers.Put(b)
+	}
+}

@@ -1,0 +1,152 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// templateIndex finds Cluster API MachineSets by the name of their infrastructure template.
+const templateIndex = "webhooks.template"
+
+// uncopied reads a cache's own object: nothing here writes to it.
+var uncopied = &client.GetOptions{UnsafeDisableDeepCopy: ptr.To(true)}
+
+// clientReader reads through a controller-runtime client, a cache's or a live one.
+type clientReader struct {
+	client.Reader
+	options []client.GetOption
+	timeout time.Duration
+	source  string
+	metrics *metrics
+}
+
+// Get reads within the deadline.
+func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	defer r.metrics.lookup(r.source, time.Now())
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(ref.GroupVersionKind)
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, u, r.options...)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return objectFrom(u.Object)
+}
+
+// objectFrom reads an object without its managed fields, which no rule reads and which are most of its bytes.
+func objectFrom(content map[string]any) (*policies.Object, error) {
+	if metadata, ok := content["metadata"].(map[string]any); ok && metadata["managedFields"] != nil {
+		content, metadata = maps.Clone(content), maps.Clone(metadata)
+		delete(metadata, "managedFields")
+		content["metadata"] = metadata
+	}
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("writing the object that was read: %w", err)
+	}
+	return policies.ParseObject(raw)
+}
+
+// indexReferrers lists through the index on a cache.
+type indexReferrers struct {
+	client.Reader
+	timeout time.Duration
+	metrics *metrics
+}
+
+// MachineSets lists within the deadline.
+func (r indexReferrers) MachineSets(ctx context.Context, namespace, template string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	defer r.metrics.lookup("cache", time.Now())
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(coreKind(policies.ClusterAPI, "MachineSet").GroupVersion().WithKind("MachineSetList"))
+	err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{templateIndex: template}, client.UnsafeDisableDeepCopy)
+	var names []string
+	for _, item := range list.Items {
+		names = append(names, item.GetName())
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// templateOf is the index's key of a Cluster API MachineSet.
+func templateOf(o client.Object) []string {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	name, _, _ := unstructured.NestedString(u.Object, "spec", "template", "spec", "infrastructureRef", "name")
+	return []string{name}
+}
+
+// lookups reads through the cluster's cache and, where that does not do, its API server.
+func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
+	return Lookups{
+		Cached:    clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m},
+		Live:      clientReader{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
+		Referrers: indexReferrers{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
+		Converter: o.Converter, Platforms: o.Catalog.Platforms,
+	}
+}
+
+// index prepares the cache, before it is started, for what will be listed.
+func index(ctx context.Context, c cluster.Cluster) error {
+	set := &unstructured.Unstructured{}
+	set.SetGroupVersionKind(coreKind(policies.ClusterAPI, "MachineSet"))
+	if err := c.GetFieldIndexer().IndexField(ctx, set, templateIndex, templateOf); err != nil {
+		return fmt.Errorf("indexing Cluster API MachineSets by template: %w", err)
+	}
+	return nil
+}
+
+// watched lists what reviews read from the cache.
+func watched(platforms []Platform) []Ref {
+	var out []Ref
+	for _, k := range authority.Kinds() {
+		out = append(out, Ref{GroupVersionKind: k.MachineAPIGVK()}, Ref{GroupVersionKind: k.ClusterAPIGVK()})
+	}
+	for _, p := range platforms {
+		for _, s := range []Subject{p.Machine, p.Template} {
+			out = append(out, Ref{GroupVersionKind: s.GroupVersion.WithKind(s.ObjectKind)})
+		}
+	}
+	return out
+}
+
+// synced reports whether every informer that reviews read from has its first list. It starts those that do not run.
+func synced(ctx context.Context, informers cache.Informers, platforms []Platform) error {
+	for _, ref := range watched(platforms) {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(ref.GroupVersionKind)
+		informer, err := informers.GetInformer(ctx, u, cache.BlockUntilSynced(false))
+		if err != nil {
+			return fmt.Errorf("watching %s %s: %w", ref.Group, ref.Kind, err)
+		}
+		if !informer.HasSynced() {
+			return fmt.Errorf("the cache of %s %s has not synced yet", ref.Group, ref.Kind)
+		}
+	}
+	return nil
+}

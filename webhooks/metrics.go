@@ -1,0 +1,83 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// metrics are the webhook's. Every label takes its values from routes and rules, never from a request.
+type metrics struct {
+	rules    *prometheus.CounterVec
+	reviews  *prometheus.HistogramVec
+	gathers  *prometheus.HistogramVec
+	lookups  *prometheus.HistogramVec
+	doubts   *prometheus.CounterVec
+	failures *prometheus.CounterVec
+	inFlight prometheus.Gauge
+}
+
+// Why a review failed: labels of poundlock_admission_failures_total.
+const (
+	failureBody    = "body"
+	failureRequest = "request"
+	failureFacts   = "facts"
+	failurePanic   = "panic"
+	failureDefault = "default"
+)
+
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	fast := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "poundlock", Subsystem: "admission", Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "poundlock", Subsystem: "admission", Name: name, Help: help, Buckets: fast,
+		}, labels)
+	}
+	m := &metrics{
+		rules:    counter("rule_total", "Verdicts of each rule: denied, warned or silent.", "rule", "verdict", "kind", "operation"),
+		reviews:  histogram("review_duration_seconds", "Time from a review's arrival to its answer.", "route", "allowed"),
+		gathers:  histogram("gather_duration_seconds", "Time to look up what the rules of one review need.", "route"),
+		lookups:  histogram("lookup_duration_seconds", "Time of one lookup, from the cache or from the API server.", "source"),
+		doubts:   counter("unchecked_total", "Facts behind a warning that could not be had.", "route"),
+		failures: counter("failures_total", "Reviews that no rule could decide, by reason.", "route", "reason"),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "poundlock", Subsystem: "admission", Name: "in_flight", Help: "Reviews being answered now.",
+		}),
+	}
+	for _, c := range []prometheus.Collector{m.rules, m.reviews, m.gathers, m.lookups, m.doubts, m.failures, m.inFlight} {
+		if err := r.Register(c); err != nil {
+			return nil, fmt.Errorf("registering the admission metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// judged counts every rule's verdict.
+func (m *metrics) judged(c policies.Change, j policies.Judgement) {
+	for _, f := range j {
+		m.rules.WithLabelValues(f.Rule, verdict(f.Verdict), c.Kind, string(c.Operation)).Inc()
+	}
+}
+
+func verdict(v policies.Verdict) string {
+	switch {
+	case len(v.Denials) > 0:
+		return "denied"
+	case len(v.Warnings) > 0:
+		return "warned"
+	}
+	return "silent"
+}
+
+func (m *metrics) lookup(source string, began time.Time) {
+	m.lookups.WithLabelValues(source).Observe(time.Since(began).Seconds())
+}

@@ -1,0 +1,168 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// maxFieldsNamed is how many fields one sentence of a message names.
+const maxFieldsNamed = 6
+
+// judged answers with what the rules say. Doubts are sentences about what could not be checked.
+func judged(c policies.Change, j policies.Judgement, doubts []string) *admissionv1.AdmissionResponse {
+	r := &admissionv1.AdmissionResponse{Allowed: j.Allowed(), Warnings: fit(warnings(j, doubts))}
+	if !r.Allowed {
+		r.Result = invalid(c, j)
+	}
+	return r
+}
+
+// defaulted answers with what is filled in.
+func defaulted(o *policies.Object, patches []policies.Patch) (*admissionv1.AdmissionResponse, error) {
+	r := &admissionv1.AdmissionResponse{Allowed: true}
+	if len(patches) == 0 {
+		return r, nil
+	}
+	ops, err := policies.Operations(o, patches)
+	if err != nil {
+		return nil, err
+	}
+	if r.Patch, err = json.Marshal(ops); err != nil {
+		return nil, fmt.Errorf("writing the patch: %w", err)
+	}
+	kind := admissionv1.PatchTypeJSONPatch
+	r.PatchType = &kind
+	return r, nil
+}
+
+// refused answers that no decision could be made, with a sentence for the person who waits for one.
+func refused(code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
+	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: text,
+	}}
+}
+
+func warnings(j policies.Judgement, doubts []string) []sentence {
+	var out []sentence
+	for _, f := range j {
+		for _, w := range f.Warnings {
+			out = append(out, sentence{text: w, rule: f.Rule})
+		}
+	}
+	for _, d := range doubts {
+		out = append(out, sentence{text: d})
+	}
+	return out
+}
+
+// invalid is the status of a denial: kubectl prints its causes, other clients its message.
+func invalid(c policies.Change, j policies.Judgement) *metav1.Status {
+	groups := group(j)
+	s := &metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
+		Details: &metav1.StatusDetails{Name: c.Name, Group: c.Resource.Group, Kind: kindOf(c)},
+	}
+	var parts []string
+	for _, g := range groups {
+		parts = append(parts, g.text())
+		s.Details.Causes = append(s.Details.Causes, g.causes()...)
+	}
+	s.Message = strings.Join(parts, "; ")
+	return s
+}
+
+// kindOf names the object as the requester knows it: a provider's by its own kind.
+func kindOf(c policies.Change) string {
+	for _, o := range []*policies.Object{c.New, c.Old} {
+		if o != nil && o.Kind != "" && c.Subresource != "scale" {
+			return o.Kind
+		}
+	}
+	return c.Kind
+}
+
+// denial is every field that one rule refuses for one reason.
+type denial struct {
+	rule string
+	errs field.ErrorList
+}
+
+// group puts together what one rule says in the same words about several fields, in the order of the rules.
+func group(j policies.Judgement) []denial {
+	type key struct {
+		rule, detail string
+		kind         field.ErrorType
+	}
+	at := map[key]int{}
+	var out []denial
+	for _, f := range j {
+		for _, e := range f.Denials {
+			k := key{f.Rule, e.Detail, e.Type}
+			i, ok := at[k]
+			if !ok {
+				i = len(out)
+				at[k] = i
+				out = append(out, denial{rule: f.Rule})
+			}
+			out[i].errs = append(out[i].errs, e)
+		}
+	}
+	return out
+}
+
+// text names the fields and says why, once.
+func (d denial) text() string {
+	body := d.body(d.errs[0])
+	if len(d.errs) > 1 {
+		body = d.shared()
+	}
+	return fmt.Sprintf("%s: %s", d.fields(), body)
+}
+
+func (d denial) fields() string {
+	var names []string
+	for _, e := range d.errs {
+		names = append(names, e.Field)
+	}
+	if more := len(names) - maxFieldsNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxFieldsNamed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (d denial) body(e *field.Error) string {
+	return sentence{text: e.ErrorBody(), rule: d.rule}.whole()
+}
+
+// shared is the body without any one field's value.
+func (d denial) shared() string {
+	first := d.errs[0]
+	return sentence{text: fmt.Sprintf("%s: %s", first.Type, first.Detail), rule: d.rule}.whole()
+}
+
+// causes are one per field. The sentence stands with the first: kubectl prints them one below the other.
+func (d denial) causes() []metav1.StatusCause {
+	var out []metav1.StatusCause
+	for i, e := range d.errs {
+		text := d.body(e)
+		if i > 0 {
+			text = sentence{text: fmt.Sprintf("%s: for the same reason", e.Type), rule: d.rule}.whole()
+		}
+		out = append(out, metav1.StatusCause{Type: metav1.CauseType(e.Type), Message: text, Field: e.Field})
+	}
+	return out
+}
+
+// whole is the sentence with its rule id, however long.
+func (s sentence) whole() string { return fmt.Sprintf("%s [%s]", oneLine(s.text), s.rule) }

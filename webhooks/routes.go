@@ -1,0 +1,184 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Route is one door: which requests the API server brings to it, what happens while it is shut, and what is asked.
+// Each is one webhook of a generated configuration (Configurations) and one path of the server.
+type Route struct {
+	// Name is the route's in paths, metrics and the webhook's name.
+	Name string
+	// Mutating routes ask Defaulters, the others Rules.
+	Mutating bool
+	Side     policies.Side
+	Subjects []Subject
+	// Subresource is "", "status" or "scale".
+	Subresource string
+	Operations  []admissionv1.Operation
+	// FailurePolicy is Fail for whatever locks, Ignore where all that can be said is a warning.
+	FailurePolicy admissionregistrationv1.FailurePolicyType
+	// TimeoutSeconds is what the API server waits; lookups are given up well before.
+	TimeoutSeconds int32
+	// Own says that Poundlock's own requests come through this door too: elsewhere a match condition keeps them out.
+	Own bool
+	// Conditions keep requests out about which there is nothing to say. CEL; none may fail on any object.
+	Conditions []admissionregistrationv1.MatchCondition
+	Rules      policies.Set
+	Defaulters policies.Defaulters
+}
+
+// Subject is one resource of a route.
+type Subject struct {
+	// Kind is policies.Subject.Kind: a provider's resource is InfraMachine or InfraMachineTemplate.
+	Kind string
+	// GroupVersion is the one that Poundlock reads; requests to the group's other versions are converted to it.
+	GroupVersion schema.GroupVersion
+	Resource     string
+	// ObjectKind is the kind by its own name, e.g. AWSMachine.
+	ObjectKind string
+}
+
+// Platform is what the routes must know of a provider: its two resources.
+type Platform struct {
+	Name string
+	// Machine and Template are the provider's InfraMachine and InfraMachineTemplate.
+	Machine, Template Subject
+}
+
+// AWS is the row of Cluster API Provider AWS.
+func AWS() Platform {
+	gv := schema.GroupVersion{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"}
+	return Platform{
+		Name:     "AWS",
+		Machine:  Subject{Kind: authority.InfraMachine, GroupVersion: gv, Resource: "awsmachines", ObjectKind: "AWSMachine"},
+		Template: Subject{Kind: authority.InfraMachineTemplate, GroupVersion: gv, Resource: "awsmachinetemplates", ObjectKind: "AWSMachineTemplate"},
+	}
+}
+
+// Catalog is everything that is asked at the doors.
+type Catalog struct {
+	Rules      policies.Set
+	Defaulters policies.Defaulters
+	Platforms  []Platform
+}
+
+// Authority is the catalog of S1: who owns an object that exists in both APIs.
+func Authority(platforms ...Platform) Catalog {
+	return Catalog{Rules: authority.Rules(), Defaulters: authority.Defaulters(), Platforms: platforms}
+}
+
+const (
+	create = admissionv1.Create
+	update = admissionv1.Update
+	remove = admissionv1.Delete
+)
+
+// Routes is the only list of doors.
+func Routes(c Catalog) []Route {
+	fail, ignore := admissionregistrationv1.Fail, admissionregistrationv1.Ignore
+	mapi, capi, scaled := coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.MachineAPI }),
+		coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.ClusterAPI }), scales
+	infra := infraSubjects(c.Platforms)
+	routes := []Route{
+		{
+			Name: "machine-api-default", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
+			Operations: ops(create), FailurePolicy: fail, Own: true,
+			Conditions: []admissionregistrationv1.MatchCondition{{
+				Name:       "authority-is-not-named",
+				Expression: `!has(object.spec) || !has(object.spec.authoritativeAPI) || object.spec.authoritativeAPI == ""`,
+			}},
+		},
+		{
+			Name: "machine-api-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
+			Subresource: "status", Operations: ops(update), FailurePolicy: fail, Own: true,
+			Conditions: []admissionregistrationv1.MatchCondition{{
+				Name:       "authority-is-not-stored",
+				Expression: `!has(object.status) || !has(object.status.authoritativeAPI) || object.status.authoritativeAPI == ""`,
+			}},
+		},
+		{Name: "machine-api", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail},
+		{Name: "machine-api-status", Side: policies.MachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail},
+		{Name: "machine-api-scale", Side: policies.MachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
+		{Name: "machine-api-delete", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore},
+		{Name: "cluster-api", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail},
+		{Name: "cluster-api-scale", Side: policies.ClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
+		{Name: "cluster-api-delete", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore},
+		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail},
+	}
+	for i := range routes {
+		routes[i].TimeoutSeconds = 5
+		routes[i].Rules, routes[i].Defaulters = c.asked(routes[i])
+	}
+	return slices.DeleteFunc(routes, func(r Route) bool { return len(r.Subjects) == 0 })
+}
+
+// Path is where the server answers the route.
+func (r Route) Path() string {
+	if r.Mutating {
+		return "/mutate/" + r.Name
+	}
+	return "/validate/" + r.Name
+}
+
+// subject is the route's row for a resource.
+func (r Route) subject(group, resource string) (Subject, bool) {
+	i := slices.IndexFunc(r.Subjects, func(s Subject) bool { return s.GroupVersion.Group == group && s.Resource == resource })
+	if i < 0 {
+		return Subject{}, false
+	}
+	return r.Subjects[i], true
+}
+
+// asked narrows the catalog to what can apply at the route, so that a review does not walk through the rest.
+func (c Catalog) asked(r Route) (policies.Set, policies.Defaulters) {
+	reaches := func(on []policies.Scope) bool { return slices.ContainsFunc(on, r.overlaps) }
+	if r.Mutating {
+		return nil, slices.DeleteFunc(slices.Clone(c.Defaulters), func(d policies.Defaulter) bool { return !reaches(d.On) })
+	}
+	return slices.DeleteFunc(slices.Clone(c.Rules), func(rule policies.Rule) bool { return !reaches(rule.On) }), nil
+}
+
+func (r Route) overlaps(s policies.Scope) bool {
+	return s.Side == r.Side && s.Subresource == r.Subresource &&
+		slices.ContainsFunc(s.Operations, func(op admissionv1.Operation) bool { return slices.Contains(r.Operations, op) }) &&
+		slices.ContainsFunc(r.Subjects, func(sub Subject) bool { return slices.Contains(s.Kinds, sub.Kind) })
+}
+
+func ops(o ...admissionv1.Operation) []admissionv1.Operation { return o }
+
+func coreSubjects(version func(authority.Kind) schema.GroupVersion) []Subject {
+	var out []Subject
+	for _, k := range authority.Kinds() {
+		if gv := version(k); !gv.Empty() {
+			out = append(out, Subject{Kind: k.Name, GroupVersion: gv, Resource: k.Resource, ObjectKind: k.Name})
+		}
+	}
+	return out
+}
+
+// scales keeps the subjects that have a /scale.
+func scales(subjects []Subject) []Subject {
+	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {
+		kind, ok := authority.KindNamed(s.Kind)
+		return !ok || !kind.Scales
+	})
+}
+
+func infraSubjects(platforms []Platform) []Subject {
+	var out []Subject
+	for _, p := range platforms {
+		out = append(out, p.Machine, p.Template)
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Every request that a rule has something to say about comes to exactly one door that asks it.
+func TestEveryScopeHasOneDoor(t *testing.T) {
+	catalog := Authority(AWS())
+	routes := Routes(catalog)
+	check := func(id string, mutating bool, scopes []policies.Scope) {
+		for _, s := range scopes {
+			for _, kind := range s.Kinds {
+				for _, op := range s.Operations {
+					var doors []string
+					for _, r := range routes {
+						one := policies.Scope{Side: s.Side, Kinds: []string{kind}, Operations: ops(op), Subresource: s.Subresource}
+						if r.Mutating == mutating && r.overlaps(one) {
+							doors = append(doors, r.Name)
+						}
+					}
+					if len(doors) != 1 {
+						t.Errorf("%s, %s of %s %s/%s: doors %v, want one", id, op, s.Side, kind, s.Subresource, doors)
+					}
+				}
+			}
+		}
+	}
+	for _, r := range catalog.Rules {
+		check(r.ID, false, r.On)
+	}
+	for _, d := range catalog.Defaulters {
+		check(d.ID, true, d.On)
+	}
+}
+
+func TestEveryDoorAsksSomething(t *testing.T) {
+	names := map[string]bool{}
+	for _, r := range Routes(Authority(AWS())) {
+		if len(r.Rules)+len(r.Defaulters) == 0 {
+			t.Errorf("route %s asks nobody", r.Name)
+		}
+		if names[r.Name] {
+			t.Errorf("route %s stands twice", r.Name)
+		}
+		names[r.Name] = true
+	}
+}
+
+// A door that only warns may not be one whose rules deny, or a lock would open when the webhook is down.
+func TestDeletesOfCoreObjectsFailOpenAndAllElseClosed(t *testing.T) {
+	for _, r := range Routes(Authority(AWS())) {
+		want := admissionregistrationv1.Fail
+		if slices.Equal(r.Operations, ops(remove)) && r.Side != policies.Infrastructure {
+			want = admissionregistrationv1.Ignore
+		}
+		if r.FailurePolicy != want {
+			t.Errorf("route %s has failurePolicy %s, want %s", r.Name, r.FailurePolicy, want)
+		}
+	}
+}
+
+func TestConfigurations(t *testing.T) {
+	o := ConfigOptions{
+		Platforms: []Platform{AWS()}, Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}, {MachineAPI: "m2", ClusterAPI: "c2"}},
+		Own: []string{`system:serviceaccount:c:poundlock`, `it's "me"`}, URL: "https://127.0.0.1:9443/",
+	}
+	validating, mutating := Configurations(o)
+	routes := Routes(Catalog{Platforms: o.Platforms})
+	if got := len(validating.Webhooks) + len(mutating.Webhooks); got != len(routes) {
+		t.Errorf("%d webhooks for %d routes", got, len(routes))
+	}
+	for _, w := range validating.Webhooks {
+		namespaces := w.NamespaceSelector.MatchExpressions[0].Values
+		want := []string{"c", "c2"}
+		if w.Rules[0].APIGroups[0] == "machine.openshift.io" {
+			want = []string{"m", "m2"}
+		}
+		if !slices.Equal(namespaces, want) {
+			t.Errorf("%s looks after %v, want %v", w.Name, namespaces, want)
+		}
+		if got := w.MatchConditions[0].Expression; got != `!(request.userInfo.username in ["system:serviceaccount:c:poundlock", "it's \"me\""])` {
+			t.Errorf("%s lets Poundlock's own requests in: %s", w.Name, got)
+		}
+		if !strings.HasPrefix(*w.ClientConfig.URL, "https://127.0.0.1:9443/validate/") || w.ClientConfig.Service != nil {
+			t.Errorf("%s is called at %v", w.Name, w.ClientConfig)
+		}
+	}
+	for _, w := range mutating.Webhooks {
+		for _, c := range w.MatchConditions {
+			if strings.Contains(c.Expression, "username") {
+				t.Errorf("%s keeps Poundlock's own requests out: its empty status patch must be filled in", w.Name)
+			}
+		}
+	}
+}
+
+func TestPathsOfServiceAndURLAgree(t *testing.T) {
+	o := ConfigOptions{Platforms: []Platform{AWS()}, Service: admissionregistrationv1.ServiceReference{Namespace: "c", Name: "poundlock"}}
+	byService, _ := Configurations(o)
+	o.URL = "https://h:1"
+	byURL, _ := Configurations(o)
+	for i := range byService.Webhooks {
+		if got, want := "https://h:1"+*byService.Webhooks[i].ClientConfig.Service.Path, *byURL.Webhooks[i].ClientConfig.URL; got != want {
+			t.Errorf("service path gives %s, URL is %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Options is everything that New must be told.
+type Options struct {
+	Pairs      authority.Pairs
+	Identities policies.Identities
+	Catalog    Catalog
+	// Converter tries conversions for warnings; nil tries none.
+	Converter Converter
+	// Host and Port are where the server listens; port 0 is 9443.
+	Host string
+	Port int
+	// GetCertificate returns the serving certificate of the moment, as tls.Config has it.
+	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// LookupTimeout bounds one lookup, 0 is 1 s. All lookups of a review together have twice that.
+	LookupTimeout time.Duration
+	// DrainDelay is how long the server goes on answering once it is told to stop and no longer ready: the time in
+	// which endpoints and API servers forget about it.
+	DrainDelay time.Duration
+	// Registerer takes the metrics.
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+}
+
+// Server answers every route, on controller-runtime's webhook server.
+type Server struct {
+	webhook.Server
+	cluster  cluster.Cluster
+	options  Options
+	draining atomic.Bool
+}
+
+// New makes the server of a cluster. Its cache must not have been started: an index is added to it.
+func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
+	if o.GetCertificate == nil {
+		return nil, errors.New("webhooks: no source of a serving certificate")
+	}
+	if o.LookupTimeout == 0 {
+		o.LookupTimeout = time.Second
+	}
+	if err := index(ctx, c); err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(o.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cluster: c, options: o, Server: webhook.NewServer(webhook.Options{
+		Host: o.Host, Port: o.Port,
+		TLSOpts: []func(*tls.Config){func(t *tls.Config) {
+			t.MinVersion, t.GetCertificate = tls.VersionTLS12, o.GetCertificate
+		}},
+	})}
+	for path, h := range handlers(o, lookups(c, o, m), m) {
+		s.Register(path, h)
+	}
+	return s, nil
+}
+
+// handlers is one for each route, by path.
+func handlers(o Options, l Lookups, m *metrics) map[string]http.Handler {
+	out := map[string]http.Handler{}
+	for _, route := range Routes(o.Catalog) {
+		out[route.Path()] = &handler{
+			route: route, reader: reader{pairs: o.Pairs, identities: o.Identities}, lookups: l,
+			gather: 2 * o.LookupTimeout, metrics: m, log: o.Log,
+		}
+	}
+	return out
+}
+
+// AddTo has a manager run the server and answer for it at /healthz and /readyz. The manager's graceful shutdown must
+// be given longer than DrainDelay.
+func (s *Server) AddTo(m manager.Manager) error {
+	return errors.Join(
+		m.Add(s),
+		m.Add(drain{s}),
+		m.AddHealthzCheck("webhooks", s.Healthy),
+		m.AddReadyzCheck("webhooks", s.Ready),
+	)
+}
+
+// Start serves until ctx is done, then for DrainDelay more, and returns once every review in flight is answered.
+func (s *Server) Start(ctx context.Context) error {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	go func() {
+		select {
+		case <-ctx.Done():
+			s.draining.Store(true)
+			time.AfterFunc(s.options.DrainDelay, stop)
+		case <-serving.Done():
+		}
+	}()
+	return s.Server.Start(serving)
+}
+
+// Healthy is nil while the process can answer at all.
+func (s *Server) Healthy(*http.Request) error { return nil }
+
+// Ready is nil when a review would be answered: the certificate is loaded, the caches have synced, the server listens
+// and nobody has told it to stop.
+func (s *Server) Ready(r *http.Request) error {
+	if s.draining.Load() {
+		return errors.New("the webhook server is stopping")
+	}
+	if _, err := s.options.GetCertificate(&tls.ClientHelloInfo{}); err != nil {
+		return fmt.Errorf("no serving certificate: %w", err)
+	}
+	if err := synced(r.Context(), s.cluster.GetCache(), s.options.Catalog.Platforms); err != nil {
+		return err
+	}
+	return s.StartedChecker()(r)
+}
+
+// drain hears of the end before the server does: a manager stops its webhook server last.
+type drain struct{ *Server }
+
+// Start waits for the end.
+func (d drain) Start(ctx context.Context) error {
+	<-ctx.Done()
+	d.draining.Store(true)
+	return nil
+}
