@@ -1,0 +1,464 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// world is what lookups find: objects as JSON by the text of their Ref, in the cache and on the API server.
+type world struct {
+	cached, live map[string]string
+	sets         map[string][]string
+	liveErr      error
+	liveReads    int
+	convert      ConverterFunc
+}
+
+func (w *world) lookups() Lookups {
+	l := Lookups{
+		Cached: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			return policies.ParseObject([]byte(w.cached[ref.String()]))
+		}),
+		Live: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			w.liveReads++
+			if w.liveErr != nil {
+				return nil, w.liveErr
+			}
+			return policies.ParseObject([]byte(w.live[ref.String()]))
+		}),
+		Referrers: ReferrersFunc(func(_ context.Context, _, template string) ([]string, error) { return w.sets[template], nil }),
+		Platforms: []Platform{AWS()},
+	}
+	if w.convert != nil {
+		l.Converter = w.convert
+	}
+	return l
+}
+
+// serve answers every route of a catalog from a world.
+func serve(t testing.TB, c Catalog, w *world) (http.Handler, *metrics) {
+	t.Helper()
+	m, err := newMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{
+		Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, LookupTimeout: time.Second, Catalog: c, Log: logr.Discard(),
+		Identities: policies.Identities{policies.Poundlock: {"poundlock"}, policies.MachineAPIController: {"mapi"}},
+	}
+	mux := http.NewServeMux()
+	for path, h := range handlers(o, w.lookups(), m) {
+		mux.Handle(path, h)
+	}
+	return mux, m
+}
+
+// ask sends one review; body is the request without its frame.
+func ask(t testing.TB, h http.Handler, path, request string) *admissionv1.AdmissionResponse {
+	t.Helper()
+	rec := post(h, path, review(request))
+	if rec.Code != http.StatusOK {
+		t.Fatalf("HTTP %d: %s", rec.Code, rec.Body)
+	}
+	var out admissionv1.AdmissionReview
+	if err := json.Unmarshal(rec.Body.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	if out.Response == nil || out.Response.UID != "u" || out.Kind != "AdmissionReview" || out.APIVersion != "admission.k8s.io/v1" {
+		t.Fatalf("want a review that answers u, got %s", rec.Body)
+	}
+	return out.Response
+}
+
+func post(h http.Handler, path, body string) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
+	return rec
+}
+
+func review(request string) string {
+	return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` + request + `}}`
+}
+
+const (
+	mapiMachines = `"resource":{"group":"machine.openshift.io","version":"v1beta1","resource":"machines"},"namespace":"m","name":"a"`
+	capiMachines = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machines"},"namespace":"c","name":"a"`
+	awsMachines  = `"resource":{"group":"infrastructure.cluster.x-k8s.io","version":"v1beta2","resource":"awsmachines"},"namespace":"c","name":"a"`
+	awsTemplates = `"resource":{"group":"infrastructure.cluster.x-k8s.io","version":"v1beta2","resource":"awsmachinetemplates"},"namespace":"c","name":"t"`
+	capiScale    = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machinesets"},"subResource":"scale","namespace":"c","name":"s"`
+
+	mapiA = "machine.openshift.io Machine m/a"
+	mapiS = "machine.openshift.io MachineSet m/s"
+	capiA = "cluster.x-k8s.io Machine c/a"
+	capiS = "cluster.x-k8s.io MachineSet c/s"
+
+	underMachineAPI = `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI"}}`
+)
+
+// The whole way: a review as the API server sends it, a rule's answer as it reads it.
+func TestReviews(t *testing.T) {
+	paused := `"annotations":{"cluster.x-k8s.io/paused":""}`
+	for name, tt := range map[string]struct {
+		path, request string
+		world         world
+		denied        string // the rule; "" is allowed
+		field         string
+		liveReads     int
+	}{
+		"a locked field, from the cache, as the object's pause agrees with it": {
+			path: "/validate/cluster-api",
+			request: capiMachines + `,"operation":"UPDATE","oldObject":{"kind":"Machine","metadata":{` + paused + `},"spec":{"clusterName":"x"}},
+				"object":{"kind":"Machine","metadata":{` + paused + `},"spec":{"clusterName":"y"}}`,
+			world:  world{cached: map[string]string{mapiA: underMachineAPI}},
+			denied: "authority/spec-locked", field: "spec.clusterName",
+		},
+		"the same, from the API server, where the object is not paused": {
+			path: "/validate/cluster-api",
+			request: capiMachines + `,"operation":"UPDATE","oldObject":{"kind":"Machine","spec":{"clusterName":"x"}},
+				"object":{"kind":"Machine","spec":{"clusterName":"y"}}`,
+			world:  world{cached: map[string]string{mapiA: underMachineAPI}, live: map[string]string{mapiA: underMachineAPI}},
+			denied: "authority/spec-locked", field: "spec.clusterName", liveReads: 1,
+		},
+		"the same by Poundlock": {
+			path: "/validate/cluster-api",
+			request: capiMachines + `,"operation":"UPDATE","userInfo":{"username":"poundlock"},"oldObject":{"metadata":{` + paused + `},"spec":{"clusterName":"x"}},
+				"object":{"metadata":{` + paused + `},"spec":{"clusterName":"y"}}`,
+			world: world{cached: map[string]string{mapiA: underMachineAPI}},
+		},
+		"the same without a twin": {
+			path: "/validate/cluster-api",
+			request: capiMachines + `,"operation":"UPDATE","oldObject":{"spec":{"clusterName":"x"}},
+				"object":{"spec":{"clusterName":"y"}}`,
+			liveReads: 1,
+		},
+		"outside the pairs nothing is asked": {
+			path: "/validate/cluster-api",
+			request: strings.Replace(capiMachines, `"c"`, `"elsewhere"`, 1) + `,"operation":"UPDATE","oldObject":{"spec":{"clusterName":"x"}},
+				"object":{"spec":{"clusterName":"y"}}`,
+		},
+		"a Cluster API kind in a Machine API namespace is nobody's twin": {
+			path: "/validate/cluster-api",
+			request: strings.Replace(capiMachines, `"c"`, `"m"`, 1) + `,"operation":"UPDATE","oldObject":{"spec":{"clusterName":"x"}},
+				"object":{"spec":{"clusterName":"y"}}`,
+		},
+		"a create reads live, as absence decides": {
+			path:    "/validate/cluster-api",
+			request: capiMachines + `,"operation":"CREATE","object":{"metadata":{"name":"a"}}`,
+			world:   world{live: map[string]string{mapiA: underMachineAPI}},
+			denied:  "authority/create-clusterapi", field: "metadata.annotations[cluster.x-k8s.io/paused]", liveReads: 1,
+		},
+		"a create whose name the server made is looked up by the object's name": {
+			path: "/validate/cluster-api",
+			request: strings.Replace(capiMachines, `,"name":"a"`, ``, 1) +
+				`,"operation":"CREATE","object":{"metadata":{"name":"a","generateName":"a"}}`,
+			world:  world{live: map[string]string{mapiA: underMachineAPI}},
+			denied: "authority/create-clusterapi", field: "metadata.annotations[cluster.x-k8s.io/paused]", liveReads: 1,
+		},
+		"a provider's machine is locked through its owner": {
+			path: "/validate/infrastructure",
+			request: strings.Replace(awsMachines, `"name":"a"`, `"name":"other"`, 1) + `,"operation":"DELETE","oldObject":{"kind":"AWSMachine","metadata":{"name":"other",` + paused + `,
+				"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":"a"}]}}`,
+			world:  world{cached: map[string]string{mapiA: underMachineAPI}},
+			denied: "authority/infra-locked", field: "metadata.name",
+		},
+		"a provider's machine without an owner, through its name": {
+			path:    "/validate/infrastructure",
+			request: awsMachines + `,"operation":"DELETE","oldObject":{"kind":"AWSMachine","metadata":{"name":"a",` + paused + `}}`,
+			world:   world{cached: map[string]string{mapiA: underMachineAPI}},
+			denied:  "authority/infra-locked", field: "metadata.name",
+		},
+		"a template, through its label": {
+			path:    "/validate/infrastructure",
+			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"s"},` + paused + `}}`,
+			world:   world{cached: map[string]string{mapiS: underMachineAPI}},
+			denied:  "authority/infra-locked", field: "metadata.name",
+		},
+		"a template, through the mirror's mark": {
+			path:    "/validate/infrastructure",
+			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"MachineSet/s"}}}`,
+			world:   world{cached: map[string]string{mapiS: underMachineAPI}},
+			denied:  "authority/infra-locked", field: "metadata.name",
+		},
+		"a template, through the second of the sets that refer to it": {
+			path:    "/validate/infrastructure",
+			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{` + paused + `}}`,
+			world: world{sets: map[string][]string{"t": {"alone", "s"}},
+				cached: map[string]string{mapiS: underMachineAPI}, live: map[string]string{mapiS: underMachineAPI}},
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
+		},
+		"a relabelled template is judged by its stored label": {
+			path: "/validate/infrastructure",
+			request: awsTemplates + `,"operation":"UPDATE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"s"},` + paused + `},"spec":{"a":1}},
+				"object":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"other"},` + paused + `},"spec":{"a":2}}`,
+			world:  world{cached: map[string]string{mapiS: underMachineAPI}},
+			denied: "authority/infra-locked", field: "spec.a",
+		},
+		"scaling reads the set that the review does not carry": {
+			path: "/validate/cluster-api-scale",
+			request: capiScale + `,"operation":"UPDATE","oldObject":{"kind":"Scale","metadata":{"name":"s","resourceVersion":"7"},"spec":{"replicas":1}},
+				"object":{"kind":"Scale","metadata":{"name":"s"},"spec":{"replicas":2}}`,
+			world: world{cached: map[string]string{
+				capiS: `{"metadata":{"name":"s","resourceVersion":"7",` + paused + `}}`, mapiS: underMachineAPI}},
+			denied: "authority/scale-locked", field: "spec.replicas",
+		},
+		"scaling reads the set from the API server where the cache has another version": {
+			path: "/validate/cluster-api-scale",
+			request: capiScale + `,"operation":"UPDATE","oldObject":{"kind":"Scale","metadata":{"name":"s","resourceVersion":"8"},"spec":{"replicas":1}},
+				"object":{"kind":"Scale","metadata":{"name":"s"},"spec":{"replicas":2}}`,
+			world: world{
+				cached: map[string]string{capiS: `{"metadata":{"name":"s","resourceVersion":"7"}}`, mapiS: underMachineAPI},
+				live:   map[string]string{capiS: `{"metadata":{"name":"s","resourceVersion":"8",` + paused + `}}`}},
+			denied: "authority/scale-locked", field: "spec.replicas", liveReads: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, _ := serve(t, Authority(AWS()), &tt.world)
+			got := ask(t, h, tt.path, tt.request)
+			if got.Allowed != (tt.denied == "") {
+				t.Fatalf("allowed %t, want %t: %v", got.Allowed, tt.denied == "", got.Result)
+			}
+			if tt.world.liveReads != tt.liveReads {
+				t.Errorf("%d reads from the API server, want %d", tt.world.liveReads, tt.liveReads)
+			}
+			if tt.denied == "" {
+				return
+			}
+			cause := got.Result.Details.Causes[0]
+			if got.Result.Code != http.StatusUnprocessableEntity || cause.Field != tt.field || !strings.HasSuffix(cause.Message, "["+tt.denied+"]") {
+				t.Errorf("got %d, %s: %s, want 422, %s by %s", got.Result.Code, cause.Field, cause.Message, tt.field, tt.denied)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeLookedUpIsRefusedWhereItLocks(t *testing.T) {
+	unpaused := `,"operation":"UPDATE","oldObject":{"spec":{"a":1}},"object":{"spec":{"a":2}}`
+	h, m := serve(t, Authority(AWS()), &world{liveErr: context.DeadlineExceeded})
+	got := ask(t, h, "/validate/cluster-api", capiMachines+unpaused)
+	if got.Allowed || got.Result.Code != http.StatusServiceUnavailable || !strings.Contains(got.Result.Message, mapiA) {
+		t.Errorf("want 503 that names %s, got %+v", mapiA, got.Result)
+	}
+	if n := testutil.ToFloat64(m.failures.WithLabelValues("cluster-api", failureFacts)); n != 1 {
+		t.Errorf("%v failures counted, want 1", n)
+	}
+}
+
+func TestWhatCannotBeLookedUpIsOnlySaidWhereItWarns(t *testing.T) {
+	h, _ := serve(t, Authority(AWS()), &world{liveErr: context.DeadlineExceeded})
+	got := ask(t, h, "/validate/cluster-api-delete", capiMachines+`,"operation":"DELETE","oldObject":{"metadata":{"name":"a"}}`)
+	if !got.Allowed || len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "not checked: ") {
+		t.Errorf("want one warning, got %+v", got)
+	}
+}
+
+func TestAConversionThatCannotBeTriedIsOnlySaid(t *testing.T) {
+	w := &world{
+		live: map[string]string{capiA: `{"metadata":{"name":"a"}}`},
+		convert: func(context.Context, policies.Change) (field.ErrorList, error) {
+			return nil, errors.New("the Infrastructure is unknown")
+		},
+	}
+	h, m := serve(t, Authority(AWS()), w)
+	move := strings.Replace(underMachineAPI, `"spec":{"authoritativeAPI":"MachineAPI"}`, `"spec":{"authoritativeAPI":"ClusterAPI"}`, 1)
+	got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+underMachineAPI+`,"object":`+move)
+	if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, "\n"), "the Infrastructure is unknown") {
+		t.Errorf("want a warning of it, got %+v", got)
+	}
+	if n := testutil.ToFloat64(m.doubts.WithLabelValues("machine-api")); n != 1 {
+		t.Errorf("%v doubts counted, want 1", n)
+	}
+}
+
+func TestUnconvertibleFieldsAreWarnedOf(t *testing.T) {
+	var asked policies.Change
+	w := &world{
+		live: map[string]string{capiA: `{"metadata":{"name":"a","namespace":"c"},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"i"}}}`},
+		cached: map[string]string{
+			"infrastructure.cluster.x-k8s.io AWSMachine c/i": `{"metadata":{"name":"i"},"status":{"ready":true}}`,
+		},
+		convert: func(_ context.Context, c policies.Change) (field.ErrorList, error) {
+			asked = c
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "providerSpec", "value", "deviceIndex"), 2, "Cluster API attaches one interface, at index 0")}, nil
+		},
+	}
+	h, _ := serve(t, Authority(AWS()), w)
+	move := strings.Replace(underMachineAPI, `"spec":{"authoritativeAPI":"MachineAPI"}`, `"spec":{"authoritativeAPI":"ClusterAPI"}`, 1)
+	got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+underMachineAPI+`,"object":`+move)
+	if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, "\n"), "deviceIndex") {
+		t.Errorf("want a warning of deviceIndex, got %+v", got)
+	}
+	if asked.Facts.Twin == nil || asked.Facts.Infra == nil {
+		t.Errorf("the conversion was tried before its facts were there: %+v", asked.Facts)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		path, request string
+		world         world
+		want          string
+	}{
+		"a create with a twin follows it": {
+			path: "/mutate/machine-api-default", request: mapiMachines + `,"operation":"CREATE","object":{"spec":{}}`,
+			world: world{live: map[string]string{capiA: `{"metadata":{"name":"a"}}`}},
+			want:  `[{"op":"add","path":"/spec/authoritativeAPI","value":"ClusterAPI"}]`,
+		},
+		"a create without a spec is given one": {
+			path: "/mutate/machine-api-default", request: mapiMachines + `,"operation":"CREATE","object":{}`,
+			want: `[{"op":"add","path":"/spec","value":{}},{"op":"add","path":"/spec/authoritativeAPI","value":"MachineAPI"}]`,
+		},
+		"a create that names its authority stays": {
+			path: "/mutate/machine-api-default", request: mapiMachines + `,"operation":"CREATE","object":{"spec":{"authoritativeAPI":"MachineAPI"}}`,
+		},
+		"an empty status is filled in from the stored spec, not the sent one": {
+			path: "/mutate/machine-api-status-default",
+			request: mapiMachines + `,"subResource":"status","operation":"UPDATE","oldObject":{"spec":{"authoritativeAPI":"ClusterAPI"}},
+				"object":{"spec":{"authoritativeAPI":"MachineAPI"}}`,
+			want: `[{"op":"add","path":"/status","value":{}},{"op":"add","path":"/status/authoritativeAPI","value":"ClusterAPI"}]`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, _ := serve(t, Authority(AWS()), &tt.world)
+			got := ask(t, h, tt.path, tt.request)
+			if !got.Allowed {
+				t.Fatalf("refused: %+v", got.Result)
+			}
+			if diff := cmp.Diff(tt.want, string(got.Patch)); diff != "" {
+				t.Errorf("patch (-want +got):\n%s", diff)
+			}
+			if (got.PatchType != nil) != (tt.want != "") {
+				t.Errorf("patch type %v with patch %q", got.PatchType, got.Patch)
+			}
+		})
+	}
+}
+
+func TestBodiesThatAreNoReview(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body string
+		code int
+	}{
+		"nothing":                  {``, http.StatusBadRequest},
+		"no JSON":                  {`hello`, http.StatusBadRequest},
+		"another kind":             {`{"apiVersion":"v1","kind":"Pod"}`, http.StatusBadRequest},
+		"another version":          {`{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"u"}}`, http.StatusBadRequest},
+		"no request":               {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, http.StatusBadRequest},
+		"a request without a uid":  {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}}`, http.StatusBadRequest},
+		"more than anybody stores": {`{"a":"` + strings.Repeat("a", maxBody) + `"}`, http.StatusRequestEntityTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, m := serve(t, Authority(AWS()), &world{})
+			rec := post(h, "/validate/cluster-api", tt.body)
+			if rec.Code != tt.code || strings.TrimSpace(rec.Body.String()) == "" {
+				t.Errorf("got %d %q, want %d and a sentence", rec.Code, rec.Body, tt.code)
+			}
+			if n := testutil.ToFloat64(m.failures.WithLabelValues("cluster-api", failureBody)); n != 1 {
+				t.Errorf("%v failures counted, want 1", n)
+			}
+		})
+	}
+}
+
+func TestRequestsThatCannotBeRead(t *testing.T) {
+	for name, request := range map[string]string{
+		"an object of another type":     capiMachines + `,"operation":"CREATE","object":[]`,
+		"labels that are no map":        capiMachines + `,"operation":"CREATE","object":{"metadata":{"labels":1}}`,
+		"an update without old object":  capiMachines + `,"operation":"UPDATE","object":{}`,
+		"an update without object":      capiMachines + `,"operation":"UPDATE","oldObject":{}`,
+		"an operation nobody asked for": capiMachines + `,"operation":"CONNECT","object":{}`,
+		"a resource of another door":    mapiMachines + `,"operation":"CREATE","object":{}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, m := serve(t, Authority(AWS()), &world{})
+			got := ask(t, h, "/validate/cluster-api", request)
+			if got.Allowed || got.Result.Code != http.StatusBadRequest || got.Result.Message == "" {
+				t.Errorf("want 400 and a sentence, got %+v", got)
+			}
+			if n := testutil.ToFloat64(m.failures.WithLabelValues("cluster-api", failureRequest)); n != 1 {
+				t.Errorf("%v failures counted, want 1", n)
+			}
+		})
+	}
+}
+
+func TestAPanicIsAnAnswer(t *testing.T) {
+	c := Catalog{Rules: policies.Set{{
+		ID: "test/panics", On: []policies.Scope{{Side: policies.ClusterAPI, Kinds: []string{"Machine"}, Operations: ops(create)}},
+		Check: func(policies.Change) policies.Verdict { panic("index out of range") },
+	}}}
+	h, m := serve(t, c, &world{})
+	got := ask(t, h, "/validate/cluster-api", capiMachines+`,"operation":"CREATE","object":{}`)
+	if got.Allowed || got.Result.Code != http.StatusInternalServerError || strings.Contains(got.Result.Message, "index") {
+		t.Errorf("want 500 without inner workings, got %+v", got.Result)
+	}
+	if n := testutil.ToFloat64(m.failures.WithLabelValues("cluster-api", failurePanic)); n != 1 {
+		t.Errorf("%v failures counted, want 1", n)
+	}
+}
+
+func TestDeletePropagation(t *testing.T) {
+	for options, want := range map[string]string{
+		``:                                     "",
+		`{"kind":"DeleteOptions"}`:             "",
+		`{"propagationPolicy":"Foreground"}`:   "Foreground",
+		`{"orphanDependents":true}`:            "Orphan",
+		`{"orphanDependents":false}`:           "Background",
+		`{"propagationPolicy":"Orphan","x":1}`: "Orphan",
+	} {
+		got, err := propagation(&request{Operation: remove, Options: json.RawMessage(options)})
+		if err != nil || string(got) != want {
+			t.Errorf("options %s: %q and %v, want %q", options, got, err, want)
+		}
+	}
+}
+
+// Every verdict is counted under names that no request can choose.
+func TestVerdictsAreCounted(t *testing.T) {
+	h, m := serve(t, Authority(AWS()), &world{live: map[string]string{mapiA: underMachineAPI}})
+	ask(t, h, "/validate/cluster-api", capiMachines+`,"operation":"CREATE","object":{"metadata":{"name":"a"}}`)
+	if n := testutil.ToFloat64(m.rules.WithLabelValues("authority/create-clusterapi", "denied", "Machine", "CREATE")); n != 1 {
+		t.Errorf("%v denials counted, want 1", n)
+	}
+	if n := testutil.ToFloat64(m.inFlight); n != 0 {
+		t.Errorf("%v reviews in flight after the answer", n)
+	}
+}
+
+func BenchmarkReview(b *testing.B) {
+	machine := func(replicas int, extra string) string {
+		return fmt.Sprintf(`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"c","uid":"1","resourceVersion":"5",
+			"annotations":{"cluster.x-k8s.io/paused":""},"labels":{"cluster.x-k8s.io/cluster-name":"x","machine.openshift.io/zone":"eu-1a"},
+			"managedFields":[{"manager":"m","fieldsV1":{%s}}]},
+			"spec":{"clusterName":"x","n":%d,%s"bootstrap":{"dataSecretName":"worker-user-data"}}}`,
+			strings.TrimSuffix(strings.Repeat(`"f:metadata":{"f:annotations":{".":{}}},`, 60), ","), replicas, extra)
+	}
+	body := []byte(review(capiMachines + `,"operation":"UPDATE","userInfo":{"username":"someone"},"oldObject":` + machine(1, "") + `,"object":` + machine(2, "")))
+	h, _ := serve(b, Authority(AWS()), &world{cached: map[string]string{mapiA: underMachineAPI}})
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/validate/cluster-api", bytes.NewReader(body)))
+	}
+}
