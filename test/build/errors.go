@@ -19,8 +19,20 @@ type goError struct {
 	err  error
 }
 
+// failed prefers the reason why a run was stopped to how it ended.
+func failed(ctx context.Context, args []string, said string, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return &goError{args: args, said: said, err: err}
+}
+
 func (e *goError) Error() string {
-	return fmt.Sprintf("go %s: %v: %s", strings.Join(e.args, " "), e.err, tail(e.said, 12))
+	text := fmt.Sprintf("go %s: %v", strings.Join(e.args, " "), e.err)
+	if e.said != "" {
+		text += ":\n" + tail(e.said, 12)
+	}
+	return text
 }
 
 func (e *goError) Unwrap() error { return e.err }
@@ -28,9 +40,9 @@ func (e *goError) Unwrap() error { return e.err }
 // inWords turns what a person can do something about into a sentence that says what. where is the folder that was written to.
 func inWords(doing string, err error, where string) error {
 	said := ""
-	var failed *goError
-	if errors.As(err, &failed) {
-		said = failed.said
+	var run *goError
+	if errors.As(err, &run) {
+		said = run.said
 	}
 	switch {
 	case err == nil:

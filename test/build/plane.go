@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // The names under which the control plane's binary is called.
@@ -137,7 +138,7 @@ func describe(ctx context.Context) (recipe, error) {
 // compile builds the binary into dir and links every part's name to it.
 func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
 	cmd := goCommand(ctx, r.source, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(r.version), "-o", filepath.Join(dir, binary), ".")
-	if err := watch(cmd, "building the control plane (Kubernetes "+r.version+")", progress); err != nil {
+	if err := watch(ctx, cmd, "building the control plane (Kubernetes "+r.version+")", progress); err != nil {
 		return err
 	}
 	for _, name := range Parts() {
@@ -162,6 +163,9 @@ func ldflags(version string) string {
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
+	// An interrupted go tool removes its work folder; a killed one does not.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
 	// A workspace, or flags meant for the caller's own build (-mod=vendor, -race), must not change this one.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	return cmd
@@ -173,7 +177,7 @@ func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", &goError{args: args, said: stderr.String(), err: err}
+		return "", failed(ctx, args, stderr.String(), err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -5,6 +5,7 @@ package build
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os/exec"
@@ -18,7 +19,7 @@ const beat = 5 * time.Second
 
 // watch runs a `go build -v` and tells progress every beat for how long it has run and in what phase it is. What the go tool
 // said beside package names is in the error.
-func watch(cmd *exec.Cmd, title string, progress io.Writer) error {
+func watch(ctx context.Context, cmd *exec.Cmd, title string, progress io.Writer) error {
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -33,7 +34,7 @@ func watch(cmd *exec.Cmd, title string, progress io.Writer) error {
 	err = cmd.Wait()
 	stop()
 	if err != nil {
-		return &goError{args: cmd.Args[1:2], said: state.said(), err: err}
+		return failed(ctx, cmd.Args[1:2], state.said(), err)
 	}
 	fmt.Fprintf(progress, "%s: done in %s\n", title, elapsed(start))
 	return nil

@@ -141,6 +141,7 @@ func TestChildrenDieWithAKilledParent(t *testing.T) {
 			return nil
 		})
 	}
+	stop(t, start(t, embedded.Options{Dir: filepath.Join(dir, "data")})) // the lock went with its holder
 }
 
 const parentEnv = "POUNDLOCK_TEST_PARENT"
