@@ -142,8 +142,7 @@ func keep(s State) Step {
 // API's controllers stand still, and the last pause has been answered.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
-		untold := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told })
-		return Step{Action: Pause, On: untold, Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is in charge."}, untold != 0
+		return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is in charge."}, s.untold() != 0
 	}
 	told := s.who(ClusterAPI, func(p Party) bool { return p.Told && (p.Says == SaysPaused || p.Deleting) })
 	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is in charge and may act."},
@@ -218,7 +217,7 @@ func move(s State) Step {
 		return s.say(ReasonUnknownOrigin, WhoMachineAPI, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not say where authority came from, and Poundlock does not guess. "+
 			"Whoever knows sets status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.handedOver():
-		return last(s)
+		return over(s)
 	case s.Requested != s.Origin.Other() || s.deleting() != 0:
 		return back(s)
 	}
@@ -247,13 +246,16 @@ func forth(s State) Step {
 
 // pause is step 4. The Machine API pauses itself on seeing Migrating.
 func pause(s State) (Step, bool) {
-	untold := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told })
 	early := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told && p.Says == SaysPaused })
 	if s.Origin == ClusterAPI && early != 0 {
 		return s.wait(ReasonPausedElsewhere, early, "Cluster API's controllers say that they are paused, but not because of this move, so their answer to it could not be told apart: "+
 			"waiting until whoever paused them (spec.paused of the Cluster?) ends that."), true
 	}
-	return Step{Action: Pause, On: untold, Reason: ReasonPausing, Message: "Cluster API is paused while authority moves."}, untold != 0
+	return stop(s)
+}
+
+func stop(s State) (Step, bool) {
+	return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused while authority moves."}, s.untold() != 0
 }
 
 // running is step 5.
@@ -282,6 +284,14 @@ func (s State) handedOver() bool {
 	return lost(s.core(s.Origin)) && s.core(s.Origin.Other()).Exists && !lost(s.core(s.Origin.Other()))
 }
 
+// over ends a move that can only go forth.
+func over(s State) Step {
+	if step, ok := stop(s); ok {
+		return step
+	}
+	return last(s)
+}
+
 // back walks to the origin, from wherever the move is. The target was never unpaused. A Cluster API that was told to pause
 // is released by order, when it has answered; the Machine API has no annotation to keep an unanswered order in, so
 // its answer is awaited here: otherwise that answer, late, could be taken for the answer to the next request.
@@ -308,6 +318,11 @@ func (s State) held(a API) Who {
 
 func (s State) deleting() Who {
 	return s.where(everyone, func(p Party) bool { return p.Deleting })
+}
+
+// untold are Cluster API's objects without the pause annotation.
+func (s State) untold() Who {
+	return s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told })
 }
 
 func (s State) missing() Who {

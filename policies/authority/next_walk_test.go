@@ -1,0 +1,542 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/poundlock/poundlock/policies/authority"
+)
+
+// TestNextInEveryState asks Next in each state that the type can hold, reachable or not.
+func TestNextInEveryState(t *testing.T) {
+	n := 0
+	everyState(func(s State) {
+		n++
+		step := Next(s)
+		for _, broken := range brokenBy(s, step) {
+			t.Fatalf("%s\nin   %+v\nstep %+v", broken, s, step)
+		}
+	})
+	t.Logf("%d states", n)
+}
+
+func everyState(visit func(State)) {
+	var cores, mapis []Party
+	for _, p := range everyParty() {
+		if p.Hold != NoHold || !p.Exists {
+			cores = append(cores, p)
+		}
+		if !p.Told {
+			mapis = append(mapis, p)
+		}
+	}
+	for _, set := range []bool{false, true} {
+		infras := cores
+		if set {
+			infras = []Party{{}}
+		}
+		for _, current := range []API{Unset, MachineAPI, ClusterAPI, Migrating} {
+			for _, requested := range []API{Unset, MachineAPI, ClusterAPI} {
+				for _, origin := range []API{Unset, MachineAPI, ClusterAPI} {
+					if current != Migrating && origin != current {
+						continue // read in transit alone
+					}
+					for _, synchronized := range []metav1.ConditionStatus{"", "True", "False"} {
+						for bits := range 4 {
+							if current != MachineAPI && bits&2 != 0 {
+								continue // asked on leaving the Machine API alone
+							}
+							s := State{Enabled: true, Current: current, Requested: requested, Origin: origin, InfraActs: !set,
+								Synchronized: synchronized, CaughtUp: bits&1 != 0, Provisioned: bits&2 != 0}
+							for _, s.MachineAPI = range mapis {
+								for _, s.ClusterAPI = range cores {
+									for _, s.Infra = range infras {
+										visit(s)
+									}
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func everyParty() []Party {
+	all := []Party{{}}
+	for bits := range 4 {
+		for _, says := range []Answer{NoAnswer, SaysActing, SaysPaused} {
+			for _, hold := range []Hold{NoHold, NotHeld, Held} {
+				all = append(all, Party{Exists: true, Deleting: bits&1 != 0, Told: bits&2 != 0, Says: says, Hold: hold})
+			}
+		}
+	}
+	return all
+}
+
+var actions = []Action{Rest, Adopt, Acknowledge, Pause, AddFinalizer, Switch, Release, Wait, Settle}
+
+// brokenBy names what a step would break, judged without looking at how Next decides.
+func brokenBy(s State, step Step) (broken []string) {
+	claim := func(ok bool, sentence string) {
+		if !ok {
+			broken = append(broken, sentence)
+		}
+	}
+	claim(slices.Contains(actions, step.Action), "the action is known")
+	claim(step.Reason != "" && step.Message != "", "every step has a reason and a message")
+	claim(step.Action == Rest || step.Action == Settle || step.On != 0, "a step is about somebody")
+	claim(s.MachineAPI.Exists || step.Action == Rest, "nothing is done to what is gone")
+
+	source, target := partiesOf(s, s.Origin), partiesOf(s, s.Origin.Other())
+	gone := goneFrom(s)
+	switch step.Action {
+	case Acknowledge:
+		claim(s.Current.Other() != Unset && step.To == s.Current.Other() && step.To == s.Requested, "only a request is acknowledged")
+		claim(s.Synchronized == "True" && s.CaughtUp, "a request is acknowledged on a mirror that is up to date")
+		claim(allOf(partiesOf(s, step.To), func(p Party) bool { return p.Says == SaysPaused && !p.Deleting }), "the target has acknowledged its pause")
+		claim(allOf(partiesOf(s, s.Current), func(p Party) bool { return p.Says == SaysActing && !p.Told && !p.Deleting }), "the source has acknowledged that it acts")
+		claim(step.To == MachineAPI || s.Provisioned, "a machine in the making stays")
+	case Switch:
+		claim(s.Current == Migrating && s.Origin.Other() != Unset, "a switch comes from Migrating, of a known origin")
+		claim(step.To == s.Origin || allOf(source, func(p Party) bool { return !p.Exists || p.Says == SaysPaused && (p.Told || s.Origin == MachineAPI) }), "the source stands still")
+		claim(step.To == s.Origin || gone || s.Synchronized == "True" && s.CaughtUp, "the mirror has caught up")
+		claim(step.To == s.Requested || step.To == s.Origin || gone, "a switch goes where it is asked to, or back")
+		claim(step.To != s.Origin || step.Cancelled, "going back is called cancelled")
+		if step.To == s.Origin {
+			source, target = target, source
+		}
+		claim(allOf(target, func(p Party) bool { return p.Hold != NotHeld || p.Deleting }), "the next in charge hold their finalizers")
+		claim(step.Drop&whoOf(step.To) == 0, "the next in charge keep their finalizers")
+	case Release:
+		claim(s.Current == ClusterAPI, "nobody is released before the switch is stored")
+		claim(s.MachineAPI.Says == SaysPaused || s.MachineAPI.Deleting && s.MachineAPI.Hold == NoHold, "nobody is released while the Machine API acts")
+	case Pause:
+		claim(s.Current == MachineAPI || s.Current == Migrating, "an authority is not paused")
+	case AddFinalizer:
+		claim(s.Current == Migrating, "finalizers are handed over in transit")
+	case Adopt:
+		claim(s.Current == Unset, "only the new is adopted")
+	case Settle:
+		claim(s.Requested == Unset || s.Requested == s.Current, "what is settled is as requested")
+	}
+	return broken
+}
+
+func partiesOf(s State, a API) []Party {
+	switch {
+	case a == MachineAPI:
+		return []Party{s.MachineAPI}
+	case s.InfraActs:
+		return []Party{s.ClusterAPI, s.Infra}
+	}
+	return []Party{s.ClusterAPI}
+}
+
+func whoOf(a API) Who {
+	if a == MachineAPI {
+		return WhoMachineAPI
+	}
+	return WhoClusterAPI | WhoInfra
+}
+
+func allOf(ps []Party, is func(Party) bool) bool {
+	return !slices.ContainsFunc(ps, func(p Party) bool { return !is(p) })
+}
+
+func goneFrom(s State) bool {
+	p := s.MachineAPI
+	if s.Origin == ClusterAPI {
+		p = s.ClusterAPI
+	}
+	return p.Deleting && p.Hold == NotHeld
+}
+
+// world is a model of one machine (or set): what is stored, and what each controller has seen of it. Everybody who may
+// write does so at any moment: the user, both APIs' controllers with views that lag, the mirror, and a handoff that
+// may be slow or crash between any two writes.
+type world struct {
+	set                  bool
+	spec, status, origin API
+	mapi, core, infra    thing
+	synced, caughtUp     bool
+	instance             bool
+
+	// The handoff's step under way, and which objects were written since it was decided.
+	pending Step
+	dirty   Who
+}
+
+type thing struct {
+	exists, told, deleting, fin bool
+	says                        Answer
+	// seesActing is the controllers' view: whether they may act, by what they have seen.
+	seesActing bool
+	// coming are the changes of that which they have not seen yet, in order: a for act, p for pause. A watch lags.
+	coming string
+}
+
+// learn puts what has been written before the controllers, for them to see in their time. A watch that lags by more
+// than three changes has skipped some.
+func (th *thing) learn(mayAct bool) {
+	last, order := "p", "p"
+	if th.seesActing {
+		last = "a"
+	}
+	if n := len(th.coming); n > 0 {
+		last = th.coming[n-1:]
+	}
+	if mayAct {
+		order = "a"
+	}
+	if th.exists && order != last {
+		th.coming += order
+	}
+	if len(th.coming) > 3 {
+		th.coming = th.coming[2:]
+	}
+}
+
+func (th *thing) look() {
+	if th.coming != "" {
+		th.seesActing, th.coming = th.coming[0] == 'a', th.coming[1:]
+	}
+}
+
+func (w *world) publish() {
+	w.mapi.learn(w.mayAct(WhoMachineAPI))
+	w.core.learn(w.mayAct(WhoClusterAPI))
+	w.infra.learn(w.mayAct(WhoInfra))
+}
+
+func (w world) state() State {
+	hold := func(th thing, none bool) Hold {
+		switch {
+		case none:
+			return NoHold
+		case th.fin:
+			return Held
+		}
+		return NotHeld
+	}
+	party := func(th thing, none bool) Party {
+		if !th.exists {
+			return Party{}
+		}
+		return Party{Exists: true, Deleting: th.deleting, Told: th.told, Says: th.says, Hold: hold(th, none)}
+	}
+	s := State{Enabled: true, Requested: w.spec, Current: w.status, Origin: w.origin, InfraActs: !w.set,
+		MachineAPI: party(w.mapi, w.set), ClusterAPI: party(w.core, false), Synchronized: "Unknown", CaughtUp: w.caughtUp, Provisioned: true}
+	if !w.set {
+		s.Infra = party(w.infra, false)
+	}
+	if w.synced {
+		s.Synchronized = "True"
+	}
+	return s
+}
+
+func (w world) source() API {
+	if w.status == Migrating {
+		return w.origin
+	}
+	return w.status
+}
+
+// next lists the worlds that any one writer can make of this one.
+func (w world) next() []world {
+	var out []world
+	add := func(change func(*world)) {
+		n := w
+		change(&n)
+		n.publish()
+		out = append(out, n)
+	}
+	add(func(n *world) { // the user
+		if n.status != Unset && !n.mapi.deleting {
+			n.spec, n.dirty, n.caughtUp = n.spec.Other(), n.dirty|WhoMachineAPI, n.caughtUp && n.source() != MachineAPI
+		}
+	})
+	add(func(n *world) { n.mapi.deleting, n.dirty = true, n.dirty|WhoMachineAPI })
+	out = append(out, w.controllers()...)
+	add((*world).mirror)
+	if w.pending == (Step{}) {
+		add((*world).decide)
+		return out
+	}
+	for last := 1; last <= 3; last++ {
+		add(func(n *world) { n.write(last) })
+	}
+	return out
+}
+
+// controllers look, answer, hold and write: each its own step, on what it saw last.
+func (w world) controllers() []world {
+	var out []world
+	add := func(change func(*world)) {
+		n := w
+		change(&n)
+		n.publish()
+		out = append(out, n)
+	}
+	for _, c := range []struct {
+		who Who
+		of  func(*world) *thing
+	}{
+		{WhoMachineAPI, func(n *world) *thing { return &n.mapi }},
+		{WhoClusterAPI, func(n *world) *thing { return &n.core }},
+		{WhoInfra, func(n *world) *thing { return &n.infra }},
+	} {
+		if !c.of(&w).exists {
+			continue
+		}
+		add(func(n *world) { c.of(n).look() })
+		add(func(n *world) {
+			th := c.of(n)
+			if c.who == WhoMachineAPI && n.set && th.deleting {
+				return // a MachineSet that is being deleted never answers
+			}
+			th.says, n.dirty = SaysPaused, n.dirty|c.who
+			if th.seesActing {
+				th.says = SaysActing
+			}
+		})
+		add(func(n *world) {
+			th := c.of(n)
+			if adds := th.seesActing || c.who == WhoClusterAPI; adds && !th.deleting && !(n.set && c.who == WhoMachineAPI) && !th.fin {
+				th.fin, n.dirty = true, n.dirty|c.who
+			}
+		})
+		add(func(n *world) {
+			if c.of(n).seesActing {
+				n.caughtUp, n.dirty = n.caughtUp && whoOf(n.source())&c.who == 0, n.dirty|c.who
+			}
+		})
+	}
+	return out
+}
+
+func (w *world) mayAct(who Who) bool {
+	if who == WhoMachineAPI {
+		return w.status == MachineAPI || w.status == Unset && w.spec == MachineAPI
+	}
+	if who == WhoClusterAPI {
+		return !w.core.told
+	}
+	return !w.infra.told
+}
+
+func (w *world) mirror() {
+	if w.source() == Unset {
+		return
+	}
+	if !w.core.exists {
+		w.core = thing{exists: true, told: true}
+		w.infra = thing{exists: !w.set, told: !w.set}
+	}
+	w.synced, w.caughtUp, w.dirty = true, true, w.dirty|WhoMachineAPI|WhoClusterAPI|WhoInfra
+}
+
+func (w *world) decide() {
+	if step := Next(w.state()); step.Action.Acts() {
+		w.pending, w.dirty = step, 0
+	}
+}
+
+// write makes the first n writes of the step under way; one whose object has been written since is refused.
+func (w *world) write(n int) {
+	step := w.pending
+	w.pending = Step{}
+	for _, do := range w.writes(step) {
+		if n == 0 || w.dirty.Has(do.who) {
+			return
+		}
+		do.write()
+		n--
+	}
+}
+
+type write struct {
+	who   Who
+	write func()
+}
+
+func (w *world) writes(step Step) []write {
+	var out []write
+	each := func(on Who, change func(*thing)) {
+		for _, o := range []struct {
+			who Who
+			of  *thing
+		}{{WhoInfra, &w.infra}, {WhoClusterAPI, &w.core}, {WhoMachineAPI, &w.mapi}} {
+			if on.Has(o.who) {
+				out = append(out, write{o.who, func() { change(o.of) }})
+			}
+		}
+	}
+	switch step.Action {
+	case Adopt:
+		out = append(out, write{WhoMachineAPI, func() { w.status, w.origin = step.To, step.To }})
+	case Acknowledge:
+		out = append(out, write{WhoMachineAPI, func() { w.status, w.origin = Migrating, w.status }})
+	case Pause:
+		each(step.On, func(th *thing) { th.told = true })
+	case Release:
+		each(step.On, func(th *thing) { th.told = false })
+	case AddFinalizer:
+		each(step.On, func(th *thing) { th.fin = true })
+	case Switch:
+		each(step.Drop, func(th *thing) { th.fin = false })
+		// The finalizer and status of one object: two writes, the second on what the first returned.
+		out = append(out, write{WhoMachineAPI, func() {
+			w.status, w.synced, w.caughtUp, w.origin = step.To, w.synced && step.Cancelled, w.caughtUp && step.Cancelled, step.To
+		}})
+	}
+	return out
+}
+
+// wrong names the invariant of DESIGN §4 that does not hold.
+func (w world) wrong() string {
+	switch cluster := w.core.seesActing || w.infra.seesActing; {
+	case w.mapi.seesActing && cluster:
+		return "both sides' controllers are able to act"
+	case w.instance && !w.mapi.fin && !(w.core.fin && w.infra.fin):
+		return "nobody who could delete the instance holds a finalizer"
+	case w.status == MachineAPI && cluster:
+		return "Cluster API acts although Machine API is in charge"
+	case w.status == ClusterAPI && w.mapi.seesActing:
+		return "Machine API acts although Cluster API is in charge"
+	}
+	return ""
+}
+
+// TestHandoffWalk visits every world that the writers can make together, from each that a cluster may start in, and lets
+// each come to rest.
+func TestHandoffWalk(t *testing.T) {
+	for name, start := range map[string]world{
+		"a machine that is Machine API's": {spec: MachineAPI, status: MachineAPI, origin: MachineAPI, instance: true,
+			mapi: thing{exists: true, fin: true, says: SaysActing, seesActing: true}},
+		"a new machine for Cluster API": {spec: ClusterAPI, mapi: thing{exists: true}},
+		"a machine that was Cluster API's alone": {spec: ClusterAPI, instance: true, mapi: thing{exists: true},
+			core: thing{exists: true, fin: true, says: SaysActing, seesActing: true}, infra: thing{exists: true, fin: true, says: SaysActing, seesActing: true}},
+		"a set that is Machine API's": {set: true, spec: MachineAPI, status: MachineAPI, origin: MachineAPI,
+			mapi: thing{exists: true, says: SaysActing, seesActing: true}},
+	} {
+		t.Run(name, func(t *testing.T) { walkFrom(t, start) })
+	}
+}
+
+func walkFrom(t *testing.T, start world) {
+	met := map[Step]bool{}
+	seen := map[world]struct{}{start: {}}
+	from := map[world]world{}
+	calm := map[world]string{}
+	for queue := []world{start}; len(queue) > 0; {
+		w := queue[0]
+		queue = queue[1:]
+		for _, n := range w.next() {
+			if _, ok := seen[n]; ok {
+				continue
+			}
+			seen[n] = struct{}{}
+			from[n] = w
+			met[Step{Action: n.pending.Action, To: n.pending.To, Cancelled: n.pending.Cancelled}] = true
+			if wrong := n.wrong(); wrong != "" {
+				t.Fatalf("%s\n%s", wrong, story(from, n))
+			}
+			queue = append(queue, n)
+			if stuck := n.comesToRest(calm); stuck != "" {
+				t.Fatalf("%s\n%s", stuck, story(from, n))
+			}
+		}
+	}
+	t.Logf("%d worlds", len(seen))
+	for _, step := range []Step{
+		{Action: Acknowledge, To: MachineAPI}, {Action: Acknowledge, To: ClusterAPI}, {Action: Pause}, {Action: AddFinalizer}, {Action: Release},
+		{Action: Switch, To: MachineAPI}, {Action: Switch, To: ClusterAPI},
+		{Action: Switch, To: MachineAPI, Cancelled: true}, {Action: Switch, To: ClusterAPI, Cancelled: true},
+	} {
+		if !met[step] {
+			t.Errorf("the walk never came to %+v", step)
+		}
+	}
+}
+
+// comesToRest lets everybody but the user go on in turn, and says what is wrong with where that ends.
+func (w world) comesToRest(known map[world]string) (stuck string) {
+	w.pending, w.dirty = Step{}, 0
+	if s, ok := known[w]; ok {
+		return s
+	}
+	key := w
+	defer func() { known[key] = stuck }()
+	for range 40 {
+		before := w
+		w.handoff(inARow)
+		w.round()
+		if w == before {
+			break
+		}
+	}
+	step := Next(w.state())
+	switch {
+	case w.status == Migrating:
+		return "the handoff does not end"
+	case w.mapi.deleting && step.Action != Wait && step.Action != Settle:
+		return "the handoff of what is being deleted does not come to rest"
+	case !w.mapi.deleting && (step.Action != Settle || w.spec != w.status):
+		return "the handoff does not settle: " + step.Reason
+	case w.instance && !w.mapi.seesActing && !w.core.seesActing:
+		return "nobody acts"
+	}
+	return ""
+}
+
+// inARow bounds how many steps in a row the handoff takes before it must wait for somebody.
+const inARow = 8
+
+func (w *world) handoff(most int) {
+	for range most {
+		if w.decide(); w.pending == (Step{}) {
+			return
+		}
+		w.write(9)
+	}
+	panic("the handoff goes round in circles")
+}
+
+// round is everybody else's turn, once.
+func (w *world) round() {
+	w.publish()
+	for _, th := range []*thing{&w.mapi, &w.core, &w.infra} {
+		for th.coming != "" {
+			th.look()
+		}
+		if !th.exists || w.set && th == &w.mapi && th.deleting {
+			continue
+		}
+		if th.says = SaysPaused; th.seesActing {
+			th.says = SaysActing
+		}
+	}
+	w.mirror()
+	w.dirty = 0
+}
+
+func story(from map[world]world, w world) string {
+	var out string
+	for {
+		out = fmt.Sprintf("%+v\n", w) + out
+		before, ok := from[w]
+		if !ok {
+			return out
+		}
+		w = before
+	}
+}
