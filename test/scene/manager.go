@@ -1,0 +1,151 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scene
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/poundlock/poundlock/test/build"
+)
+
+// Poundlock is the name of its process and of its log.
+const Poundlock = "poundlock"
+
+// Identity is who Poundlock is to the API server.
+const Identity = "system:serviceaccount:openshift-cluster-api:poundlock"
+
+type managerPorts struct{ webhooks, health, metrics int }
+
+// binary is where the manager is built: in the stage's own folder, so that two checkouts do not meet.
+func (s *Stage) binary() string { return filepath.Join(s.Plane.Dir(), "bin", Poundlock) }
+
+func (s *Stage) buildManager(ctx context.Context) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
+	}
+	args := []string{"build", "-o", s.binary()}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/poundlock")...)
+	cmd.Dir = root
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building Poundlock: %w:\n%s", err, said)
+	}
+	return nil
+}
+
+// choosePorts holds all of them before it lets go of any, so that they differ.
+func (s *Stage) choosePorts() error {
+	for _, port := range []*int{&s.manager.webhooks, &s.manager.health, &s.manager.metrics} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return fmt.Errorf("finding a free port for Poundlock: %w", err)
+		}
+		defer listener.Close()
+		*port = listener.Addr().(*net.TCPAddr).Port
+	}
+	return nil
+}
+
+func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+// MetricsURL is where the manager tells its metrics.
+func (s *Stage) MetricsURL() string { return "http://" + local(s.manager.metrics) + "/metrics" }
+
+// StopManager kills the manager, as a crash would.
+func (s *Stage) StopManager() error { return s.Plane.StopPart(Poundlock) }
+
+// StartManager starts the manager again after StopManager, and returns when it answers.
+func (s *Stage) StartManager(ctx context.Context) error { return s.startManager(ctx) }
+
+func (s *Stage) startManager(ctx context.Context) error {
+	if err := s.Plane.Attach(Poundlock, s.binary(), s.managerArgs()...); err != nil {
+		return err
+	}
+	if err := s.waitForManager(ctx); err != nil {
+		return fmt.Errorf("starting Poundlock: %w; the end of its log, %s:\n%s", err, s.Plane.Log(Poundlock), end(s.Plane.Log(Poundlock)))
+	}
+	return nil
+}
+
+func (s *Stage) managerArgs() []string {
+	return []string{
+		"manager",
+		"--kubeconfig=" + s.identityFile(),
+		"--webhook-bind-address=" + local(s.manager.webhooks),
+		"--health-bind-address=" + local(s.manager.health),
+		"--metrics-bind-address=" + local(s.manager.metrics),
+		"--cert-hosts=127.0.0.1",
+		"--shutdown-delay=0s",
+	}
+}
+
+func (s *Stage) identityFile() string { return filepath.Join(s.Plane.Dir(), "poundlock.kubeconfig") }
+
+func (s *Stage) waitForManager(ctx context.Context) error {
+	last := fmt.Errorf("no answer yet")
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 90*time.Second, true, func(ctx context.Context) (bool, error) {
+		if last = s.managerReady(ctx); last == nil {
+			last = s.serverReachesManager(ctx)
+		}
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("it is not ready after 90 s: %w", last)
+	}
+	return nil
+}
+
+func (s *Stage) managerReady(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(s.manager.health)+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz answers %s", answer.Status)
+	}
+	return nil
+}
+
+// serverReachesManager tries a creation that is not carried out: until the server has the certificate's CA, webhooks that fail
+// closed refuse it.
+func (s *Stage) serverReachesManager(ctx context.Context) error {
+	fleet, err := objects(fleetYAML)
+	if err != nil {
+		return err
+	}
+	probe := fleet[0]
+	probe.SetName("probe")
+	err = s.Admin.Create(ctx, probe, dryRun)
+	if err != nil && strings.Contains(err.Error(), "failed calling webhook") {
+		return err
+	}
+	return nil
+}
+
+func end(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "  " + err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	return "  " + strings.Join(lines[max(0, len(lines)-8):], "\n  ")
+}

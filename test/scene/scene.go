@@ -1,0 +1,222 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scene
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/simulation"
+)
+
+// Options of a stage. The zero value is one for a test.
+type Options struct {
+	// Dir keeps everything, so that a second start goes on where the first one stopped; "" is a temporary folder.
+	Dir string
+	// Port is the API server's; 0 is the last one used in Dir, or a free one.
+	Port int
+	// Out is told what is being done, in lines. nil means nobody.
+	Out io.Writer
+	// BootTime is how long a simulated instance takes to boot; 500 ms if 0.
+	BootTime time.Duration
+	// Bare leaves Poundlock out: a cluster as it was before.
+	Bare bool
+	// Log takes what the simulated controllers have to say; the zero value drops it.
+	Log logr.Logger
+}
+
+// Stage is everything that runs. Its fields are set once.
+type Stage struct {
+	Plane *embedded.Plane
+	Cloud *simulation.Cloud
+	Pairs authority.Pairs
+	// Admin may do everything, and reads from the server.
+	Admin client.Client
+
+	options Options
+	manager managerPorts
+	// Broken is closed when something ended that nobody stopped; then Cause tells what.
+	Broken chan struct{}
+	cause  error
+	strike context.CancelFunc
+	ended  chan struct{}
+}
+
+// step is one line of progress.
+type step struct {
+	says string
+	do   func(context.Context) error
+}
+
+// Set starts everything and returns when the fleet runs and is mirrored. ctx bounds the start alone. What it started is
+// gone when it fails.
+func Set(ctx context.Context, o Options) (*Stage, error) {
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	if o.BootTime == 0 {
+		o.BootTime = 500 * time.Millisecond
+	}
+	s := &Stage{
+		options: o, Pairs: authority.Pairs{{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"}},
+		Broken: make(chan struct{}), ended: make(chan struct{}),
+	}
+	if err := s.run(ctx); err != nil {
+		return nil, errors.Join(err, s.Strike())
+	}
+	return s, nil
+}
+
+func (s *Stage) run(ctx context.Context) error {
+	if err := s.raise(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := s.whileWhole(ctx)
+	defer cancel()
+	for _, step := range s.steps() {
+		began := time.Now()
+		fmt.Fprintf(s.options.Out, "%s\n", step.says)
+		if err := step.do(ctx); err != nil {
+			return s.because(err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			fmt.Fprintf(s.options.Out, "  took %.0f s\n", took.Seconds())
+		}
+	}
+	return nil
+}
+
+func (s *Stage) steps() []step {
+	own := []step{
+		{"building Poundlock", s.buildManager},
+		{"installing Poundlock: roles, policies and webhook configurations", s.install},
+		{"starting Poundlock", s.startManager},
+	}
+	if s.options.Bare {
+		own = nil
+	}
+	return slices.Concat([]step{
+		{"setting up the cluster lock-7x2k9, on AWS in us-east-1", s.furnish},
+	}, own, []step{
+		{"starting the simulated cloud and the machine controllers of both APIs", s.startSimulation},
+		{"creating the fleet: MachineSets worker-a and worker-b, and the control plane's master-0", s.createFleet},
+		{"waiting for four Machines to run and to be mirrored", s.waitForFleet},
+	})
+}
+
+// raise starts the control plane, and watches over all that runs from then on.
+func (s *Stage) raise(ctx context.Context) error {
+	crds, err := embedded.CRDs(ctx)
+	if err != nil {
+		return err
+	}
+	s.Plane, err = embedded.Start(ctx, embedded.Options{
+		Dir: s.options.Dir, Out: s.options.Out, Port: s.options.Port, CRDs: crds, ControllerManager: true,
+	})
+	if err != nil {
+		return err
+	}
+	go s.watch()
+	s.Admin, err = client.New(s.admin(), client.Options{Scheme: simulation.Scheme()})
+	return err
+}
+
+func (s *Stage) admin() *rest.Config {
+	config := s.Plane.Admin()
+	config.WarningHandler = rest.NoWarnings{}
+	return config
+}
+
+func (s *Stage) watch() {
+	for exit := range s.Plane.Exited() {
+		s.broke(exit)
+		return
+	}
+}
+
+func (s *Stage) broke(err error) {
+	select {
+	case <-s.Broken:
+	default:
+		s.cause = err
+		close(s.Broken)
+	}
+}
+
+// Cause tells what ended; nil while Broken is open.
+func (s *Stage) Cause() error {
+	select {
+	case <-s.Broken:
+		return s.cause
+	default:
+		return nil
+	}
+}
+
+// because prefers the death of a part to what followed from it.
+func (s *Stage) because(err error) error {
+	if cause := s.Cause(); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// whileWhole ends a wait as soon as something breaks.
+func (s *Stage) whileWhole(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-s.Broken:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func (s *Stage) startSimulation(ctx context.Context) error {
+	file := ""
+	if s.options.Dir != "" {
+		file = filepath.Join(s.Plane.Dir(), "cloud.json")
+	}
+	cloud, err := simulation.NewCloud(s.options.BootTime, file)
+	if err != nil {
+		return err
+	}
+	cloud.Witness = simulation.LiveWitness(s.Admin, s.Pairs)
+	s.Cloud = cloud
+	running, strike := context.WithCancel(context.WithoutCancel(ctx))
+	s.strike = strike
+	go func() {
+		defer close(s.ended)
+		err := simulation.Run(running, simulation.Options{Config: s.admin(), Pairs: s.Pairs, Cloud: cloud, Log: s.options.Log})
+		if running.Err() == nil {
+			s.broke(fmt.Errorf("the simulated machine controllers ended by themselves: %w", err))
+		}
+	}()
+	return nil
+}
+
+// Strike ends everything; nothing is left but Dir, if one was named.
+func (s *Stage) Strike() error {
+	if s.strike != nil {
+		s.strike()
+		<-s.ended
+	}
+	if s.Plane == nil {
+		return nil
+	}
+	return s.Plane.Stop()
+}

@@ -1,0 +1,219 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+const (
+	mapi = "openshift-machine-api"
+	capi = "openshift-cluster-api"
+)
+
+// TestControllers is one story on a cluster without Poundlock, since a control plane costs seconds: what each side's controllers do by
+// themselves, how they pause, and that they fall silent.
+func TestControllers(t *testing.T) {
+	stage, err := scene.Set(t.Context(), scene.Options{Bare: true, Out: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stage.Strike(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := stage.Admin
+	t.Run("Machine API runs its Machines and adds its finalizer", func(t *testing.T) { machineAPIRuns(t, c) })
+	t.Run("Machine API's set scales down and the instance goes", func(t *testing.T) { machineAPIScalesDown(t, c) })
+	t.Run("Cluster API clones, provisions and labels what its set makes", func(t *testing.T) { clusterAPIRuns(t, c) })
+	t.Run("what is paused acknowledges it, is still labelled by its set, and hangs when deleted", func(t *testing.T) { pauses(t, c) })
+	t.Run("a fleet at rest writes nothing", func(t *testing.T) { rests(t, c) })
+	if err := stage.Cloud.Audit(); err != nil {
+		t.Error(err)
+	}
+}
+
+func machineAPIRuns(t *testing.T, c client.Client) {
+	m := &machinev1beta1.Machine{}
+	get(t, c, mapi, "master-0", m)
+	if len(m.Finalizers) != 1 || m.Finalizers[0] != "machine.machine.openshift.io" {
+		t.Errorf("finalizers %v", m.Finalizers)
+	}
+	if m.Status.NodeRef == nil || m.Spec.ProviderID == nil || !strings.HasPrefix(*m.Spec.ProviderID, "aws:///us-east-1a/i-") {
+		t.Errorf("nodeRef %v, providerID %v", m.Status.NodeRef, m.Spec.ProviderID)
+	}
+}
+
+func machineAPIScalesDown(t *testing.T, c client.Client) {
+	set := &machinev1beta1.MachineSet{}
+	get(t, c, mapi, "worker-a", set)
+	patch(t, c, set, `{"spec":{"replicas":1}}`)
+	eventually(t, "one Machine of worker-a", func() bool {
+		machines := &machinev1beta1.MachineList{}
+		list(t, c, machines, client.InNamespace(mapi), client.MatchingLabels{"machine.openshift.io/cluster-api-machineset": "worker-a"})
+		return len(machines.Items) == 1
+	})
+}
+
+func clusterAPIRuns(t *testing.T, c client.Client) {
+	template := &awsv1.AWSMachineTemplate{ObjectMeta: metav1.ObjectMeta{Name: "blue", Namespace: capi}}
+	template.Spec.Template.Spec.InstanceType = "m6i.large"
+	labels := map[string]string{"set": "blue"}
+	one, secret := int32(1), "worker-user-data"
+	set := &clusterv1.MachineSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "blue", Namespace: capi},
+		Spec: clusterv1.MachineSetSpec{
+			ClusterName: "lock-7x2k9", Replicas: &one, Selector: metav1.LabelSelector{MatchLabels: labels},
+			Template: clusterv1.MachineTemplateSpec{
+				ObjectMeta: clusterv1.ObjectMeta{Labels: labels},
+				Spec: clusterv1.MachineSpec{
+					ClusterName: "lock-7x2k9", Bootstrap: clusterv1.Bootstrap{DataSecretName: &secret},
+					InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: awsv1.GroupVersion.Group, Kind: "AWSMachineTemplate", Name: "blue"},
+				},
+			},
+		},
+	}
+	for _, o := range []client.Object{template, set} {
+		if err := c.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := clusterAPIMachine(t, c, func(m clusterv1.Machine) bool { return m.Status.Phase == "Running" })
+	infra := &awsv1.AWSMachine{}
+	get(t, c, capi, m.Name, infra)
+	if infra.Annotations[clusterv1.TemplateClonedFromNameAnnotation] != "blue" || !metav1.IsControlledBy(infra, &m) {
+		t.Errorf("AWSMachine: annotations %v, owners %v", infra.Annotations, infra.OwnerReferences)
+	}
+	if len(infra.Finalizers) != 1 || infra.Finalizers[0] != awsv1.MachineFinalizer || m.Finalizers[0] != clusterv1.MachineFinalizer {
+		t.Errorf("finalizers of the AWSMachine %v, of the Machine %v", infra.Finalizers, m.Finalizers)
+	}
+}
+
+func pauses(t *testing.T, c client.Client) {
+	m := clusterAPIMachine(t, c, func(clusterv1.Machine) bool { return true })
+	patch(t, c, &m, `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"no matter what"}}}`)
+	m = clusterAPIMachine(t, c, func(m clusterv1.Machine) bool { return meta.IsStatusConditionTrue(m.Status.Conditions, "Paused") })
+	infra := &awsv1.AWSMachine{}
+	get(t, c, capi, m.Name, infra)
+	patch(t, c, infra, `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
+	eventually(t, "a paused AWSMachine", func() bool {
+		get(t, c, capi, m.Name, infra)
+		for _, condition := range infra.Status.Conditions {
+			if condition.Type == "Paused" {
+				return condition.Status == corev1.ConditionTrue
+			}
+		}
+		return false
+	})
+	set := &clusterv1.MachineSet{}
+	get(t, c, capi, "blue", set)
+	patch(t, c, set, `{"spec":{"template":{"metadata":{"labels":{"painted":"yes"}}}}}`)
+	clusterAPIMachine(t, c, func(m clusterv1.Machine) bool { return m.Labels["painted"] == "yes" })
+	patch(t, c, set, `{"spec":{"replicas":0}}`)
+	m = clusterAPIMachine(t, c, func(m clusterv1.Machine) bool { return m.DeletionTimestamp != nil })
+	patch(t, c, &m, `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)
+	patch(t, c, infra, `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)
+	eventually(t, "no Machine of blue", func() bool {
+		machines := &clusterv1.MachineList{}
+		list(t, c, machines, client.InNamespace(capi))
+		return len(machines.Items) == 0
+	})
+}
+
+// rests compares the whole fleet over a time in which every controller polls several times.
+func rests(t *testing.T, c client.Client) {
+	before := versions(t, c)
+	timer := time.NewTimer(3 * time.Second)
+	defer timer.Stop()
+	<-timer.C
+	after := versions(t, c)
+	for name, version := range after {
+		if before[name] != version {
+			t.Errorf("%s moved from %s to %s", name, before[name], version)
+		}
+	}
+}
+
+func versions(t *testing.T, c client.Client) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, l := range []client.ObjectList{
+		&machinev1beta1.MachineList{}, &machinev1beta1.MachineSetList{}, &clusterv1.MachineList{}, &clusterv1.MachineSetList{},
+		&awsv1.AWSMachineList{}, &awsv1.AWSMachineTemplateList{}, &corev1.NodeList{},
+	} {
+		list(t, c, l)
+		items, err := meta.ExtractList(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range items {
+			o := item.(client.Object)
+			out[fmt.Sprintf("%T %s/%s", o, o.GetNamespace(), o.GetName())] = o.GetResourceVersion()
+		}
+	}
+	return out
+}
+
+func clusterAPIMachine(t *testing.T, c client.Client, is func(clusterv1.Machine) bool) clusterv1.Machine {
+	t.Helper()
+	var found clusterv1.Machine
+	eventually(t, "a Machine of Cluster API", func() bool {
+		machines := &clusterv1.MachineList{}
+		list(t, c, machines, client.InNamespace(capi))
+		for _, m := range machines.Items {
+			if is(m) {
+				found = m
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+func get(t *testing.T, c client.Client, namespace, name string, o client.Object) {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func list(t *testing.T, c client.Client, l client.ObjectList, options ...client.ListOption) {
+	t.Helper()
+	if err := c.List(t.Context(), l, options...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func patch(t *testing.T, c client.Client, o client.Object, json string) {
+	t.Helper()
+	if err := c.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", []byte(json))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return is(), nil })
+	if err != nil {
+		t.Fatalf("waiting for %s: %v", what, err)
+	}
+}
