@@ -1,0 +1,150 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+type (
+	providerSpec = machinev1beta1.AWSMachineProviderConfig
+	infraSpec    = awsv1.AWSMachineSpec
+	pass         = conversion.Pass
+)
+
+// at is short for the many places where a row names more than one path.
+func at(paths ...string) []string { return conversion.At(paths...) }
+
+var of conversion.Rows[providerSpec, infraSpec]
+
+// Reasons that more than one row gives.
+const (
+	noARN     = "Cluster API has no place for an ARN here: give the id"
+	noFilter  = "Cluster API takes an id here, no filters: give the id"
+	noLookup  = "Machine API looks no image up: give ami.id"
+	noMetaOpt = "Machine API cannot set this instance metadata option."
+	noCloud   = "Machine API does not know cloud-init: user data is Ignition"
+)
+
+// Fields converts a providerSpec into the spec of an AWSMachine and back.
+var Fields = conversion.Table[providerSpec, infraSpec]{
+	of.Iso(at("kind", "apiVersion"), nil, "Fixed: AWSMachineProviderConfig of machine.openshift.io/v1beta1.", nothing, nothingBack),
+	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
+
+	// The image.
+	of.Iso(at("ami.id"), at("ami.id"), "Required on both sides: without it Cluster API would look an image up by itself.", amiTo, amiFrom),
+	of.OnlyMAPI("ami.arn", noARN),
+	of.OnlyMAPI("ami.filters.*", noFilter),
+	of.OnlyCAPI("ami.eksLookupType", noLookup),
+	of.OnlyCAPI("imageLookupFormat", noLookup),
+	of.OnlyCAPI("imageLookupOrg", noLookup),
+	of.OnlyCAPI("imageLookupBaseOS", noLookup),
+
+	// The instance.
+	of.Same("instanceType", "instanceType"),
+	of.Words("cpuOptions.confidentialCompute", "cpuOptions.confidentialCompute", "",
+		conversion.Word{MachineAPI: "Disabled", ClusterAPI: "Disabled"},
+		conversion.Word{MachineAPI: "AMDEncryptedVirtualizationNestedPaging", ClusterAPI: "AMDEncryptedVirtualizationNestedPaging"}),
+	of.OnlyCAPI("cpuOptions.nestedVirtualization", "Machine API cannot switch nested virtualization"),
+	of.Iso(at("tags[].name", "tags[].value"), at("additionalTags"),
+		"A list becomes a map: the order is lost, and comes back as that of the names. A name that is given twice, or that AWS or Cluster API would refuse, is an error.", tagsTo, tagsFrom),
+	of.Iso(at("iamInstanceProfile.id"), at("iamInstanceProfile"), "The profile's name.", profileTo, profileFrom),
+	of.OnlyMAPI("iamInstanceProfile.arn", noARN),
+	of.OnlyMAPI("iamInstanceProfile.filters.*", noFilter),
+	of.Same("keyName", "sshKeyName"),
+	of.Iso(at("Machine"+conversion.Elsewhere+"spec.providerID"), at("providerID", "instanceID"),
+		"The instance's id is the last part of the provider id. A template has neither.", providerIDTo, providerIDFrom),
+
+	// User data and credentials.
+	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName"),
+		"Required on both sides: Cluster API creates no Machine without bootstrap data.", userDataTo, userDataFrom),
+	of.Iso(at("credentialsSecret.name"), nil,
+		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the AWSCluster.", credentialsTo, credentialsFrom),
+	of.Iso(nil, at("ignition.storageType", "ignition.version"),
+		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything else.", ignitionTo, ignitionFrom),
+	of.OnlyCAPI("ignition.proxy.*", "Machine API has no Ignition proxy"),
+	of.OnlyCAPI("ignition.tls.*", "Machine API has no certificate authorities for Ignition"),
+	of.OnlyCAPI("uncompressedUserData", "Machine API never compresses user data and cannot say so"),
+	of.OnlyCAPI("cloudInit.insecureSkipSecretsManager", noCloud),
+	of.OnlyCAPI("cloudInit.secretCount", noCloud),
+	of.OnlyCAPI("cloudInit.secretPrefix", noCloud),
+	of.OnlyCAPI("cloudInit.secureSecretsBackend", noCloud),
+
+	// The network.
+	of.OnlyMAPI("deviceIndex", "Cluster API always attaches the one interface at index 0"),
+	of.Same("publicIp", "publicIP"),
+	of.OnlyCAPI("elasticIpPool.*", "Machine API cannot take an address from a pool"),
+	of.Words("networkInterfaceType", "networkInterfaceType", "",
+		conversion.Word{MachineAPI: "ENA", ClusterAPI: "interface"},
+		conversion.Word{MachineAPI: "EFA", ClusterAPI: "efa"}),
+	of.OnlyCAPI("networkInterfaces", "Machine API attaches no interfaces that exist already"),
+	of.OnlyCAPI("assignPrimaryIPv6", "Machine API cannot assign a primary IPv6 address"),
+	of.OnlyCAPI("privateDnsName.*", "Machine API has no options for the instance's host name"),
+	of.Iso(at("securityGroups[].id", "securityGroups[].filters[].name", "securityGroups[].filters[].values"),
+		at("additionalSecurityGroups[].id", "additionalSecurityGroups[].filters[].name", "additionalSecurityGroups[].filters[].values"),
+		"Each by id or by filters.", groupsTo, groupsFrom),
+	of.OnlyMAPI("securityGroups[].arn", noARN),
+	of.OnlyCAPI("securityGroupOverrides", "Machine API has no security groups by role: list them in additionalSecurityGroups"),
+	of.Iso(at("subnet.id", "subnet.filters[].name", "subnet.filters[].values"),
+		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values"), "By id or by filters.", subnetTo, subnetFrom),
+	of.OnlyMAPI("subnet.arn", noARN),
+	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"),
+		at("AWSCluster"+conversion.Elsewhere+"spec.controlPlaneLoadBalancer", "AWSCluster"+conversion.Elsewhere+"spec.secondaryControlPlaneLoadBalancer"),
+		"Control plane Machines only, and exactly those of the AWSCluster: Cluster API registers control plane Machines with them, and no other Machine with any.", balancersTo, balancersFrom),
+
+	// Where it runs.
+	of.Iso(at("placement.region"), at("AWSCluster"+conversion.Elsewhere+"spec.region"), "Must be the cluster's region, or absent, which means the same.", regionTo, regionFrom),
+	of.Iso(at("placement.availabilityZone"), at("Machine"+conversion.Elsewhere+"spec.failureDomain"), "", zoneTo, zoneFrom),
+	of.Words("placement.tenancy", "tenancy", "",
+		conversion.Word{MachineAPI: "default", ClusterAPI: "default"},
+		conversion.Word{MachineAPI: "dedicated", ClusterAPI: "dedicated"},
+		conversion.Word{MachineAPI: "host", ClusterAPI: "host"}),
+	of.Iso(at("placement.host.affinity", "placement.host.dedicatedHost.allocationStrategy", "placement.host.dedicatedHost.id",
+		"placement.host.dedicatedHost.dynamicHostAllocation.tags[].name", "placement.host.dedicatedHost.dynamicHostAllocation.tags[].value"),
+		at("hostAffinity", "hostID", "dynamicHostAllocation.tags"),
+		"Affinity DedicatedHost is host, AnyAvailable is default, and an absent host is default too, which is what the API server fills in. An absent allocationStrategy is UserProvided. Host ids have 17 digits.", hostTo, hostFrom),
+	of.Same("placementGroupName", "placementGroupName"),
+	of.Same("placementGroupPartition", "placementGroupPartition"),
+
+	// How it is paid for.
+	of.Iso(at("spotMarketOptions.maxPrice"), at("spotMarketOptions.maxPrice"), "An empty object means something: a spot instance at up to the on-demand price.", spotTo, spotFrom),
+	of.Words("marketType", "marketType", "",
+		conversion.Word{MachineAPI: "OnDemand", ClusterAPI: "OnDemand"},
+		conversion.Word{MachineAPI: "Spot", ClusterAPI: "Spot"},
+		conversion.Word{MachineAPI: "CapacityBlock", ClusterAPI: "CapacityBlock"}),
+	of.Same("capacityReservationId", "capacityReservationId"),
+	of.OnlyCAPI("capacityReservationPreference", "Machine API has no preference among capacity reservations"),
+
+	// The metadata service.
+	of.Iso(at("metadataServiceOptions.authentication"), at("instanceMetadataOptions.httpTokens"),
+		"Required is required, Optional is optional; absent is an absent instanceMetadataOptions.", metadataTo, metadataFrom),
+	of.OnlyCAPIBeyond("instanceMetadataOptions.httpEndpoint", "enabled", noMetaOpt),
+	of.OnlyCAPIBeyond("instanceMetadataOptions.httpProtocolIpv6", "disabled", noMetaOpt),
+	of.OnlyCAPIBeyond("instanceMetadataOptions.httpPutResponseHopLimit", "1", noMetaOpt),
+	of.OnlyCAPIBeyond("instanceMetadataOptions.instanceMetadataTags", "disabled", noMetaOpt),
+
+	// The disks. The row's own paths are those of Volumes.
+	of.Iso(nil, nil, "The block device without a name is the root volume, the others are nonRootVolumes, in their order; a second one without a name is an error.",
+		volumesTo, volumesFrom).With(Volumes.Lines(), "blockDevices[]", "rootVolume", "nonRootVolumes[]"),
+}
+
+var disk conversion.Rows[machinev1beta1.BlockDeviceMappingSpec, awsv1.Volume]
+
+// Volumes converts one block device.
+var Volumes = conversion.Table[machinev1beta1.BlockDeviceMappingSpec, awsv1.Volume]{
+	disk.Same("deviceName", "deviceName"),
+	disk.OnlyMAPI("noDevice", "Cluster API cannot suppress a device of the image"),
+	disk.OnlyMAPI("virtualName", "Cluster API has no instance store volumes"),
+	disk.Iso(at("ebs.deleteOnTermination"), nil, "True, or absent, which means the same: Cluster API deletes every volume with its instance.", deletionTo, deletionFrom),
+	disk.Same("ebs.encrypted", "encrypted"),
+	disk.Iso(at("ebs.kmsKey.id", "ebs.kmsKey.arn"), at("encryptionKey"), "An id or an ARN. An empty one is none.", keyTo, keyFrom),
+	disk.OnlyMAPI("ebs.kmsKey.filters.*", noFilter),
+	disk.Iso(at("ebs.iops"), at("iops"), "0 is none.", iopsTo, iopsFrom),
+	disk.Same("ebs.throughputMib", "throughput"),
+	disk.Iso(at("ebs.volumeSize"), at("size"), "Required, and at least 8: Cluster API does not take the size from the image.", sizeTo, sizeFrom),
+	disk.Same("ebs.volumeType", "type"),
+}

@@ -1,0 +1,245 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+)
+
+func nothing(*pass, *providerSpec, *infraSpec)     {}
+func nothingBack(*pass, *infraSpec, *providerSpec) {}
+
+// text is the string behind a pointer, empty where there is none.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func amiTo(p *pass, m *providerSpec, c *infraSpec) {
+	switch {
+	case text(m.AMI.ID) != "":
+		c.AMI.ID = m.AMI.ID
+	case m.AMI.ARN == nil && len(m.AMI.Filters) == 0:
+		p.Required("ami.id", "without it Cluster API would look an image up by itself")
+	}
+}
+
+func amiFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if text(c.AMI.ID) == "" {
+		p.Required("ami.id", noLookup)
+		return
+	}
+	m.AMI.ID = c.AMI.ID
+}
+
+func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.AdditionalTags = tags(p, "tags", m.Tags) }
+
+func tagsFrom(_ *pass, c *infraSpec, m *providerSpec) { m.Tags = tagList(c.AdditionalTags) }
+
+// tags turns a list into a map. What Cluster API's own webhook would refuse is refused here, where its path can be named.
+func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[string]string {
+	if len(list) == 0 {
+		return nil
+	}
+	if len(list) > maxTags {
+		p.Unsupported(path, len(list), fmt.Sprintf("Cluster API takes at most %d tags", maxTags))
+	}
+	out := make(map[string]string, len(list))
+	for i, t := range list {
+		if _, twice := out[t.Name]; twice {
+			p.Invalid(fmt.Sprintf("%s[%d].name", path, i), t.Name, "the tag is given twice")
+			continue
+		}
+		if reason := badTag(t.Name, t.Value); reason != "" {
+			p.Invalid(fmt.Sprintf("%s[%d]", path, i), t.Name+"="+t.Value, reason)
+		}
+		out[t.Name] = t.Value
+	}
+	return out
+}
+
+const maxTags = 50
+
+func badTag(name, value string) string {
+	switch {
+	case name == "" || len(name) > 128:
+		return "the name of a tag has 1 to 128 characters"
+	case len(value) > 256:
+		return "the value of a tag has at most 256 characters"
+	case len(name) >= 4 && strings.EqualFold(name[:4], "aws:"):
+		return "names that begin with aws: are AWS's own"
+	case strings.ContainsFunc(name+value, untaggable):
+		return "Cluster API takes ASCII letters, digits, spaces and _ . : = + - @ / in tags"
+	}
+	return ""
+}
+
+func untaggable(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(" \t\n\f\r_.:=+-@/", r)
+}
+
+func tagList(tags map[string]string) []machinev1beta1.TagSpecification {
+	if len(tags) == 0 {
+		return nil
+	}
+	out := make([]machinev1beta1.TagSpecification, 0, len(tags))
+	for _, name := range slices.Sorted(maps.Keys(tags)) {
+		out = append(out, machinev1beta1.TagSpecification{Name: name, Value: tags[name]})
+	}
+	return out
+}
+
+func profileTo(p *pass, m *providerSpec, c *infraSpec) {
+	ref := m.IAMInstanceProfile
+	if ref == nil {
+		return
+	}
+	if c.IAMInstanceProfile = text(ref.ID); c.IAMInstanceProfile == "" && ref.ARN == nil && len(ref.Filters) == 0 {
+		p.Required("iamInstanceProfile.id", "name the profile, or leave iamInstanceProfile out")
+	}
+}
+
+func profileFrom(_ *pass, c *infraSpec, m *providerSpec) {
+	if c.IAMInstanceProfile != "" {
+		m.IAMInstanceProfile = &machinev1beta1.AWSResourceReference{ID: &c.IAMInstanceProfile}
+	}
+}
+
+func providerIDTo(p *pass, _ *providerSpec, c *infraSpec) {
+	if p.Core.ProviderID == "" {
+		return
+	}
+	c.ProviderID = &p.Core.ProviderID
+	if id := instanceID(p.Core.ProviderID); id != "" {
+		c.InstanceID = &id
+	}
+}
+
+func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	id, instance := text(c.ProviderID), text(c.InstanceID)
+	switch {
+	case p.Core.Template && id != "":
+		p.Unsupported("providerID", id, "a template is not an instance")
+	case p.Core.Template && instance != "":
+		p.Unsupported("instanceID", instance, "a template is not an instance")
+	case p.Core.ProviderID == "":
+		p.Core.ProviderID = id
+	case id != "" && id != p.Core.ProviderID:
+		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
+	}
+	if known := instanceID(p.Core.ProviderID); known != "" && instance != "" && instance != known {
+		p.Differs("instanceID", instance, "the last part of the provider id", known)
+	}
+}
+
+// instanceID is the last part of aws:///us-east-1a/i-0123456789abcdef0, empty where there is none.
+func instanceID(providerID string) string {
+	if !strings.HasPrefix(providerID, "aws://") {
+		return ""
+	}
+	return providerID[strings.LastIndex(providerID, "/")+1:]
+}
+
+func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
+		return
+	}
+	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+}
+
+func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if secret := text(p.Core.BootstrapSecret); secret != "" {
+		m.UserDataSecret = &corev1.LocalObjectReference{Name: secret}
+	}
+}
+
+func credentials(p *pass) string {
+	if p.Env.CredentialsSecret != "" {
+		return p.Env.CredentialsSecret
+	}
+	return p.Env.Platform.CredentialsSecret
+}
+
+func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
+		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
+	}
+}
+
+func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if name := credentials(p); name != "" {
+		m.CredentialsSecret = &corev1.LocalObjectReference{Name: name}
+	}
+}
+
+// ignitionVersion is written for the reader's sake: with this storage type the user data says its version itself.
+const ignitionVersion = "3.4"
+
+func ignitionTo(_ *pass, _ *providerSpec, c *infraSpec) {
+	c.Ignition = &awsv1.Ignition{Version: ignitionVersion, StorageType: awsv1.IgnitionStorageTypeOptionUnencryptedUserData}
+}
+
+func ignitionFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	switch {
+	case c.Ignition == nil:
+		p.Required("ignition", "without it the instance boots with cloud-init; Machine API knows Ignition with storageType UnencryptedUserData and version "+ignitionVersion+" only")
+	case c.Ignition.StorageType != awsv1.IgnitionStorageTypeOptionUnencryptedUserData:
+		p.Unsupported("ignition.storageType", string(c.Ignition.StorageType), "Machine API hands the user data to the instance as it is: supported is UnencryptedUserData")
+	}
+	if c.Ignition != nil && c.Ignition.Version != ignitionVersion {
+		p.Unsupported("ignition.version", c.Ignition.Version, "Machine API has no field for the version: supported is "+ignitionVersion)
+	}
+}
+
+func spotTo(_ *pass, m *providerSpec, c *infraSpec) {
+	if m.SpotMarketOptions != nil {
+		c.SpotMarketOptions = &awsv1.SpotMarketOptions{MaxPrice: m.SpotMarketOptions.MaxPrice}
+	}
+}
+
+func spotFrom(_ *pass, c *infraSpec, m *providerSpec) {
+	if c.SpotMarketOptions != nil {
+		m.SpotMarketOptions = &machinev1beta1.SpotMarketOptions{MaxPrice: c.SpotMarketOptions.MaxPrice}
+	}
+}
+
+func metadataTo(p *pass, m *providerSpec, c *infraSpec) {
+	var tokens awsv1.HTTPTokensState
+	switch m.MetadataServiceOptions.Authentication {
+	case "":
+		return
+	case machinev1beta1.MetadataServiceAuthenticationRequired:
+		tokens = awsv1.HTTPTokensStateRequired
+	case machinev1beta1.MetadataServiceAuthenticationOptional:
+		tokens = awsv1.HTTPTokensStateOptional
+	default:
+		p.Invalid("metadataServiceOptions.authentication", string(m.MetadataServiceOptions.Authentication), "supported values: \"Optional\", \"Required\"")
+		return
+	}
+	c.InstanceMetadataOptions = &awsv1.InstanceMetadataOptions{HTTPTokens: tokens}
+}
+
+func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.InstanceMetadataOptions == nil {
+		return
+	}
+	switch c.InstanceMetadataOptions.HTTPTokens {
+	case awsv1.HTTPTokensStateRequired:
+		m.MetadataServiceOptions.Authentication = machinev1beta1.MetadataServiceAuthenticationRequired
+	case awsv1.HTTPTokensStateOptional, "": // the CRD's default
+		m.MetadataServiceOptions.Authentication = machinev1beta1.MetadataServiceAuthenticationOptional
+	default:
+		p.Invalid("instanceMetadataOptions.httpTokens", string(c.InstanceMetadataOptions.HTTPTokens), "supported values: \"optional\", \"required\"")
+	}
+}

@@ -1,0 +1,163 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+)
+
+func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
+	for i, g := range m.SecurityGroups {
+		at := p.At(fmt.Sprintf("securityGroups[%d]", i))
+		if g.ID == nil && g.ARN == nil && len(g.Filters) == 0 {
+			at.Required("id", "a reference needs an id or filters")
+		}
+		c.AdditionalSecurityGroups = append(c.AdditionalSecurityGroups, reference(at, g))
+	}
+}
+
+func groupsFrom(p *pass, c *infraSpec, m *providerSpec) {
+	for i, g := range c.AdditionalSecurityGroups {
+		at := p.At(fmt.Sprintf("additionalSecurityGroups[%d]", i))
+		if g.ID == nil && len(g.Filters) == 0 {
+			at.Required("id", "a reference needs an id or filters")
+		}
+		m.SecurityGroups = append(m.SecurityGroups, referenceBack(at, g))
+	}
+}
+
+func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
+	if m.Subnet.ID != nil || len(m.Subnet.Filters) > 0 {
+		ref := reference(p.At("subnet"), m.Subnet)
+		c.Subnet = &ref
+	}
+}
+
+func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.Subnet != nil {
+		m.Subnet = referenceBack(p.At("subnet"), *c.Subnet)
+	}
+}
+
+const oneOf = "give an id or filters, not both"
+
+func reference(p *pass, m machinev1beta1.AWSResourceReference) awsv1.AWSResourceReference {
+	out := awsv1.AWSResourceReference{ID: m.ID}
+	checkReference(p, m.ID, len(m.Filters))
+	for _, f := range m.Filters {
+		// The list is required there: none is an empty one.
+		out.Filters = append(out.Filters, awsv1.Filter{Name: f.Name, Values: append([]string{}, f.Values...)})
+	}
+	return out
+}
+
+func referenceBack(p *pass, c awsv1.AWSResourceReference) machinev1beta1.AWSResourceReference {
+	out := machinev1beta1.AWSResourceReference{ID: c.ID}
+	checkReference(p, c.ID, len(c.Filters))
+	for _, f := range c.Filters {
+		out.Filters = append(out.Filters, machinev1beta1.Filter{Name: f.Name, Values: f.Values})
+	}
+	return out
+}
+
+func checkReference(p *pass, id *string, filters int) {
+	switch {
+	case id != nil && filters > 0:
+		p.Invalid("filters", nil, oneOf)
+	case id != nil && *id == "":
+		p.Invalid("id", "", "an id is not empty: leave it out")
+	}
+}
+
+func regionTo(p *pass, m *providerSpec, _ *infraSpec) {
+	have, want := m.Placement.Region, region(p)
+	switch {
+	case have == "" || have == want:
+	case want == "":
+		p.Unsupported("placement.region", have, "the cluster's region is not known: neither the Infrastructure nor the AWSCluster says one")
+	default:
+		p.Differs("placement.region", have, "the cluster's region", want)
+	}
+}
+
+func regionFrom(p *pass, _ *infraSpec, m *providerSpec) { m.Placement.Region = region(p) }
+
+func region(p *pass) string {
+	if p.Env.Region != "" {
+		return p.Env.Region
+	}
+	region, _ := p.Env.InfraClusterString("spec", "region")
+	return region
+}
+
+func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
+	p.Core.FailureDomain = m.Placement.AvailabilityZone
+}
+
+func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	m.Placement.AvailabilityZone = p.Core.FailureDomain
+}
+
+func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if !p.Core.ControlPlane {
+		for i, lb := range m.LoadBalancers {
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only")
+		}
+		return
+	}
+	if have, want := describe(m.LoadBalancers), describe(clusterBalancers(p)); have != want {
+		p.Differs("loadBalancers", have, "the load balancers of the AWSCluster", want)
+	}
+}
+
+func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if p.Core.ControlPlane {
+		m.LoadBalancers = clusterBalancers(p)
+	}
+}
+
+// clusterBalancers are those that Cluster API registers control plane Machines with, as Machine API would say it.
+func clusterBalancers(p *pass) []machinev1beta1.LoadBalancerReference {
+	var out []machinev1beta1.LoadBalancerReference
+	for _, which := range []string{"controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"} {
+		lb, found, err := unstructured.NestedMap(p.Env.InfraCluster, "spec", which)
+		if !found || err != nil {
+			continue
+		}
+		name, _ := lb["name"].(string)
+		kind, _ := lb["loadBalancerType"].(string)
+		if name != "" && kind != "disabled" {
+			out = append(out, machinev1beta1.LoadBalancerReference{Name: name, Type: balancerType(kind)})
+		}
+	}
+	return out
+}
+
+func balancerType(kind string) machinev1beta1.AWSLoadBalancerType {
+	switch kind {
+	case "", "classic", "elb":
+		return machinev1beta1.ClassicLoadBalancerType
+	case "nlb":
+		return machinev1beta1.NetworkLoadBalancerType
+	}
+	return machinev1beta1.AWSLoadBalancerType(kind)
+}
+
+func describe(lbs []machinev1beta1.LoadBalancerReference) string {
+	var out []string
+	for _, lb := range lbs {
+		out = append(out, lb.Name+" ("+string(lb.Type)+")")
+	}
+	slices.Sort(out)
+	if out == nil {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,28 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Platform is AWS: OpenShift's providerSpec on one side, the AWS provider's v1beta2 objects on the other.
+func Platform() conversion.Platform {
+	spec := machinev1beta1.GroupVersion.WithKind("AWSMachineProviderConfig")
+	return conversion.Platform{
+		Name:                 string(configv1.AWSPlatformType),
+		InfraMachine:         conversion.Resource{GroupVersionKind: awsv1.GroupVersion.WithKind("AWSMachine"), Plural: "awsmachines"},
+		InfraMachineTemplate: conversion.Resource{GroupVersionKind: awsv1.GroupVersion.WithKind("AWSMachineTemplate"), Plural: "awsmachinetemplates"},
+		InfraCluster:         conversion.Resource{GroupVersionKind: awsv1.GroupVersion.WithKind("AWSCluster"), Plural: "awsclusters"},
+		ProviderSpec:         spec,
+		ProviderStatus:       providerStatusKind,
+		CredentialsSecret:    "aws-cloud-credentials",
+		Spec:                 conversion.Untyped(Fields, spec),
+		Status:               status{},
+	}
+}

@@ -1,0 +1,127 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	"fmt"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+)
+
+type (
+	device = machinev1beta1.BlockDeviceMappingSpec
+	volume = awsv1.Volume
+)
+
+func volumesTo(p *pass, m *providerSpec, c *infraSpec) {
+	for i := range m.BlockDevices {
+		at, from, to := p.At(fmt.Sprintf("blockDevices[%d]", i)), &m.BlockDevices[i], volume{}
+		Volumes.ToClusterAPI(at, from, &to)
+		switch {
+		case from.DeviceName != nil:
+			c.NonRootVolumes = append(c.NonRootVolumes, to)
+		case c.RootVolume != nil:
+			at.Invalid("deviceName", nil, "a second device without a name: only the root device has none")
+		default:
+			c.RootVolume = &to
+		}
+	}
+}
+
+func volumesFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if root := c.RootVolume; root != nil {
+		at, to := p.At("rootVolume"), device{}
+		if root.DeviceName != "" {
+			at.Unsupported("deviceName", root.DeviceName, "in Machine API the root device is the one without a name")
+		}
+		Volumes.ToMachineAPI(at, root, &to)
+		m.BlockDevices = append(m.BlockDevices, to)
+	}
+	for i := range c.NonRootVolumes {
+		at, to := p.At(fmt.Sprintf("nonRootVolumes[%d]", i)), device{}
+		if c.NonRootVolumes[i].DeviceName == "" {
+			at.Required("deviceName", "in Machine API a device without a name is the root device")
+		}
+		Volumes.ToMachineAPI(at, &c.NonRootVolumes[i], &to)
+		m.BlockDevices = append(m.BlockDevices, to)
+	}
+}
+
+func ebs(m *device) *machinev1beta1.EBSBlockDeviceSpec {
+	if m.EBS == nil {
+		m.EBS = &machinev1beta1.EBSBlockDeviceSpec{}
+	}
+	return m.EBS
+}
+
+func deletionTo(p *pass, m *device, _ *volume) {
+	if m.EBS != nil && m.EBS.DeprecatedDeleteOnTermination != nil && !*m.EBS.DeprecatedDeleteOnTermination {
+		p.Unsupported("ebs.deleteOnTermination", false, "Cluster API deletes every volume with its instance")
+	}
+}
+
+func deletionFrom(*pass, *volume, *device) {}
+
+func keyTo(p *pass, m *device, c *volume) {
+	if m.EBS == nil {
+		return
+	}
+	id, arn := text(m.EBS.KMSKey.ID), text(m.EBS.KMSKey.ARN)
+	switch {
+	case id != "" && arn != "":
+		p.Invalid("ebs.kmsKey", nil, "give an id or an ARN, not both")
+	case strings.HasPrefix(id, "arn:"):
+		p.Invalid("ebs.kmsKey.id", id, "an ARN belongs into kmsKey.arn")
+	case arn != "" && !strings.HasPrefix(arn, "arn:"):
+		p.Invalid("ebs.kmsKey.arn", arn, "an ARN begins with arn:")
+	}
+	c.EncryptionKey = id + arn
+}
+
+func keyFrom(_ *pass, c *volume, m *device) {
+	switch {
+	case strings.HasPrefix(c.EncryptionKey, "arn:"):
+		ebs(m).KMSKey.ARN = &c.EncryptionKey
+	case c.EncryptionKey != "":
+		ebs(m).KMSKey.ID = &c.EncryptionKey
+	}
+}
+
+// iopsTo: the installer writes an explicit 0 for volumes that have none.
+func iopsTo(_ *pass, m *device, c *volume) {
+	if m.EBS != nil && m.EBS.Iops != nil {
+		c.IOPS = *m.EBS.Iops
+	}
+}
+
+func iopsFrom(_ *pass, c *volume, m *device) {
+	if c.IOPS != 0 {
+		ebs(m).Iops = &c.IOPS
+	}
+}
+
+// leastSize is Cluster API's, in GiB.
+const leastSize = 8
+
+func sizeTo(p *pass, m *device, c *volume) {
+	switch {
+	case m.NoDevice != nil || m.VirtualName != nil: // no volume at all, and refused as such
+	case m.EBS == nil || m.EBS.VolumeSize == nil:
+		p.Required("ebs.volumeSize", "Cluster API does not take the size from the image")
+	case *m.EBS.VolumeSize < leastSize:
+		p.Unsupported("ebs.volumeSize", *m.EBS.VolumeSize, fmt.Sprintf("Cluster API takes at least %d", leastSize))
+	default:
+		c.Size = *m.EBS.VolumeSize
+	}
+}
+
+func sizeFrom(p *pass, c *volume, m *device) {
+	if c.Size < leastSize {
+		p.Invalid("size", c.Size, fmt.Sprintf("must be at least %d", leastSize))
+		return
+	}
+	ebs(m).VolumeSize = &c.Size
+}

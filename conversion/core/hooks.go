@@ -1,0 +1,79 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+const (
+	preDrain     = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/"
+	preTerminate = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/"
+	// shortest is Machine API's least length of a hook's name and owner.
+	shortest = 3
+)
+
+// isHook: Cluster API takes any annotation that begins with one of the prefixes for a hook.
+func isHook(annotation string) bool {
+	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) ||
+		strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
+}
+
+func hooksTo(p *pass, m *mapiMachine, c *capiMachine) {
+	annotate(p, "spec.lifecycleHooks.preDrain", preDrain, m.Spec.LifecycleHooks.PreDrain, &c.Metadata)
+	annotate(p, "spec.lifecycleHooks.preTerminate", preTerminate, m.Spec.LifecycleHooks.PreTerminate, &c.Metadata)
+}
+
+func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook, c *metadata) {
+	for i, h := range hooks {
+		path := fmt.Sprintf("%s[%d]", path, i)
+		if _, twice := c.Annotations[prefix+h.Name]; twice {
+			p.Invalid(path+".name", h.Name, "the hook is given twice")
+			continue
+		}
+		if len(h.Owner) < shortest {
+			p.Invalid(path+".owner", h.Owner, fmt.Sprintf("must have at least %d characters", shortest))
+		}
+		switch {
+		case len(h.Name) < shortest:
+			p.Invalid(path+".name", h.Name, fmt.Sprintf("must have at least %d characters", shortest))
+		case len(validation.IsQualifiedName(prefix+h.Name)) > 0:
+			p.Unsupported(path+".name", h.Name, "Cluster API keeps the name in an annotation's: at most 63 letters, digits, dots, dashes and underscores, and no domain")
+		}
+		put(&c.Annotations, prefix+h.Name, h.Owner)
+	}
+}
+
+func hooksFrom(p *pass, c *capiMachine, m *mapiMachine) {
+	for _, k := range sorted(c.Metadata.Annotations) {
+		if !isHook(k) {
+			continue
+		}
+		drain, terminate := strings.CutPrefix(k, preDrain)
+		name, list := drain, &m.Spec.LifecycleHooks.PreDrain
+		if !terminate {
+			name, list = strings.TrimPrefix(k, preTerminate), &m.Spec.LifecycleHooks.PreTerminate
+		}
+		hook := machinev1beta1.LifecycleHook{Name: name, Owner: c.Metadata.Annotations[k]}
+		checkHook(p, k, hook)
+		*list = append(*list, hook)
+	}
+}
+
+func checkHook(p *pass, key string, h machinev1beta1.LifecycleHook) {
+	switch {
+	case h.Name == key || !strings.HasSuffix(key, "/"+h.Name):
+		p.Unsupported(annotation(key), h.Owner, "in Machine API a hook has a name: write it behind a slash")
+	case len(h.Name) < shortest:
+		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("in Machine API a hook's name has at least %d characters", shortest))
+	}
+	if len(h.Owner) < shortest {
+		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("in Machine API a hook's owner, the annotation's value, has at least %d characters", shortest))
+	}
+}

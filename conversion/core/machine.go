@@ -1,0 +1,221 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// metadata is what of an object's metadata converts.
+type metadata struct {
+	Name        string            `json:"name,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// mapiMachine is a Machine API Machine, or the template of a MachineSet.
+type mapiMachine struct {
+	Metadata metadata                   `json:"metadata"`
+	Spec     machinev1beta1.MachineSpec `json:"spec"`
+}
+
+// capiMachine is a Cluster API Machine, or the template of a MachineSet.
+type capiMachine struct {
+	Metadata metadata              `json:"metadata"`
+	Spec     clusterv1.MachineSpec `json:"spec"`
+
+	infra infra
+}
+
+// infra is the infrastructure object behind a Machine or template: what it becomes, or what it is.
+type infra struct {
+	spec any    // on the way there: the typed spec
+	name string // on the way back: the object's name, kind and spec
+	root string
+	raw  []byte
+}
+
+type pass = conversion.Pass
+
+func at(paths ...string) []string { return conversion.At(paths...) }
+
+var machine conversion.Rows[mapiMachine, capiMachine]
+
+const authority = "Not content: who is in charge, which the mirror knows."
+
+// Machines converts a Machine, or what a MachineSet makes Machines from.
+var Machines = conversion.Table[mapiMachine, capiMachine]{
+	machine.Same("metadata.name", "metadata.name"),
+	machine.Iso(at("metadata.labels", "spec.metadata.labels"), at("metadata.labels"),
+		"As they are, but: cluster-api-cluster is cluster.x-k8s.io/cluster-name; the role and type X also make node-role.kubernetes.io/X, and a control plane's role makes cluster.x-k8s.io/control-plane; spec.metadata.labels, which are the Node's, become labels of the domains that Cluster API hands on to Nodes, and no others can go.",
+		labelsTo, labelsFrom),
+	machine.Iso(at("metadata.annotations", "spec.metadata.annotations"), at("metadata.annotations"),
+		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; spec.metadata.annotations must be of the domain node.cluster.x-k8s.io.",
+		annotationsTo, annotationsFrom),
+	machine.Iso(at("spec.lifecycleHooks.preDrain[].name", "spec.lifecycleHooks.preDrain[].owner",
+		"spec.lifecycleHooks.preTerminate[].name", "spec.lifecycleHooks.preTerminate[].owner"), at("Machine"+conversion.Elsewhere+"metadata.annotations"),
+		"An annotation pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate… with the owner as its value. The lists come back in the order of their names; name and owner have at least 3 characters, the name no domain.",
+		hooksTo, hooksFrom),
+	machine.OnlyMAPI("spec.metadata.name", "Cluster API names no Nodes"),
+	machine.OnlyMAPI("spec.metadata.generateName", "Cluster API names no Nodes"),
+	machine.OnlyMAPI("spec.metadata.namespace", "a Node has no namespace"),
+	machine.OnlyMAPI("spec.metadata.ownerReferences.*", "Cluster API gives Nodes no owners"),
+	machine.Iso(at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect"),
+		at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect", "spec.taints[].propagation"),
+		"Always propagated: Machine API keeps its taints on the Node.", taintsTo, taintsFrom),
+	machine.OnlyMAPI("spec.taints[].timeAdded", "Cluster API has no time of a taint"),
+	machine.Iso(at("spec.providerSpec.value", "spec.providerID"),
+		at("spec.infrastructureRef.apiGroup", "spec.infrastructureRef.kind", "spec.infrastructureRef.name",
+			"spec.failureDomain", "spec.bootstrap.dataSecretName", "spec.providerID"),
+		"The platform's table converts the providerSpec and the infrastructure object.", providerTo, providerFrom),
+	machine.Iso(at("spec.authoritativeAPI"), nil, authority, ignore, ignoreBack),
+
+	machine.Iso(nil, at("spec.clusterName"), "Always the cluster's name.", clusterTo, clusterFrom),
+	machine.OnlyCAPI("spec.bootstrap.configRef.*", "Machine API takes its bootstrap data from a secret: give dataSecretName"),
+	machine.OnlyCAPI("spec.version", "Machine API knows no version of a Machine"),
+	machine.OnlyCAPI("spec.readinessGates.*", "Machine API has no readiness gates"),
+	machine.Iso(nil, at("spec.minReadySeconds"), "In a MachineSet's template: the MachineSet's minReadySeconds. A Machine has none in Machine API.", ignore, readyFrom),
+	machine.OnlyCAPIBeyond("spec.deletion.nodeDrainTimeoutSeconds", "0", "Machine API has no such timeout."),
+	machine.OnlyCAPIBeyond("spec.deletion.nodeVolumeDetachTimeoutSeconds", "0", "Machine API has no such timeout."),
+	machine.OnlyCAPIBeyond("spec.deletion.nodeDeletionTimeoutSeconds", "10", "Machine API has no such timeout."),
+}
+
+func ignore(*pass, *mapiMachine, *capiMachine)     {}
+func ignoreBack(*pass, *capiMachine, *mapiMachine) {}
+
+func clusterTo(p *pass, _ *mapiMachine, c *capiMachine) { c.Spec.ClusterName = p.Env.ClusterName }
+
+func clusterFrom(p *pass, c *capiMachine, _ *mapiMachine) {
+	sameCluster(p, "spec.clusterName", c.Spec.ClusterName)
+}
+
+func sameCluster(p *pass, path, name string) {
+	if name != p.Env.ClusterName {
+		p.Differs(path, name, "the cluster's name", p.Env.ClusterName)
+	}
+}
+
+func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
+	if s := c.Spec.MinReadySeconds; s != nil && *s != 0 && !p.Core.Template {
+		p.Unsupported("spec.minReadySeconds", *s, "a Machine of the Machine API is available as soon as it is ready")
+	}
+}
+
+func taintsTo(p *pass, m *mapiMachine, c *capiMachine) {
+	seen := map[string]bool{}
+	for i, t := range m.Spec.Taints {
+		path := fmt.Sprintf("spec.taints[%d]", i)
+		if id := t.Key + ":" + string(t.Effect); seen[id] {
+			p.Invalid(path, id, "the taint is given twice")
+		} else {
+			seen[id] = true
+		}
+		if !effect(t.Effect) || t.Key == "" {
+			p.Invalid(path, t.Key+":"+string(t.Effect), "a taint has a key and an effect: NoSchedule, PreferNoSchedule or NoExecute")
+		}
+		c.Spec.Taints = append(c.Spec.Taints, clusterv1.MachineTaint{
+			Key: t.Key, Value: t.Value, Effect: t.Effect, Propagation: clusterv1.MachineTaintPropagationAlways,
+		})
+	}
+}
+
+func effect(e corev1.TaintEffect) bool {
+	return e == corev1.TaintEffectNoSchedule || e == corev1.TaintEffectPreferNoSchedule || e == corev1.TaintEffectNoExecute
+}
+
+func taintsFrom(p *pass, c *capiMachine, m *mapiMachine) {
+	for i, t := range c.Spec.Taints {
+		if t.Propagation != clusterv1.MachineTaintPropagationAlways {
+			p.Unsupported(fmt.Sprintf("spec.taints[%d].propagation", i), string(t.Propagation), "Machine API keeps a taint on the Node: supported is Always")
+		}
+		m.Spec.Taints = append(m.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
+	}
+}
+
+func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
+	at := p.At("spec.providerSpec.value")
+	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
+		at.Required("", "without a providerSpec there is nothing to make an instance from")
+		return
+	}
+	if m.Spec.ProviderID != nil {
+		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
+	}
+	p.Core.ControlPlane = controlPlane(m.Metadata.Labels)
+	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(at, m.Spec.ProviderSpec.Value.Raw)
+	c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName = p.Core.FailureDomain, p.Core.BootstrapSecret
+}
+
+func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
+	if !refers(p, c) {
+		return
+	}
+	_, p.Core.ControlPlane = c.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
+	p.Core.ProviderID, p.Core.FailureDomain, p.Core.BootstrapSecret = c.Spec.ProviderID, c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName
+	if p.Core.BootstrapSecret == nil || *p.Core.BootstrapSecret == "" {
+		p.Required("spec.bootstrap.dataSecretName", "Machine API takes its bootstrap data from a secret")
+	}
+	spec := p.Env.Platform.Spec.ToMachineAPI(p.Under(c.infra.root), c.infra.raw)
+	encoded, err := conversion.Encode(spec)
+	if err != nil {
+		p.Invalid("spec.infrastructureRef", nil, err.Error())
+		return
+	}
+	// What came out of Encode is JSON already: this cannot fail.
+	raw, _ := json.Marshal(encoded)
+	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw}
+	if p.Core.ProviderID != "" {
+		m.Spec.ProviderID = &p.Core.ProviderID
+	}
+}
+
+// refers tells whether the infrastructure object is there and is the one that is meant.
+func refers(p *pass, c *capiMachine) bool {
+	ref, want := c.Spec.InfrastructureRef, p.Env.Platform.InfraMachine
+	if p.Core.Template {
+		want = p.Env.Platform.InfraMachineTemplate
+	}
+	switch {
+	case ref.Kind != want.Kind || ref.APIGroup != want.Group:
+		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "the cluster's platform has "+want.Kind+"."+want.Group)
+	case c.infra.raw == nil:
+		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist", ref.Kind, ref.Name))
+	case c.infra.name != ref.Name:
+		p.Invalid("spec.infrastructureRef.name", ref.Name, fmt.Sprintf("the conversion was given %q instead", c.infra.name))
+	default:
+		return true
+	}
+	return false
+}
+
+func machineToClusterAPI(p *pass, raw []byte) twin {
+	var m mapiMachine
+	var c capiMachine
+	if decode(p, raw, &m) {
+		Machines.ToClusterAPI(p, &m, &c)
+	}
+	return twin{core: object{metadata: c.Metadata, spec: &c.Spec}, infraName: c.Metadata.Name, infra: c.infra.spec}
+}
+
+func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
+	var m mapiMachine
+	var c capiMachine
+	if !decode(p, raw, &c) {
+		return object{}
+	}
+	c.infra = readInfra(p.Env.Platform.InfraMachine, infraRaw, false)
+	if c.infra.raw != nil && c.infra.name != c.Metadata.Name {
+		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "the infrastructure object must bear the Machine's name: the mirror knows it by that")
+	}
+	Machines.ToMachineAPI(p, &c, &m)
+	return object{metadata: m.Metadata, spec: &m.Spec}
+}

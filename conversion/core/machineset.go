@@ -1,0 +1,193 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+type mapiSet struct {
+	Metadata metadata                      `json:"metadata"`
+	Spec     machinev1beta1.MachineSetSpec `json:"spec"`
+}
+
+type capiSet struct {
+	Metadata metadata                 `json:"metadata"`
+	Spec     clusterv1.MachineSetSpec `json:"spec"`
+
+	infra infra
+}
+
+var set conversion.Rows[mapiSet, capiSet]
+
+const nameless = "the Machines of a set are named by it, in both APIs"
+
+// MachineSets converts a MachineSet; its template is converted by Machines.
+var MachineSets = conversion.Table[mapiSet, capiSet]{
+	set.Same("metadata.name", "metadata.name"),
+	set.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.", setLabelsTo, setLabelsFrom),
+	set.Iso(at("metadata.annotations"), at("metadata.annotations"), "As they are, but for those whose name differs (see Names) and for last-applied-configuration.", setAnnotationsTo, setAnnotationsFrom),
+	set.Same("spec.replicas", "spec.replicas"),
+	set.Iso(at("spec.minReadySeconds"), at("Template"+conversion.Elsewhere+"spec.template.spec.minReadySeconds"), "0 is none.", setReadyTo, setReadyFrom),
+	set.Words("spec.deletePolicy", "spec.deletion.order", "Absent is Random on both sides.",
+		conversion.Word{MachineAPI: "Random", ClusterAPI: "Random"},
+		conversion.Word{MachineAPI: "Newest", ClusterAPI: "Newest"},
+		conversion.Word{MachineAPI: "Oldest", ClusterAPI: "Oldest"}),
+	set.Iso(at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator", "spec.selector.matchExpressions[].values"),
+		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator", "spec.selector.matchExpressions[].values"),
+		"As it is; cluster.x-k8s.io/cluster-name comes back as cluster-api-cluster. Machine API's selector never changes: after a change in Cluster API the set cannot be mirrored back.",
+		selectorTo, selectorFrom),
+	set.Iso(at("spec.authoritativeAPI"), nil, authority, func(*pass, *mapiSet, *capiSet) {}, func(*pass, *capiSet, *mapiSet) {}),
+	set.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
+		func(p *pass, _ *mapiSet, c *capiSet) { c.Spec.ClusterName = p.Env.ClusterName },
+		func(p *pass, c *capiSet, _ *mapiSet) { sameCluster(p, "spec.clusterName", c.Spec.ClusterName) }),
+	set.OnlyCAPI("spec.machineNaming.*", "Machine API names the Machines of a set itself"),
+	set.OnlyMAPI("spec.template.metadata.name", nameless),
+	set.OnlyMAPI("spec.template.metadata.generateName", nameless),
+	set.OnlyMAPI("spec.template.metadata.namespace", nameless),
+	set.OnlyMAPI("spec.template.metadata.ownerReferences.*", "the Machines of a set are owned by it, in both APIs"),
+	set.Iso(nil, nil, "As a Machine is.", templateTo, templateFrom).With(templateLines(), "spec.template", "spec.template"),
+}
+
+// templateLines are a Machine's rows, but for the name, which a template has not.
+func templateLines() []conversion.Line {
+	var out []conversion.Line
+	for _, l := range Machines.Lines() {
+		if len(l.MachineAPI) != 1 || l.MachineAPI[0] != "metadata.name" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func setLabelsTo(p *pass, m *mapiSet, c *capiSet) {
+	for _, k := range sorted(m.Metadata.Labels) {
+		copyLabelsTo(p, map[string]string{k: m.Metadata.Labels[k]}, &c.Metadata)
+	}
+	addClusterName(p, &c.Metadata)
+}
+
+func setLabelsFrom(p *pass, c *capiSet, m *mapiSet) {
+	for _, k := range sorted(c.Metadata.Labels) {
+		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
+			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API knows this label on the Machines of a set only")
+			continue
+		}
+		copyLabelFrom(p, c.Metadata, k, &m.Metadata)
+	}
+}
+
+func setAnnotationsTo(p *pass, m *mapiSet, c *capiSet) {
+	copyAnnotationsTo(p, m.Metadata.Annotations, &c.Metadata)
+}
+
+func setAnnotationsFrom(p *pass, c *capiSet, m *mapiSet) {
+	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
+		if isHook(k) || annotatesNode(k) {
+			p.Unsupported(annotation(k), v, "Machine API knows this annotation on the Machines of a set only")
+			return true
+		}
+		return false
+	})
+}
+
+func setReadyTo(_ *pass, m *mapiSet, c *capiSet) {
+	if s := m.Spec.MinReadySeconds; s != 0 {
+		c.Spec.Template.Spec.MinReadySeconds = &s
+	}
+}
+
+func setReadyFrom(_ *pass, c *capiSet, m *mapiSet) {
+	if s := c.Spec.Template.Spec.MinReadySeconds; s != nil {
+		m.Spec.MinReadySeconds = *s
+	}
+}
+
+func selectorTo(p *pass, m *mapiSet, c *capiSet) {
+	c.Spec.Selector = selector(p, m.Spec.Selector, func(path, k string) string {
+		if k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
+			p.Unsupported(path, k, clusterAPIOwn)
+		}
+		return k
+	})
+	if len(m.Spec.Selector.MatchLabels)+len(m.Spec.Selector.MatchExpressions) == 0 {
+		p.Required("spec.selector", "Cluster API refuses a selector that is empty")
+	}
+}
+
+func selectorFrom(p *pass, c *capiSet, m *mapiSet) {
+	m.Spec.Selector = selector(p, c.Spec.Selector, func(path, k string) string {
+		if k == clusterv1.ClusterNameLabel {
+			return clusterLabel
+		}
+		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
+			p.Unsupported(path, k, "Machine API's Machines have no such label: select by one that both have")
+		}
+		return k
+	})
+}
+
+func selector(p *pass, from metav1.LabelSelector, name func(path, key string) string) metav1.LabelSelector {
+	var out metav1.LabelSelector
+	for _, k := range sorted(from.MatchLabels) {
+		path := "spec.selector.matchLabels[" + k + "]"
+		to := name(path, k)
+		if have, twice := out.MatchLabels[to]; twice && have != from.MatchLabels[k] {
+			p.Differs(path, from.MatchLabels[k], "the value for "+to, have)
+		}
+		put(&out.MatchLabels, to, from.MatchLabels[k])
+	}
+	for _, e := range from.MatchExpressions {
+		e.Key = name("spec.selector.matchExpressions", e.Key)
+		out.MatchExpressions = append(out.MatchExpressions, e)
+	}
+	return out
+}
+
+func templateTo(p *pass, m *mapiSet, c *capiSet) {
+	t := m.Spec.Template
+	from, to := mapiMachine{Metadata: metadata{Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec}, capiMachine{}
+	Machines.ToClusterAPI(p.At("spec.template"), &from, &to)
+	ready := c.Spec.Template.Spec.MinReadySeconds
+	c.Spec.Template = clusterv1.MachineTemplateSpec{
+		ObjectMeta: clusterv1.ObjectMeta{Labels: to.Metadata.Labels, Annotations: to.Metadata.Annotations}, Spec: to.Spec,
+	}
+	c.Spec.Template.Spec.MinReadySeconds = ready
+	c.infra = to.infra
+}
+
+func templateFrom(p *pass, c *capiSet, m *mapiSet) {
+	t := c.Spec.Template
+	from, to := capiMachine{Metadata: metadata{Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec, infra: c.infra}, mapiMachine{}
+	Machines.ToMachineAPI(p.At("spec.template"), &from, &to)
+	m.Spec.Template = machinev1beta1.MachineTemplateSpec{
+		ObjectMeta: machinev1beta1.ObjectMeta{Labels: to.Metadata.Labels, Annotations: to.Metadata.Annotations}, Spec: to.Spec,
+	}
+}
+
+func setToClusterAPI(p *pass, raw []byte) twin {
+	var m mapiSet
+	var c capiSet
+	p.Core.Template = true
+	if decode(p, raw, &m) {
+		MachineSets.ToClusterAPI(p, &m, &c)
+	}
+	return twin{core: object{metadata: c.Metadata, spec: &c.Spec}, infra: c.infra.spec}
+}
+
+func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
+	var m mapiSet
+	var c capiSet
+	p.Core.Template = true
+	if !decode(p, raw, &c) {
+		return object{}
+	}
+	c.infra = readInfra(p.Env.Platform.InfraMachineTemplate, infraRaw, true)
+	MachineSets.ToMachineAPI(p, &c, &m)
+	return object{metadata: m.Metadata, spec: &m.Spec}
+}

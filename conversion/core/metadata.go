@@ -1,0 +1,200 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"slices"
+	"strings"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+// clusterAPIOwn: labels that Cluster API's controllers read a meaning from.
+const clusterAPIOwn = "on a Cluster API Machine this label has a meaning that it has not in Machine API: remove it, or use the Machine API's own"
+
+func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
+	copyLabelsTo(p, m.Metadata.Labels, &c.Metadata)
+	for _, role := range []string{m.Metadata.Labels[roleLabel], m.Metadata.Labels[typeLabel]} {
+		if role != "" {
+			put(&c.Metadata.Labels, nodeRole+role, "")
+		}
+	}
+	if controlPlane(m.Metadata.Labels) {
+		put(&c.Metadata.Labels, clusterv1.MachineControlPlaneLabel, "")
+	}
+	nodeLabelsTo(p, m, c)
+	if !p.Core.Template {
+		addClusterName(p, &c.Metadata)
+	}
+}
+
+// copyLabelsTo keeps the Machine API's labels, so that a selector finds what it found, and adds Cluster API's name of
+// the cluster.
+func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
+	for _, k := range sorted(labels) {
+		v := labels[k]
+		switch {
+		case k == clusterLabel && v != p.Env.ClusterName:
+			p.Differs(label(k), v, "the cluster's name", p.Env.ClusterName)
+		case k == clusterLabel:
+			put(&c.Labels, clusterv1.ClusterNameLabel, v)
+			put(&c.Labels, k, v)
+		case k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel || reachesNode(k):
+			p.Unsupported(label(k), v, clusterAPIOwn)
+		default:
+			put(&c.Labels, k, v)
+		}
+	}
+}
+
+// addClusterName: every Cluster API object bears it, and its own webhook would add it.
+func addClusterName(p *pass, c *metadata) {
+	if _, there := c.Labels[clusterv1.ClusterNameLabel]; !there {
+		put(&c.Labels, clusterv1.ClusterNameLabel, p.Env.ClusterName)
+		remember(c, DerivedAnnotation, clusterv1.ClusterNameLabel)
+	}
+}
+
+func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
+	for _, k := range sorted(m.Spec.Labels) {
+		v := m.Spec.Labels[k]
+		switch have, there := c.Metadata.Labels[k]; {
+		case !reachesNode(k):
+			p.Unsupported(nodeLabel(k), v, "Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, no others")
+		case there && have != v:
+			p.Differs(nodeLabel(k), v, "the label that the Machine's role makes", have)
+		default:
+			put(&c.Metadata.Labels, k, v)
+			remember(&c.Metadata, NodeLabelsAnnotation, k)
+		}
+	}
+}
+
+func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
+	_, control := c.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
+	role, single := bornRole(c.Metadata)
+	if single {
+		put(&m.Metadata.Labels, roleLabel, role)
+		put(&m.Metadata.Labels, typeLabel, role)
+	}
+	onNode := carried(c.Metadata.Annotations, NodeLabelsAnnotation)
+	for _, k := range sorted(c.Metadata.Labels) {
+		v := c.Metadata.Labels[k]
+		switch {
+		case k == clusterv1.MachineControlPlaneLabel:
+		case slices.Contains(onNode, k):
+			put(&m.Spec.Labels, k, v)
+		case single && k == nodeRole+role, saysRole(c.Metadata.Labels, k, v):
+		case reachesNode(k):
+			put(&m.Spec.Labels, k, v)
+		default:
+			copyLabelFrom(p, c.Metadata, k, &m.Metadata)
+		}
+	}
+	if control != controlPlane(m.Metadata.Labels) {
+		p.Invalid(label(clusterv1.MachineControlPlaneLabel), "", "Machine API knows control plane Machines by their role, master: set both this label and node-role.kubernetes.io/master, or neither")
+	}
+}
+
+// copyLabelFrom undoes copyLabelsTo for one label.
+func copyLabelFrom(p *pass, c metadata, k string, m *metadata) {
+	v := c.Labels[k]
+	if k == clusterv1.ClusterNameLabel || k == clusterLabel {
+		sameCluster(p, label(k), v)
+	}
+	switch {
+	case k != clusterv1.ClusterNameLabel:
+		put(&m.Labels, k, v)
+	case !slices.Contains(carried(c.Annotations, DerivedAnnotation), k):
+		put(&m.Labels, clusterLabel, v)
+	}
+}
+
+// bornRole is the role of a Machine that was made in Cluster API: its one node role label.
+func bornRole(c metadata) (string, bool) {
+	if c.Labels[roleLabel] != "" || c.Labels[typeLabel] != "" {
+		return "", false
+	}
+	var roles []string
+	for k, v := range c.Labels {
+		if role, ok := strings.CutPrefix(k, nodeRole); ok && role != "" && v == "" && !slices.Contains(carried(c.Annotations, NodeLabelsAnnotation), k) {
+			roles = append(roles, role)
+		}
+	}
+	if len(roles) != 1 {
+		return "", false
+	}
+	return roles[0], true
+}
+
+// saysRole tells the label that labelsTo makes from a role or type.
+func saysRole(labels map[string]string, k, v string) bool {
+	role, ok := strings.CutPrefix(k, nodeRole)
+	return ok && role != "" && v == "" && (labels[roleLabel] == role || labels[typeLabel] == role)
+}
+
+func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
+	copyAnnotationsTo(p, m.Metadata.Annotations, &c.Metadata)
+	for _, k := range sorted(m.Spec.Annotations) {
+		if !annotatesNode(k) {
+			p.Unsupported(nodeAnnotation(k), m.Spec.Annotations[k], "Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, no others")
+			continue
+		}
+		put(&c.Metadata.Annotations, k, m.Spec.Annotations[k])
+	}
+}
+
+func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
+	for _, k := range sorted(annotations) {
+		v := annotations[k]
+		name, renamed := clusterAPIName(k)
+		_, theirs := machineAPIName(k)
+		switch {
+		case stays(k):
+		case renamed:
+			put(&c.Annotations, name, v)
+		case theirs || isHook(k) || annotatesNode(k):
+			p.Unsupported(annotation(k), v, "on a Cluster API object this annotation has a meaning that it has not in Machine API: remove it, or use the Machine API's own")
+		default:
+			put(&c.Annotations, k, v)
+		}
+	}
+	// The older name still marks a Machine for deletion.
+	if v, there := annotations[oldDelete]; there {
+		if _, both := c.Annotations[clusterv1.DeleteMachineAnnotation]; !both {
+			put(&c.Annotations, clusterv1.DeleteMachineAnnotation, v)
+			remember(c, DerivedAnnotation, clusterv1.DeleteMachineAnnotation)
+		}
+	}
+}
+
+func annotationsFrom(p *pass, c *capiMachine, m *mapiMachine) {
+	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
+		switch {
+		case annotatesNode(k):
+			put(&m.Spec.Annotations, k, v)
+		case !isHook(k):
+			return false
+		}
+		return true
+	})
+}
+
+func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v string) bool) {
+	derived := carried(c.Annotations, DerivedAnnotation)
+	for _, k := range sorted(c.Annotations) {
+		v := c.Annotations[k]
+		name, renamed := machineAPIName(k)
+		theirs, ours := clusterAPIName(k)
+		switch {
+		case stays(k) || slices.Contains(derived, k) || elsewhere(k, v):
+		case renamed:
+			put(&m.Annotations, name, v)
+		case ours:
+			p.Unsupported(annotation(k), v, "this is the Machine API's name: Cluster API's is "+theirs)
+		default:
+			put(&m.Annotations, k, v)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+// Labels and annotations that the conversion knows by name.
+const (
+	// MachineSetLabel says which MachineSet a Machine, or a template, belongs to.
+	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
+	// DerivedAnnotation lists the labels and annotations of a Cluster API object that only Cluster API's side has.
+	DerivedAnnotation = "poundlock.openshift.io/derived"
+	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that stand in the Machine API's spec.metadata.labels.
+	NodeLabelsAnnotation = "poundlock.openshift.io/node-labels"
+
+	ownDomain    = "poundlock.openshift.io/"
+	clusterLabel = machinev1beta1.MachineClusterIDLabel
+	roleLabel    = "machine.openshift.io/cluster-api-machine-role"
+	typeLabel    = "machine.openshift.io/cluster-api-machine-type"
+	nodeRole     = clusterv1.NodeRoleLabelPrefix + "/"
+
+	oldDelete   = "machine.openshift.io/cluster-api-delete-machine"
+	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+)
+
+// Name is a label or annotation that the two APIs call differently.
+type Name struct{ MachineAPI, ClusterAPI string }
+
+// Annotations lists the annotations that are renamed.
+func Annotations() []Name {
+	return []Name{
+		{"machine.openshift.io/exclude-node-draining", clusterv1.ExcludeNodeDrainingAnnotation},
+		{"machine.openshift.io/delete-machine", clusterv1.DeleteMachineAnnotation},
+		{"machine.openshift.io/cluster-api-autoscaler-node-group-min-size", clusterv1.AutoscalerMinSizeAnnotation},
+		{"machine.openshift.io/cluster-api-autoscaler-node-group-max-size", clusterv1.AutoscalerMaxSizeAnnotation},
+	}
+}
+
+// Labels lists the labels that are renamed where they come from Cluster API; where they come from Machine API they are
+// kept and the other is added.
+func Labels() []Name {
+	return []Name{{clusterLabel, clusterv1.ClusterNameLabel}}
+}
+
+func clusterAPIName(machineAPI string) (string, bool) {
+	for _, n := range Annotations() {
+		if n.MachineAPI == machineAPI {
+			return n.ClusterAPI, true
+		}
+	}
+	return "", false
+}
+
+func machineAPIName(clusterAPI string) (string, bool) {
+	for _, n := range Annotations() {
+		if n.ClusterAPI == clusterAPI {
+			return n.MachineAPI, true
+		}
+	}
+	return "", false
+}
+
+// stays tells an annotation that never leaves its object.
+func stays(annotation string) bool {
+	return annotation == lastApplied || annotation == clusterv1.PausedAnnotation || strings.HasPrefix(annotation, ownDomain)
+}
+
+// reachesNode tells a label that Cluster API hands on from the Machine to its Node.
+func reachesNode(label string) bool {
+	domain, _, ok := strings.Cut(label, "/")
+	return ok && (domain == clusterv1.NodeRoleLabelPrefix ||
+		within(domain, clusterv1.NodeRestrictionLabelDomain) || within(domain, clusterv1.ManagedNodeLabelDomain))
+}
+
+// annotatesNode tells an annotation that Cluster API hands on from the Machine to its Node.
+func annotatesNode(annotation string) bool {
+	domain, _, ok := strings.Cut(annotation, "/")
+	return ok && within(domain, clusterv1.ManagedNodeAnnotationDomain)
+}
+
+func within(domain, of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
+
+// controlPlane tells a control plane Machine of the Machine API, by its role.
+func controlPlane(labels map[string]string) bool {
+	role := labels[roleLabel]
+	return role == "master" || role == "control-plane"
+}
+
+func label(key string) string          { return "metadata.labels[" + key + "]" }
+func annotation(key string) string     { return "metadata.annotations[" + key + "]" }
+func nodeLabel(key string) string      { return "spec.metadata.labels[" + key + "]" }
+func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
+
+func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+// put sets a value in a map that may not be there yet.
+func put(m *map[string]string, key, value string) {
+	if *m == nil {
+		*m = map[string]string{}
+	}
+	(*m)[key] = value
+}
+
+// remember adds names to a list that an annotation carries.
+func remember(m *metadata, carrier string, names ...string) {
+	if len(names) == 0 {
+		return
+	}
+	names = append(names, carried(m.Annotations, carrier)...)
+	slices.Sort(names)
+	put(&m.Annotations, carrier, strings.Join(slices.Compact(names), ","))
+}
+
+func carried(annotations map[string]string, carrier string) []string {
+	if annotations[carrier] == "" {
+		return nil
+	}
+	return strings.Split(annotations[carrier], ",")
+}

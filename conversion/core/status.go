@@ -1,0 +1,324 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"encoding/json"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	capierrors "sigs.k8s.io/cluster-api/errors"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// StatusToClusterAPI is what the twin's status should say, given what the Machine API object's says: that of the core
+// object, and that of the infrastructure machine (nil for a MachineSet: a template observes nothing). Status is an
+// observation: what the other API has no word for is left out, and nothing is an error. The conditions Paused and
+// Synchronized, the fields about authority and the generations are never among it: they are each object's own.
+func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (core, infra map[string]any) {
+	switch kindName {
+	case "Machine":
+		return machineStatusTo(mapi, &env)
+	case "MachineSet":
+		return setStatusTo(mapi), nil
+	}
+	return nil, nil
+}
+
+// StatusToMachineAPI is what the Machine API object's status should say, given the twin's: the reverse.
+func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]any {
+	switch kindName {
+	case "Machine":
+		return machineStatusFrom(t, &env)
+	case "MachineSet":
+		return setStatusFrom(t)
+	}
+	return nil
+}
+
+// phases of a Machine: each API's word for the other's. Cluster API has more of them.
+var (
+	phaseTo = map[string]clusterv1.MachinePhase{
+		"":                               clusterv1.MachinePhasePending,
+		machinev1beta1.PhaseProvisioning: clusterv1.MachinePhaseProvisioning,
+		machinev1beta1.PhaseProvisioned:  clusterv1.MachinePhaseProvisioned,
+		machinev1beta1.PhaseRunning:      clusterv1.MachinePhaseRunning,
+		machinev1beta1.PhaseDeleting:     clusterv1.MachinePhaseDeleting,
+		machinev1beta1.PhaseFailed:       clusterv1.MachinePhaseFailed,
+	}
+	phaseFrom = map[clusterv1.MachinePhase]string{
+		clusterv1.MachinePhaseProvisioning: machinev1beta1.PhaseProvisioning,
+		clusterv1.MachinePhaseProvisioned:  machinev1beta1.PhaseProvisioned,
+		clusterv1.MachinePhaseRunning:      machinev1beta1.PhaseRunning,
+		clusterv1.MachinePhaseUpdating:     machinev1beta1.PhaseRunning,
+		clusterv1.MachinePhaseDeleting:     machinev1beta1.PhaseDeleting,
+		clusterv1.MachinePhaseDeleted:      machinev1beta1.PhaseDeleting,
+		clusterv1.MachinePhaseFailed:       machinev1beta1.PhaseFailed,
+	}
+)
+
+// observe reads an object's status, forgivingly: what cannot be read has nothing to say.
+func observe(o *unstructured.Unstructured, into any) {
+	if o == nil {
+		return
+	}
+	if status, found, err := unstructured.NestedMap(o.Object, "status"); found && err == nil {
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(status, into)
+	}
+}
+
+func machineStatusTo(mapi *unstructured.Unstructured, env *conversion.Env) (core, infra map[string]any) {
+	var m machinev1beta1.MachineStatus
+	observe(mapi, &m)
+	provisioned := isProvisioned(mapi, m)
+	c := clusterv1.MachineStatus{
+		Phase:      string(phaseTo[deref(m.Phase)]),
+		Addresses:  addressesTo(m.Addresses),
+		Conditions: conditionsTo(mapi, m.Conditions),
+		Deprecated: failureTo(m),
+	}
+	done := true
+	c.Initialization.BootstrapDataSecretCreated = &done
+	if provisioned {
+		c.Initialization.InfrastructureProvisioned = &done
+	}
+	if m.NodeRef != nil {
+		c.NodeRef.Name = m.NodeRef.Name
+	}
+	if m.LastUpdated != nil {
+		c.LastUpdated = *m.LastUpdated
+	}
+	core = encode(&c)
+	if env.Platform.Status != nil {
+		infra = env.Platform.Status.ToClusterAPI(rawOf(m.ProviderStatus), observation(m, provisioned, core))
+	}
+	return core, infra
+}
+
+// isProvisioned: the instance exists and has an id. A Machine that is being deleted was provisioned once.
+func isProvisioned(mapi *unstructured.Unstructured, m machinev1beta1.MachineStatus) bool {
+	id, _, _ := unstructured.NestedString(mapi.Object, "spec", "providerID")
+	phase := deref(m.Phase)
+	return phase == machinev1beta1.PhaseProvisioned || phase == machinev1beta1.PhaseRunning ||
+		id != "" && phase == machinev1beta1.PhaseDeleting
+}
+
+func observation(m machinev1beta1.MachineStatus, ready bool, core map[string]any) conversion.InfraObservation {
+	out := conversion.InfraObservation{Ready: ready, FailureMessage: deref(m.ErrorMessage)}
+	out.Addresses, _, _ = unstructured.NestedSlice(core, "addresses")
+	if m.ErrorReason != nil {
+		out.FailureReason = string(*m.ErrorReason)
+	}
+	return out
+}
+
+func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
+	var out clusterv1.MachineAddresses
+	for _, a := range in {
+		out = append(out, clusterv1.MachineAddress{Type: clusterv1.MachineAddressType(a.Type), Address: a.Address})
+	}
+	return out
+}
+
+func failureTo(m machinev1beta1.MachineStatus) *clusterv1.MachineDeprecatedStatus {
+	if m.ErrorReason == nil && m.ErrorMessage == nil {
+		return nil
+	}
+	old := &clusterv1.MachineV1Beta1DeprecatedStatus{FailureMessage: m.ErrorMessage}
+	if m.ErrorReason != nil {
+		reason := capierrors.MachineStatusError(*m.ErrorReason)
+		old.FailureReason = &reason
+	}
+	return &clusterv1.MachineDeprecatedStatus{V1Beta1: old}
+}
+
+// conditionsTo says of the instance and of the bootstrap data what Machine API knows.
+func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition) []metav1.Condition {
+	out := []metav1.Condition{{
+		Type: clusterv1.MachineBootstrapConfigReadyCondition, Status: metav1.ConditionTrue,
+		Reason: clusterv1.MachineBootstrapDataSecretProvidedReason, LastTransitionTime: mapi.GetCreationTimestamp(),
+	}}
+	for _, c := range in {
+		if c.Type == machinev1beta1.InstanceExistsCondition {
+			out = append(out, instanceTo(c))
+		}
+	}
+	return out
+}
+
+func instanceTo(in machinev1beta1.Condition) metav1.Condition {
+	out := metav1.Condition{
+		Type: clusterv1.MachineInfrastructureReadyCondition, Status: metav1.ConditionStatus(in.Status),
+		Reason: in.Reason, Message: in.Message, LastTransitionTime: in.LastTransitionTime,
+	}
+	if out.Reason == "" {
+		out.Reason = clusterv1.MachineInfrastructureNotReadyReason
+	}
+	if out.Status == metav1.ConditionTrue {
+		out.Reason = clusterv1.MachineInfrastructureReadyReason
+	}
+	return out
+}
+
+func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
+	var c clusterv1.MachineStatus
+	observe(t.Core, &c)
+	m := machinev1beta1.MachineStatus{Conditions: conditionsFrom(c.Conditions)}
+	if phase := phaseFrom[clusterv1.MachinePhase(c.Phase)]; phase != "" {
+		m.Phase = &phase
+	}
+	if c.NodeRef.Name != "" {
+		m.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: c.NodeRef.Name}
+	}
+	if !c.LastUpdated.IsZero() {
+		m.LastUpdated = &c.LastUpdated
+	}
+	for _, a := range c.Addresses {
+		m.Addresses = append(m.Addresses, corev1.NodeAddress{Type: corev1.NodeAddressType(a.Type), Address: a.Address})
+	}
+	failureFrom(c.Deprecated, &m)
+	out := encode(&m)
+	if t.Infra != nil && env.Platform.Status != nil {
+		out["providerStatus"] = env.Platform.Status.ToMachineAPI(nested(t.Infra, "spec"), nested(t.Infra, "status"))
+	}
+	return out
+}
+
+func failureFrom(d *clusterv1.MachineDeprecatedStatus, m *machinev1beta1.MachineStatus) {
+	if d == nil || d.V1Beta1 == nil {
+		return
+	}
+	m.ErrorMessage = d.V1Beta1.FailureMessage
+	if d.V1Beta1.FailureReason != nil {
+		reason := machinev1beta1.MachineStatusError(*d.V1Beta1.FailureReason)
+		m.ErrorReason = &reason
+	}
+}
+
+func conditionsFrom(in []metav1.Condition) []machinev1beta1.Condition {
+	for _, c := range in {
+		if c.Type != clusterv1.MachineInfrastructureReadyCondition {
+			continue
+		}
+		out := machinev1beta1.Condition{
+			Type: machinev1beta1.InstanceExistsCondition, Status: corev1.ConditionStatus(c.Status),
+			Reason: c.Reason, Message: c.Message, LastTransitionTime: c.LastTransitionTime,
+		}
+		if c.Status == metav1.ConditionTrue {
+			out.Reason = ""
+		} else if c.Status == metav1.ConditionFalse {
+			out.Severity = machinev1beta1.ConditionSeverityWarning
+		}
+		return []machinev1beta1.Condition{out}
+	}
+	return nil
+}
+
+// setStatusTo writes zeros too: a count that is absent would be the last writer's.
+func setStatusTo(mapi *unstructured.Unstructured) map[string]any {
+	var m machinev1beta1.MachineSetStatus
+	observe(mapi, &m)
+	old := map[string]any{
+		"fullyLabeledReplicas": int64(m.FullyLabeledReplicas),
+		"readyReplicas":        int64(m.ReadyReplicas),
+		"availableReplicas":    int64(m.AvailableReplicas),
+	}
+	if m.ErrorReason != nil {
+		old["failureReason"] = string(*m.ErrorReason)
+	}
+	if m.ErrorMessage != nil {
+		old["failureMessage"] = *m.ErrorMessage
+	}
+	out := map[string]any{
+		"replicas":          int64(m.Replicas),
+		"readyReplicas":     int64(m.ReadyReplicas),
+		"availableReplicas": int64(m.AvailableReplicas),
+		"deprecated":        map[string]any{"v1beta1": old},
+	}
+	if s := selectorText(mapi); s != "" {
+		out["selector"] = s
+	}
+	return out
+}
+
+func setStatusFrom(t Twin) map[string]any {
+	var c clusterv1.MachineSetStatus
+	observe(t.Core, &c)
+	out := map[string]any{
+		"replicas":          count(c.Replicas),
+		"readyReplicas":     count(c.ReadyReplicas),
+		"availableReplicas": count(c.AvailableReplicas),
+	}
+	if s := selectorText(t.Core); s != "" {
+		out["labelSelector"] = strings.ReplaceAll(s, clusterv1.ClusterNameLabel, clusterLabel)
+	}
+	if c.Deprecated == nil || c.Deprecated.V1Beta1 == nil {
+		return out
+	}
+	old := c.Deprecated.V1Beta1
+	out["fullyLabeledReplicas"] = int64(old.FullyLabeledReplicas)
+	if old.FailureReason != nil {
+		out["errorReason"] = string(*old.FailureReason)
+	}
+	if old.FailureMessage != nil {
+		out["errorMessage"] = *old.FailureMessage
+	}
+	return out
+}
+
+// selectorText is the set's selector as /scale gives it to an autoscaler.
+func selectorText(set *unstructured.Unstructured) string {
+	var selector metav1.LabelSelector
+	content, found, err := unstructured.NestedMap(set.Object, "spec", "selector")
+	if !found || err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(content, &selector) != nil {
+		return ""
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(&selector)
+	if err != nil {
+		return ""
+	}
+	return parsed.String()
+}
+
+func count(n *int32) int64 {
+	if n == nil {
+		return 0
+	}
+	return int64(*n)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func rawOf(r *runtime.RawExtension) []byte {
+	if r == nil {
+		return nil
+	}
+	return r.Raw
+}
+
+func nested(o *unstructured.Unstructured, field string) []byte {
+	// What an API server has sent is JSON: this cannot fail.
+	raw, _ := json.Marshal(o.Object[field])
+	return raw
+}
+
+// encode turns a status into JSON's maps: API types always can.
+func encode(status any) map[string]any {
+	out, err := conversion.Encode(status)
+	if err != nil {
+		return map[string]any{}
+	}
+	return out
+}

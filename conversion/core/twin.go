@@ -1,0 +1,201 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"encoding/json"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Twin is the Cluster API side of one Machine API object: the core object and the infrastructure machine (for a
+// MachineSet: the infrastructure machine template) that it refers to.
+type Twin struct{ Core, Infra *unstructured.Unstructured }
+
+// kind is a row of what converts.
+type kind struct {
+	toClusterAPI func(p *conversion.Pass, raw []byte) twin
+	toMachineAPI func(p *conversion.Pass, raw, infra []byte) object
+	// infraSpec is where an infrastructure object of this kind keeps the machine's spec.
+	infraSpec []string
+	infra     func(conversion.Platform) conversion.Resource
+}
+
+func kindNamed(name string) (kind, bool) {
+	switch name {
+	case "Machine":
+		return kind{
+			toClusterAPI: machineToClusterAPI, toMachineAPI: machineToMachineAPI,
+			infraSpec: []string{"spec"},
+			infra:     func(p conversion.Platform) conversion.Resource { return p.InfraMachine },
+		}, true
+	case "MachineSet":
+		return kind{
+			toClusterAPI: setToClusterAPI, toMachineAPI: setToMachineAPI,
+			infraSpec: []string{"spec", "template", "spec"},
+			infra:     func(p conversion.Platform) conversion.Resource { return p.InfraMachineTemplate },
+		}, true
+	}
+	return kind{}, false
+}
+
+// object is a converted object before it becomes JSON.
+type object struct {
+	metadata metadata
+	spec     any
+}
+
+// twin is a converted Cluster API side before it becomes JSON.
+type twin struct {
+	core      object
+	infraName string
+	infra     any
+}
+
+// ToClusterAPI converts a Machine API object ("Machine" or "MachineSet") into what its twin should be: name, namespace,
+// labels, annotations and spec of the core object and of its infrastructure object. Where there are errors, the result
+// is empty; each error names the field of the Machine API object by its full path.
+func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (Twin, field.ErrorList) {
+	raw, err := json.Marshal(mapi.Object)
+	if err != nil {
+		return Twin{}, field.ErrorList{field.InternalError(nil, err)}
+	}
+	k, t, errs := toClusterAPI(kindName, raw, &env)
+	if len(errs) > 0 {
+		return Twin{}, errs
+	}
+	out, err := t.encode(k, &env)
+	if err != nil {
+		return Twin{}, field.ErrorList{field.InternalError(nil, err)}
+	}
+	return out, nil
+}
+
+// Check tells what ToClusterAPI would refuse, from the object's JSON and without building the twin.
+func Check(kindName string, raw []byte, env conversion.Env) field.ErrorList {
+	_, _, errs := toClusterAPI(kindName, raw, &env)
+	return errs
+}
+
+// CheckTwin tells what ToMachineAPI would refuse, from the JSON of the core object and of its infrastructure object
+// (nil where it does not exist).
+func CheckTwin(kindName string, core, infra []byte, env conversion.Env) field.ErrorList {
+	_, errs := toMachineAPI(kindName, core, infra, &env)
+	return errs
+}
+
+func toClusterAPI(kindName string, raw []byte, env *conversion.Env) (kind, twin, field.ErrorList) {
+	k, p, errs := begin(kindName, env)
+	if errs != nil {
+		return k, twin{}, errs
+	}
+	t := k.toClusterAPI(p, raw)
+	return k, t, p.Errors()
+}
+
+// ToMachineAPI converts the Cluster API side into what the Machine API object should be: name, namespace, labels,
+// annotations and spec. Where there are errors, the result is nil; each error names the field of the core object by its
+// full path, and a field of the infrastructure object by its path behind that object's kind: AWSMachine.spec.ami.id.
+func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
+	core, infra, err := t.raw()
+	if err != nil {
+		return nil, field.ErrorList{field.InternalError(nil, err)}
+	}
+	o, errs := toMachineAPI(kindName, core, infra, &env)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	gvk := machinev1beta1.GroupVersion.WithKind(kindName)
+	out, err := o.encode(gvk.GroupVersion().String(), kindName, env.MachineAPINamespace)
+	if err != nil {
+		return nil, field.ErrorList{field.InternalError(nil, err)}
+	}
+	return out, nil
+}
+
+func (t Twin) raw() (core, infra []byte, err error) {
+	if core, err = json.Marshal(t.Core.Object); err != nil || t.Infra == nil {
+		return core, nil, err
+	}
+	infra, err = json.Marshal(t.Infra.Object)
+	return core, infra, err
+}
+
+func toMachineAPI(kindName string, core, infra []byte, env *conversion.Env) (object, field.ErrorList) {
+	k, p, errs := begin(kindName, env)
+	if errs != nil {
+		return object{}, errs
+	}
+	o := k.toMachineAPI(p, core, infra)
+	return o, p.Errors()
+}
+
+func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.ErrorList) {
+	k, ok := kindNamed(kindName)
+	if !ok {
+		return k, nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), kindName, []string{"Machine", "MachineSet"})}
+	}
+	if env.ClusterName == "" || env.Platform.Spec == nil {
+		return k, nil, field.ErrorList{field.Required(field.NewPath(""), "the cluster's name and platform are not known: the Infrastructure \"cluster\" has no status.infrastructureName or a platform that Poundlock does not convert")}
+	}
+	return k, conversion.NewPass(env, &conversion.Core{}, ""), nil
+}
+
+func (t twin) encode(k kind, env *conversion.Env) (Twin, error) {
+	spec, err := conversion.Encode(t.infra)
+	if err != nil {
+		return Twin{}, err
+	}
+	gvk := k.infra(env.Platform)
+	if t.infraName == "" {
+		t.infraName = TemplateName(t.core.metadata.Name, spec)
+	}
+	point(t.core.spec, gvk, t.infraName)
+	core, err := t.core.encode(clusterv1.GroupVersion.String(), coreKind(k), env.ClusterAPINamespace)
+	if err != nil {
+		return Twin{}, err
+	}
+	infra := &unstructured.Unstructured{Object: map[string]any{}}
+	infra.SetGroupVersionKind(gvk.GroupVersionKind)
+	infra.SetName(t.infraName)
+	infra.SetNamespace(env.ClusterAPINamespace)
+	infra.SetLabels(infraLabels(k, t.core, env))
+	return Twin{Core: core, Infra: infra}, unstructured.SetNestedMap(infra.Object, spec, k.infraSpec...)
+}
+
+func coreKind(k kind) string {
+	if len(k.infraSpec) == 1 {
+		return "Machine"
+	}
+	return "MachineSet"
+}
+
+// infraLabels: an infrastructure machine bears its Machine's labels, as Cluster API's own would; a template says which
+// MachineSet it belongs to.
+func infraLabels(k kind, core object, env *conversion.Env) map[string]string {
+	if coreKind(k) == "Machine" {
+		return core.metadata.Labels
+	}
+	return map[string]string{clusterv1.ClusterNameLabel: env.ClusterName, MachineSetLabel: core.metadata.Name}
+}
+
+func (o object) encode(apiVersion, kindName, namespace string) (*unstructured.Unstructured, error) {
+	spec, err := conversion.Encode(o.spec)
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	out.SetAPIVersion(apiVersion)
+	out.SetKind(kindName)
+	out.SetName(o.metadata.Name)
+	out.SetNamespace(namespace)
+	out.SetLabels(o.metadata.Labels)
+	out.SetAnnotations(o.metadata.Annotations)
+	return out, nil
+}

@@ -1,0 +1,100 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Uncovered lists what is wrong with a table, one sentence each: a JSON field of either side that no row names, one
+// that two rows name, and a row whose path does not exist. It is empty for a table that is complete.
+func Uncovered[M, C any](t Table[M, C], exceptMachineAPI, exceptClusterAPI []string) []string {
+	var out []string
+	for _, r := range t {
+		if r.broken != nil {
+			out = append(out, r.broken.Error())
+		}
+	}
+	var m, c []string
+	for _, l := range t.Lines() {
+		if wildcard(l.MachineAPI, l.ClusterAPI) && l.Verdict == Both {
+			out = append(out, fmt.Sprintf("row %v %v converts, so it may not end in .*", l.MachineAPI, l.ClusterAPI))
+		}
+		m, c = append(m, below(l.MachineAPI)...), append(c, below(l.ClusterAPI)...)
+	}
+	out = append(out, missing("Machine API", Leaves(reflect.TypeFor[M]()), append(m, exceptMachineAPI...))...)
+	return append(out, missing("Cluster API", Leaves(reflect.TypeFor[C]()), append(c, exceptClusterAPI...))...)
+}
+
+func wildcard(paths ...[]string) bool {
+	return slices.ContainsFunc(slices.Concat(paths...), func(p string) bool { return strings.HasSuffix(p, ".*") })
+}
+
+func missing(side string, leaves, named []string) []string {
+	var out []string
+	for _, leaf := range leaves {
+		if !slices.ContainsFunc(named, func(n string) bool { return covers(n, leaf) }) {
+			out = append(out, fmt.Sprintf("no row names the %s field %s", side, leaf))
+		}
+	}
+	for i, n := range named {
+		if slices.Contains(named[:i], n) {
+			out = append(out, fmt.Sprintf("two rows name the %s field %s", side, n))
+		}
+	}
+	return out
+}
+
+func covers(named, leaf string) bool {
+	if under, ok := strings.CutSuffix(named, "*"); ok {
+		return strings.HasPrefix(leaf, under) || strings.HasPrefix(leaf, strings.TrimSuffix(under, ".")+"[].")
+	}
+	return named == leaf
+}
+
+// Leaves lists the JSON paths of a type's values, in the order of its fields. A map is one leaf.
+func Leaves(t reflect.Type) []string { return leaves(t, "", nil) }
+
+func leaves(t reflect.Type, at string, seen []reflect.Type) []string {
+	t = plain(t)
+	if opaque(t) || slices.Contains(seen, t) {
+		return []string{at}
+	}
+	switch t.Kind() {
+	case reflect.Slice:
+		if inner := leaves(t.Elem(), at+"[]", seen); len(inner) != 1 || inner[0] != at+"[]" {
+			return inner
+		}
+		return []string{at}
+	case reflect.Struct:
+		return structLeaves(t, at, append(seen, t))
+	}
+	return []string{at}
+}
+
+func structLeaves(t reflect.Type, at string, seen []reflect.Type) []string {
+	var out []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch name := jsonName(f); {
+		case name == "-" || !f.IsExported():
+		case name == "":
+			out = append(out, leaves(f.Type, at, seen)...)
+		default:
+			out = append(out, leaves(f.Type, join(at, name), seen)...)
+		}
+	}
+	return out
+}
+
+// opaque tells a struct that writes itself as one value, such as a time.
+func opaque(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) ||
+		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}

@@ -1,0 +1,105 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/json"
+)
+
+// Decode reads JSON into a typed value and reports, by path, each field that the type does not have or that occurs
+// twice. It returns false where the JSON does not fit the type at all.
+func (p *Pass) Decode(raw []byte, into any) bool {
+	strict, err := json.UnmarshalStrict(raw, into)
+	if err != nil {
+		p.undecodable(raw, into, err)
+		return false
+	}
+	for _, e := range strict {
+		p.unknown(e)
+	}
+	return true
+}
+
+func (p *Pass) unknown(err error) {
+	path := ""
+	if f, ok := err.(json.FieldError); ok {
+		path = f.FieldPath()
+	}
+	if strings.HasPrefix(err.Error(), "duplicate") {
+		p.Invalid(path, nil, "the field is given twice")
+		return
+	}
+	p.Unsupported(path, nil, "unknown field: it is misspelt, or newer than this version of Poundlock; remove it or correct its name")
+}
+
+// undecodable names the field whose value has another type than the API says.
+func (p *Pass) undecodable(raw []byte, into any, err error) {
+	var wrong *stdjson.UnmarshalTypeError
+	if errors.As(stdjson.Unmarshal(raw, into), &wrong) {
+		p.Invalid(wrong.Field, wrong.Value, "must be of type "+wrong.Type.String())
+		return
+	}
+	p.Invalid("", nil, "is not the JSON of the expected type: "+err.Error())
+}
+
+// object is what every providerSpec type is: it carries its kind.
+type object interface{ GetObjectKind() schema.ObjectKind }
+
+// typed is a Table behind the Converter interface.
+type typed[M, C any] struct {
+	Table[M, C]
+	providerSpec schema.GroupVersionKind
+}
+
+// Untyped puts a table behind the Converter interface. *M carries its kind; a providerSpec of another one is refused.
+func Untyped[M, C any](t Table[M, C], providerSpec schema.GroupVersionKind) Converter {
+	return typed[M, C]{Table: t, providerSpec: providerSpec}
+}
+
+func (t typed[M, C]) ToClusterAPI(p *Pass, providerSpec []byte) any {
+	m, c := new(M), new(C)
+	if p.decodeKind(t.providerSpec, providerSpec, m) {
+		t.Table.ToClusterAPI(p, m, c)
+	}
+	return c
+}
+
+func (t typed[M, C]) ToMachineAPI(p *Pass, infraSpec []byte) any {
+	m, c := new(M), new(C)
+	if p.Decode(infraSpec, c) {
+		t.Table.ToMachineAPI(p, c, m)
+	}
+	if o, ok := any(m).(object); ok {
+		o.GetObjectKind().SetGroupVersionKind(t.providerSpec)
+	}
+	return m
+}
+
+// decodeKind decodes an object of the given kind; of another one it says only that, not which of its fields are unknown.
+func (p *Pass) decodeKind(want schema.GroupVersionKind, raw []byte, into any) bool {
+	trial := *p
+	trial.errs = &field.ErrorList{}
+	fits := trial.Decode(raw, into)
+	if o, ok := into.(object); ok && fits && !p.isKind(want, o.GetObjectKind().GroupVersionKind()) {
+		return false
+	}
+	*p.errs = append(*p.errs, *trial.errs...)
+	return fits
+}
+
+func (p *Pass) isKind(want, have schema.GroupVersionKind) bool {
+	if have.Kind != want.Kind {
+		p.Invalid("kind", have.Kind, "must be "+want.Kind)
+	}
+	if have.GroupVersion() != want.GroupVersion() {
+		p.Invalid("apiVersion", have.GroupVersion().String(), "must be "+want.GroupVersion().String())
+	}
+	return have == want
+}

@@ -1,0 +1,90 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Env is what a conversion needs of the cluster, as values. The zero value of a field means that it is not known.
+type Env struct {
+	Platform Platform
+	// ClusterName is the Infrastructure's status.infrastructureName, and the name of the Cluster.
+	ClusterName string
+	// MachineAPINamespace and ClusterAPINamespace are the pair of namespaces that mirror each other.
+	MachineAPINamespace string
+	ClusterAPINamespace string
+	// Region is the region of the Infrastructure's platform status, where the platform has regions.
+	Region string
+	// InfraCluster is the content of the platform's infrastructure cluster object (an AWSCluster).
+	InfraCluster map[string]any
+	// CredentialsSecret is the name of the secret that the cluster's machine controllers use; empty: the platform's.
+	CredentialsSecret string
+}
+
+// InfraClusterString reads a string of the infrastructure cluster object; known is false where there is none.
+func (e *Env) InfraClusterString(fields ...string) (value string, known bool) {
+	value, known, err := unstructured.NestedString(e.InfraCluster, fields...)
+	return value, known && err == nil
+}
+
+// Resource is a kind and the resource it is served as.
+type Resource struct {
+	schema.GroupVersionKind
+	Plural string
+}
+
+// Resource is the group, version and plural name.
+func (r Resource) Resource() schema.GroupVersionResource {
+	return r.GroupVersion().WithResource(r.Plural)
+}
+
+// Platform is everything that differs from one infrastructure platform to the next.
+type Platform struct {
+	// Name is the Infrastructure's platform type, such as "AWS".
+	Name string
+
+	InfraMachine, InfraMachineTemplate, InfraCluster Resource
+	ProviderSpec, ProviderStatus                     schema.GroupVersionKind
+
+	// CredentialsSecret is the name that the platform's secret has in every cluster.
+	CredentialsSecret string
+
+	// Spec converts the providerSpec into the spec of the infrastructure machine and back.
+	Spec Converter
+	// Status converts the providerStatus into the status of the infrastructure machine and back.
+	Status StatusConverter
+}
+
+// Converter is a Table without its type parameters, so that platforms fit into one list. Decoding is strict: an unknown
+// field, a duplicate field or a value of another type is an error of the pass.
+type Converter interface {
+	// ToClusterAPI converts the JSON of a providerSpec; the result is a pointer to a typed infrastructure machine spec.
+	ToClusterAPI(p *Pass, providerSpec []byte) any
+	// ToMachineAPI converts the JSON of an infrastructure machine spec; the result is a pointer to a typed providerSpec.
+	ToMachineAPI(p *Pass, infraSpec []byte) any
+	// Lines lists the rows.
+	Lines() []Line
+}
+
+// StatusConverter converts what a platform's machine controller reports. Status is an observation: what the other API
+// has no word for is left out.
+type StatusConverter interface {
+	// ToClusterAPI converts a providerStatus, in the light of the Machine API Machine's status.
+	ToClusterAPI(providerStatus []byte, machineStatus InfraObservation) map[string]any
+	// ToMachineAPI converts the status of an infrastructure machine, given its spec too.
+	ToMachineAPI(infraSpec, infraStatus []byte) map[string]any
+}
+
+// InfraObservation is what a Machine API Machine reports outside its providerStatus and Cluster API in the
+// infrastructure machine's status.
+type InfraObservation struct {
+	// Ready: the instance exists and has been provisioned.
+	Ready bool
+	// Addresses are maps of type and address.
+	Addresses []any
+	// FailureReason and FailureMessage are empty where nothing has failed for good.
+	FailureReason, FailureMessage string
+}

@@ -1,0 +1,175 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Pass is one run of a table over one object: what the rows may know besides their two sides, and where they say what
+// cannot go.
+type Pass struct {
+	Env *Env
+	// Core is what of the core Machine the providerSpec of some platforms holds.
+	Core *Core
+
+	root string
+	errs *field.ErrorList
+}
+
+// Core is the part of a Machine (or of a MachineSet's template) that Cluster API keeps in the core Machine and Machine
+// API in the providerSpec. On the way to Cluster API a platform's rows fill in FailureDomain and BootstrapSecret; on
+// the way back they read them. The other fields are given in both directions.
+type Core struct {
+	FailureDomain   string
+	BootstrapSecret *string
+	ProviderID      string
+	// ControlPlane tells a control plane Machine from a worker.
+	ControlPlane bool
+	// Template is true for the template of a MachineSet.
+	Template bool
+}
+
+// NewPass starts a pass over an object whose fields lie below root, a JSON path as a person would write it.
+func NewPass(env *Env, core *Core, root string) *Pass {
+	return &Pass{Env: env, Core: core, root: root, errs: &field.ErrorList{}}
+}
+
+// At is the same pass further down: its paths lie below path, its errors go where p's go.
+func (p *Pass) At(path string) *Pass {
+	sub := *p
+	sub.root = join(p.root, path)
+	return &sub
+}
+
+// Under is the same pass on another object of the same side: its paths lie below root, its errors go where p's go.
+func (p *Pass) Under(root string) *Pass {
+	sub := *p
+	sub.root = root
+	return &sub
+}
+
+// Errors lists what could not go, in the order of the table.
+func (p *Pass) Errors() field.ErrorList { return *p.errs }
+
+// Add reports errors that have been worded elsewhere; their paths are full ones.
+func (p *Pass) Add(errs ...*field.Error) { *p.errs = append(*p.errs, errs...) }
+
+// Unsupported reports a value that is in order, but that the other API has no place for.
+func (p *Pass) Unsupported(path string, value any, reason string) {
+	p.add(field.ErrorTypeNotSupported, path, value, reason)
+}
+
+// Invalid reports a value that is wrong in itself.
+func (p *Pass) Invalid(path string, value any, reason string) {
+	p.add(field.ErrorTypeInvalid, path, value, reason)
+}
+
+// Required reports a value that the other API cannot do without.
+func (p *Pass) Required(path, reason string) {
+	p.add(field.ErrorTypeRequired, path, "", reason)
+}
+
+// Differs reports a value that the other API keeps once for the whole cluster, and that is another one there.
+func (p *Pass) Differs(path string, value any, where string, there any) {
+	p.Unsupported(path, value, fmt.Sprintf("must equal %s, which is %q", where, fmt.Sprint(there)))
+}
+
+func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
+	*p.errs = append(*p.errs, &field.Error{Type: t, Field: join(p.root, path), BadValue: readable(value), Detail: detail})
+}
+
+// readable leaves out a value that would fill the screen.
+func readable(value any) any {
+	v := reflect.ValueOf(value)
+	if v.IsValid() {
+		v = indirect(v)
+	}
+	switch v.Kind() {
+	case reflect.Struct, reflect.Map, reflect.Slice, reflect.Invalid:
+		return field.OmitValueType{}
+	}
+	return value
+}
+
+func (p *Pass) usable(broken error) bool {
+	if broken != nil {
+		p.add(field.ErrorTypeInternal, "", "", broken.Error())
+	}
+	return broken == nil
+}
+
+// carry copies a scalar; both ends are of one family.
+func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
+	v := s.get(from)
+	if !v.IsValid() || v.IsZero() {
+		return
+	}
+	if v.Kind() == reflect.Pointer {
+		if v = v.Elem(); v.IsZero() && t.leaf.Kind() != reflect.Pointer {
+			p.Unsupported(s.path, v.Interface(), "the other API cannot tell this value from no value: leave the field out")
+			return
+		}
+	}
+	target := plain(t.leaf)
+	if family(target) == "int" && reflect.Zero(target).OverflowInt(v.Int()) {
+		p.Unsupported(s.path, v.Interface(), "the number does not fit into the other API's field")
+		return
+	}
+	put(t.make(to), v.Convert(target))
+}
+
+func put(at, v reflect.Value) {
+	if at.Kind() == reflect.Pointer {
+		at.Set(reflect.New(v.Type()))
+		at = at.Elem()
+	}
+	at.Set(v)
+}
+
+func (p *Pass) translate(words map[string]string, s steps, from reflect.Value, t steps, to reflect.Value) {
+	v := s.get(from)
+	if v.IsValid() {
+		v = indirect(v)
+	}
+	if !v.IsValid() || v.String() == "" {
+		return
+	}
+	word, ok := words[v.String()]
+	if !ok {
+		p.Unsupported(s.path, v.String(), "supported values: "+list(words))
+		return
+	}
+	put(t.make(to), reflect.ValueOf(word).Convert(plain(t.leaf)))
+}
+
+func list(words map[string]string) string {
+	var out []string
+	for w := range words {
+		out = append(out, fmt.Sprintf("%q", w))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+func (p *Pass) refuse(s steps, from reflect.Value, reason string) {
+	s.visit(from, func(path string, v reflect.Value) {
+		if set(v) {
+			p.Unsupported(path, v.Interface(), reason)
+		}
+	})
+}
+
+func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string) {
+	s.visit(from, func(path string, v reflect.Value) {
+		if set(v) && fmt.Sprint(indirect(v).Interface()) != pass {
+			p.Unsupported(path, v.Interface(), reason)
+		}
+	})
+}

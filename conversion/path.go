@@ -1,0 +1,197 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// steps is a JSON path resolved against a Go type, once, when its row is made.
+type steps struct {
+	path string
+	hops []hop
+	leaf reflect.Type
+}
+
+// hop goes to a field, by index, and then into each element where the path says so.
+type hop struct {
+	name  string
+	index []int
+	each  bool
+}
+
+func join(root, path string) string {
+	switch {
+	case root == "":
+		return path
+	case path == "":
+		return root
+	}
+	return root + "." + path
+}
+
+func pair[M, C any](machineAPI, clusterAPI string) (m, c steps, err error) {
+	if m, err = resolve(reflect.TypeFor[M](), machineAPI); err != nil {
+		return m, c, err
+	}
+	if c, err = resolve(reflect.TypeFor[C](), clusterAPI); err != nil {
+		return m, c, err
+	}
+	if a, b := plain(m.leaf), plain(c.leaf); m.many() || c.many() || family(a) != family(b) || family(a) == "" {
+		return m, c, fmt.Errorf("%s (%s) and %s (%s) cannot be the same", machineAPI, m.leaf, clusterAPI, c.leaf)
+	}
+	return m, c, nil
+}
+
+func exist[M, C any](machineAPI, clusterAPI []string) error {
+	for _, p := range machineAPI {
+		if _, err := resolve(reflect.TypeFor[M](), p); err != nil {
+			return err
+		}
+	}
+	for _, p := range clusterAPI {
+		if _, err := resolve(reflect.TypeFor[C](), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s steps) many() bool { return slices.ContainsFunc(s.hops, func(h hop) bool { return h.each }) }
+
+func plain(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// family groups the kinds that Same converts between.
+func family(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String, reflect.Bool:
+		return t.Kind().String()
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "int"
+	}
+	return ""
+}
+
+func resolve(t reflect.Type, path string) (steps, error) {
+	s := steps{path: path}
+	for _, name := range strings.Split(strings.TrimSuffix(path, ".*"), ".") {
+		name, each := strings.CutSuffix(name, "[]")
+		f, ok := fieldByJSON(plain(t), name)
+		if !ok {
+			return s, fmt.Errorf("%s has no JSON field %q (path %s)", t, name, path)
+		}
+		t = f.Type
+		if each {
+			if t = plain(t); t.Kind() != reflect.Slice {
+				return s, fmt.Errorf("%s is no list (path %s)", t, path)
+			}
+			t = t.Elem()
+		}
+		s.hops = append(s.hops, hop{name: name, index: f.Index, each: each})
+	}
+	s.leaf = t
+	return s, nil
+}
+
+// fieldByJSON finds a field by its JSON name, through embedded structs as encoding/json does.
+func fieldByJSON(t reflect.Type, name string) (reflect.StructField, bool) {
+	if t.Kind() != reflect.Struct {
+		return reflect.StructField{}, false
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if tag := jsonName(f); tag == name && f.IsExported() {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+func jsonName(f reflect.StructField) string {
+	tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if tag == "" && !f.Anonymous {
+		return f.Name
+	}
+	return tag
+}
+
+// get returns the value that the path leads to, invalid where a pointer on the way is nil. The path must not be many.
+func (s steps) get(v reflect.Value) reflect.Value {
+	for _, h := range s.hops {
+		if v = indirect(v); !v.IsValid() {
+			return v
+		}
+		v = v.FieldByIndex(h.index)
+	}
+	return v
+}
+
+// make returns the value that the path leads to, filling in pointers on the way.
+func (s steps) make(v reflect.Value) reflect.Value {
+	for _, h := range s.hops {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.FieldByIndex(h.index)
+	}
+	return v
+}
+
+// visit calls f with every value that the path leads to, and with its path, indexes filled in.
+func (s steps) visit(v reflect.Value, f func(path string, v reflect.Value)) { visit(s.hops, "", v, f) }
+
+func visit(hops []hop, at string, v reflect.Value, f func(string, reflect.Value)) {
+	if len(hops) == 0 {
+		f(at, v)
+		return
+	}
+	if v = indirect(v); !v.IsValid() {
+		return
+	}
+	h := hops[0]
+	next := v.FieldByIndex(h.index)
+	if !h.each {
+		// The path is only worth its bytes when there is something to say.
+		if next.IsZero() {
+			return
+		}
+		visit(hops[1:], join(at, h.name), next, f)
+		return
+	}
+	if next = indirect(next); !next.IsValid() {
+		return
+	}
+	for i := range next.Len() {
+		visit(hops[1:], join(at, h.name)+"["+strconv.Itoa(i)+"]", next.Index(i), f)
+	}
+}
+
+func indirect(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Pointer {
+		return v.Elem()
+	}
+	return v
+}
+
+// set tells whether somebody has said something: any pointer that is not nil, any other value that is not empty.
+func set(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return v.Len() > 0
+	case reflect.Pointer, reflect.Interface:
+		return !v.IsNil()
+	}
+	return !v.IsZero()
+}

@@ -1,0 +1,26 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platforms
+
+import (
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/aws"
+)
+
+// List is every platform.
+func List() []conversion.Platform {
+	return []conversion.Platform{
+		aws.Platform(),
+	}
+}
+
+// For finds a platform by the Infrastructure's platform type, such as "AWS".
+func For(name string) (conversion.Platform, bool) {
+	for _, p := range List() {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return conversion.Platform{}, false
+}

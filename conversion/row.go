@@ -1,0 +1,193 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Table says how M, the Machine API side, and C, the Cluster API side, are converted into each other, field by field.
+// Rows run in order; each reads its source and writes what it names of the target, so their order does not matter.
+type Table[M, C any] []Row[M, C]
+
+// Row is one field in both APIs. Only the constructors of Rows make one; each of them covers both directions.
+//
+// Paths are JSON paths below M or C, with [] behind a list whose elements are meant: "blockDevices[].ebs.iops".
+// A path that ends in ".*" stands for whatever is below it, today's fields and tomorrow's; only a row that converts
+// nothing may say so.
+type Row[M, C any] struct {
+	machineAPI, clusterAPI []string
+	note                   string
+	verdict                Verdict
+	toC                    func(*Pass, *M, *C)
+	toM                    func(*Pass, *C, *M)
+	broken                 error
+	parts                  []Line
+}
+
+// Verdict says in which of the two APIs a row's field has a place.
+type Verdict string
+
+const (
+	Both           Verdict = "both"
+	OnlyMachineAPI Verdict = "Machine API only"
+	OnlyClusterAPI Verdict = "Cluster API only"
+)
+
+// Line is a row as a page or a test reads it.
+type Line struct {
+	MachineAPI, ClusterAPI []string
+	Verdict                Verdict
+	// Note says what changes on the way or, where the field has one place only, why it cannot go.
+	Note string
+}
+
+// Rows makes the rows of a Table[M, C].
+type Rows[M, C any] struct{}
+
+// At lists the paths that a row names.
+func At(paths ...string) []string { return paths }
+
+// Same is a field that means the same on both sides. The widths of numbers, the names of string types and a pointer
+// on one side alone may differ: nil is then the other side's zero, and a pointer to zero is refused, because it would
+// come back as nil.
+func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
+	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), verdict: Both}
+	m, c, err := pair[M, C](machineAPI, clusterAPI)
+	r.broken = err
+	r.toC = func(p *Pass, from *M, to *C) { p.carry(m, reflect.ValueOf(from), c, reflect.ValueOf(to)) }
+	r.toM = func(p *Pass, from *C, to *M) { p.carry(c, reflect.ValueOf(from), m, reflect.ValueOf(to)) }
+	return r
+}
+
+// Word is one value of an enumeration, as each side spells it.
+type Word struct{ MachineAPI, ClusterAPI string }
+
+// Words is an enumeration. Empty or absent is the same on both sides; a value that is not listed is refused.
+func (Rows[M, C]) Words(machineAPI, clusterAPI, note string, words ...Word) Row[M, C] {
+	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), verdict: Both, note: note}
+	m, c, err := pair[M, C](machineAPI, clusterAPI)
+	r.broken = err
+	there, back := spell(words, func(w Word) (string, string) { return w.MachineAPI, w.ClusterAPI }),
+		spell(words, func(w Word) (string, string) { return w.ClusterAPI, w.MachineAPI })
+	r.toC = func(p *Pass, from *M, to *C) { p.translate(there, m, reflect.ValueOf(from), c, reflect.ValueOf(to)) }
+	r.toM = func(p *Pass, from *C, to *M) { p.translate(back, c, reflect.ValueOf(from), m, reflect.ValueOf(to)) }
+	return r
+}
+
+// Iso is what no other row can say: the fields of one side that together mean those of the other. to and from must
+// undo each other, or refuse through Pass what they cannot carry.
+func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pass, *M, *C), from func(*Pass, *C, *M)) Row[M, C] {
+	r := Row[M, C]{machineAPI: machineAPI, clusterAPI: clusterAPI, verdict: Both, note: note, toC: to, toM: from}
+	r.broken = exist[M, C](below(machineAPI), below(clusterAPI))
+	if to == nil || from == nil {
+		r.broken = fmt.Errorf("row %v lacks a direction", machineAPI)
+	}
+	return r
+}
+
+// OnlyMAPI is a field that Cluster API has no place for: set, it is an error with this reason.
+func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
+	r := Row[M, C]{machineAPI: At(path), verdict: OnlyMachineAPI, note: reason}
+	s, err := resolve(reflect.TypeFor[M](), path)
+	r.broken = err
+	r.toC = func(p *Pass, from *M, _ *C) { p.refuse(s, reflect.ValueOf(from), reason) }
+	r.toM = func(*Pass, *C, *M) {}
+	return r
+}
+
+// OnlyCAPI is a field that Machine API has no place for: set, it is an error with this reason.
+func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
+	r := Row[M, C]{clusterAPI: At(path), verdict: OnlyClusterAPI, note: reason}
+	s, err := resolve(reflect.TypeFor[C](), path)
+	r.broken = err
+	r.toC = func(*Pass, *M, *C) {}
+	r.toM = func(p *Pass, from *C, _ *M) { p.refuse(s, reflect.ValueOf(from), reason) }
+	return r
+}
+
+// OnlyCAPIBeyond is OnlyCAPI for a field whose API server or webhook fills in a value of its own: absent and that
+// value mean the same and pass; any other is an error with this reason.
+func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
+	r := Row[M, C]{clusterAPI: At(path), verdict: OnlyClusterAPI, note: fmt.Sprintf("%s The default, %s, passes.", reason, value)}
+	s, err := resolve(reflect.TypeFor[C](), path)
+	r.broken = err
+	r.toC = func(*Pass, *M, *C) {}
+	r.toM = func(p *Pass, from *C, _ *M) { p.refuseBut(value, s, reflect.ValueOf(from), reason) }
+	return r
+}
+
+// With adds the rows of a table that the row hands its elements to: their paths become the row's own, below the given
+// prefixes.
+func (r Row[M, C]) With(lines []Line, machineAPI string, clusterAPI ...string) Row[M, C] {
+	for _, l := range lines {
+		l.MachineAPI, l.ClusterAPI = prefix([]string{machineAPI}, l.MachineAPI), prefix(clusterAPI, l.ClusterAPI)
+		r.parts = append(r.parts, l)
+	}
+	return r
+}
+
+func prefix(with, paths []string) []string {
+	var out []string
+	for _, w := range with {
+		for _, p := range paths {
+			out = append(out, join(w, p))
+		}
+	}
+	return out
+}
+
+// ToClusterAPI converts into c whatever of m has a place there; the rest is in the pass's errors.
+func (t Table[M, C]) ToClusterAPI(p *Pass, m *M, c *C) {
+	for i := range t {
+		if p.usable(t[i].broken) {
+			t[i].toC(p, m, c)
+		}
+	}
+}
+
+// ToMachineAPI converts into m whatever of c has a place there; the rest is in the pass's errors.
+func (t Table[M, C]) ToMachineAPI(p *Pass, c *C, m *M) {
+	for i := range t {
+		if p.usable(t[i].broken) {
+			t[i].toM(p, c, m)
+		}
+	}
+}
+
+// Lines lists the table's rows, those of the tables that they hand their elements to included.
+func (t Table[M, C]) Lines() []Line {
+	var out []Line
+	for _, r := range t {
+		out = append(out, Line{MachineAPI: r.machineAPI, ClusterAPI: r.clusterAPI, Verdict: r.verdict, Note: r.note})
+		out = append(out, r.parts...)
+	}
+	return out
+}
+
+func spell(words []Word, sides func(Word) (string, string)) map[string]string {
+	out := map[string]string{}
+	for _, w := range words {
+		from, to := sides(w)
+		out[from] = to
+	}
+	return out
+}
+
+// Elsewhere marks a path of a row that does not lie in the table's own type but in another object of the same side,
+// which the row reaches through its Pass: "Machine: spec.failureDomain".
+const Elsewhere = ": "
+
+// below leaves out the paths that lie elsewhere.
+func below(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if !strings.Contains(p, Elsewhere) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
