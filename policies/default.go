@@ -129,7 +129,7 @@ func (d Defaulters) FixedPoint(c Change) error {
 
 // set puts the patch's value into content and returns the operations that make what was absent on the way.
 func set(content map[string]any, p Patch) ([]Operation, error) {
-	names, err := members(p.Path)
+	names, err := pointed(p.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ var (
 	pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-func members(path string) ([]string, error) {
+func pointed(path string) ([]string, error) {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok || rest == "" {
 		return nil, fmt.Errorf("default %q: want a JSON pointer to a member, such as /spec/authoritativeAPI", path)

@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/internal/members"
 )
 
 // Object is an object of a review as far as every rule reads it: its metadata, and spec and status as they came.
@@ -38,16 +40,79 @@ type Metadata struct {
 	OwnerReferences   []metav1.OwnerReference `json:"ownerReferences,omitempty"`
 }
 
-// ParseObject reads an object from JSON. Empty input is no object: nil and no error, as reviews leave one side out.
+// ParseObject reads an object from JSON. Empty input is no object: nil and no error, as reviews leave one side out. The
+// object keeps raw and points into it. Only what rules read is decoded: most of an object's bytes are managed fields.
 func ParseObject(raw []byte) (*Object, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
 	o := &Object{raw: raw}
-	if err := json.Unmarshal(raw, o); err != nil {
+	if err := members.Each(raw, o.member); err != nil {
 		return nil, fmt.Errorf("reading the object: %w", err)
 	}
 	return o, nil
+}
+
+func (o *Object) member(name, value []byte) error {
+	switch string(name) {
+	case "apiVersion":
+		return decodeMember(name, value, &o.APIVersion)
+	case "kind":
+		return decodeMember(name, value, &o.Kind)
+	case "metadata":
+		if string(value) == "null" {
+			return nil
+		}
+		return members.Each(value, o.Metadata.member)
+	case "spec":
+		o.Spec = value
+	case "status":
+		o.Status = value
+	}
+	return nil
+}
+
+func (m *Metadata) member(name, value []byte) error {
+	if field := m.field(string(name)); field != nil {
+		return decodeMember(name, value, field)
+	}
+	return nil
+}
+
+// field is where a member of metadata is kept; nil for one that no rule reads.
+func (m *Metadata) field(name string) any {
+	switch name {
+	case "name":
+		return &m.Name
+	case "generateName":
+		return &m.GenerateName
+	case "namespace":
+		return &m.Namespace
+	case "uid":
+		return &m.UID
+	case "resourceVersion":
+		return &m.ResourceVersion
+	case "generation":
+		return &m.Generation
+	case "deletionTimestamp":
+		return &m.DeletionTimestamp
+	case "labels":
+		return &m.Labels
+	case "annotations":
+		return &m.Annotations
+	case "finalizers":
+		return &m.Finalizers
+	case "ownerReferences":
+		return &m.OwnerReferences
+	}
+	return nil
+}
+
+func decodeMember(name, value []byte, into any) error {
+	if err := json.Unmarshal(value, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // Raw is the object's JSON as it came.

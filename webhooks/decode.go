@@ -13,31 +13,70 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/poundlock/poundlock/internal/members"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// envelope is admissionv1.AdmissionReview as far as a review is read: the objects stay JSON.
-type envelope struct {
-	metav1.TypeMeta `json:",inline"`
-	Request         *request `json:"request"`
-}
-
+// request is admissionv1.AdmissionRequest as far as a review is read: the objects stay JSON, slices of the body.
 type request struct {
-	UID         types.UID                   `json:"uid"`
-	Kind        metav1.GroupVersionKind     `json:"kind"`
-	Resource    metav1.GroupVersionResource `json:"resource"`
-	SubResource string                      `json:"subResource"`
-	Name        string                      `json:"name"`
-	Namespace   string                      `json:"namespace"`
-	Operation   admissionv1.Operation       `json:"operation"`
+	UID         types.UID
+	Resource    metav1.GroupVersionResource
+	SubResource string
+	Name        string
+	Namespace   string
+	Operation   admissionv1.Operation
 	UserInfo    struct {
 		Username string `json:"username"`
-	} `json:"userInfo"`
-	Object    json.RawMessage `json:"object"`
-	OldObject json.RawMessage `json:"oldObject"`
-	DryRun    bool            `json:"dryRun"`
-	Options   json.RawMessage `json:"options"`
+	}
+	DryRun                     *bool
+	Object, OldObject, Options []byte
+}
+
+func (r *request) member(name, value []byte) error {
+	switch string(name) {
+	case "object":
+		r.Object = value
+	case "oldObject":
+		r.OldObject = value
+	case "options":
+		r.Options = value
+	default:
+		if field := r.field(string(name)); field != nil {
+			return readMember(name, value, field)
+		}
+	}
+	return nil
+}
+
+// field is where a member is kept; nil for one that is not read.
+func (r *request) field(name string) any {
+	switch name {
+	case "uid":
+		return &r.UID
+	case "resource":
+		return &r.Resource
+	case "subResource":
+		return &r.SubResource
+	case "name":
+		return &r.Name
+	case "namespace":
+		return &r.Namespace
+	case "operation":
+		return &r.Operation
+	case "userInfo":
+		return &r.UserInfo
+	case "dryRun":
+		return &r.DryRun
+	}
+	return nil
+}
+
+func readMember(name, value []byte, into any) error {
+	if err := json.Unmarshal(value, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // errNotOurs says that a request is about an object outside the pairs of namespaces: nothing is locked there.
@@ -45,17 +84,40 @@ var errNotOurs = errors.New("the object lies outside every pair of namespaces")
 
 // parse reads a review; its errors are sentences about the body as a whole.
 func parse(body []byte) (*request, error) {
-	var e envelope
-	if err := json.Unmarshal(body, &e); err != nil {
+	var frame metav1.TypeMeta
+	var sent []byte
+	err := members.Each(body, func(name, value []byte) error {
+		switch string(name) {
+		case "apiVersion":
+			return readMember(name, value, &frame.APIVersion)
+		case "kind":
+			return readMember(name, value, &frame.Kind)
+		case "request":
+			sent = value
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, fmt.Errorf("the body is no AdmissionReview: %w", err)
 	}
-	if want := admissionv1.SchemeGroupVersion.String(); e.APIVersion != want || e.Kind != "AdmissionReview" {
-		return nil, fmt.Errorf("the body is a %q of %q, want an AdmissionReview of %s", e.Kind, e.APIVersion, want)
+	if want := admissionv1.SchemeGroupVersion.String(); frame.APIVersion != want || frame.Kind != "AdmissionReview" {
+		return nil, fmt.Errorf("the body is a %q of %q, want an AdmissionReview of %s", frame.Kind, frame.APIVersion, want)
 	}
-	if e.Request == nil || e.Request.UID == "" {
-		return nil, errors.New("the AdmissionReview has no request with a uid")
+	return parseRequest(sent)
+}
+
+func parseRequest(sent []byte) (*request, error) {
+	if len(sent) == 0 || string(sent) == "null" {
+		return nil, errors.New("the AdmissionReview has no request")
 	}
-	return e.Request, nil
+	var r request
+	if err := members.Each(sent, r.member); err != nil {
+		return nil, fmt.Errorf("the AdmissionReview's request: %w", err)
+	}
+	if r.UID == "" {
+		return nil, errors.New("the AdmissionReview's request has no uid")
+	}
+	return &r, nil
 }
 
 // reader turns requests into changes.
@@ -85,7 +147,7 @@ func (r reader) change(route Route, req *request) (policies.Change, error) {
 			Resource:    schema.GroupResource{Group: req.Resource.Group, Resource: req.Resource.Resource},
 			Subresource: req.SubResource, Namespace: req.Namespace, Name: req.Name, TwinNamespace: twin,
 		},
-		Operation: req.Operation, DryRun: req.DryRun,
+		Operation: req.Operation, DryRun: req.DryRun != nil && *req.DryRun,
 		Actor: r.identities.Actor(req.UserInfo.Username), Username: req.UserInfo.Username,
 	}
 	return c, readObjects(&c, req)

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -43,9 +42,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	h.metrics.inFlight.Inc()
 	defer h.metrics.inFlight.Dec()
-	body := buffers.Get().(*bytes.Buffer)
-	defer recycle(body)
-	req, status, err := receive(w, r, body)
+	req, status, err := receive(w, r)
 	if err != nil {
 		h.metrics.failures.WithLabelValues(h.route.Name, failureBody).Inc()
 		http.Error(w, err.Error(), status)
@@ -57,10 +54,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // receive reads the review; its error comes with the HTTP status to answer with.
-func receive(w http.ResponseWriter, r *http.Request, body *bytes.Buffer) (*request, int, error) {
+func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 	if r.Method != http.MethodPost {
 		return nil, http.StatusMethodNotAllowed, fmt.Errorf("%s is not answered here: POST an AdmissionReview", r.Method)
 	}
+	// Objects point into the body, so it is not reused for another review.
+	body := bytes.NewBuffer(make([]byte, 0, roomFor(r.ContentLength)))
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
 		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 			return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is larger than %d bytes", tooLarge.Limit)
@@ -160,13 +159,5 @@ func (h *handler) send(w http.ResponseWriter, req *request, response *admissionv
 	}
 }
 
-// buffers holds bodies for reuse: nothing that outlives a review points into one.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// recycle keeps a buffer unless one large review has grown it.
-func recycle(b *bytes.Buffer) {
-	if b.Cap() <= 1<<20 {
-		b.Reset()
-		buffers.Put(b)
-	}
-}
+// roomFor is the first size of a body's buffer: what is promised and bytes.Buffer's least room to read into.
+func roomFor(promised int64) int64 { return min(max(promised, 0), 1<<20) + bytes.MinRead }
