@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,26 +25,7 @@ func (s *Stage) furnish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := apply(ctx, s.Admin, all...); err != nil {
-		return err
-	}
-	return s.preferMachineAPI(ctx)
-}
-
-// preferMachineAPI has `kubectl get machineset` mean the Machine API's. Both APIs have the name, and without an order the server lists
-// groups by the alphabet, cluster.x-k8s.io first. Its controller leaves an APIService alone that lacks its label.
-func (s *Stage) preferMachineAPI(ctx context.Context) error {
-	service := &unstructured.Unstructured{}
-	service.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"})
-	if err := s.Admin.Get(ctx, client.ObjectKey{Name: "v1beta1.machine.openshift.io"}, service); err != nil {
-		return err
-	}
-	before := service.DeepCopy()
-	service.SetLabels(nil)
-	if err := unstructured.SetNestedField(service.Object, int64(1100), "spec", "groupPriorityMinimum"); err != nil {
-		return err
-	}
-	return s.Admin.Patch(ctx, service, client.MergeFrom(before))
+	return apply(ctx, s.Admin, all...)
 }
 
 // install does what `kubectl apply` of the manifests does in a cluster, but that the webhooks are at an address of this

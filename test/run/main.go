@@ -1,0 +1,150 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"text/template"
+	"time"
+
+	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for an orderly end
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "run:", sentence(err))
+		os.Exit(1)
+	}
+}
+
+// endings are the signals that end the program; one that is under nohup stays when the terminal goes.
+func endings() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
+}
+
+// run starts everything, tells what to try, and waits until ctx ends or something breaks.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	o, err := options(args, out)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	stage, err := scene.Set(ctx, o)
+	if err != nil {
+		if ctx.Err() != nil {
+			fmt.Fprintln(out, "stopped before it was up")
+			return nil
+		}
+		return err
+	}
+	fmt.Fprintf(out, "up after %.0f s\n", time.Since(began).Seconds())
+	err = errors.Join(hint(out, stage), wait(ctx, stage))
+	fmt.Fprintln(out, "\nstopping")
+	if err := errors.Join(err, stage.Strike()); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "stopped; what was there is kept in %s for the next start, and `rm -r` of it starts anew\n", short(o.Dir))
+	return nil
+}
+
+func options(args []string, out io.Writer) (scene.Options, error) {
+	root, err := build.Root()
+	if err != nil {
+		return scene.Options{}, err
+	}
+	flags := flag.NewFlagSet("run", flag.ContinueOnError)
+	dir := flags.String("dir", filepath.Join(root, ".run"), "where everything is kept")
+	port := flags.Int("port", 0, "the API server's port on 127.0.0.1; 0 is the last one, or a free one")
+	bare := flags.Bool("bare", false, "leave Poundlock out: a cluster as it was before")
+	boot := flags.Duration("boot-time", 2*time.Second, "how long a simulated instance takes to boot")
+	if err := flags.Parse(args); err != nil {
+		return scene.Options{}, err
+	}
+	if flags.NArg() > 0 {
+		return scene.Options{}, fmt.Errorf("%q is no flag: see --help", flags.Arg(0))
+	}
+	return scene.Options{Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, Out: out}, nil
+}
+
+func wait(ctx context.Context, stage *scene.Stage) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-stage.Broken:
+		return stage.Cause()
+	}
+}
+
+// hint tells what there is and what to type.
+func hint(out io.Writer, stage *scene.Stage) error {
+	kubectl := ""
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		kubectl = filepath.Dir(stage.Plane.Kubectl())
+	}
+	return welcome.Execute(out, struct{ Kubeconfig, KubectlDir, Logs string }{
+		stage.Plane.KubeconfigPath(), kubectl, short(filepath.Dir(stage.Plane.Log(scene.Poundlock))),
+	})
+}
+
+var welcome = template.Must(template.New("welcome").Parse(`
+Poundlock is up. In another terminal:
+
+  export KUBECONFIG={{.Kubeconfig}}
+{{- with .KubectlDir}}
+  export PATH="{{.}}:$PATH"    # there is no kubectl in your PATH: this one came with the control plane
+{{- end}}
+
+A bare "machineset" means Cluster API's, which comes first in the alphabet: say which one.
+
+1  See the fleet, as the Machine API tells it:
+     kubectl -n openshift-machine-api get machinesets.machine.openshift.io,machines.machine.openshift.io
+2  Scale a set on the side that is not in charge:
+     kubectl -n openshift-cluster-api scale machinesets.cluster.x-k8s.io worker-a --replicas 3
+3  Delete on that side, to see what would come of it:
+     kubectl -n openshift-cluster-api delete machines.cluster.x-k8s.io master-0 --dry-run=server
+4  Hand the set over to Cluster API (and back, with MachineAPI in its place):
+     kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-a --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'
+5  Ask for what cannot be: this set uses two things that Cluster API cannot express:
+     kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-b --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'
+
+Logs are in {{.Logs}}. Ctrl-C stops everything.
+`))
+
+// short is a path as one would type it here.
+func short(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	relative, err := filepath.Rel(wd, path)
+	if err != nil || !filepath.IsLocal(relative) {
+		return path
+	}
+	return relative
+}
+
+// sentence adds to errors of the system what a person can do.
+func sentence(err error) string {
+	if errors.Is(err, syscall.ENOSPC) {
+		return "the disk is full: free some space and start again: " + err.Error()
+	}
+	return err.Error()
+}
