@@ -1,0 +1,320 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// fieldManager is whose fields the mirror's are; spelled in every write.
+const fieldManager = "poundlock-mirror"
+
+// lacking lists the paths at which live does not say what wanted says. What live says beyond that is not looked at:
+// API servers and webhooks add defaults. Lists are compared by index, finalizers and owner references as sets.
+func lacking(wanted, live *unstructured.Unstructured) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(wanted.Object)) {
+		if key == "metadata" || key == "status" {
+			continue
+		}
+		out = append(out, differs(key, wanted.Object[key], live.Object[key])...)
+	}
+	out = append(out, differs("metadata.labels", strings2any(wanted.GetLabels()), strings2any(live.GetLabels()))...)
+	out = append(out, differs("metadata.annotations", strings2any(wanted.GetAnnotations()), strings2any(live.GetAnnotations()))...)
+	for _, f := range wanted.GetFinalizers() {
+		if !slices.Contains(live.GetFinalizers(), f) {
+			out = append(out, "metadata.finalizers")
+		}
+	}
+	for _, o := range wanted.GetOwnerReferences() {
+		if !slices.ContainsFunc(live.GetOwnerReferences(), func(l metav1.OwnerReference) bool { return reflect.DeepEqual(o, l) }) {
+			out = append(out, "metadata.ownerReferences")
+		}
+	}
+	return out
+}
+
+func strings2any(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+func differs(path string, wanted, live any) []string {
+	switch w := wanted.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		if !ok && len(w) > 0 {
+			return []string{path}
+		}
+		var out []string
+		for _, k := range slices.Sorted(maps.Keys(w)) {
+			out = append(out, differs(path+"."+k, w[k], l[k])...)
+		}
+		return out
+	case []any:
+		l, _ := live.([]any)
+		if len(l) != len(w) {
+			return []string{path}
+		}
+		var out []string
+		for i := range w {
+			out = append(out, differs(path+"[]", w[i], l[i])...)
+		}
+		return slices.Compact(out)
+	}
+	if !sameScalar(wanted, live) {
+		return []string{path}
+	}
+	return nil
+}
+
+// sameScalar compares numbers by value: a conversion's int64 is one with the float64 that JSON read.
+func sameScalar(a, b any) bool {
+	if x, ok := number(a); ok {
+		y, ok := number(b)
+		return ok && x == y
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return float64(n), true
+	case int32:
+		return float64(n), true
+	case int:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}
+
+// ownership is a tree of the fields that a manager owns, as metadata.managedFields spells it.
+type ownership = map[string]any
+
+// owned reads a manager's fields of the object itself, not of its subresources.
+func owned(o metav1.ManagedFieldsEntry) ownership {
+	tree := ownership{}
+	if o.FieldsV1 != nil {
+		// The API server wrote it; of what cannot be read nothing is concluded.
+		_ = json.Unmarshal(o.FieldsV1.Raw, &tree)
+	}
+	return tree
+}
+
+func ours(o metav1.ManagedFieldsEntry) bool {
+	return o.Manager == fieldManager && o.Operation == metav1.ManagedFieldsOperationApply && o.Subresource == ""
+}
+
+// surplus lists the owned paths that wanted does not say (any more).
+func surplus(path string, tree ownership, wanted any) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		if key == "." {
+			continue
+		}
+		child, found := element(key, wanted)
+		at := path + "." + key
+		if !found {
+			out = append(out, at)
+			continue
+		}
+		if sub, ok := tree[key].(map[string]any); ok {
+			out = append(out, surplus(at, sub, child)...)
+		}
+	}
+	return out
+}
+
+// element follows one step of a managed field's path: f:name, k:{keys of a list item}, v:item of a set.
+func element(step string, in any) (any, bool) {
+	kind, arg, _ := strings.Cut(step, ":")
+	switch kind {
+	case "f":
+		m, _ := in.(map[string]any)
+		v, ok := m[arg]
+		return v, ok
+	case "k":
+		var keys map[string]any
+		if json.Unmarshal([]byte(arg), &keys) != nil {
+			return nil, true
+		}
+		for _, item := range list(in) {
+			if len(differs("", keys, item)) == 0 {
+				return item, true
+			}
+		}
+		return nil, false
+	case "v":
+		var value any
+		if json.Unmarshal([]byte(arg), &value) != nil {
+			return nil, true
+		}
+		return nil, slices.ContainsFunc(list(in), func(item any) bool { return sameScalar(item, value) })
+	}
+	return nil, true // i:index and what is yet to come
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// applied reports which paths of live an apply of wanted would change: what it lacks, and what the mirror applied
+// earlier and wants no more. nil: nothing, and the mirror has applied it before or need not.
+func applied(wanted, live *unstructured.Unstructured) []string {
+	out := lacking(wanted, live)
+	for _, e := range live.GetManagedFields() {
+		if ours(e) {
+			out = append(out, surplus("", owned(e), wanted.Object)...)
+		}
+	}
+	return out
+}
+
+// takeover returns the managed fields of live after what others own has become the mirror's where it stands in the way
+// of equality: the rest of an earlier time in which the mirror was in charge and people wrote to it. nil: nothing does.
+//
+//   - In spec, whatever wanted does not say: only an owner's apply removes a field.
+//   - Labels and annotations that wanted says too and somebody else set by an update: else they would outlive their
+//     removal from the authority. Whoever applies keeps applying, so an applier's are left alone.
+func takeover(wanted, live *unstructured.Unstructured, keep ...string) []metav1.ManagedFieldsEntry {
+	entries := slices.Clone(live.GetManagedFields())
+	gained := ownership{}
+	for i, e := range entries {
+		if ours(e) || e.Subresource != "" || e.APIVersion != live.GetAPIVersion() {
+			continue
+		}
+		tree := owned(e)
+		taken := strip(tree, e, wanted, keep)
+		if len(taken) == 0 {
+			continue
+		}
+		merge(gained, taken)
+		entries[i].FieldsV1 = fields(tree)
+	}
+	if len(gained) == 0 {
+		return nil
+	}
+	return giveTo(slices.DeleteFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return len(owned(e)) == 0 && e.Subresource == "" }), live, gained)
+}
+
+// strip takes out of tree, and returns, what takeover moves.
+func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Unstructured, keep []string) ownership {
+	taken := ownership{}
+	if spec := below(tree, "f:spec"); spec != nil {
+		if moved := stripUnwanted(spec, wanted.Object["spec"], "spec", keep); len(moved) > 0 {
+			taken["f:spec"] = moved
+		}
+		if len(spec) == 0 {
+			delete(tree, "f:spec")
+		}
+	}
+	if e.Operation != metav1.ManagedFieldsOperationUpdate {
+		return taken
+	}
+	metadata := below(tree, "f:metadata")
+	for field, said := range map[string]map[string]string{"f:labels": wanted.GetLabels(), "f:annotations": wanted.GetAnnotations()} {
+		moved := stripWanted(below(metadata, field), said)
+		if len(moved) > 0 {
+			merge(taken, ownership{"f:metadata": ownership{field: moved}})
+		}
+	}
+	return taken
+}
+
+func below(tree ownership, key string) ownership {
+	sub, _ := tree[key].(map[string]any)
+	return sub
+}
+
+func stripUnwanted(tree ownership, wanted any, path string, keep []string) ownership {
+	moved := ownership{}
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		at := path + "." + strings.TrimPrefix(key, "f:")
+		if key == "." || slices.Contains(keep, at) {
+			continue
+		}
+		child, found := element(key, wanted)
+		sub, _ := tree[key].(map[string]any)
+		if !found {
+			moved[key] = tree[key]
+			delete(tree, key)
+			continue
+		}
+		if inner := stripUnwanted(sub, child, at, keep); len(inner) > 0 {
+			moved[key] = inner
+		}
+	}
+	return moved
+}
+
+func stripWanted(tree ownership, said map[string]string) ownership {
+	moved := ownership{}
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		if _, ok := said[strings.TrimPrefix(key, "f:")]; ok {
+			moved[key] = tree[key]
+			delete(tree, key)
+		}
+	}
+	return moved
+}
+
+func merge(into, from ownership) {
+	for k, v := range from {
+		sub, isMap := v.(map[string]any)
+		have, has := into[k].(map[string]any)
+		if isMap && has {
+			merge(have, sub)
+			continue
+		}
+		into[k] = v
+	}
+}
+
+func giveTo(entries []metav1.ManagedFieldsEntry, live *unstructured.Unstructured, gained ownership) []metav1.ManagedFieldsEntry {
+	for i, e := range entries {
+		if ours(e) {
+			tree := owned(e)
+			merge(tree, gained)
+			entries[i].FieldsV1 = fields(tree)
+			return entries
+		}
+	}
+	return append(entries, metav1.ManagedFieldsEntry{
+		Manager: fieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(),
+		FieldsType: "FieldsV1", FieldsV1: fields(gained),
+	})
+}
+
+func fields(tree ownership) *metav1.FieldsV1 {
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return &metav1.FieldsV1{Raw: []byte("{}")} // JSON that was read is JSON that can be written
+	}
+	return &metav1.FieldsV1{Raw: raw}
+}
+
+// owns reports whether the mirror's applies own a field of spec.
+func owns(live *unstructured.Unstructured, field string) bool {
+	for _, e := range live.GetManagedFields() {
+		if ours(e) {
+			_, ok := below(owned(e), "f:spec")["f:"+field]
+			return ok
+		}
+	}
+	return false
+}

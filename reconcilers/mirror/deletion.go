@@ -1,0 +1,180 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// deletion is what the rules of deletion ask about the pair.
+func (s *state) deletion() authority.Deletion {
+	mirror, _ := s.mirror()
+	d := authority.Deletion{
+		Authority: s.source(), InTransit: s.said().Current == authority.Migrating,
+		MachineAPI: presence(s.machineAPI), ClusterAPI: presence(s.core),
+		Owned: controllerOf(mirror) != nil, Parent: s.parent, Children: len(s.children) > 0,
+		Held: s.held(), Marked: s.marked(s.machineAPI) || s.marked(s.core),
+	}
+	if s.machineAPI != nil {
+		_, d.Detached = s.machineAPI.GetAnnotations()[authority.DetachedAnnotation]
+	}
+	if d.Authority == authority.MachineAPI && s.core != nil && !s.isMirror(s.core) {
+		d.ClusterAPI = authority.Absent
+	}
+	return d
+}
+
+// held reports whether the controller in charge has yet to clean up.
+func (s *state) held() bool {
+	source := s.source()
+	return s.on(source) != nil && slices.Contains(s.on(source).GetFinalizers(), s.controllersFinalizer(source))
+}
+
+func (s *state) controllersFinalizer(side authority.API) string {
+	if side == authority.MachineAPI {
+		return s.kind.MachineAPIFinalizer
+	}
+	return s.kind.ClusterAPIFinalizer
+}
+
+func (s *state) marked(o *unstructured.Unstructured) bool {
+	return o != nil && (slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) || s.isMirror(o))
+}
+
+// delete is the next write of a step of a deletion; nil: there is nothing to do but to wait.
+func (s *state) delete(step authority.DeletionStep) *write {
+	mirror, side := s.mirror()
+	switch step {
+	case authority.DeleteMirror:
+		return deleted(mirror, "MirrorDeleted", "deleted "+describe(mirror)+", because "+s.describeSource()+" is being deleted")
+	case authority.DeleteAuthority:
+		authoritative := s.on(side.Other())
+		return deleted(authoritative, "DeletionPropagated", "deleted "+describe(authoritative)+", because "+describe(mirror)+", which a "+controllerOf(mirror).Kind+" owns, was deleted")
+	case authority.DetachChildren:
+		return s.detach(s.children[0], side)
+	case authority.ReleaseMirror:
+		return s.releaseMirror(side)
+	case authority.ReleaseAuthority:
+		return first(s.leftoverInfra, s.staleTemplate, func() *write { return release(s.on(s.source()), authority.SyncFinalizer) })
+	case authority.Forget:
+		return s.forget()
+	}
+	return nil
+}
+
+func deleted(o *unstructured.Unstructured, reason, note string) *write {
+	return &write{verb: remove, object: o, reason: reason, note: note}
+}
+
+// detach takes a child out of the collector's reach: a Machine API object is marked, so that its end is not
+// propagated; a Cluster API object no longer names its owner.
+func (s *state) detach(child *unstructured.Unstructured, side authority.API) *write {
+	w := &write{verb: patch, object: child, reason: "Detached", note: "detached " + describe(child) + " from its " + s.kind.Name + ", which is being deleted while its twin stays"}
+	if side == authority.MachineAPI {
+		w.patch = metadataPatch(child, map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
+		return w
+	}
+	w.patch = metadataPatch(child, map[string]any{"ownerReferences": without(child, s.core)})
+	return w
+}
+
+// without are the owner references of o but those to owner.
+func without(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
+	refs := []metav1.OwnerReference{}
+	for _, r := range o.GetOwnerReferences() {
+		if r.UID != owner.GetUID() {
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}
+
+// releaseMirror lets a mirror go that is being deleted. Its controllers are paused, so their finalizers would hold it
+// for ever.
+func (s *state) releaseMirror(side authority.API) *write {
+	if side == authority.MachineAPI {
+		return release(s.machineAPI, authority.SyncFinalizer, s.kind.MachineAPIFinalizer)
+	}
+	return first(s.leftoverInfra, s.keepInfra, func() *write { return release(s.core, authority.SyncFinalizer, s.kind.ClusterAPIFinalizer) })
+}
+
+// leftoverInfra removes the mirrored infrastructure machine of an authority that is being deleted, once no instance is
+// left. While the authority stays, so does it: a provider's controller must never find it deleted.
+func (s *state) leftoverInfra() *write {
+	if s.kind.Infra != authority.InfraMachine || !s.isMirror(s.infra) || s.source() != authority.MachineAPI || presence(s.machineAPI) != authority.Deleting {
+		return s.releaseInfra(s.infra)
+	}
+	if presence(s.infra) == authority.Present {
+		return deleted(s.infra, "MirrorDeleted", "deleted "+describe(s.infra)+", because "+describe(s.machineAPI)+" is being deleted")
+	}
+	return s.releaseInfra(s.infra)
+}
+
+// releaseInfra lets go a mirrored infrastructure machine that is being deleted while it is paused. The instance is
+// Machine API's; the mirror makes the object again if it is still wanted.
+func (s *state) releaseInfra(infra *unstructured.Unstructured) *write {
+	if presence(infra) != authority.Deleting || !s.isMirror(infra) || s.source() != authority.MachineAPI {
+		return nil
+	}
+	if _, paused := infra.GetAnnotations()[authority.PausedAnnotation]; !paused {
+		return nil
+	}
+	var providers []string
+	for _, f := range infra.GetFinalizers() {
+		if strings.HasSuffix(f, ".infrastructure.cluster.x-k8s.io") {
+			providers = append(providers, f)
+		}
+	}
+	return release(infra, providers...)
+}
+
+// keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be made again.
+func (s *state) keepInfra() *write {
+	if s.infra == nil || s.core == nil || len(without(s.infra, s.core)) == len(s.infra.GetOwnerReferences()) || presence(s.machineAPI) != authority.Present {
+		return nil
+	}
+	return &write{verb: patch, object: s.infra, patch: metadataPatch(s.infra, map[string]any{"ownerReferences": without(s.infra, s.core)}),
+		reason: "Detached", note: "detached " + describe(s.infra) + " from its Machine, which goes to be made again"}
+}
+
+// release removes finalizers; nil if o carries none of them.
+func release(o *unstructured.Unstructured, finalizers ...string) *write {
+	if o == nil {
+		return nil
+	}
+	kept := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return slices.Contains(finalizers, f) })
+	if len(kept) == len(o.GetFinalizers()) {
+		return nil
+	}
+	return &write{verb: patch, object: o, patch: metadataPatch(o, map[string]any{"finalizers": kept}),
+		reason: "Released", note: "removed the finalizers that kept " + describe(o)}
+}
+
+// forget takes finalizer and marks off what acts on its own from now on.
+func (s *state) forget() *write {
+	if s.machineAPI != nil {
+		return first(func() *write { return s.unmark(s.core) }, func() *write { return s.unmark(s.machineAPI) })
+	}
+	return first(func() *write { return s.unmark(s.infra) }, func() *write { return s.unmark(s.core) })
+}
+
+func (s *state) unmark(o *unstructured.Unstructured) *write {
+	if !s.marked(o) {
+		return nil
+	}
+	metadata := map[string]any{}
+	if s.isMirror(o) {
+		metadata["annotations"] = map[string]any{authority.MirrorAnnotation: nil}
+	}
+	if i := slices.Index(o.GetFinalizers(), authority.SyncFinalizer); i >= 0 {
+		metadata["finalizers"] = slices.Delete(slices.Clone(o.GetFinalizers()), i, i+1)
+	}
+	return &write{verb: patch, object: o, patch: metadataPatch(o, metadata), reason: "MirrorEnded", note: describe(o) + " has no twin any more and acts on its own"}
+}

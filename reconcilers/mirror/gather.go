@@ -1,0 +1,424 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+var (
+	infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
+	clusterKind        = schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}
+)
+
+// state is everything that one pass looks at. Objects that do not exist are nil.
+type state struct {
+	kind authority.Kind
+	pair authority.Pair
+	name string
+
+	// env is what conversions need; missing is a sentence that says why there is none, "" if there is.
+	env     conversion.Env
+	missing string
+	cluster *unstructured.Unstructured
+
+	// machineAPI and core are the pair; infra is the infrastructure object that core refers to, or would.
+	machineAPI, core, infra *unstructured.Unstructured
+	// templates are the infrastructure templates that the mirror made for this MachineSet; used says by name which of
+	// all templates something refers to. used is nil where no template needs the question.
+	templates []*unstructured.Unstructured
+	used      sets.Set[string]
+	// parents are the MachineSets that own either side, by API.
+	parents map[authority.API]*unstructured.Unstructured
+	parent  authority.Parent
+	// children are the objects that the mirror owns, while it is being deleted and must let go of them.
+	children []*unstructured.Unstructured
+
+	// read remembers what machineAPI says: it is asked often and costs a marshalling.
+	read struct {
+		of    *unstructured.Unstructured
+		shape authority.Shape
+	}
+}
+
+// store puts an object that a write returned in the place of what was read; nil: it is gone.
+func (s *state) store(was, now *unstructured.Unstructured) {
+	switch at := was.GroupVersionKind(); {
+	case at == s.kind.MachineAPIGVK() && was.GetName() == s.name:
+		s.machineAPI = now
+	case at == s.kind.ClusterAPIGVK() && was.GetName() == s.name:
+		s.core = now
+	case at == s.infraKind():
+		s.storeInfra(was, now)
+	default:
+		s.children = slices.DeleteFunc(s.children, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
+	}
+}
+
+func (s *state) storeInfra(was, now *unstructured.Unstructured) {
+	s.templates = slices.DeleteFunc(s.templates, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
+	if s.kind.Infra == authority.InfraMachineTemplate && s.isMirror(now) {
+		s.templates = append(s.templates, now)
+	}
+	if was.GetName() == s.infraName() {
+		s.infra = now
+	}
+}
+
+// key names a pair: the Machine API namespace and the name that both objects have.
+type key = client.ObjectKey
+
+func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*state, error) {
+	pair, ok := r.pairs.Of(k.Namespace)
+	if !ok {
+		return nil, fmt.Errorf("reading %s: namespace %s belongs to no pair", k, k.Namespace)
+	}
+	s := &state{kind: r.kind, pair: pair, name: k.Name}
+	for _, step := range []func(context.Context, client.Reader, *state) error{
+		r.gatherPair, r.gatherEnv, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChildren,
+	} {
+		if err := step(ctx, from, s); err != nil {
+			return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
+		}
+	}
+	return s, nil
+}
+
+func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *state) (err error) {
+	if s.machineAPI, err = get(ctx, from, s.kind.MachineAPIGVK(), s.pair.MachineAPI, s.name); err != nil {
+		return err
+	}
+	s.core, err = get(ctx, from, s.kind.ClusterAPIGVK(), s.pair.ClusterAPI, s.name)
+	return err
+}
+
+// gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
+func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state) error {
+	infrastructure, err := get(ctx, from, infrastructureKind, "", "cluster")
+	if err != nil {
+		return err
+	}
+	s.env = conversion.Env{MachineAPINamespace: s.pair.MachineAPI, ClusterAPINamespace: s.pair.ClusterAPI}
+	if s.missing = readInfrastructure(infrastructure, &s.env); s.missing != "" {
+		return nil
+	}
+	if err := r.watchPlatform(s.env.Platform); err != nil {
+		return err
+	}
+	if s.cluster, err = get(ctx, from, clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil {
+		return err
+	}
+	infraCluster, err := get(ctx, from, s.env.Platform.InfraCluster.GroupVersionKind, s.pair.ClusterAPI, s.env.ClusterName)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.cluster == nil:
+		s.missing = absent("Cluster", s)
+	case infraCluster == nil:
+		s.missing = absent(s.env.Platform.InfraCluster.Kind, s)
+	default:
+		s.env.InfraCluster = infraCluster.Object
+	}
+	return nil
+}
+
+func absent(kind string, s *state) string {
+	return fmt.Sprintf("%s %s/%s does not exist: Cluster API needs it before a %s can be mirrored there", kind, s.pair.ClusterAPI, s.env.ClusterName, s.kind.Name)
+}
+
+func readInfrastructure(o *unstructured.Unstructured, env *conversion.Env) (missing string) {
+	if o == nil {
+		return "Infrastructure cluster (config.openshift.io) does not exist: it tells the cluster's name and platform"
+	}
+	platform := nested(o, "status", "platformStatus", "type")
+	env.ClusterName = nested(o, "status", "infrastructureName")
+	if env.ClusterName == "" || platform == "" {
+		return "Infrastructure cluster (config.openshift.io) does not yet say status.infrastructureName and status.platformStatus.type"
+	}
+	p, ok := platforms.For(platform)
+	if !ok {
+		return fmt.Sprintf("platform %s cannot be converted between the Machine API and Cluster API", platform)
+	}
+	env.Platform = p
+	env.Region = nested(o, "status", "platformStatus", strings.ToLower(platform), "region")
+	return ""
+}
+
+func nested(o *unstructured.Unstructured, path ...string) string {
+	v, _, _ := unstructured.NestedString(o.Object, path...)
+	return v
+}
+
+func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *state) (err error) {
+	name := s.infraName()
+	if s.env.Platform.Name == "" || name == "" {
+		return nil
+	}
+	s.infra, err = get(ctx, from, s.infraKind(), s.pair.ClusterAPI, name)
+	return err
+}
+
+func (s *state) infraKind() schema.GroupVersionKind {
+	if s.kind.Infra == authority.InfraMachineTemplate {
+		return s.env.Platform.InfraMachineTemplate.GroupVersionKind
+	}
+	return s.env.Platform.InfraMachine.GroupVersionKind
+}
+
+// infraName is what core refers to; an infrastructure machine that is yet to be made has its Machine's name. What an
+// object refers to that the mirror has yet to make its own (a user made it, paused) is not Poundlock's to overwrite.
+func (s *state) infraName() string {
+	switch {
+	case s.core != nil && (s.isMirror(s.core) || s.source() != authority.MachineAPI):
+		return nested(s.core, s.infraRef("name")...)
+	case s.kind.Infra == authority.InfraMachine:
+		return s.name
+	}
+	return ""
+}
+
+func (s *state) infraRef(field string) []string {
+	if s.kind.Infra == authority.InfraMachineTemplate {
+		return []string{"spec", "template", "spec", "infrastructureRef", field}
+	}
+	return []string{"spec", "infrastructureRef", field}
+}
+
+// gatherTemplates finds the mirror's own templates, and who uses templates if one of them may have to go.
+func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s *state) error {
+	if s.kind.Infra != authority.InfraMachineTemplate || s.env.Platform.Name == "" {
+		return nil
+	}
+	found, err := all(ctx, from, s.infraKind(), s.pair.ClusterAPI, client.MatchingLabels{authority.MachineSetLabel: s.name})
+	if err != nil {
+		return err
+	}
+	s.templates = slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return !s.isMirror(o) })
+	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return o.GetName() != s.infraName() }) {
+		return r.gatherUsed(ctx, from, s)
+	}
+	return nil
+}
+
+func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) error {
+	setsOfAll, err := all(ctx, from, s.kind.ClusterAPIGVK(), s.pair.ClusterAPI)
+	if err != nil {
+		return err
+	}
+	machines, err := all(ctx, from, s.env.Platform.InfraMachine.GroupVersionKind, s.pair.ClusterAPI)
+	if err != nil {
+		return err
+	}
+	s.used = sets.New[string]()
+	for _, o := range setsOfAll {
+		s.used.Insert(nested(o, s.infraRef("name")...))
+	}
+	for _, o := range machines {
+		s.used.Insert(o.GetAnnotations()[clonedFromAnnotation])
+	}
+	return nil
+}
+
+// clonedFromAnnotation is on an infrastructure machine that Cluster API made from a template.
+const clonedFromAnnotation = "cluster.x-k8s.io/cloned-from-name"
+
+// isMirror reports whether the mirror made the object for this pair.
+func (s *state) isMirror(o *unstructured.Unstructured) bool {
+	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.mark()
+}
+
+func (s *state) mark() string { return s.kind.Name + "/" + s.name }
+
+// gatherParents reads the MachineSets above either side, and what they mean to a deletion.
+func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *state) error {
+	s.parents = map[authority.API]*unstructured.Unstructured{}
+	name := s.parentName()
+	if kind, ok := authority.KindNamed(s.kind.Parent); ok && name != "" {
+		machineAPI, err := get(ctx, from, kind.MachineAPIGVK(), s.pair.MachineAPI, name)
+		if err != nil {
+			return err
+		}
+		core, err := get(ctx, from, kind.ClusterAPIGVK(), s.pair.ClusterAPI, name)
+		if err != nil {
+			return err
+		}
+		s.parents[authority.MachineAPI], s.parents[authority.ClusterAPI] = machineAPI, core
+	}
+	return r.judgeParent(ctx, s)
+}
+
+// parentName is the name of the MachineSet that owns the source; both sides' have the same.
+func (s *state) parentName() string {
+	for _, o := range []*unstructured.Unstructured{s.machineAPI, s.core} {
+		if ref := controllerOf(o); ref != nil && ref.Kind == s.kind.Parent {
+			return ref.Name
+		}
+	}
+	return ""
+}
+
+// judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted.
+func (r *reconciler) judgeParent(ctx context.Context, s *state) error {
+	mirror, side := s.mirror()
+	ref := controllerOf(mirror)
+	if mirror == nil || mirror.GetDeletionTimestamp() == nil || ref == nil {
+		return nil
+	}
+	if ref.Kind == s.kind.Parent {
+		s.parent = authority.Parent{
+			Authority:  authority.Source(shape(s.parents[authority.MachineAPI])),
+			MachineAPI: presence(s.parents[authority.MachineAPI]), ClusterAPI: presence(s.parents[authority.ClusterAPI]),
+		}
+		if s.parents[side] != nil && s.parents[side].GetUID() != ref.UID {
+			s.setParent(side, authority.Absent)
+		}
+		return nil
+	}
+	// An owner that has no twin (a ControlPlaneMachineSet): when it goes, its Machines are not meant to.
+	owner, err := get(ctx, r.live, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), mirror.GetNamespace(), ref.Name)
+	if err != nil && !meta.IsNoMatchError(err) {
+		return err
+	}
+	s.setParent(side, presence(owner))
+	s.setParent(side.Other(), authority.Present)
+	return nil
+}
+
+func (s *state) setParent(side authority.API, p authority.Presence) {
+	if side == authority.MachineAPI {
+		s.parent.MachineAPI = p
+		return
+	}
+	s.parent.ClusterAPI = p
+}
+
+// gatherChildren lists what a mirror that is being deleted owns, where its authority stays.
+func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *state) error {
+	mirror, side := s.mirror()
+	if s.kind.Name != "MachineSet" || mirror == nil || mirror.GetDeletionTimestamp() == nil || presence(s.on(side.Other())) != authority.Present {
+		return nil
+	}
+	machine, _ := authority.KindNamed("Machine")
+	gvk := machine.ClusterAPIGVK()
+	if side == authority.MachineAPI {
+		gvk = machine.MachineAPIGVK()
+	}
+	found, err := all(ctx, from, gvk, mirror.GetNamespace())
+	if err != nil {
+		return err
+	}
+	s.children = slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return detached(o, mirror, side) })
+	return nil
+}
+
+// detached reports whether the end of owner is no longer the end of o.
+func detached(o, owner *unstructured.Unstructured, side authority.API) bool {
+	ownedBy := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
+	_, marked := o.GetAnnotations()[authority.DetachedAnnotation]
+	return !ownedBy || side == authority.MachineAPI && marked
+}
+
+// said is what the Machine API object says about authority.
+func (s *state) said() authority.Shape {
+	if s.read.of != s.machineAPI {
+		s.read.of, s.read.shape = s.machineAPI, shape(s.machineAPI)
+	}
+	return s.read.shape
+}
+
+// source is the API from which the pair is mirrored.
+func (s *state) source() authority.API { return authority.Source(s.said()) }
+
+// mirror is the core object that is not in charge, and its side; nil where nobody is in charge or it does not exist.
+func (s *state) mirror() (*unstructured.Unstructured, authority.API) {
+	side := s.source().Other()
+	return s.on(side), side
+}
+
+func (s *state) on(side authority.API) *unstructured.Unstructured {
+	switch side {
+	case authority.MachineAPI:
+		return s.machineAPI
+	case authority.ClusterAPI:
+		return s.core
+	}
+	return nil
+}
+
+func shape(o *unstructured.Unstructured) authority.Shape { return authority.Read(object(o)) }
+
+// object is the form in which policies read it.
+func object(o *unstructured.Unstructured) *policies.Object {
+	if o == nil {
+		return nil
+	}
+	raw, err := json.Marshal(o.Object)
+	if err != nil {
+		return nil // what was read from JSON can be written
+	}
+	out, _ := policies.ParseObject(raw)
+	return out
+}
+
+func presence(o *unstructured.Unstructured) authority.Presence {
+	switch {
+	case o == nil:
+		return authority.Absent
+	case o.GetDeletionTimestamp() != nil:
+		return authority.Deleting
+	}
+	return authority.Present
+}
+
+func controllerOf(o *unstructured.Unstructured) *metav1.OwnerReference {
+	if o == nil {
+		return nil
+	}
+	return metav1.GetControllerOf(o)
+}
+
+func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(gvk)
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", gvk.Kind, name, err)
+	}
+	return o, nil
+}
+
+func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, opts ...client.ListOption) ([]*unstructured.Unstructured, error) {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := from.List(ctx, l, append(opts, client.InNamespace(namespace))...); err != nil {
+		return nil, fmt.Errorf("listing %s in %s: %w", gvk.Kind, namespace, err)
+	}
+	var out []*unstructured.Unstructured
+	for i := range l.Items {
+		out = append(out, &l.Items[i])
+	}
+	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return out, nil
+}

@@ -1,0 +1,230 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Options are what the mirror is told.
+type Options struct {
+	// Pairs are the namespaces that mirror each other.
+	Pairs authority.Pairs
+	// Now is the clock of the conditions; nil: the computer's.
+	Now func() time.Time
+	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 4.
+	Concurrency int
+}
+
+// SetupWithManager adds one controller per kind to the manager. It reads through the manager's cache (unstructured) and
+// live through its API reader.
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 4
+	}
+	counted, err := newMeters()
+	if err != nil {
+		return fmt.Errorf("registering the mirror's metrics: %w", err)
+	}
+	for _, kind := range authority.Kinds() {
+		r := &reconciler{
+			kind: kind, pairs: o.Pairs, meters: counted,
+			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
+			recorder: mgr.GetEventRecorder("poundlock-mirror"), informers: mgr.GetCache(),
+			converting: converting{now: o.Now},
+		}
+		if err := r.setup(mgr, o.Concurrency); err != nil {
+			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
+		}
+	}
+	return nil
+}
+
+type reconciler struct {
+	kind  authority.Kind
+	pairs authority.Pairs
+	meters
+
+	cache, live client.Reader
+	writer      client.Client
+	recorder    events.EventRecorder
+	informers   cache.Cache
+	controller  controller.Controller
+	watching    sync.Map // platforms whose kinds are watched
+
+	converting
+}
+
+// Reconcile looks at one pair and makes it equal.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	s, err := r.gather(ctx, r.cache, req.NamespacedName)
+	if err != nil || r.next(s) == nil {
+		return settle(err)
+	}
+	// The cache calls for a write. It may lag: the API server decides.
+	if s, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
+		return settle(err)
+	}
+	return settle(r.converge(ctx, s))
+}
+
+// settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
+func settle(err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: 200 * time.Millisecond}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// most is more writes than any pair takes in one pass.
+const most = 200
+
+// converge performs one write after the other until the pair is equal.
+func (r *reconciler) converge(ctx context.Context, s *state) error {
+	var last *write
+	for range most {
+		w := r.next(s)
+		if w == nil {
+			return nil
+		}
+		if last != nil && w.repeats(last) {
+			return r.refused(ctx, s, w, &notKept{fmt.Errorf("%s does not keep what is written to it: %s", describe(w.object), brief(w.fields))})
+		}
+		if err := r.perform(ctx, s, w); err != nil {
+			return r.refused(ctx, s, w, err)
+		}
+		last = w
+	}
+	return fmt.Errorf("mirroring %s %s: no end after %d writes", s.kind.Name, s.name, most)
+}
+
+// repeats reports whether w wants what was just written.
+func (w *write) repeats(last *write) bool {
+	return w.verb == last.verb && w.verb != remove && describe(w.object) == describe(last.object) && w.reason == last.reason &&
+		reflect.DeepEqual(w.fields, last.fields) && len(w.fields) > 0
+}
+
+// refused tells on the Machine API object that the API server does not take the mirror; conflicts, timeouts and other
+// things that pass are not told. The error is returned either way.
+func (r *reconciler) refused(ctx context.Context, s *state, w *write, err error) error {
+	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&
+		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)
+	if passing || w.failure || isNetwork(err) {
+		return err
+	}
+	report := r.fails(s, "MirrorRefused", err.Error())
+	if report == nil {
+		return err
+	}
+	return errors.Join(err, r.perform(ctx, s, report))
+}
+
+// isNetwork reports whether no API server answered.
+func isNetwork(err error) bool {
+	var status apierrors.APIStatus
+	var kept *notKept
+	return !errors.As(err, &status) && !errors.As(err, &kept)
+}
+
+// perform sends one write and puts what came back into the state.
+func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
+	now := w.object.DeepCopy()
+	err := r.send(ctx, w, now)
+	r.count(s.kind.Name, w, err)
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", w.verb, describe(w.object), err)
+	}
+	r.tell(ctx, s, w)
+	if w.verb == remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
+		if now, err = get(ctx, r.live, w.object.GroupVersionKind(), w.object.GetNamespace(), w.object.GetName()); err != nil {
+			return err
+		}
+	}
+	s.store(w.object, now)
+	return nil
+}
+
+func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstructured) error {
+	switch w.verb {
+	case apply:
+		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager), client.ForceOwnership)
+	case patch, patchStatus:
+		body, err := json.Marshal(w.patch)
+		if err != nil {
+			return err
+		}
+		if w.verb == patch {
+			return r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
+		}
+		return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
+	}
+	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.propagation())))
+}
+
+func uid(o *unstructured.Unstructured) *types.UID {
+	u := o.GetUID()
+	return &u
+}
+
+// propagation of a MachineSet's mirror orphans: its Machines follow their own twins, which the deletion of the
+// MachineSet in charge may well have left alone (--cascade=orphan).
+func (w *write) propagation() metav1.DeletionPropagation {
+	if w.object.GetKind() == "MachineSet" {
+		return metav1.DeletePropagationOrphan
+	}
+	return metav1.DeletePropagationBackground
+}
+
+// tell logs every change and records those that a person asked for or must know of.
+func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
+	log.FromContext(ctx).Info("Mirror changed", "write", w.verb, "object", describe(w.object), "reason", w.reason, "fields", w.fields)
+	about := s.machineAPI
+	if about == nil {
+		about = s.core
+	}
+	if about == nil || w.reason == "" {
+		return
+	}
+	severity := corev1.EventTypeNormal
+	if w.failure {
+		severity = corev1.EventTypeWarning
+	}
+	r.recorder.Eventf(about, nil, severity, w.reason, "Mirror", "%s", cut(w.note))
+}
+
+// cut keeps to the length that the API server takes of an event.
+func cut(note string) string {
+	const longest = 1000
+	if len(note) > longest {
+		return note[:longest] + " …"
+	}
+	return note
+}
+
+// notKept is what an API server does that takes a write and stores something else.
+type notKept struct{ error }

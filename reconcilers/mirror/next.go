@@ -1,0 +1,370 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// verb is how a write is sent.
+type verb string
+
+const (
+	apply       verb = "apply"
+	patch       verb = "patch"
+	patchStatus verb = "patchStatus"
+	remove      verb = "delete"
+)
+
+// write is one request to the API server.
+type write struct {
+	verb verb
+	// object is what is applied, or what is patched or deleted, as it was read.
+	object *unstructured.Unstructured
+	// patch is a JSON merge patch, of patch and patchStatus.
+	patch map[string]any
+	// reason is the event's, in a word; note says it in a sentence; fields are the paths that change.
+	reason, note string
+	fields       []string
+	// failure says that the write reports why the pair cannot be mirrored.
+	failure bool
+}
+
+// next is the one write that brings the pair closer to being equal, nil if there is none.
+func (c converting) next(s *state) *write {
+	step := s.deletion().Next()
+	switch {
+	case step != authority.KeepMirroring:
+		return s.delete(step)
+	case s.machineAPI == nil:
+		return first(s.staleTemplate, func() *write { return c.reflect(s) })
+	case s.source() == authority.Unset:
+		return nil
+	case s.missing != "":
+		return c.fails(s, "ClusterNotReady", s.missing)
+	case s.source() == authority.MachineAPI || s.core == nil:
+		return c.toClusterAPI(s)
+	}
+	return c.toMachineAPI(s)
+}
+
+// first returns the first write that there is.
+func first(candidates ...func() *write) *write {
+	for _, c := range candidates {
+		if w := c(); w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+// converting decides; it needs nothing but the time.
+type converting struct {
+	now func() time.Time
+}
+
+// toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
+// API is in charge of (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
+// every mirror, until the handoff releases it.
+func (c converting) toClusterAPI(s *state) *write {
+	twin, errs := core.ToClusterAPI(s.kind.Name, s.machineAPI, s.env)
+	if len(errs) > 0 {
+		return c.fails(s, "FieldsNotConvertible", sentences(errs))
+	}
+	wantInfra := s.wantInfra(twin.Infra)
+	wantCore := s.wantCore(twin.Core, wantInfra.GetName())
+	coreStatus, infraStatus := core.StatusToClusterAPI(s.kind.Name, s.machineAPI, s.env)
+	return first(
+		func() *write { return s.enrol(s.machineAPI, nil) },
+		func() *write { return s.releaseInfra(s.infra) },
+		func() *write { return s.become(wantInfra, s.infraNamed(wantInfra.GetName())) },
+		func() *write { return s.become(wantCore, s.core) },
+		func() *write { return c.report(s.core, coreStatus) },
+		func() *write { return c.report(s.infra, infraStatus) },
+		s.staleTemplate,
+		func() *write { return c.synchronized(s, s.machineAPI.GetGeneration(), nil) },
+	)
+}
+
+// infraNamed is the infrastructure object of that name, as far as it was read.
+func (s *state) infraNamed(name string) *unstructured.Unstructured {
+	if s.infra != nil && s.infra.GetName() == name {
+		return s.infra
+	}
+	for _, t := range s.templates {
+		if t.GetName() == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// toMachineAPI mirrors Cluster API to Machine API.
+func (c converting) toMachineAPI(s *state) *write {
+	if s.infra == nil && s.infraName() != "" {
+		return c.fails(s, "InfrastructureNotFound", fmt.Sprintf("%s %s/%s, which the Cluster API %s refers to, does not exist",
+			s.infraKind().Kind, s.pair.ClusterAPI, s.infraName(), s.kind.Name))
+	}
+	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
+	if len(errs) > 0 {
+		return c.fails(s, "FieldsNotConvertible", sentences(errs))
+	}
+	want := s.wantMachineAPI(converted)
+	status := core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
+	return first(
+		func() *write { return s.enrol(s.core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
+		s.markInfra,
+		func() *write { return s.become(want, s.machineAPI) },
+		s.staleTemplate,
+		func() *write { return c.synchronized(s, s.core.GetGeneration(), status) },
+	)
+}
+
+// reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
+// Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines).
+func (c converting) reflect(s *state) *write {
+	owner := controllerOf(s.core)
+	set, twin := s.parents[authority.ClusterAPI], s.parents[authority.MachineAPI]
+	if presence(s.core) != authority.Present || owner == nil || presence(set) != authority.Present || owner.UID != set.GetUID() ||
+		presence(twin) != authority.Present || s.missing != "" || s.infra == nil || authority.Source(shape(twin)) != authority.ClusterAPI {
+		return nil
+	}
+	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
+	if len(errs) > 0 {
+		return nil // There is no Machine API object yet to say so on; the MachineSet's says it.
+	}
+	want := s.wantMachineAPI(converted)
+	put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
+	return s.become(want, nil)
+}
+
+// wantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
+// named after its content.
+func (s *state) wantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
+	want := s.mirrored(converted, s.infraKind().GroupVersion().String(), s.infraKind().Kind, s.pair.ClusterAPI)
+	if s.kind.Infra == authority.InfraMachineTemplate {
+		want.SetName(converted.GetName())
+		labels := want.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[authority.MachineSetLabel] = s.name
+		want.SetLabels(labels)
+		want.SetOwnerReferences([]metav1.OwnerReference{s.clusterOwns()})
+		return want
+	}
+	want.SetName(s.infraName())
+	if s.core != nil {
+		want.SetOwnerReferences([]metav1.OwnerReference{ownedBy(s.core, true)})
+	}
+	return want
+}
+
+func (s *state) wantCore(converted *unstructured.Unstructured, infraName string) *unstructured.Unstructured {
+	want := s.mirrored(converted, s.kind.ClusterAPI.String(), s.kind.Name, s.pair.ClusterAPI)
+	want.SetName(s.name)
+	put(want, infraName, s.infraRef("name")...)
+	want.SetFinalizers([]string{authority.SyncFinalizer})
+	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})
+	return want
+}
+
+// coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster.
+func (s *state) coreOwner() metav1.OwnerReference {
+	set := s.parents[authority.ClusterAPI]
+	if ref := controllerOf(s.machineAPI); ref != nil && ref.Kind == s.kind.Parent && presence(set) == authority.Present {
+		return ownedBy(set, true)
+	}
+	return s.clusterOwns()
+}
+
+func (s *state) clusterOwns() metav1.OwnerReference { return ownedBy(s.cluster, false) }
+
+func ownedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference {
+	yes := true
+	return metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(),
+		Controller: &controls, BlockOwnerDeletion: &yes}
+}
+
+// mirrored is the part that all Cluster API mirrors share: marked, and paused in the very write that creates them.
+func (s *state) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+	want := bare(converted, apiVersion, kind, namespace)
+	annotations := want.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[authority.MirrorAnnotation] = s.mark()
+	annotations[authority.PausedAnnotation] = "true"
+	want.SetAnnotations(annotations)
+	return want
+}
+
+func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
+	want := bare(converted, s.kind.MachineAPI.String(), s.kind.Name, s.pair.MachineAPI)
+	want.SetName(s.name)
+	want.SetFinalizers([]string{authority.SyncFinalizer})
+	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
+	if s.infra != nil && s.kind.InfraActs() {
+		annotations := want.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[authority.InfraGenerationAnnotation] = fmt.Sprint(s.infra.GetGeneration())
+		want.SetAnnotations(annotations)
+	}
+	if s.machineAPI != nil && owns(s.machineAPI, "authoritativeAPI") {
+		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
+		put(want, nested(s.machineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
+	}
+	set := s.parents[authority.MachineAPI]
+	if ref := controllerOf(s.core); ref != nil && ref.Kind == s.kind.Parent && presence(set) == authority.Present {
+		want.SetOwnerReferences([]metav1.OwnerReference{ownedBy(set, true)})
+	}
+	return want
+}
+
+// bare is what an apply says: identity, labels, annotations and spec of a converted object, without what belongs to
+// one object alone.
+func bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+	want := &unstructured.Unstructured{Object: map[string]any{}}
+	want.SetAPIVersion(apiVersion)
+	want.SetKind(kind)
+	want.SetNamespace(namespace)
+	if labels := converted.GetLabels(); len(labels) > 0 {
+		want.SetLabels(labels)
+	}
+	annotations := converted.GetAnnotations()
+	maps.DeleteFunc(annotations, func(k, _ string) bool { return ownWay(k) })
+	if len(annotations) > 0 {
+		want.SetAnnotations(annotations)
+	}
+	if spec, ok := converted.Object["spec"].(map[string]any); ok {
+		want.Object["spec"] = (&unstructured.Unstructured{Object: spec}).DeepCopy().Object
+	}
+	return want
+}
+
+// ownWay reports whether an annotation is said of one object and not of the machine.
+func ownWay(annotation string) bool {
+	return annotation == authority.LastAppliedAnnotation || annotation == authority.PausedAnnotation ||
+		annotation == clonedFromAnnotation || annotation == clonedFromKindAnnotation ||
+		annotation == authority.MirrorAnnotation || annotation == authority.DetachedAnnotation || annotation == authority.InfraGenerationAnnotation
+}
+
+const clonedFromKindAnnotation = "cluster.x-k8s.io/cloned-from-groupkind"
+
+func put(o *unstructured.Unstructured, value string, path ...string) {
+	// The only error is a path through something that is no map; then the API server refuses the object, by name.
+	_ = unstructured.SetNestedField(o.Object, value, path...)
+}
+
+// become makes live what is wanted: by an apply, after a change of owner of fields where one is needed.
+func (s *state) become(want, live *unstructured.Unstructured) *write {
+	if live == nil {
+		return &write{verb: apply, object: want, reason: "MirrorCreated", note: "created " + describe(want) + " to mirror " + s.describeSource()}
+	}
+	if managed := takeover(want, live, "spec.authoritativeAPI"); managed != nil {
+		return &write{verb: patch, object: live, patch: metadataPatch(live, map[string]any{"managedFields": managed}),
+			reason: "FieldsTakenOver", note: "took over fields of " + describe(live) + " that others had set while it was in charge"}
+	}
+	changed := applied(want, live)
+	if len(changed) == 0 {
+		return nil
+	}
+	want = want.DeepCopy()
+	want.SetResourceVersion(live.GetResourceVersion())
+	return &write{verb: apply, object: want, reason: "MirrorUpdated", fields: changed,
+		note: fmt.Sprintf("made %s equal to %s: %s", describe(live), s.describeSource(), brief(changed))}
+}
+
+// brief lists paths for people: as few as fit a line.
+func brief(paths []string) string {
+	const most = 5
+	if len(paths) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
+	}
+	return strings.Join(paths, ", ")
+}
+
+func describe(o *unstructured.Unstructured) string {
+	group, _, _ := strings.Cut(o.GetAPIVersion(), "/")
+	return fmt.Sprintf("%s.%s %s/%s", o.GetKind(), group, o.GetNamespace(), o.GetName())
+}
+
+func (s *state) describeSource() string {
+	if s.source() == authority.ClusterAPI && s.core != nil || s.machineAPI == nil {
+		return describe(s.core)
+	}
+	return describe(s.machineAPI)
+}
+
+// enrol puts the sync finalizer (and a mark) on the object in charge, only once its twin can be made.
+func (s *state) enrol(o *unstructured.Unstructured, annotations map[string]string) *write {
+	metadata := map[string]any{}
+	if !slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
+		metadata["finalizers"] = append(slices.Clone(o.GetFinalizers()), authority.SyncFinalizer)
+	}
+	for k, v := range annotations {
+		if o.GetAnnotations()[k] != v {
+			metadata["annotations"] = map[string]any{k: v}
+		}
+	}
+	if len(metadata) == 0 {
+		return nil
+	}
+	return &write{verb: patch, object: o, patch: metadataPatch(o, metadata), reason: "MirrorEnrolled", note: describe(o) + " has a twin from now on"}
+}
+
+// markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is in charge. A
+// template may be shared and is a user's own unless the mirror made it: it is left as it is.
+func (s *state) markInfra() *write {
+	if s.infra == nil || s.kind.Infra != authority.InfraMachine || s.isMirror(s.infra) {
+		return nil
+	}
+	return &write{verb: patch, object: s.infra, reason: "MirrorEnrolled", note: describe(s.infra) + " has a twin from now on",
+		patch: metadataPatch(s.infra, map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
+}
+
+// metadataPatch is a merge patch that the API server refuses if o has changed since it was read.
+func metadataPatch(o *unstructured.Unstructured, metadata map[string]any) map[string]any {
+	metadata["resourceVersion"] = o.GetResourceVersion()
+	return map[string]any{"metadata": metadata}
+}
+
+// staleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
+// from it. The one that the pair will refer to next exists before it is referred to, and is spared.
+func (s *state) staleTemplate() *write {
+	for _, t := range s.templates {
+		if s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.core != nil && t.GetName() == s.infraName() {
+			continue
+		}
+		return &write{verb: remove, object: t, reason: "TemplateDeleted", note: "deleted " + describe(t) + ", which nothing refers to any more"}
+	}
+	return nil
+}
+
+// sentences is what a person reads of fields that do not convert: every one, by path.
+func sentences(errs field.ErrorList) string {
+	var out []string
+	for _, e := range errs {
+		why := e.Detail
+		if why == "" {
+			why = e.ErrorBody()
+		}
+		out = append(out, e.Field+": "+why)
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), "; ")
+}

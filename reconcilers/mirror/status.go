@@ -1,0 +1,207 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// ownStatus are the keys of a Machine API object's status that say who is in charge: never mirrored.
+var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
+
+// ownConditions are each object's own: who has paused, and what Poundlock says.
+var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynchronized, "AuthoritySettled"}
+
+// passing are keys of status that end: where the authority's object no longer says them, neither does its mirror.
+var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "nodeRef"}
+
+// report mirrors status to a Cluster API object, core or infrastructure; nil if it says so already.
+func (c converting) report(live *unstructured.Unstructured, wanted map[string]any) *write {
+	if live == nil {
+		return nil
+	}
+	return statusWrite(live, c.statusPatch(wanted, below(live.Object, "status")))
+}
+
+func statusWrite(live *unstructured.Unstructured, status map[string]any) *write {
+	if len(status) == 0 {
+		return nil
+	}
+	return &write{verb: patchStatus, object: live, fields: sortedKeys(status), patch: map[string]any{
+		"metadata": map[string]any{"resourceVersion": live.GetResourceVersion()}, "status": status,
+	}}
+}
+
+// statusPatch is what a merge patch must say so that live says what wanted says. Status is patched and never replaced:
+// each side's controllers keep theirs beside it.
+func (c converting) statusPatch(wanted, live map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, k := range sortedKeys(wanted) {
+		switch {
+		case slices.Contains(ownStatus, k):
+		case k == "conditions":
+			if merged, changed := c.conditions(list(wanted[k]), list(live[k])); changed {
+				out[k] = merged
+			}
+		case len(differs(k, wanted[k], live[k])) > 0:
+			out[k] = wanted[k]
+		}
+	}
+	if len(wanted) == 0 {
+		return out
+	}
+	ended(wanted, live, out)
+	old := map[string]any{}
+	ended(under(wanted, "deprecated", "v1beta1"), under(live, "deprecated", "v1beta1"), old)
+	if len(old) > 0 {
+		merge(out, map[string]any{"deprecated": map[string]any{"v1beta1": old}})
+	}
+	return out
+}
+
+// ended tells a patch to remove what passes and is no longer said.
+func ended(wanted, live, out map[string]any) {
+	for _, k := range passing {
+		if _, said := wanted[k]; !said && live[k] != nil {
+			out[k] = nil
+		}
+	}
+}
+
+func under(m map[string]any, path ...string) map[string]any {
+	for _, p := range path {
+		m = below(m, p)
+	}
+	return m
+}
+
+// conditions carries the wanted conditions into the live ones, in place: a list has no order that means anything, so
+// the one that is there stays.
+func (c converting) conditions(wanted, live []any) (merged []any, changed bool) {
+	merged = slices.Clone(live)
+	for _, w := range wanted {
+		condition, ok := w.(map[string]any)
+		if !ok || slices.Contains(ownConditions, text(condition, "type")) {
+			continue
+		}
+		var did bool
+		merged, did = c.setCondition(merged, condition)
+		changed = changed || did
+	}
+	return merged, changed
+}
+
+// setCondition puts one condition into a list. Its time is the authority's where that says one, else it moves only when
+// the status flips.
+func (c converting) setCondition(conditions []any, wanted map[string]any) ([]any, bool) {
+	i := slices.IndexFunc(conditions, func(l any) bool {
+		m, _ := l.(map[string]any)
+		return text(m, "type") == text(wanted, "type")
+	})
+	next := map[string]any{}
+	merge(next, wanted)
+	if i < 0 {
+		if text(next, "lastTransitionTime") == "" {
+			next["lastTransitionTime"] = c.timestamp()
+		}
+		return append(conditions, next), true
+	}
+	have, _ := conditions[i].(map[string]any)
+	if text(next, "lastTransitionTime") == "" {
+		next["lastTransitionTime"] = have["lastTransitionTime"]
+		if text(have, "status") != text(next, "status") {
+			next["lastTransitionTime"] = c.timestamp()
+		}
+	}
+	if len(differs("", next, have)) == 0 && len(surplusKeys(have, next)) == 0 {
+		return conditions, false
+	}
+	conditions = slices.Clone(conditions)
+	conditions[i] = next
+	return conditions, true
+}
+
+// surplusKeys are what only one of reason, message and severity says.
+func surplusKeys(have, want map[string]any) []string {
+	var out []string
+	for _, k := range []string{"reason", "message", "severity"} {
+		if text(have, k) != text(want, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func (c converting) timestamp() string { return c.now().UTC().Format("2006-01-02T15:04:05Z") }
+
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}
+
+func sortedKeys(m map[string]any) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
+// source, goes along as wanted.
+func (c converting) synchronized(s *state, generation int64, wanted map[string]any) *write {
+	live := below(s.machineAPI.Object, "status")
+	status := c.statusPatch(wanted, live)
+	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was made again
+	// from generation 1 is told apart by the Synchronized condition alone until it is past the old one's.
+	if generation > s.said().SynchronizedGeneration {
+		status["synchronizedGeneration"] = generation
+	}
+	conditions, _ := status["conditions"].([]any)
+	if conditions == nil {
+		conditions = list(live["conditions"])
+	}
+	if merged, changed := c.setCondition(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", s.inStep())); changed {
+		status["conditions"] = merged
+	}
+	w := statusWrite(s.machineAPI, status)
+	if w != nil && status["conditions"] != nil && s.said().Condition(authority.ConditionSynchronized).Status != metav1.ConditionTrue {
+		w.reason, w.note = "Synchronized", s.inStep()
+	}
+	return w
+}
+
+func (s *state) inStep() string {
+	source := s.source()
+	return source.Other().Text() + " mirrors " + source.Text()
+}
+
+func synchronizedCondition(status metav1.ConditionStatus, reason, message string) map[string]any {
+	c := map[string]any{"type": authority.ConditionSynchronized, "status": string(status), "reason": reason, "message": message}
+	if status == metav1.ConditionFalse {
+		c["severity"] = "Error" // Machine API's conditions: empty unless False
+	}
+	return c
+}
+
+// fails reports why the pair cannot be mirrored; nil if that is said already. The mirror stays as it is.
+func (c converting) fails(s *state, reason, message string) *write {
+	if s.machineAPI == nil {
+		return nil
+	}
+	live := list(below(s.machineAPI.Object, "status")["conditions"])
+	merged, changed := c.setCondition(live, synchronizedCondition(metav1.ConditionFalse, reason, message))
+	if !changed {
+		return nil
+	}
+	w := statusWrite(s.machineAPI, map[string]any{"conditions": merged})
+	w.reason, w.note, w.failure = reason, message, true
+	return w
+}

@@ -1,0 +1,160 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// setup starts the controller and watches what is known without the cluster's platform.
+func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
+	c, err := controller.New("mirror-"+strings.ToLower(r.kind.Name), mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: concurrency})
+	if err != nil {
+		return err
+	}
+	r.controller = c
+	watches := map[schema.GroupVersionKind]handler.MapFunc{
+		r.kind.MachineAPIGVK(): r.same, r.kind.ClusterAPIGVK(): r.same,
+		infrastructureKind: r.everything, clusterKind: r.everything,
+	}
+	if parent, ok := authority.KindNamed(r.kind.Parent); ok {
+		watches[parent.MachineAPIGVK()], watches[parent.ClusterAPIGVK()] = r.childrenOf, r.childrenOf
+	}
+	return r.watch(watches)
+}
+
+func (r *reconciler) watch(watches map[schema.GroupVersionKind]handler.MapFunc) error {
+	for gvk, m := range watches {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(gvk)
+		if err := r.controller.Watch(source.Kind[client.Object](r.informers, o, handler.EnqueueRequestsFromMapFunc(m))); err != nil {
+			return fmt.Errorf("watching %s: %w", gvk, err)
+		}
+	}
+	return nil
+}
+
+// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is.
+func (r *reconciler) watchPlatform(p conversion.Platform) error {
+	if _, already := r.watching.LoadOrStore(p.Name, true); already {
+		return nil
+	}
+	err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{
+		p.InfraCluster.GroupVersionKind:         r.everything,
+		p.InfraMachine.GroupVersionKind:         r.behind(p),
+		p.InfraMachineTemplate.GroupVersionKind: r.behind(p),
+	})
+	if err != nil {
+		r.watching.Delete(p.Name)
+	}
+	return err
+}
+
+// same maps an object to the pair of its name.
+func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Request {
+	return r.request(o.GetNamespace(), o.GetName())
+}
+
+func (r *reconciler) request(namespace, name string) []reconcile.Request {
+	pair, ok := r.pairs.Of(namespace)
+	if !ok || name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: key{Namespace: pair.MachineAPI, Name: name}}}
+}
+
+// everything maps what all conversions depend on to every pair. It changes rarely.
+func (r *reconciler) everything(ctx context.Context, _ client.Object) []reconcile.Request {
+	var out []reconcile.Request
+	for _, pair := range r.pairs {
+		for namespace, gvk := range map[string]schema.GroupVersionKind{pair.MachineAPI: r.kind.MachineAPIGVK(), pair.ClusterAPI: r.kind.ClusterAPIGVK()} {
+			found, err := all(ctx, r.cache, gvk, namespace)
+			if err != nil {
+				continue // the cache is not there yet; its first list maps them all
+			}
+			for _, o := range found {
+				out = append(out, r.request(namespace, o.GetName())...)
+			}
+		}
+	}
+	return out
+}
+
+// childrenOf maps a MachineSet, on either side, to the pairs that it owns: their owner has come, gone or changed hands.
+func (r *reconciler) childrenOf(ctx context.Context, parent client.Object) []reconcile.Request {
+	pair, ok := r.pairs.Of(parent.GetNamespace())
+	if !ok {
+		return nil
+	}
+	var out []reconcile.Request
+	for namespace, gvk := range map[string]schema.GroupVersionKind{pair.MachineAPI: r.kind.MachineAPIGVK(), pair.ClusterAPI: r.kind.ClusterAPIGVK()} {
+		found, err := all(ctx, r.cache, gvk, namespace)
+		if err != nil {
+			continue
+		}
+		for _, o := range found {
+			if ref := controllerOf(o); ref != nil && ref.Kind == r.kind.Parent && ref.Name == parent.GetName() {
+				out = append(out, r.request(namespace, o.GetName())...)
+			}
+		}
+	}
+	return out
+}
+
+// behind maps an infrastructure object to the pairs whose it is or was: by the mirror's mark, by its owner, by the
+// template that it was made from, and by who refers to it.
+func (r *reconciler) behind(p conversion.Platform) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		var out []reconcile.Request
+		if kind, name, ok := strings.Cut(o.GetAnnotations()[authority.MirrorAnnotation], "/"); ok && kind == r.kind.Name {
+			out = append(out, r.request(o.GetNamespace(), name)...)
+		}
+		for _, ref := range o.GetOwnerReferences() {
+			if ref.Kind == r.kind.Name {
+				out = append(out, r.request(o.GetNamespace(), ref.Name)...)
+			}
+		}
+		template := o.GetName()
+		if o.GetObjectKind().GroupVersionKind().Kind == p.InfraMachine.Kind {
+			template = o.GetAnnotations()[clonedFromAnnotation]
+		}
+		if r.kind.Infra == authority.InfraMachineTemplate && template != "" {
+			out = append(out, r.usersOf(ctx, o.GetNamespace(), template, p)...)
+		}
+		return out
+	}
+}
+
+// usersOf are the pairs that refer to a template now, and the one that the mirror made it for.
+func (r *reconciler) usersOf(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
+	var out []reconcile.Request
+	found, err := all(ctx, r.cache, r.kind.ClusterAPIGVK(), namespace)
+	if err != nil {
+		return nil
+	}
+	for _, o := range found {
+		if s := (&state{kind: r.kind}); nested(o, s.infraRef("name")...) == template {
+			out = append(out, r.request(namespace, o.GetName())...)
+		}
+	}
+	t, err := get(ctx, r.cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template)
+	if err == nil && t != nil {
+		out = append(out, r.request(namespace, t.GetLabels()[authority.MachineSetLabel])...)
+	}
+	return out
+}
