@@ -13,13 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // ConfigOptions is what the webhook configurations depend on beside the routes.
 type ConfigOptions struct {
-	Platforms []Platform
+	Platforms []conversion.Platform
 	Pairs     authority.Pairs
 	// Own are Poundlock's exact user names, whose requests stay out.
 	Own []string

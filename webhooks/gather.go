@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -71,7 +72,7 @@ type Lookups struct {
 	Referrers    Referrers
 	// Converter may be nil: then no conversion is tried, and nothing is said about it.
 	Converter Converter
-	Platforms []Platform
+	Platforms []conversion.Platform
 }
 
 // gather returns the change with the facts that were asked for. What only a warning rests on may be missing: the

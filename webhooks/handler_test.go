@@ -22,6 +22,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -48,7 +49,7 @@ func (w *world) lookups() Lookups {
 			return policies.ParseObject([]byte(w.live[ref.String()]))
 		}),
 		Referrers: ReferrersFunc(func(_ context.Context, _, template string) ([]string, error) { return w.sets[template], nil }),
-		Platforms: []Platform{AWS()},
+		Platforms: platforms.List(),
 	}
 	if w.convert != nil {
 		l.Converter = w.convert
@@ -233,7 +234,7 @@ func TestReviews(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, _ := serve(t, Authority(AWS()), &tt.world)
+			h, _ := serve(t, Authority(platforms.List()...), &tt.world)
 			got := ask(t, h, tt.path, tt.request)
 			if got.Allowed != (tt.denied == "") {
 				t.Fatalf("allowed %t, want %t: %v", got.Allowed, tt.denied == "", got.Result)
@@ -254,7 +255,7 @@ func TestReviews(t *testing.T) {
 
 func TestWhatCannotBeLookedUpIsRefusedWhereItLocks(t *testing.T) {
 	unpaused := `,"operation":"UPDATE","oldObject":{"spec":{"a":1}},"object":{"spec":{"a":2}}`
-	h, m := serve(t, Authority(AWS()), &world{liveErr: context.DeadlineExceeded})
+	h, m := serve(t, Authority(platforms.List()...), &world{liveErr: context.DeadlineExceeded})
 	got := ask(t, h, "/validate/cluster-api", capiMachines+unpaused)
 	if got.Allowed || got.Result.Code != http.StatusServiceUnavailable || !strings.Contains(got.Result.Message, mapiA) {
 		t.Errorf("want 503 that names %s, got %+v", mapiA, got.Result)
@@ -265,7 +266,7 @@ func TestWhatCannotBeLookedUpIsRefusedWhereItLocks(t *testing.T) {
 }
 
 func TestWhatCannotBeLookedUpIsOnlySaidWhereItWarns(t *testing.T) {
-	h, _ := serve(t, Authority(AWS()), &world{liveErr: context.DeadlineExceeded})
+	h, _ := serve(t, Authority(platforms.List()...), &world{liveErr: context.DeadlineExceeded})
 	got := ask(t, h, "/validate/cluster-api-delete", capiMachines+`,"operation":"DELETE","oldObject":{"metadata":{"name":"a"}}`)
 	if !got.Allowed || len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "not checked: ") {
 		t.Errorf("want one warning, got %+v", got)
@@ -279,7 +280,7 @@ func TestAConversionThatCannotBeTriedIsOnlySaid(t *testing.T) {
 			return nil, errors.New("the Infrastructure is unknown")
 		},
 	}
-	h, m := serve(t, Authority(AWS()), w)
+	h, m := serve(t, Authority(platforms.List()...), w)
 	move := strings.Replace(underMachineAPI, `"spec":{"authoritativeAPI":"MachineAPI"}`, `"spec":{"authoritativeAPI":"ClusterAPI"}`, 1)
 	got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+underMachineAPI+`,"object":`+move)
 	if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, "\n"), "the Infrastructure is unknown") {
@@ -302,7 +303,7 @@ func TestUnconvertibleFieldsAreWarnedOf(t *testing.T) {
 			return field.ErrorList{field.Invalid(field.NewPath("spec", "providerSpec", "value", "deviceIndex"), 2, "Cluster API attaches one interface, at index 0")}, nil
 		},
 	}
-	h, _ := serve(t, Authority(AWS()), w)
+	h, _ := serve(t, Authority(platforms.List()...), w)
 	move := strings.Replace(underMachineAPI, `"spec":{"authoritativeAPI":"MachineAPI"}`, `"spec":{"authoritativeAPI":"ClusterAPI"}`, 1)
 	got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+underMachineAPI+`,"object":`+move)
 	if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, "\n"), "deviceIndex") {
@@ -339,7 +340,7 @@ func TestDefaults(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, _ := serve(t, Authority(AWS()), &tt.world)
+			h, _ := serve(t, Authority(platforms.List()...), &tt.world)
 			got := ask(t, h, tt.path, tt.request)
 			if !got.Allowed {
 				t.Fatalf("refused: %+v", got.Result)
@@ -368,7 +369,7 @@ func TestBodiesThatAreNoReview(t *testing.T) {
 		"more than anybody stores": {`{"a":"` + strings.Repeat("a", maxBody) + `"}`, http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, m := serve(t, Authority(AWS()), &world{})
+			h, m := serve(t, Authority(platforms.List()...), &world{})
 			rec := post(h, "/validate/cluster-api", tt.body)
 			if rec.Code != tt.code || strings.TrimSpace(rec.Body.String()) == "" {
 				t.Errorf("got %d %q, want %d and a sentence", rec.Code, rec.Body, tt.code)
@@ -390,7 +391,7 @@ func TestRequestsThatCannotBeRead(t *testing.T) {
 		"a resource of another door":    mapiMachines + `,"operation":"CREATE","object":{}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, m := serve(t, Authority(AWS()), &world{})
+			h, m := serve(t, Authority(platforms.List()...), &world{})
 			got := ask(t, h, "/validate/cluster-api", request)
 			if got.Allowed || got.Result.Code != http.StatusBadRequest || got.Result.Message == "" {
 				t.Errorf("want 400 and a sentence, got %+v", got)
@@ -435,7 +436,7 @@ func TestDeletePropagation(t *testing.T) {
 
 // Every verdict is counted under names that no request can choose.
 func TestVerdictsAreCounted(t *testing.T) {
-	h, m := serve(t, Authority(AWS()), &world{live: map[string]string{mapiA: underMachineAPI}})
+	h, m := serve(t, Authority(platforms.List()...), &world{live: map[string]string{mapiA: underMachineAPI}})
 	ask(t, h, "/validate/cluster-api", capiMachines+`,"operation":"CREATE","object":{"metadata":{"name":"a"}}`)
 	if n := testutil.ToFloat64(m.rules.WithLabelValues("authority/create-clusterapi", "denied", "Machine", "CREATE")); n != 1 {
 		t.Errorf("%v denials counted, want 1", n)
@@ -454,7 +455,7 @@ func BenchmarkReview(b *testing.B) {
 			strings.TrimSuffix(strings.Repeat(`"f:metadata":{"f:annotations":{".":{}}},`, 60), ","), replicas, extra)
 	}
 	body := []byte(review(capiMachines + `,"operation":"UPDATE","userInfo":{"username":"someone"},"oldObject":` + machine(1, "") + `,"object":` + machine(2, "")))
-	h, _ := serve(b, Authority(AWS()), &world{cached: map[string]string{mapiA: underMachineAPI}})
+	h, _ := serve(b, Authority(platforms.List()...), &world{cached: map[string]string{mapiA: underMachineAPI}})
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -5,9 +5,10 @@ package webhooks
 
 import (
 	"encoding/json"
-	"slices"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // reference is spec.infrastructureRef of a Machine; a MachineSet has it in its template.
@@ -18,24 +19,16 @@ type reference struct {
 }
 
 // infraRef is the provider's object that a Cluster API object of this kind refers to, of a platform that is known.
-func infraRef(core *policies.Object, kind string, platforms []Platform) (Ref, bool) {
+func infraRef(core *policies.Object, kind string, platforms []conversion.Platform) (Ref, bool) {
+	row, _ := authority.KindNamed(kind)
 	r := readReference(core.Spec, kind)
-	i := slices.IndexFunc(platforms, func(p Platform) bool {
-		return p.subjectOf(kind).GroupVersion.Group == r.APIGroup && p.subjectOf(kind).ObjectKind == r.Kind
-	})
-	if i < 0 || r.Name == "" {
-		return Ref{}, false
+	for _, p := range platforms {
+		s := infraSubject(p, row.Infra)
+		if r.Name != "" && s.GroupVersion.Group == r.APIGroup && s.ObjectKind == r.Kind {
+			return Ref{GroupVersionKind: s.GroupVersion.WithKind(s.ObjectKind), Namespace: core.Metadata.Namespace, Name: r.Name}, true
+		}
 	}
-	s := platforms[i].subjectOf(kind)
-	return Ref{GroupVersionKind: s.GroupVersion.WithKind(s.ObjectKind), Namespace: core.Metadata.Namespace, Name: r.Name}, true
-}
-
-// subjectOf is the provider's half of a core kind.
-func (p Platform) subjectOf(kind string) Subject {
-	if kind == "Machine" {
-		return p.Machine
-	}
-	return p.Template
+	return Ref{}, false
 }
 
 func readReference(spec json.RawMessage, kind string) reference {

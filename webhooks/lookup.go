@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -122,21 +123,19 @@ func index(ctx context.Context, c cluster.Cluster) error {
 }
 
 // watched lists what reviews read from the cache.
-func watched(platforms []Platform) []Ref {
+func watched(platforms []conversion.Platform) []Ref {
 	var out []Ref
 	for _, k := range authority.Kinds() {
 		out = append(out, Ref{GroupVersionKind: k.MachineAPIGVK()}, Ref{GroupVersionKind: k.ClusterAPIGVK()})
 	}
 	for _, p := range platforms {
-		for _, s := range []Subject{p.Machine, p.Template} {
-			out = append(out, Ref{GroupVersionKind: s.GroupVersion.WithKind(s.ObjectKind)})
-		}
+		out = append(out, Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind}, Ref{GroupVersionKind: p.InfraMachineTemplate.GroupVersionKind})
 	}
 	return out
 }
 
 // synced reports whether every informer that reviews read from has its first list. It starts those that do not run.
-func synced(ctx context.Context, informers cache.Informers, platforms []Platform) error {
+func synced(ctx context.Context, informers cache.Informers, platforms []conversion.Platform) error {
 	for _, ref := range watched(platforms) {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(ref.GroupVersionKind)

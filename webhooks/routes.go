@@ -10,6 +10,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/aws"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -49,32 +51,15 @@ type Subject struct {
 	ObjectKind string
 }
 
-// Platform is what the routes must know of a provider: its two resources.
-type Platform struct {
-	Name string
-	// Machine and Template are the provider's InfraMachine and InfraMachineTemplate.
-	Machine, Template Subject
-}
-
-// AWS is the row of Cluster API Provider AWS.
-func AWS() Platform {
-	gv := schema.GroupVersion{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"}
-	return Platform{
-		Name:     "AWS",
-		Machine:  Subject{Kind: authority.InfraMachine, GroupVersion: gv, Resource: "awsmachines", ObjectKind: "AWSMachine"},
-		Template: Subject{Kind: authority.InfraMachineTemplate, GroupVersion: gv, Resource: "awsmachinetemplates", ObjectKind: "AWSMachineTemplate"},
-	}
-}
-
 // Catalog is everything that is asked at the doors.
 type Catalog struct {
 	Rules      policies.Set
 	Defaulters policies.Defaulters
-	Platforms  []Platform
+	Platforms  []conversion.Platform
 }
 
 // Authority is the catalog of S1: who owns an object that exists in both APIs.
-func Authority(platforms ...Platform) Catalog {
+func Authority(platforms ...conversion.Platform) Catalog {
 	return Catalog{Rules: authority.Rules(), Defaulters: authority.Defaulters(), Platforms: platforms}
 }
 
@@ -175,10 +160,25 @@ func scales(subjects []Subject) []Subject {
 	})
 }
 
-func infraSubjects(platforms []Platform) []Subject {
+func infraSubjects(platforms []conversion.Platform) []Subject {
 	var out []Subject
 	for _, p := range platforms {
-		out = append(out, p.Machine, p.Template)
+		out = append(out, infraSubject(p, authority.InfraMachine), infraSubject(p, authority.InfraMachineTemplate))
 	}
 	return out
 }
+
+// infraSubject is a platform's resource of a kind of the rules.
+func infraSubject(p conversion.Platform, kind string) Subject {
+	r := p.InfraMachineTemplate
+	if kind == authority.InfraMachine {
+		r = p.InfraMachine
+	}
+	return Subject{Kind: kind, GroupVersion: r.GroupVersion(), Resource: r.Plural, ObjectKind: r.Kind}
+}
+
+// Platform and AWS stay until cmd takes its platforms from conversion/platforms.
+type Platform = conversion.Platform
+
+// AWS is the row of Cluster API Provider AWS.
+func AWS() Platform { return aws.Platform() }

@@ -10,13 +10,14 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Every request that a rule has something to say about comes to exactly one door that asks it.
 func TestEveryScopeHasOneDoor(t *testing.T) {
-	catalog := Authority(AWS())
+	catalog := Authority(platforms.List()...)
 	routes := Routes(catalog)
 	check := func(id string, mutating bool, scopes []policies.Scope) {
 		for _, s := range scopes {
@@ -46,7 +47,7 @@ func TestEveryScopeHasOneDoor(t *testing.T) {
 
 func TestEveryDoorAsksSomething(t *testing.T) {
 	names := map[string]bool{}
-	for _, r := range Routes(Authority(AWS())) {
+	for _, r := range Routes(Authority(platforms.List()...)) {
 		if len(r.Rules)+len(r.Defaulters) == 0 {
 			t.Errorf("route %s asks nobody", r.Name)
 		}
@@ -59,7 +60,7 @@ func TestEveryDoorAsksSomething(t *testing.T) {
 
 // A door that only warns may not be one whose rules deny, or a lock would open when the webhook is down.
 func TestDeletesOfCoreObjectsFailOpenAndAllElseClosed(t *testing.T) {
-	for _, r := range Routes(Authority(AWS())) {
+	for _, r := range Routes(Authority(platforms.List()...)) {
 		want := admissionregistrationv1.Fail
 		if slices.Equal(r.Operations, ops(remove)) && r.Side != policies.Infrastructure {
 			want = admissionregistrationv1.Ignore
@@ -72,7 +73,7 @@ func TestDeletesOfCoreObjectsFailOpenAndAllElseClosed(t *testing.T) {
 
 func TestConfigurations(t *testing.T) {
 	o := ConfigOptions{
-		Platforms: []Platform{AWS()}, Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}, {MachineAPI: "m2", ClusterAPI: "c2"}},
+		Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}, {MachineAPI: "m2", ClusterAPI: "c2"}},
 		Own: []string{`system:serviceaccount:c:poundlock`, `it's "me"`}, URL: "https://127.0.0.1:9443/",
 	}
 	validating, mutating := Configurations(o)
@@ -106,7 +107,7 @@ func TestConfigurations(t *testing.T) {
 }
 
 func TestPathsOfServiceAndURLAgree(t *testing.T) {
-	o := ConfigOptions{Platforms: []Platform{AWS()}, Service: admissionregistrationv1.ServiceReference{Namespace: "c", Name: "poundlock"}}
+	o := ConfigOptions{Platforms: platforms.List(), Service: admissionregistrationv1.ServiceReference{Namespace: "c", Name: "poundlock"}}
 	byService, _ := Configurations(o)
 	o.URL = "https://h:1"
 	byURL, _ := Configurations(o)

@@ -1,0 +1,131 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+var (
+	read  = []string{"get", "list", "watch"}
+	write = []string{"create", "delete", "get", "list", "patch", "update", "watch"}
+	amend = []string{"get", "patch", "update"}
+)
+
+// roles grant what the reconcilers write and the webhooks read, and nothing beside.
+func roles() []any {
+	return []any{
+		role(MachineAPINamespace, Name, machineAPIRules()...),
+		binding(MachineAPINamespace, Name),
+		role(ClusterAPINamespace, Name, clusterAPIRules()...),
+		binding(ClusterAPINamespace, Name),
+		role(ClusterAPINamespace, Name+"-leader-election",
+			rule("coordination.k8s.io", []string{"create"}, "leases"),
+			named(rule("coordination.k8s.io", []string{"get", "update"}, "leases"), Name)),
+		binding(ClusterAPINamespace, Name+"-leader-election"),
+		clusterRole(rule("config.openshift.io", read, "featuregates", "infrastructures")),
+		clusterBinding(),
+	}
+}
+
+func machineAPIRules() []rbacv1.PolicyRule {
+	var plural []string
+	group := ""
+	for _, k := range authority.Kinds() {
+		group, plural = k.MachineAPI.Group, append(plural, k.Resource)
+	}
+	return append(objectRules(group, plural), eventRules()...)
+}
+
+func clusterAPIRules() []rbacv1.PolicyRule {
+	var core []string
+	group := ""
+	for _, k := range authority.Kinds() {
+		group, core = k.ClusterAPI.Group, append(core, k.Resource)
+	}
+	rules := objectRules(group, core)
+	for _, p := range platforms.List() {
+		infra := p.InfraMachine.Group
+		rules = append(rules, objectRules(infra, []string{p.InfraMachine.Plural, p.InfraMachineTemplate.Plural})...)
+		rules = append(rules, rule(infra, read, p.InfraCluster.Plural))
+	}
+	// An owner reference that blocks its owner's deletion asks for update of the owner's finalizers.
+	rules = append(rules, rule(group, read, "clusters"), rule(group, []string{"update"}, "clusters/finalizers"))
+	return append(rules, eventRules()...)
+}
+
+// objectRules are for resources that Poundlock mirrors: all of them, their status, and their finalizers as an owner's.
+func objectRules(group string, plural []string) []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		rule(group, write, plural...),
+		rule(group, amend, suffixed(plural, "/status")...),
+		rule(group, []string{"update"}, suffixed(plural, "/finalizers")...),
+	}
+}
+
+func eventRules() []rbacv1.PolicyRule {
+	verbs := []string{"create", "patch"}
+	return []rbacv1.PolicyRule{rule("", verbs, "events"), rule("events.k8s.io", verbs, "events")}
+}
+
+func suffixed(names []string, suffix string) []string {
+	out := slices.Clone(names)
+	for i := range out {
+		out[i] += suffix
+	}
+	return out
+}
+
+func rule(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
+}
+
+func named(r rbacv1.PolicyRule, names ...string) rbacv1.PolicyRule {
+	r.ResourceNames = names
+	return r
+}
+
+func meta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: Labels()}
+}
+
+func role(namespace, name string, rules ...rbacv1.PolicyRule) any {
+	return rbacv1.Role{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
+		ObjectMeta: meta(namespace, name), Rules: rules,
+	}
+}
+
+func binding(namespace, name string) any {
+	return rbacv1.RoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+		ObjectMeta: meta(namespace, name), Subjects: subjects(),
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+	}
+}
+
+func clusterRole(rules ...rbacv1.PolicyRule) any {
+	return rbacv1.ClusterRole{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
+		ObjectMeta: meta("", Name), Rules: rules,
+	}
+}
+
+func clusterBinding() any {
+	return rbacv1.ClusterRoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
+		ObjectMeta: meta("", Name), Subjects: subjects(),
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: Name},
+	}
+}
+
+func subjects() []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ClusterAPINamespace, Name: Name}}
+}
