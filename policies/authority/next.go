@@ -145,6 +145,9 @@ func order(s State) (Step, bool) {
 		return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is in charge."}, s.untold() != 0
 	}
 	told := s.who(ClusterAPI, func(p Party) bool { return p.Told && (p.Says == SaysPaused || p.Deleting) })
+	if !s.InfraActs && s.Infra.Told {
+		told |= WhoInfra
+	}
 	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is in charge and may act."},
 		told != 0 && s.MachineAPI.stands()
 }

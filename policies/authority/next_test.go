@@ -158,6 +158,10 @@ func TestNext(t *testing.T) {
 		// 9. Release
 		"only now is Cluster API unpaused": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), held(toldStands) }), Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},
+		"the template that the mirror made paused is released with its set": {
+			inClusterAPI(aSet, func(s *State) { s.Infra = Party{Exists: true, Told: true} }), Step{Action: Release, On: WhoInfra, Reason: ReasonReleasing}},
+		"a template is nothing to wait for on the way back": {
+			inMachineAPI(aSet, func(s *State) { s.Infra = Party{Exists: true} }), Step{Action: Settle, Reason: ReasonSettled}},
 		"a pause that has not been answered is not ended, so that its answer cannot come late": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = told, told }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotPaused}},
 		"Cluster API's acknowledgement that it acts is waited for": {

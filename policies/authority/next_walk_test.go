@@ -39,7 +39,7 @@ func everyState(visit func(State)) {
 	for _, set := range []bool{false, true} {
 		infras := cores
 		if set {
-			infras = []Party{{}}
+			infras = []Party{{}, {Exists: true, Told: true}}
 		}
 		for _, current := range []API{Unset, MachineAPI, ClusterAPI, Migrating} {
 			for _, requested := range []API{Unset, MachineAPI, ClusterAPI} {

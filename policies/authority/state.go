@@ -25,7 +25,8 @@ type State struct {
 	Requested, Current, Origin API
 	// MachineAPI is the Machine API object, ClusterAPI its twin, Infra the provider's object behind the twin.
 	MachineAPI, ClusterAPI, Infra Party
-	// InfraActs says that controllers act because of the provider's object; otherwise Infra is no party.
+	// InfraActs says that controllers act because of the provider's object; otherwise Infra is no party, and all that is
+	// known of it is whether the mirror made it paused.
 	InfraActs bool
 	// Synchronized is the status of the Synchronized condition, "" where there is none.
 	Synchronized metav1.ConditionStatus
@@ -75,7 +76,8 @@ type Objects struct {
 }
 
 // InfraActs reports whether controllers act on a cloud because of the kind's infrastructure object. They do for a
-// machine; a template is only read, so it is no party to a handoff: nobody pauses it, nobody waits for it.
+// machine. A template is only read (its controller, where there is one, tells the autoscaler of its size), so it is no
+// party to a handoff: nobody waits for its answer, and it is released with its set because the mirror makes it paused.
 func (k Kind) InfraActs() bool { return k.Infra == InfraMachine }
 
 // State reads the objects.
@@ -93,6 +95,8 @@ func (o Objects) State() State {
 	if s.InfraActs {
 		s.Infra = party(o.Infra, Paused(o.Infra), o.InfraFinalizer)
 		s.Provisioned = shape.Phase != "" && shape.Phase != "Provisioning" && o.Infra != nil && provisioned(o.Infra)
+	} else if o.Infra.HasAnnotation(MirrorAnnotation) {
+		s.Infra = Party{Exists: true, Told: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
 	s.CaughtUp = o.caughtUp(s.source(), shape)
 	return s
@@ -141,7 +145,8 @@ func (o Objects) caughtUp(source API, shape Shape) bool {
 	case source == MachineAPI && o.MachineAPI != nil:
 		return shape.SynchronizedGeneration == o.MachineAPI.Metadata.Generation
 	case source == ClusterAPI && o.ClusterAPI != nil:
-		return shape.SynchronizedGeneration == o.ClusterAPI.Metadata.Generation && o.infraCaughtUp()
+		// Not equal: a core object that was made again starts from 1, and the field may not decrease meanwhile.
+		return shape.SynchronizedGeneration >= o.ClusterAPI.Metadata.Generation && o.infraCaughtUp()
 	}
 	return false
 }

@@ -1,0 +1,185 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// apply is the only place that writes: one step, and what there is to say about it. It returns when to look again at
+// the latest; 0: when there is news.
+func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
+	switch step.Action {
+	case authority.Rest:
+		r.rest(ctx, step)
+		return 0, nil
+	case authority.Settle:
+		return 0, r.report(ctx, p, step)
+	case authority.Wait:
+		return afterWait, r.report(ctx, p, step)
+	case authority.Adopt:
+		return r.adopt(ctx, p, step)
+	case authority.Acknowledge:
+		return afterStep, r.acknowledge(ctx, p, step)
+	case authority.Switch:
+		return afterStep, r.change(ctx, p, step)
+	}
+	return afterStep, r.each(ctx, p, step, step.On)
+}
+
+// adopt sends an empty status patch, which the webhook that defaults status.authoritativeAPI fills, and writes the value
+// itself where no webhook does. A value that does not stay means that the CRD has no such field.
+func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
+	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{}); err != nil {
+		return 0, err
+	}
+	if current(p.machineAPI) == "" {
+		status := map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}
+		if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, map[string]any{"status": status})); err != nil {
+			return 0, err
+		}
+	}
+	if current(p.machineAPI) == "" {
+		r.rest(ctx, authority.Next(authority.State{}))
+		return afterRest, nil
+	}
+	r.log(ctx, p.machineAPI, step)
+	return afterStep, nil
+}
+
+func current(o *unstructured.Unstructured) string {
+	value, _, _ := unstructured.NestedString(o.Object, "status", "authoritativeAPI")
+	return value
+}
+
+// acknowledge stores Migrating together with where authority comes from.
+func (r *reconciler) acknowledge(ctx context.Context, p *pair, step authority.Step) error {
+	status := map[string]any{"authoritativeAPI": string(authority.Migrating), "synchronizedAPI": string(p.state().Current)}
+	return r.store(ctx, p, step, status)
+}
+
+// change takes the finalizers of those who are no longer in charge, then stores who is. Where authority changed hands,
+// what the mirror said about the old direction is taken back in the same patch.
+func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) error {
+	if err := r.each(ctx, p, step, step.Drop); err != nil {
+		return err
+	}
+	status := map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}
+	if !step.Cancelled {
+		status["synchronizedGeneration"] = nil
+	}
+	return r.store(ctx, p, step, status)
+}
+
+// store writes the status of the Machine API object: authority, what is said about it, and the resourceVersion on which
+// it was decided, in one patch.
+func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, status map[string]any) error {
+	conditions := conditionsOf(p.machineAPI)
+	if step.Action == authority.Switch && !step.Cancelled {
+		conditions = with(conditions, r.unsynchronized(step))
+	}
+	c, before := r.settled(p, step, conditions)
+	status["conditions"] = with(conditions, c)
+	if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, map[string]any{"status": status})); err != nil {
+		return err
+	}
+	r.log(ctx, p.machineAPI, step)
+	r.meters.waited(p.kind.Name, before, r.now())
+	r.meters.count(p, step)
+	r.event(p, step, c)
+	return nil
+}
+
+// each gives the same order to several objects, the provider's first.
+func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who authority.Who) error {
+	for _, o := range p.of(who) {
+		if err := r.patch(ctx, o.live, precondition(o.live, map[string]any{"metadata": order(step, o)})); err != nil {
+			return err
+		}
+		r.log(ctx, o.live, step)
+	}
+	return nil
+}
+
+// order is the metadata that a step writes to an object.
+func order(step authority.Step, o object) map[string]any {
+	switch step.Action {
+	case authority.Pause:
+		return map[string]any{"annotations": map[string]any{authority.PausedAnnotation: "true"}}
+	case authority.Release:
+		return map[string]any{"annotations": map[string]any{authority.PausedAnnotation: nil}}
+	case authority.AddFinalizer:
+		return map[string]any{"finalizers": append(without(o.live.GetFinalizers(), o.finalizer), o.finalizer)}
+	}
+	return map[string]any{"finalizers": without(o.live.GetFinalizers(), o.finalizer)}
+}
+
+func without(list []string, item string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == item })
+}
+
+// object is one of a pair's, with the finalizer that its side hands over.
+type object struct {
+	live      *unstructured.Unstructured
+	finalizer string
+}
+
+func (p *pair) of(who authority.Who) []object {
+	var out []object
+	for _, o := range []struct {
+		who authority.Who
+		object
+	}{
+		{authority.WhoInfra, object{p.infra, p.objects.InfraFinalizer}},
+		{authority.WhoClusterAPI, object{p.core, p.kind.ClusterAPIFinalizer}},
+		{authority.WhoMachineAPI, object{p.machineAPI, p.kind.MachineAPIFinalizer}},
+	} {
+		if who.Has(o.who) && o.live != nil {
+			out = append(out, o.object)
+		}
+	}
+	return out
+}
+
+// precondition has the API server refuse the patch if the object has changed since it was read.
+func precondition(o *unstructured.Unstructured, body map[string]any) map[string]any {
+	metadata, ok := body["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+	}
+	metadata["resourceVersion"] = o.GetResourceVersion()
+	body["metadata"] = metadata
+	return body
+}
+
+// patch sends a merge patch and puts what came back in the object's place.
+func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, body map[string]any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(fieldManager))
+}
+
+func (r *reconciler) patchStatus(ctx context.Context, o *unstructured.Unstructured, body map[string]any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(fieldManager))
+}
+
+func (r *reconciler) log(ctx context.Context, o *unstructured.Unstructured, step authority.Step) {
+	log.FromContext(ctx).Info("Handoff step", "action", step.Action, "object", describe(o), "to", step.To, "reason", step.Reason)
+}

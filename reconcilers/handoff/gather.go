@@ -1,0 +1,114 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// infraGroup is where providers' objects live. A reference to anything else is none that Poundlock follows.
+const infraGroup = "infrastructure.cluster.x-k8s.io"
+
+// pair is everything that one pass looks at. Objects that do not exist are nil.
+type pair struct {
+	kind                    authority.Kind
+	machineAPI, core, infra *unstructured.Unstructured
+	objects                 authority.Objects
+}
+
+func (p *pair) state() authority.State { return p.objects.State() }
+
+// gather is the only place that reads.
+func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, error) {
+	p := &pair{kind: r.kind, objects: authority.Objects{Kind: r.kind, Enabled: r.enabled(r.kind)}}
+	namespaces, ok := r.pairs.Of(key.Namespace)
+	if !ok {
+		return p, nil
+	}
+	var err error
+	if p.core, p.objects.ClusterAPI, err = get(ctx, from, r.kind.ClusterAPIGVK(), namespaces.ClusterAPI, key.Name); err != nil {
+		return nil, err
+	}
+	if err := r.gatherInfra(ctx, from, p); err != nil {
+		return nil, err
+	}
+	// Last: a status that is read after the others is never older than what they answered to.
+	p.machineAPI, p.objects.MachineAPI, err = get(ctx, from, r.kind.MachineAPIGVK(), key.Namespace, key.Name)
+	return p, err
+}
+
+// gatherInfra follows the Cluster API object's reference to the provider's.
+func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pair) error {
+	kind, name := p.infraRef()
+	if name == "" {
+		return nil
+	}
+	mapping, err := r.mapper.RESTMapping(kind)
+	if meta.IsNoMatchError(err) {
+		return nil // the provider is not installed: the object cannot exist
+	}
+	if err != nil {
+		return fmt.Errorf("looking up %s: %w", kind, err)
+	}
+	if err := r.follow(mapping.GroupVersionKind); err != nil {
+		return err
+	}
+	p.objects.InfraFinalizer = infraFinalizer(kind)
+	p.infra, p.objects.Infra, err = get(ctx, from, mapping.GroupVersionKind, p.core.GetNamespace(), name)
+	return err
+}
+
+// infraRef is the reference in the object itself, or in a set's template.
+func (p *pair) infraRef() (schema.GroupKind, string) {
+	if p.core == nil || p.kind.Infra == "" {
+		return schema.GroupKind{}, ""
+	}
+	path := []string{"spec", "infrastructureRef"}
+	if p.kind.Infra == authority.InfraMachineTemplate {
+		path = []string{"spec", "template", "spec", "infrastructureRef"}
+	}
+	ref, _, _ := unstructured.NestedStringMap(p.core.Object, path...)
+	if ref["apiGroup"] != infraGroup {
+		return schema.GroupKind{}, ""
+	}
+	return schema.GroupKind{Group: infraGroup, Kind: ref["kind"]}, ref["name"]
+}
+
+// infraFinalizer is the finalizer of a provider's machine controller, by the convention that all providers follow:
+// awsmachine.infrastructure.cluster.x-k8s.io.
+func infraFinalizer(kind schema.GroupKind) string {
+	return strings.ToLower(kind.Kind) + "." + kind.Group
+}
+
+// get returns an object twice: as it is written, and as policies read it.
+func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, *policies.Object, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u)
+	if apierrors.IsNotFound(err) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s %s/%s: %w", gvk.Kind, namespace, name, err)
+	}
+	raw, err := json.Marshal(u.Object)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s %s/%s: %w", gvk.Kind, namespace, name, err)
+	}
+	o, err := policies.ParseObject(raw)
+	return u, o, err
+}

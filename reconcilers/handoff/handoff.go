@@ -1,0 +1,134 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// fieldManager is the owner of what the handoff writes.
+const fieldManager = "poundlock-handoff"
+
+// Options are what the handoff is told.
+type Options struct {
+	// Pairs are the namespaces that mirror each other.
+	Pairs authority.Pairs
+	// Enabled says whether authority over a kind can move at all: the feature gate MachineAPIMigration is on and its CRD
+	// has the fields. nil: yes. Of what is not enabled nothing is touched.
+	Enabled func(authority.Kind) bool
+	// Now is the clock of the conditions; nil: the computer's.
+	Now func() time.Time
+	// Concurrency is how many pairs of a kind are looked at at a time; 0: 4.
+	Concurrency int
+}
+
+// SetupWithManager adds one controller per kind to the manager. It reads through the manager's cache (unstructured) and
+// live through its API reader. It must run in one place at a time: behind leader election.
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 4
+	}
+	if o.Enabled == nil {
+		o.Enabled = func(authority.Kind) bool { return true }
+	}
+	m, err := newMeters()
+	if err != nil {
+		return fmt.Errorf("registering the handoff's metrics: %w", err)
+	}
+	for _, kind := range authority.Kinds() {
+		r := &reconciler{
+			kind: kind, pairs: o.Pairs, enabled: o.Enabled, now: o.Now,
+			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), mapper: mgr.GetRESTMapper(),
+			recorder: mgr.GetEventRecorder(fieldManager), meters: m,
+		}
+		if err := r.setup(mgr, o.Concurrency); err != nil {
+			return fmt.Errorf("starting the handoff of %ss: %w", kind.Name, err)
+		}
+	}
+	return nil
+}
+
+type reconciler struct {
+	kind    authority.Kind
+	pairs   authority.Pairs
+	enabled func(authority.Kind) bool
+	now     func() time.Time
+
+	cache, live client.Reader
+	writer      client.Client
+	mapper      meta.RESTMapper
+	recorder    events.EventRecorder
+	meters      meters
+
+	// follow watches a provider's kind from the first time that an object refers to one.
+	follow func(schema.GroupVersionKind) error
+	rested sync.Once
+}
+
+// How soon a pass follows another without news: of somebody who was faster, of a step whose own news got lost, of
+// what is waited for, and of a CRD that may get its fields one day.
+const (
+	afterConflict = 200 * time.Millisecond
+	afterStep     = 5 * time.Second
+	afterWait     = time.Minute
+	afterRest     = 10 * time.Minute
+)
+
+// Reconcile looks at one pair and takes at most one step.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	p, err := r.gather(ctx, r.cache, req.NamespacedName)
+	if err != nil {
+		return settle(err)
+	}
+	step := authority.Next(p.state())
+	if step.Action.Acts() {
+		// The cache calls for a change of who may act. It may lag: the API server decides.
+		if p, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
+			return settle(err)
+		}
+		step = authority.Next(p.state())
+	}
+	again, err := r.apply(ctx, p, step)
+	if err != nil {
+		return settle(fmt.Errorf("%s: %w", gerund(step), err))
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
+func settle(err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return reconcile.Result{RequeueAfter: afterConflict}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+func gerund(step authority.Step) string { return "taking the step " + string(step.Action) }
+
+// rest says once that nothing is done.
+func (r *reconciler) rest(ctx context.Context, step authority.Step) {
+	if step.Reason != authority.ReasonDisabled {
+		return
+	}
+	r.rested.Do(func() {
+		log.FromContext(ctx).Info("Handoff disabled", "kind", r.kind.Name, "reason", step.Reason, "message", step.Message)
+	})
+}

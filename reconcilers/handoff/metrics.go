@@ -1,0 +1,71 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// meters count moves, and measure what they wait for.
+type meters struct {
+	moves *prometheus.CounterVec
+	waits *prometheus.HistogramVec
+}
+
+func newMeters() (meters, error) {
+	m := meters{
+		moves: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "poundlock_handoffs_total", Help: "Moves of authority, by kind, direction and outcome (started, completed, cancelled).",
+		}, []string{"kind", "from", "to", "outcome"}),
+		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "poundlock_handoff_wait_seconds", Help: "How long the condition AuthoritySettled gave a reason before it gave another, by kind and reason.",
+			Buckets: []float64{1, 2, 5, 10, 30, 60, 300, 900, 3600, 14400, 86400},
+		}, []string{"kind", "reason"}),
+	}
+	var err error
+	if m.moves, err = register(m.moves); err != nil {
+		return m, err
+	}
+	m.waits, err = register(m.waits)
+	return m, err
+}
+
+// register returns the collector of the same name that is there already, in a process with two managers.
+func register[C prometheus.Collector](c C) (C, error) {
+	err := metrics.Registry.Register(c)
+	var again prometheus.AlreadyRegisteredError
+	if errors.As(err, &again) {
+		if existing, ok := again.ExistingCollector.(C); ok {
+			return existing, nil
+		}
+	}
+	return c, err
+}
+
+func (m meters) count(p *pair, step authority.Step) {
+	s := p.state()
+	from, outcome := s.Origin, "completed"
+	if step.Action == authority.Acknowledge {
+		from, outcome = s.Current, "started"
+	}
+	if step.Cancelled {
+		outcome = "cancelled"
+	}
+	m.moves.WithLabelValues(p.kind.Name, string(from), string(from.Other()), outcome).Inc()
+}
+
+// waited measures the reason that a condition gave until now.
+func (m meters) waited(kind string, before map[string]any, now time.Time) {
+	since, err := time.Parse(time.RFC3339, text(before, "lastTransitionTime"))
+	if err != nil || text(before, "status") != "False" {
+		return
+	}
+	m.waits.WithLabelValues(kind, text(before, "reason")).Observe(now.Sub(since).Seconds())
+}

@@ -1,0 +1,217 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// report writes the condition AuthoritySettled, if it does not say the same already, and status.synchronizedAPI, the last
+// stable value, where it is missing.
+func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) error {
+	conditions := conditionsOf(p.machineAPI)
+	c, before := r.settled(p, step, conditions)
+	status := map[string]any{}
+	if s := p.state(); s.Current.Other() != authority.Unset && s.Origin != s.Current {
+		status["synchronizedAPI"] = string(s.Current)
+	}
+	if !same(c, before) {
+		status["conditions"] = with(conditions, c)
+	}
+	if len(status) == 0 {
+		return nil
+	}
+	if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, map[string]any{"status": status})); err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("Handoff reported", "object", describe(p.machineAPI), "settled", c["status"], "reason", c["reason"], "message", c["message"])
+	if text(before, "reason") != step.Reason {
+		r.meters.waited(p.kind.Name, before, r.now())
+		r.event(p, step, c)
+	}
+	return nil
+}
+
+// settled is the condition that a step gives rise to, and the one that is there, nil if none. Its time moves with its
+// reason, not with its status alone: it is since when that is waited for.
+func (r *reconciler) settled(p *pair, step authority.Step, conditions []any) (now, before map[string]any) {
+	before = find(conditions, authority.ConditionSettled)
+	status, severity := metav1.ConditionFalse, severityOf(step)
+	if step.Action == authority.Settle {
+		status, severity = metav1.ConditionTrue, ""
+	}
+	since := r.now().UTC().Format(time.RFC3339)
+	if text(before, "status") == string(status) && text(before, "reason") == step.Reason {
+		since = text(before, "lastTransitionTime")
+	}
+	now = condition(authority.ConditionSettled, status, severity, step.Reason, step.Message, since)
+	if step.Action == authority.Wait {
+		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "."
+	}
+	return now, before
+}
+
+// severityOf: a Machine API condition that is False has one.
+func severityOf(step authority.Step) string {
+	switch step.Reason {
+	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
+		return "Error"
+	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing:
+		return "Warning"
+	}
+	return "Info"
+}
+
+// unsynchronized takes back what the mirror said about the other direction.
+func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
+	return condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "", "AuthorityChanged",
+		"The mirror has not run from "+step.To.Text()+" yet.", r.now().UTC().Format(time.RFC3339))
+}
+
+func condition(kind string, status metav1.ConditionStatus, severity, reason, message, since string) map[string]any {
+	c := map[string]any{"type": kind, "status": string(status), "reason": reason, "message": message, "lastTransitionTime": since}
+	if severity != "" {
+		c["severity"] = severity
+	}
+	return c
+}
+
+// details name the objects that are waited for, and what they say.
+func (p *pair) details(step authority.Step) []string {
+	var out []string
+	if step.On.Has(authority.WhoMirror) {
+		out = append(out, p.mirrorSays())
+	}
+	if step.On.Has(authority.WhoInfra) && p.infra == nil {
+		out = append(out, "There is no infrastructure object.")
+	}
+	if step.On.Has(authority.WhoClusterAPI) && p.core == nil {
+		out = append(out, "There is no Cluster API object.")
+	}
+	for _, o := range p.of(step.On) {
+		out = append(out, p.says(step, o.live))
+	}
+	return out
+}
+
+func (p *pair) mirrorSays() string {
+	shape := authority.Read(p.objects.MachineAPI)
+	c := shape.Condition(authority.ConditionSynchronized)
+	switch {
+	case c.Status == "":
+		return "The mirror has not reported yet."
+	case c.Status == metav1.ConditionTrue:
+		return fmt.Sprintf("It was last made from generation %d.", shape.SynchronizedGeneration)
+	}
+	return fmt.Sprintf("Synchronized is %s (%s): %s", c.Status, c.Reason, cut(c.Message))
+}
+
+func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
+	switch {
+	case o.GetDeletionTimestamp() != nil:
+		return describe(o) + " is being deleted."
+	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:
+		return fmt.Sprintf("Its phase is %q.", authority.Read(p.objects.MachineAPI).Phase)
+	case step.Reason == authority.ReasonNotProvisioned:
+		return describe(o) + " says whether it is provisioned."
+	}
+	c := p.paused(o)
+	if c.Status == "" {
+		return describe(o) + " has no Paused condition: do its controllers run?"
+	}
+	if c.Message == "" {
+		c.Message = "no message"
+	}
+	return fmt.Sprintf("%s says Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, cut(c.Message))
+}
+
+func (p *pair) paused(o *unstructured.Unstructured) authority.Condition {
+	switch o {
+	case p.machineAPI:
+		return authority.Read(p.objects.MachineAPI).Condition(authority.ConditionPaused)
+	case p.core:
+		return authority.Paused(p.objects.ClusterAPI)
+	}
+	return authority.Paused(p.objects.Infra)
+}
+
+// event tells those who look at the object what began, ended or is waited for. What only repeats a settled state's
+// upkeep is not told.
+func (r *reconciler) event(p *pair, step authority.Step, c map[string]any) {
+	s := p.state()
+	if step.Action == authority.Wait && s.Current != authority.Migrating && s.Requested != s.Current.Other() {
+		return
+	}
+	severity := corev1.EventTypeNormal
+	if slices.Contains([]string{"Error", "Warning"}, text(c, "severity")) {
+		severity = corev1.EventTypeWarning
+	}
+	r.recorder.Eventf(p.machineAPI, nil, severity, step.Reason, "Handoff", "%s", cut(text(c, "message")))
+}
+
+// conditionsOf copies the list, so that what came from a cache is not written to.
+func conditionsOf(o *unstructured.Unstructured) []any {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	return list
+}
+
+func find(conditions []any, kind string) map[string]any {
+	for _, c := range conditions {
+		if m, ok := c.(map[string]any); ok && m["type"] == kind {
+			return m
+		}
+	}
+	return nil
+}
+
+// with puts a condition in the place of the one of its type. The list has no order that means anything: it is kept.
+func with(conditions []any, c map[string]any) []any {
+	out := slices.Clone(conditions)
+	for i, old := range out {
+		if m, ok := old.(map[string]any); ok && m["type"] == c["type"] {
+			out[i] = c
+			return out
+		}
+	}
+	return append(out, c)
+}
+
+func same(a, b map[string]any) bool {
+	for _, k := range []string{"status", "severity", "reason", "message"} {
+		if text(a, k) != text(b, k) {
+			return false
+		}
+	}
+	return true
+}
+
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}
+
+func describe(o *unstructured.Unstructured) string {
+	group, _, _ := strings.Cut(o.GetAPIVersion(), "/")
+	return fmt.Sprintf("%s.%s %s/%s", o.GetKind(), group, o.GetNamespace(), o.GetName())
+}
+
+// cut keeps to the length that the API server takes of an event.
+func cut(note string) string {
+	const longest = 900
+	if len(note) > longest {
+		return strings.ToValidUTF8(note[:longest], "") + " …"
+	}
+	return note
+}
