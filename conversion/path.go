@@ -195,3 +195,19 @@ func set(v reflect.Value) bool {
 	}
 	return !v.IsZero()
 }
+
+// Said lists the places below a path of a value (a pointer to a struct) where somebody has said something, other than
+// what passes.
+func Said(value any, path, passes string) []string {
+	var out []string
+	s, err := resolve(reflect.TypeOf(value), path)
+	if err != nil {
+		return nil
+	}
+	s.visit(reflect.ValueOf(value), func(at string, v reflect.Value) {
+		if set(v) && (passes == "" || fmt.Sprint(indirect(v).Interface()) != passes) {
+			out = append(out, at)
+		}
+	})
+	return out
+}

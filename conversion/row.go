@@ -24,6 +24,7 @@ type Row[M, C any] struct {
 	verdict                Verdict
 	toC                    func(*Pass, *M, *C)
 	toM                    func(*Pass, *C, *M)
+	passes                 string
 	broken                 error
 	parts                  []Line
 }
@@ -43,6 +44,9 @@ type Line struct {
 	Verdict                Verdict
 	// Note says what changes on the way or, where the field has one place only, why it cannot go.
 	Note string
+	// Passes is the one value of an unconvertible field that is as good as none, because the other side's servers fill
+	// it in; empty for most.
+	Passes string
 }
 
 // Rows makes the rows of a Table[M, C].
@@ -112,7 +116,7 @@ func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 // OnlyCAPIBeyond is OnlyCAPI for a field whose API server or webhook fills in a value of its own: absent and that
 // value mean the same and pass; any other is an error with this reason.
 func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
-	r := Row[M, C]{clusterAPI: At(path), verdict: OnlyClusterAPI, note: fmt.Sprintf("%s The default, %s, passes.", reason, value)}
+	r := Row[M, C]{clusterAPI: At(path), verdict: OnlyClusterAPI, note: reason, passes: value}
 	s, err := resolve(reflect.TypeFor[C](), path)
 	r.broken = err
 	r.toC = func(*Pass, *M, *C) {}
@@ -162,7 +166,7 @@ func (t Table[M, C]) ToMachineAPI(p *Pass, c *C, m *M) {
 func (t Table[M, C]) Lines() []Line {
 	var out []Line
 	for _, r := range t {
-		out = append(out, Line{MachineAPI: r.machineAPI, ClusterAPI: r.clusterAPI, Verdict: r.verdict, Note: r.note})
+		out = append(out, Line{MachineAPI: r.machineAPI, ClusterAPI: r.clusterAPI, Verdict: r.verdict, Note: r.note, Passes: r.passes})
 		out = append(out, r.parts...)
 	}
 	return out

@@ -1,0 +1,207 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// plain is a providerSpec that can go; each case is a merge patch upon it.
+const plain = `{
+	"kind": "AWSMachineProviderConfig", "apiVersion": "machine.openshift.io/v1beta1",
+	"ami": {"id": "ami-1"}, "instanceType": "m6i.large", "deviceIndex": 0,
+	"userDataSecret": {"name": "worker-user-data"},
+	"subnet": {"id": "subnet-1"}, "placement": {"region": "us-east-1"}
+}`
+
+func TestWhatAProviderSpecMaySay(t *testing.T) {
+	cases := map[string]struct {
+		patch   string
+		control bool
+		env     func(*conversion.Env)
+		want    []string
+	}{
+		"nothing out of the way":            {patch: `{}`},
+		"an interface at index 1":           {patch: `{"deviceIndex": 1}`, want: []string{"deviceIndex: FieldValueNotSupported"}},
+		"a null creationTimestamp":          {patch: `{"metadata": {"creationTimestamp": null}}`},
+		"metadata of its own":               {patch: `{"metadata": {"name": "x"}}`, want: []string{"metadata: FieldValueNotSupported"}},
+		"no image":                          {patch: `{"ami": {"id": null}}`, want: []string{"ami.id: FieldValueRequired"}},
+		"an image by its ARN":               {patch: `{"ami": {"id": null, "arn": "arn:x"}}`, want: []string{"ami.arn: FieldValueNotSupported"}},
+		"an image by filters":               {patch: `{"ami": {"id": null, "filters": [{"name": "x"}]}}`, want: []string{"ami.filters: FieldValueNotSupported"}},
+		"two tags":                          {patch: `{"tags": [{"name": "a", "value": "1"}, {"name": "b"}]}`},
+		"a tag given twice":                 {patch: `{"tags": [{"name": "a", "value": "1"}, {"name": "a", "value": "1"}]}`, want: []string{"tags[1].name: FieldValueInvalid"}},
+		"a tag of AWS's own":                {patch: `{"tags": [{"name": "aws:x", "value": "1"}]}`, want: []string{"tags[0]: FieldValueInvalid"}},
+		"a profile by name":                 {patch: `{"iamInstanceProfile": {"id": "worker"}}`},
+		"a profile by ARN":                  {patch: `{"iamInstanceProfile": {"arn": "arn:x"}}`, want: []string{"iamInstanceProfile.arn: FieldValueNotSupported"}},
+		"a profile by filters":              {patch: `{"iamInstanceProfile": {"filters": [{"name": "x"}]}}`, want: []string{"iamInstanceProfile.filters: FieldValueNotSupported"}},
+		"a profile without a name":          {patch: `{"iamInstanceProfile": {}}`, want: []string{"iamInstanceProfile.id: FieldValueRequired"}},
+		"groups by id and by filters":       {patch: `{"securityGroups": [{"id": "sg-1"}, {"filters": [{"name": "x", "values": ["y"]}]}]}`},
+		"a group by ARN":                    {patch: `{"securityGroups": [{"id": "sg-1"}, {"arn": "arn:x"}]}`, want: []string{"securityGroups[1].arn: FieldValueNotSupported"}},
+		"a group by both":                   {patch: `{"securityGroups": [{"id": "sg-1", "filters": [{"name": "x"}]}]}`, want: []string{"securityGroups[0].filters: FieldValueInvalid"}},
+		"an empty reference":                {patch: `{"securityGroups": [{}]}`, want: []string{"securityGroups[0].id: FieldValueRequired"}},
+		"a subnet by filters":               {patch: `{"subnet": {"id": null, "filters": [{"name": "x"}]}}`},
+		"a subnet by ARN":                   {patch: `{"subnet": {"id": null, "arn": "arn:x"}}`, want: []string{"subnet.arn: FieldValueNotSupported"}},
+		"no region":                         {patch: `{"placement": {"region": null}}`},
+		"another region":                    {patch: `{"placement": {"region": "eu-west-1"}}`, want: []string{"placement.region: FieldValueNotSupported"}},
+		"a region, the cluster's not known": {patch: `{}`, env: func(e *conversion.Env) { e.Region = "" }, want: []string{"placement.region: FieldValueNotSupported"}},
+		"the AWSCluster's region": {patch: `{}`, env: func(e *conversion.Env) {
+			e.Region, e.InfraCluster = "", map[string]any{"spec": map[string]any{"region": "us-east-1"}}
+		}},
+		"the cluster's secret":              {patch: `{"credentialsSecret": {"name": "aws-cloud-credentials"}}`},
+		"another secret":                    {patch: `{"credentialsSecret": {"name": "mine"}}`, want: []string{"credentialsSecret.name: FieldValueNotSupported"}},
+		"no user data":                      {patch: `{"userDataSecret": null}`, want: []string{"userDataSecret.name: FieldValueRequired"}},
+		"a worker's load balancer":          {patch: `{"loadBalancers": [{"name": "x", "type": "network"}]}`, want: []string{"loadBalancers[0]: FieldValueNotSupported"}},
+		"a master's load balancers":         {control: true, patch: `{"loadBalancers": [{"name": "ocean-ext", "type": "classic"}, {"name": "ocean-int", "type": "network"}]}`},
+		"a master without them":             {control: true, patch: `{}`, want: []string{"loadBalancers: FieldValueNotSupported"}},
+		"a master with one of another type": {control: true, patch: `{"loadBalancers": [{"name": "ocean-ext", "type": "network"}, {"name": "ocean-int", "type": "network"}]}`, want: []string{"loadBalancers: FieldValueNotSupported"}},
+		"EFA":                               {patch: `{"networkInterfaceType": "EFA"}`},
+		"an interface of no known type":     {patch: `{"networkInterfaceType": "efa"}`, want: []string{"networkInterfaceType: FieldValueNotSupported"}},
+		"a partition of 0":                  {patch: `{"placementGroupPartition": 0}`, want: []string{"placementGroupPartition: FieldValueNotSupported"}},
+		"a partition of 1":                  {patch: `{"placementGroupPartition": 1}`},
+		"no authentication of a kind":       {patch: `{"metadataServiceOptions": {"authentication": "required"}}`, want: []string{"metadataServiceOptions.authentication: FieldValueInvalid"}},
+
+		"a root disk":                 {patch: `{"blockDevices": [{"ebs": {"volumeSize": 8, "iops": 0, "kmsKey": {"arn": ""}}}]}`},
+		"a second root disk":          {patch: `{"blockDevices": [{"ebs": {"volumeSize": 8}}, {"ebs": {"volumeSize": 8}}]}`, want: []string{"blockDevices[1].deviceName: FieldValueInvalid"}},
+		"a disk of no size":           {patch: `{"blockDevices": [{"ebs": {"encrypted": true}}]}`, want: []string{"blockDevices[0].ebs.volumeSize: FieldValueRequired"}},
+		"a disk of 7 GiB":             {patch: `{"blockDevices": [{"ebs": {"volumeSize": 7}}]}`, want: []string{"blockDevices[0].ebs.volumeSize: FieldValueNotSupported"}},
+		"a device with an empty name": {patch: `{"blockDevices": [{"deviceName": "", "ebs": {"volumeSize": 8}}]}`, want: []string{"blockDevices[0].deviceName: FieldValueNotSupported"}},
+		"a suppressed device":         {patch: `{"blockDevices": [{"deviceName": "/dev/sdb", "noDevice": ""}]}`, want: []string{"blockDevices[0].noDevice: FieldValueNotSupported"}},
+		"an instance store":           {patch: `{"blockDevices": [{"deviceName": "/dev/sdb", "virtualName": "ephemeral0"}]}`, want: []string{"blockDevices[0].virtualName: FieldValueNotSupported"}},
+		"a disk that outlives":        {patch: `{"blockDevices": [{"deviceName": "/dev/sdb", "ebs": {"volumeSize": 8, "deleteOnTermination": false}}]}`, want: []string{"blockDevices[0].ebs.deleteOnTermination: FieldValueNotSupported"}},
+		"a key by filters":            {patch: `{"blockDevices": [{"ebs": {"volumeSize": 8, "kmsKey": {"filters": [{"name": "x"}]}}}]}`, want: []string{"blockDevices[0].ebs.kmsKey.filters: FieldValueNotSupported"}},
+		"a key by id and ARN":         {patch: `{"blockDevices": [{"ebs": {"volumeSize": 8, "kmsKey": {"id": "1", "arn": "arn:x"}}}]}`, want: []string{"blockDevices[0].ebs.kmsKey: FieldValueInvalid"}},
+		"an ARN as a key's id":        {patch: `{"blockDevices": [{"ebs": {"volumeSize": 8, "kmsKey": {"id": "arn:x"}}}]}`, want: []string{"blockDevices[0].ebs.kmsKey.id: FieldValueInvalid"}},
+
+		"a host that is named":        {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "AnyAvailable", "dedicatedHost": {"id": "h-0123456789abcdef0"}}}}`},
+		"a host of an old id":         {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "AnyAvailable", "dedicatedHost": {"id": "h-01234567"}}}}`, want: []string{"placement.host.dedicatedHost.id: FieldValueNotSupported"}},
+		"any host":                    {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "AnyAvailable"}}}`, want: []string{"placement.host.affinity: FieldValueNotSupported"}},
+		"tenancy host, and no host":   {patch: `{"placement": {"tenancy": "host"}}`},
+		"a host on shared hardware":   {patch: `{"placement": {"host": {"affinity": "DedicatedHost", "dedicatedHost": {"id": "h-0123456789abcdef0"}}}}`, want: []string{"placement.host: FieldValueInvalid"}},
+		"an allocated host":           {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "DedicatedHost", "dedicatedHost": {"allocationStrategy": "Dynamic"}}}}`},
+		"an allocated host, unpinned": {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "AnyAvailable", "dedicatedHost": {"allocationStrategy": "Dynamic"}}}}`, want: []string{"placement.host.dedicatedHost.allocationStrategy: FieldValueNotSupported"}},
+
+		"another kind":            {patch: `{"kind": "GCPMachineProviderSpec", "zone": "x"}`, want: []string{"kind: FieldValueInvalid"}},
+		"another group":           {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1beta1"}`, want: []string{"apiVersion: FieldValueInvalid"}},
+		"two misspelt fields":     {patch: `{"instancetype": "x", "placement": {"zone": "x"}}`, want: []string{"instancetype: FieldValueNotSupported", "placement.zone: FieldValueNotSupported"}},
+		"a number that is a word": {patch: `{"deviceIndex": "0"}`, want: []string{"deviceIndex: FieldValueInvalid"}},
+		"everything wrong at once": {patch: `{"deviceIndex": 1, "keyNane": "x", "subnet": {"arn": "x"}, "blockDevices": [{}]}`, want: []string{
+			"blockDevices[0].ebs.volumeSize: FieldValueRequired", "deviceIndex: FieldValueNotSupported", "keyNane: FieldValueNotSupported", "subnet.arn: FieldValueNotSupported",
+		}},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			env := testEnv()
+			if c.env != nil {
+				c.env(env)
+			}
+			p := conversion.NewPass(env, &conversion.Core{ControlPlane: c.control}, "")
+			env.Platform.Spec.ToClusterAPI(p, patched(t, plain, c.patch))
+			same(t, c.want, p.Errors())
+		})
+	}
+}
+
+// plainInfra is the spec of an AWSMachine that can go.
+const plainInfra = `{"ami": {"id": "ami-1"}, "instanceType": "m6i.large", "hostAffinity": "default",
+	"ignition": {"storageType": "UnencryptedUserData", "version": "3.4"}}`
+
+func TestWhatAnInfraSpecMaySay(t *testing.T) {
+	cases := map[string]struct {
+		patch    string
+		template bool
+		want     []string
+	}{
+		"nothing out of the way":               {patch: `{}`},
+		"no image":                             {patch: `{"ami": null}`, want: []string{"ami.id: FieldValueRequired"}},
+		"an image to look up":                  {patch: `{"imageLookupOrg": "x"}`, want: []string{"imageLookupOrg: FieldValueNotSupported"}},
+		"an EKS image":                         {patch: `{"ami": {"eksLookupType": "AmazonLinux"}}`, want: []string{"ami.eksLookupType: FieldValueNotSupported"}},
+		"cloud-init":                           {patch: `{"cloudInit": {"secureSecretsBackend": "secrets-manager"}}`, want: []string{"cloudInit.secureSecretsBackend: FieldValueNotSupported"}},
+		"no Ignition":                          {patch: `{"ignition": null}`, want: []string{"ignition: FieldValueRequired"}},
+		"Ignition in a bucket":                 {patch: `{"ignition": {"storageType": "ClusterObjectStore"}}`, want: []string{"ignition.storageType: FieldValueNotSupported"}},
+		"an Ignition proxy":                    {patch: `{"ignition": {"proxy": {}}}`, want: []string{"ignition.proxy: FieldValueNotSupported"}},
+		"user data, explicitly compressed":     {patch: `{"uncompressedUserData": false}`, want: []string{"uncompressedUserData: FieldValueNotSupported"}},
+		"roles of security groups":             {patch: `{"securityGroupOverrides": {"node": "sg-1"}}`, want: []string{"securityGroupOverrides: FieldValueNotSupported"}},
+		"interfaces":                           {patch: `{"networkInterfaces": ["eni-1"]}`, want: []string{"networkInterfaces: FieldValueNotSupported"}},
+		"no interfaces":                        {patch: `{"networkInterfaces": []}`},
+		"a root disk with a name":              {patch: `{"rootVolume": {"size": 8, "deviceName": "/dev/sda"}}`, want: []string{"rootVolume.deviceName: FieldValueNotSupported"}},
+		"a disk without a name":                {patch: `{"nonRootVolumes": [{"size": 8}]}`, want: []string{"nonRootVolumes[0].deviceName: FieldValueRequired"}},
+		"throughput beyond 32 bits":            {patch: `{"rootVolume": {"size": 8, "throughput": 4294967296}}`, want: []string{"rootVolume.throughput: FieldValueNotSupported"}},
+		"the defaults of the metadata service": {patch: `{"instanceMetadataOptions": {"httpEndpoint": "enabled", "httpProtocolIpv6": "disabled", "httpPutResponseHopLimit": 1, "httpTokens": "optional", "instanceMetadataTags": "disabled"}}`},
+		"two hops":                             {patch: `{"instanceMetadataOptions": {"httpPutResponseHopLimit": 2}}`, want: []string{"instanceMetadataOptions.httpPutResponseHopLimit: FieldValueNotSupported"}},
+		"no metadata service":                  {patch: `{"instanceMetadataOptions": {"httpEndpoint": "disabled"}}`, want: []string{"instanceMetadataOptions.httpEndpoint: FieldValueNotSupported"}},
+		"pinned to any host":                   {patch: `{"tenancy": "host", "hostAffinity": "host"}`, want: []string{"hostAffinity: FieldValueNotSupported"}},
+		"pinned to a host":                     {patch: `{"tenancy": "host", "hostAffinity": "host", "hostID": "h-0123456789abcdef0"}`},
+		"pinned on shared hardware":            {patch: `{"hostAffinity": "host"}`, want: []string{"hostAffinity: FieldValueInvalid"}},
+		"its own instance":                     {patch: `{"providerID": "aws:///us-east-1a/i-1", "instanceID": "i-1"}`},
+		"another instance":                     {patch: `{"providerID": "aws:///us-east-1a/i-2"}`, want: []string{"providerID: FieldValueNotSupported"}},
+		"an id that is not its last part":      {patch: `{"instanceID": "i-2"}`, want: []string{"instanceID: FieldValueNotSupported"}},
+		"an instance in a template":            {template: true, patch: `{"instanceID": "i-1"}`, want: []string{"instanceID: FieldValueNotSupported"}},
+		"a field of a later version":           {patch: `{"later": {"x": 1}}`, want: []string{"later: FieldValueNotSupported"}},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			env, core := testEnv(), &conversion.Core{ProviderID: "aws:///us-east-1a/i-1", Template: c.template}
+			p := conversion.NewPass(env, core, "")
+			env.Platform.Spec.ToMachineAPI(p, patched(t, plainInfra, c.patch))
+			same(t, c.want, p.Errors())
+		})
+	}
+}
+
+// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic, and what is accepted comes back.
+func FuzzProviderSpec(f *testing.F) {
+	for _, seed := range []string{plain, "", "null", "[]", "{", `{"kind": 1}`, `{"tags": [null]}`, `{"blockDevices": [{"ebs": null}, null]}`, `{"placement": {"host": {}}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		env, core := testEnv(), &conversion.Core{}
+		p := conversion.NewPass(env, core, "spec.providerSpec.value")
+		spec := env.Platform.Spec.ToClusterAPI(p, raw)
+		if len(p.Errors()) > 0 {
+			return
+		}
+		infra, err := json.Marshal(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := conversion.NewPass(env, core, "")
+		env.Platform.Spec.ToMachineAPI(back, infra)
+		if errs := back.Errors(); len(errs) > 0 {
+			t.Errorf("accepted, and cannot come back: %v", errs.ToAggregate())
+		}
+	})
+}
+
+func patched(t *testing.T, base, patch string) []byte {
+	t.Helper()
+	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// same holds errors to their paths and types; their prose is nobody's business here.
+func same(t *testing.T, want []string, errs field.ErrorList) {
+	t.Helper()
+	var got []string
+	for _, e := range errs {
+		got = append(got, e.Field+": "+string(e.Type))
+		if e.Detail == "" {
+			t.Errorf("%s is refused without a reason", e.Field)
+		}
+	}
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
+	}
+}

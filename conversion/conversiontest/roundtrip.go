@@ -1,0 +1,178 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversiontest
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Trip is a conversion and the way back. A is where values are made up, B the other side.
+type Trip[A, B any] struct {
+	There func(*A) (*B, field.ErrorList)
+	Back  func(*B) (*A, field.ErrorList)
+	// Root is what errors put before the paths of A.
+	Root string
+	// Lines are the table's rows, and Own tells which of a row's paths are A's.
+	Lines []conversion.Line
+	Own   func(conversion.Line) []string
+	// Values makes valid values; Repair then makes the whole valid, where a rule joins two fields.
+	Values Values
+	Repair func(*rand.Rand, *A)
+	// Normal brings A into the form that it comes back in, where two forms mean the same.
+	Normal func(*A)
+	// Runs is how many values are made up, 1,000 if it is 0.
+	Runs int
+}
+
+// Seed is CONVERSION_SEED, or another one each time; it is logged.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("CONVERSION_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("CONVERSION_SEED must be a number: %v", err)
+		}
+	}
+	t.Logf("CONVERSION_SEED=%d repeats this run", seed)
+	return seed
+}
+
+// Run makes the trip with values of every shape: those that can go, and those of which a field or some cannot.
+func (trip Trip[A, B]) Run(t *testing.T) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(Seed(t), 0))
+	runs, went, refused := max(trip.Runs, 1), 0, 0
+	if trip.Runs == 0 {
+		runs = 1000
+	}
+	for range runs {
+		a := trip.make(r)
+		expected := trip.unconvertible(a)
+		if len(expected) == 0 {
+			trip.goes(t, a)
+			went++
+		} else {
+			trip.refuses(t, a, expected)
+			refused++
+		}
+		if t.Failed() {
+			raw, _ := json.MarshalIndent(a, "", "  ")
+			t.Fatalf("the value was:\n%s", raw)
+		}
+	}
+	t.Logf("%d came back, %d were refused", went, refused)
+	if went < runs/4 || refused < runs/10 {
+		t.Errorf("%d of %d values came back and %d were refused: that is no test", went, runs, refused)
+	}
+}
+
+// make fills a value; every other time nothing that cannot go is in it, and else about one such field in eight.
+func (trip Trip[A, B]) make(r *rand.Rand) *A {
+	var none []string
+	tame := r.IntN(2) == 0
+	for _, l := range trip.Lines {
+		if l.Verdict != conversion.Both && (tame || r.IntN(8) > 0) {
+			none = append(none, trip.Own(l)...)
+		}
+	}
+	a := new(A)
+	filler{r: r, values: trip.Values, zero: func(p string) bool { return under(p, none) }}.fill(reflect.ValueOf(a).Elem(), "")
+	if trip.Repair != nil {
+		trip.Repair(r, a)
+	}
+	return a
+}
+
+// unconvertible lists the fields of a that have a value and, by the table, no place on the other side.
+func (trip Trip[A, B]) unconvertible(a *A) []string {
+	var out []string
+	for _, l := range trip.Lines {
+		if l.Verdict == conversion.Both {
+			continue
+		}
+		for _, path := range trip.Own(l) {
+			for _, said := range conversion.Said(a, path, l.Passes) {
+				out = append(out, trip.Root+said)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (trip Trip[A, B]) goes(t *testing.T, a *A) {
+	t.Helper()
+	b, errs := trip.There(clone(t, a))
+	again, _ := trip.There(clone(t, a))
+	if x, y := bytesOf(t, b), bytesOf(t, again); x != y {
+		t.Errorf("equal input gave two outputs:\n%s\n%s", x, y)
+	}
+	if len(errs) > 0 {
+		t.Errorf("a value that can go was refused: %v", errs.ToAggregate())
+		return
+	}
+	back, errs := trip.Back(b)
+	if len(errs) > 0 {
+		t.Errorf("what went could not come back: %v", errs.ToAggregate())
+		return
+	}
+	want := clone(t, a)
+	trip.Normal(want)
+	if d := cmp.Diff(want, back, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("went and came back another (-went +came back):\n%s\nvia %s", d, bytesOf(t, b))
+	}
+}
+
+func (trip Trip[A, B]) refuses(t *testing.T, a *A, expected []string) {
+	t.Helper()
+	_, errs := trip.There(clone(t, a))
+	var got []string
+	for _, e := range errs {
+		got = append(got, e.Field)
+		if e.Detail == "" {
+			t.Errorf("%s is refused without a reason", e.Field)
+		}
+	}
+	slices.Sort(got)
+	if d := cmp.Diff(expected, got); d != "" {
+		t.Errorf("the fields that cannot go, and those that were refused (-cannot +refused):\n%s", d)
+	}
+}
+
+func bytesOf(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// clone goes through JSON, as every value does that an API server keeps.
+func clone[A any](t *testing.T, a *A) *A {
+	t.Helper()
+	raw, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := new(A)
+	if err := json.Unmarshal(raw, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
