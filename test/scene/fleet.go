@@ -6,6 +6,8 @@ package scene
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +15,14 @@ import (
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
+
+// MachineSet is a manifest of a set like worker-a, under another name: one that converts.
+func MachineSet(name string, replicas int) string {
+	all := strings.Split(string(fleetYAML), "\n---\n")
+	set := all[slices.IndexFunc(all, func(doc string) bool { return strings.Contains(doc, "\n  name: worker-a\n") })]
+	set = strings.ReplaceAll(set, "worker-a", name)
+	return strings.Replace(set, "\n  replicas: 2\n", fmt.Sprintf("\n  replicas: %d\n", replicas), 1)
+}
 
 // missing says what the fleet still waits for, "" for nothing: each Machine runs, and the mirror has had its say about each
 // object, be it that it cannot be mirrored.

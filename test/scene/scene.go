@@ -10,6 +10,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -44,14 +45,14 @@ type Stage struct {
 	Pairs authority.Pairs
 	// Admin may do everything, and reads from the server.
 	Admin client.Client
+	// Broken is closed when something ended that nobody stopped; then Cause tells what.
+	Broken chan struct{}
 
 	options Options
 	manager managerPorts
-	// Broken is closed when something ended that nobody stopped; then Cause tells what.
-	Broken chan struct{}
-	cause  error
-	strike context.CancelFunc
-	ended  chan struct{}
+	breaks  sync.Once
+	cause   error
+	freeze  func()
 }
 
 // step is one line of progress.
@@ -71,7 +72,7 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 	}
 	s := &Stage{
 		options: o, Pairs: authority.Pairs{{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"}},
-		Broken: make(chan struct{}), ended: make(chan struct{}),
+		Broken: make(chan struct{}),
 	}
 	if err := s.run(ctx); err != nil {
 		return nil, errors.Join(err, s.Strike())
@@ -147,12 +148,10 @@ func (s *Stage) watch() {
 }
 
 func (s *Stage) broke(err error) {
-	select {
-	case <-s.Broken:
-	default:
+	s.breaks.Do(func() {
 		s.cause = err
 		close(s.Broken)
-	}
+	})
 }
 
 // Cause tells what ended; nil while Broken is open.
@@ -186,7 +185,7 @@ func (s *Stage) whileWhole(ctx context.Context) (context.Context, context.Cancel
 	return ctx, cancel
 }
 
-func (s *Stage) startSimulation(ctx context.Context) error {
+func (s *Stage) startSimulation(context.Context) error {
 	file := ""
 	if s.options.Dir != "" {
 		file = filepath.Join(s.Plane.Dir(), "cloud.json")
@@ -197,23 +196,34 @@ func (s *Stage) startSimulation(ctx context.Context) error {
 	}
 	cloud.Witness = simulation.LiveWitness(s.Admin, s.Pairs)
 	s.Cloud = cloud
-	running, strike := context.WithCancel(context.WithoutCancel(ctx))
-	s.strike = strike
+	s.Thaw()
+	return nil
+}
+
+// Thaw starts the machine controllers of both APIs, at first and after Freeze.
+func (s *Stage) Thaw() {
+	running, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	s.freeze = func() {
+		cancel()
+		<-ended
+	}
 	go func() {
-		defer close(s.ended)
-		err := simulation.Run(running, simulation.Options{Config: s.admin(), Pairs: s.Pairs, Cloud: cloud, Log: s.options.Log})
+		defer close(ended)
+		err := simulation.Run(running, simulation.Options{Config: s.admin(), Pairs: s.Pairs, Cloud: s.Cloud, Log: s.options.Log})
 		if running.Err() == nil {
 			s.broke(fmt.Errorf("the simulated machine controllers ended by themselves: %w", err))
 		}
 	}()
-	return nil
 }
+
+// Freeze stops the machine controllers of both APIs, so that nobody acknowledges anything.
+func (s *Stage) Freeze() { s.freeze() }
 
 // Strike ends everything; nothing is left but Dir, if one was named.
 func (s *Stage) Strike() error {
-	if s.strike != nil {
-		s.strike()
-		<-s.ended
+	if s.freeze != nil {
+		s.freeze()
 	}
 	if s.Plane == nil {
 		return nil

@@ -1,0 +1,207 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+func TestASetMovesThereAndBack(t *testing.T) {
+	story(t)
+	set := newSet(t, "there-and-back", 1)
+	stop := authorities(t, set.name)
+
+	if a := request(t, set, "ClusterAPI"); len(a.warnings()) > 0 {
+		// It may say how many Machines it concerns; it may not say that something is in the way.
+		t.Logf("warnings: %q", a.warnings())
+	}
+	authorityIs(t, set, "ClusterAPI")
+	eventually(t, "Cluster API's set is released", func() string { return condition(t, capiSet(set.name), "Paused") }, "False")
+	eventually(t, "the Machine API's set is paused", func() string { return condition(t, set, "Paused") }, "True")
+	settled(t, set)
+
+	request(t, set, "MachineAPI")
+	authorityIs(t, set, "MachineAPI")
+	eventually(t, "Cluster API's set is paused", func() string { return condition(t, capiSet(set.name), "Paused") }, "True")
+	eventually(t, "the Machine API's set is released", func() string { return condition(t, set, "Paused") }, "False")
+	settled(t, set)
+
+	want := []string{"MachineAPI", "Migrating", "ClusterAPI", "Migrating", "MachineAPI"}
+	if diff := cmp.Diff(want, stop()); diff != "" {
+		t.Errorf("status.authoritativeAPI (-want +seen):\n%s", diff)
+	}
+}
+
+func TestAMachineMovesThereAndBackAndKeepsItsInstance(t *testing.T) {
+	story(t)
+	set := newSet(t, "one-machine", 1)
+	name := machinesOf(t, set.name)[0]
+	m := mapiMachine(name)
+	instance := field(t, m, ".spec.providerID")
+
+	request(t, m, "ClusterAPI")
+	authorityIs(t, m, "ClusterAPI")
+	settled(t, m)
+	eventually(t, "Cluster API's Machine runs", func() string { return field(t, capiMachine(name), ".status.phase") }, "Running")
+	if got := field(t, capiMachine(name), ".spec.providerID"); got != instance {
+		t.Errorf("Cluster API's Machine is %s, and was %s", got, instance)
+	}
+	finalizers(t, m, "machine.machine.openshift.io", false)
+	finalizers(t, capiMachine(name), "machine.cluster.x-k8s.io", true)
+
+	request(t, m, "MachineAPI")
+	authorityIs(t, m, "MachineAPI")
+	settled(t, m)
+	finalizers(t, m, "machine.machine.openshift.io", true)
+	finalizers(t, awsMachine(name), "awsmachine.infrastructure.cluster.x-k8s.io", false)
+	if got := stage.Cloud.InstancesOf(name); len(got) != 1 || got[0].ProviderID() != instance {
+		t.Errorf("instances of %s: %v", name, got)
+	}
+}
+
+// finalizers checks who has promised to clean up.
+func finalizers(t *testing.T, o object, name string, want bool) {
+	t.Helper()
+	all := field(t, o, ".metadata.finalizers")
+	if got := strings.Contains(all, fmt.Sprintf("%q", name)); got != want {
+		t.Errorf("%s %s has the finalizers %s: %s among them: %t, want %t", o.resource, o.name, all, name, got, want)
+	}
+}
+
+func TestAMoveIsCancelledHalfWay(t *testing.T) {
+	story(t)
+	set := newSet(t, "cancelled", 1)
+	stage.Freeze() // so that nobody acknowledges the pause
+	thawed := false
+	thaw := func() {
+		if !thawed {
+			stage.Thaw()
+			thawed = true
+		}
+	}
+	t.Cleanup(thaw)
+
+	request(t, set, "ClusterAPI")
+	authorityIs(t, set, "Migrating")
+	for _, o := range []object{set, capiSet(set.name)} {
+		a := kubectl(t, "", append(o.args("patch"), "--type=merge", "-p", `{"spec":{"replicas":4}}`)...)
+		refused(t, a, "authority/in-transit")
+	}
+	request(t, set, "MachineAPI")
+	thaw()
+	authorityIs(t, set, "MachineAPI")
+	settled(t, set)
+	if paused := field(t, capiSet(set.name), `.metadata.annotations.cluster\.x-k8s\.io/paused`); paused == "" &&
+		!strings.Contains(field(t, capiSet(set.name), ".metadata.annotations"), "cluster.x-k8s.io/paused") {
+		t.Error("Cluster API's set is not paused after the move was cancelled")
+	}
+	eventually(t, "the Machine API's set works again", func() string { return condition(t, set, "Paused") }, "False")
+}
+
+func TestASetThatDoesNotConvertStaysAndSaysWhy(t *testing.T) {
+	story(t)
+	manifest := strings.Replace(scene.MachineSet("stays", 0), "deviceIndex: 0", "deviceIndex: 1", 1)
+	if a := kubectl(t, manifest, "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	set := mapiSet("stays")
+	eventually(t, "the mirror's word", func() string { return condition(t, set, "Synchronized") }, "False")
+
+	a := request(t, set, "ClusterAPI")
+	if !slices.ContainsFunc(a.warnings(), func(w string) bool {
+		return strings.Contains(w, "spec.template.spec.providerSpec.value.deviceIndex")
+	}) {
+		t.Errorf("no warning names the field: %q", a.warnings())
+	}
+	if got := field(t, set, ".spec.authoritativeAPI"); got != "ClusterAPI" {
+		t.Errorf("the request was not stored: spec.authoritativeAPI is %q", got)
+	}
+	for range 10 { // each look takes longer than a pass of the reconcilers
+		if got := field(t, set, ".status.authoritativeAPI"); got != "MachineAPI" {
+			t.Fatalf("status.authoritativeAPI became %q", got)
+		}
+	}
+	// What stands in the way is removed, and the request that was stored is carried out.
+	must(t, append(set.args("patch"), "--type=json", "-p",
+		`[{"op":"replace","path":"/spec/template/spec/providerSpec/value/deviceIndex","value":0}]`)...)
+	authorityIs(t, set, "ClusterAPI")
+}
+
+func TestApplyOfAManifestThatChangesTheAuthorityAlone(t *testing.T) {
+	story(t)
+	manifest := scene.MachineSet("applied", 1)
+	toClusterAPI := strings.Replace(manifest, "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1)
+	set := mapiSet("applied")
+	apply(t, manifest)
+	eventually(t, "applied is mirrored", func() string { return condition(t, set, "Synchronized") }, "True")
+	eventually(t, "the Machine of applied", func() string { return field(t, set, ".status.availableReplicas") }, "1")
+
+	apply(t, toClusterAPI)
+	authorityIs(t, set, "ClusterAPI")
+	settled(t, set)
+	apply(t, toClusterAPI) // changes nothing, and is let through
+	apply(t, manifest)
+	authorityIs(t, set, "MachineAPI")
+}
+
+func apply(t *testing.T, manifest string) {
+	t.Helper()
+	if a := kubectl(t, manifest, "apply", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+}
+
+func TestAMirroredSetScalesAfterTheMove(t *testing.T) {
+	story(t)
+	set := newSet(t, "scales", 1)
+	request(t, set, "ClusterAPI")
+	authorityIs(t, set, "ClusterAPI")
+	settled(t, set)
+
+	must(t, capiSet(set.name).args("scale", "--replicas=2")...)
+	eventually(t, "the mirror has two Machines", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, "2")
+	eventually(t, "the mirror's replicas", func() string { return field(t, set, ".spec.replicas") }, "2")
+	var grown string
+	for _, name := range machinesOf(t, set.name) {
+		if field(t, mapiMachine(name), ".spec.authoritativeAPI") == "ClusterAPI" {
+			grown = name
+		}
+	}
+	if grown == "" {
+		t.Fatal("the new Machine is not Cluster API's")
+	}
+	eventually(t, "the new Machine runs, as its mirror tells", func() string { return field(t, mapiMachine(grown), ".status.phase") }, "Running")
+
+	must(t, append(capiMachine(grown).args("annotate"), "cluster.x-k8s.io/delete-machine=yes")...)
+	must(t, capiSet(set.name).args("scale", "--replicas=1")...)
+	for _, o := range []object{capiMachine(grown), awsMachine(grown), mapiMachine(grown)} {
+		eventually(t, o.resource+" "+grown+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+	}
+	if left := machinesOf(t, set.name); len(left) != 1 {
+		t.Errorf("Machines left: %q", left)
+	}
+}
+
+func TestAnIdleFleetIsNotWrittenTo(t *testing.T) {
+	story(t)
+	before := atRest(t)
+	calls := len(stage.Cloud.Ledger())
+	timer := time.NewTimer(8 * time.Second) // that nothing happens cannot be waited for otherwise
+	defer timer.Stop()
+	<-timer.C
+	if all := moved(before, versions(t)); len(all) > 0 {
+		t.Errorf("moved:\n%s", strings.Join(all, "\n"))
+	}
+	if more := stage.Cloud.Ledger()[calls:]; len(more) > 0 {
+		t.Errorf("the cloud was called: %v", more)
+	}
+}

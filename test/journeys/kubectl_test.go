@@ -1,0 +1,115 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+const (
+	mapi = "openshift-machine-api"
+	capi = "openshift-cluster-api"
+)
+
+// answer is what kubectl had to say.
+type answer struct {
+	out, err string
+	ok       bool
+}
+
+// warnings are the sentences after "Warning: ".
+func (a answer) warnings() []string {
+	var out []string
+	for _, line := range strings.Split(a.err, "\n") {
+		if sentence, is := strings.CutPrefix(line, "Warning: "); is {
+			out = append(out, sentence)
+		}
+	}
+	return out
+}
+
+// kubectl runs the control plane's kubectl as the cluster's administrator; stdin is its input.
+func kubectl(t *testing.T, stdin string, args ...string) answer {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), stage.Plane.Kubectl(), args...)
+	cmd.Env = kubectlEnv(t)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	t.Logf("$ kubectl %s\n%s%s", strings.Join(args, " "), stdout.String(), stderr.String())
+	return answer{stdout.String(), stderr.String(), err == nil}
+}
+
+// kubectlEnv keeps a person's own kubectl settings and caches out of it.
+func kubectlEnv(t *testing.T) []string {
+	t.Helper()
+	home := filepath.Join(stage.Plane.Dir(), "home")
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Dir(stage.Plane.Kubectl()) + string(os.PathListSeparator) + os.Getenv("PATH")
+	return []string{"HOME=" + home, "KUBECONFIG=" + stage.Plane.KubeconfigPath(), "PATH=" + path}
+}
+
+// must runs kubectl and expects that it succeeds.
+func must(t *testing.T, args ...string) answer {
+	t.Helper()
+	a := kubectl(t, "", args...)
+	if !a.ok {
+		t.Fatalf("kubectl %s:\n%s", strings.Join(args, " "), a.err)
+	}
+	return a
+}
+
+// field asks for one value by its JSONPath.
+func field(t *testing.T, o object, path string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), stage.Plane.Kubectl(), "-n", o.namespace, "get", o.resource, o.name, "-o", "jsonpath={"+path+"}", "--ignore-not-found")
+	cmd.Env = kubectlEnv(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("reading %s of %s %s: %v", path, o.resource, o.name, err)
+	}
+	return string(out)
+}
+
+// object is what kubectl is told of it.
+type object struct{ namespace, resource, name string }
+
+func (o object) args(verb ...string) []string {
+	return append(append([]string{"-n", o.namespace}, verb...), o.resource, o.name)
+}
+
+func mapiSet(name string) object     { return object{mapi, "machinesets.machine.openshift.io", name} }
+func capiSet(name string) object     { return object{capi, "machinesets.cluster.x-k8s.io", name} }
+func mapiMachine(name string) object { return object{mapi, "machines.machine.openshift.io", name} }
+func capiMachine(name string) object { return object{capi, "machines.cluster.x-k8s.io", name} }
+func awsMachine(name string) object {
+	return object{capi, "awsmachines.infrastructure.cluster.x-k8s.io", name}
+}
+
+// patience is for a machine whose processors are busy with something else.
+const patience = 60 * time.Second
+
+// eventually waits until a state is there, and fails with the last one that was.
+func eventually(t *testing.T, what string, state func() string, want string) {
+	t.Helper()
+	var got string
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		got = state()
+		return got == want, nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %q after %s, want %q", what, got, patience, want)
+	}
+}

@@ -1,0 +1,178 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/simulation"
+)
+
+// story begins a test: at its end the cloud's ledger must be in order.
+func story(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := stage.Cloud.Audit(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// newSet makes a MachineSet of the Machine API like worker-a, under a name of its own, and waits until its Machines run and
+// all is mirrored.
+func newSet(t *testing.T, name string, replicas int) object {
+	t.Helper()
+	if a := kubectl(t, scene.MachineSet(name, replicas), "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	o := mapiSet(name)
+	eventually(t, name+" is mirrored", func() string { return condition(t, o, "Synchronized") }, "True")
+	eventually(t, "the Machines of "+name, func() string { return field(t, o, ".status.availableReplicas") }, fmt.Sprint(replicas))
+	for _, m := range machinesOf(t, name) {
+		eventually(t, "the Machine "+m+" is mirrored", func() string { return condition(t, mapiMachine(m), "Synchronized") }, "True")
+	}
+	return o
+}
+
+func condition(t *testing.T, o object, kind string) string {
+	t.Helper()
+	return field(t, o, fmt.Sprintf(`.status.conditions[?(@.type=="%s")].status`, kind))
+}
+
+// machinesOf lists the set's Machines of the Machine API by name.
+func machinesOf(t *testing.T, set string) []string {
+	t.Helper()
+	machines := &machinev1beta1.MachineList{}
+	list(t, machines, client.InNamespace(mapi), client.MatchingLabels{"machine.openshift.io/cluster-api-machineset": set})
+	var names []string
+	for _, m := range machines.Items {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func list(t *testing.T, l client.ObjectList, options ...client.ListOption) {
+	t.Helper()
+	if err := stage.Admin.List(t.Context(), l, options...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// request asks for the authority over o to be with api, and returns what kubectl said.
+func request(t *testing.T, o object, api string) answer {
+	t.Helper()
+	return must(t, append(o.args("patch"), "--type=merge", "-p", fmt.Sprintf(`{"spec":{"authoritativeAPI":%q}}`, api))...)
+}
+
+func authorityIs(t *testing.T, o object, api string) {
+	t.Helper()
+	eventually(t, "the authority over "+o.name, func() string { return field(t, o, ".status.authoritativeAPI") }, api)
+}
+
+// settled waits until the last move is over on both sides.
+func settled(t *testing.T, o object) {
+	t.Helper()
+	eventually(t, o.name+" has settled", func() string {
+		return condition(t, o, "Synchronized") + " " + condition(t, o, "AuthoritySettled")
+	}, "True True")
+}
+
+// authorities records each value that status.authoritativeAPI takes until stop is called.
+func authorities(t *testing.T, name string) (stop func() []string) {
+	t.Helper()
+	watcher, err := client.NewWithWatch(stage.Plane.Admin(), client.Options{Scheme: simulation.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	events, err := watcher.Watch(ctx, &machinev1beta1.MachineSetList{}, client.InNamespace(mapi), client.MatchingFields{"metadata.name": name})
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	seen := make(chan []string)
+	go func() {
+		var values []string
+		for e := range events.ResultChan() {
+			if set, ok := e.Object.(*machinev1beta1.MachineSet); ok && e.Type != watch.Deleted {
+				values = append(values, string(set.Status.AuthoritativeAPI))
+			}
+		}
+		seen <- slices.Compact(values)
+	}()
+	return func() []string {
+		cancel()
+		events.Stop()
+		return <-seen
+	}
+}
+
+// versions are the resource versions of the whole fleet.
+func versions(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, l := range []client.ObjectList{
+		&machinev1beta1.MachineList{}, &machinev1beta1.MachineSetList{}, &clusterv1.MachineList{}, &clusterv1.MachineSetList{},
+		&clusterv1.ClusterList{}, &awsv1.AWSMachineList{}, &awsv1.AWSMachineTemplateList{}, &awsv1.AWSClusterList{}, &corev1.NodeList{},
+	} {
+		list(t, l)
+		items, err := meta.ExtractList(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range items {
+			o := item.(client.Object)
+			out[strings.TrimPrefix(fmt.Sprintf("%T", o), "*")+" "+o.GetName()] = o.GetResourceVersion()
+		}
+	}
+	return out
+}
+
+// atRest waits until nothing has moved for a second.
+func atRest(t *testing.T) map[string]string {
+	t.Helper()
+	last := versions(t)
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, false, func(context.Context) (bool, error) {
+		now := versions(t)
+		still := len(moved(last, now)) == 0
+		last = now
+		return still, nil
+	})
+	if err != nil {
+		t.Fatalf("the fleet does not come to rest: %v", err)
+	}
+	return last
+}
+
+func moved(before, after map[string]string) []string {
+	var out []string
+	for name, version := range after {
+		if before[name] != version {
+			out = append(out, fmt.Sprintf("%s from %q to %q", name, before[name], version))
+		}
+	}
+	for name := range before {
+		if _, still := after[name]; !still {
+			out = append(out, name+" is gone")
+		}
+	}
+	slices.Sort(out)
+	return out
+}
