@@ -17,6 +17,9 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || s.inCharge() != ClusterAPI || c.Kind == "Machine" && owned(c.Old) {
 		return policies.Verdict{}
 	}
+	if c.Facts.Twin.Deleting() { // what runs is going already: nothing stays
+		return policies.Verdict{}
+	}
 	return policies.Warn(fmt.Sprintf("%s is in charge and stays, with %s: deleting the Machine API %s only ends its mirroring. To end the machines too, delete %s",
 		there(c), runs(c, s), c.Kind, there(c)))
 }
@@ -43,6 +46,9 @@ func setReplicas(o *policies.Object) int64 {
 func DeleteRecreated(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || s.mapi == nil || s.inCharge() != MachineAPI || c.Kind == "Machine" && owned(c.Old) {
+		return policies.Verdict{}
+	}
+	if s.mapi.Deleting() { // the mirror of what is going is not made again
 		return policies.Verdict{}
 	}
 	return policies.Warn(fmt.Sprintf("this %s mirrors %s, which is in charge: it will be made again, and no instance ends. To end it, delete that: kubectl -n %s delete %s.machine.openshift.io %s",

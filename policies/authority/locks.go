@@ -63,6 +63,9 @@ func InTransit(c policies.Change) policies.Verdict {
 }
 
 func transitReason(c policies.Change, s standing) string {
+	if s.SynchronizedAPI == Unset {
+		return fmt.Sprintf("authority over this %s is moving: try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move", c.Kind)
+	}
 	why := fmt.Sprintf("authority over this %s is moving from %s to %s: try again in a moment", c.Kind,
 		s.SynchronizedAPI.Text(), s.SynchronizedAPI.Other().Text())
 	if s.Requested == s.SynchronizedAPI {
@@ -103,14 +106,14 @@ func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 // the owner references and finalizers that the collector and the provider's controllers keep.
 func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	var errs field.ErrorList
-	if c.Actor != policies.ClusterAPIController {
+	if !propagates(c) {
 		for _, m := range metadataChanges(c) {
 			if m.key != PausedAnnotation && !free(m) {
 				errs = append(errs, field.Forbidden(m.path(), reason))
 			}
 		}
 	}
-	if c.Actor != policies.GarbageCollector && !sameJSON(c.Old.Metadata.OwnerReferences, c.New.Metadata.OwnerReferences) {
+	if c.Actor != policies.GarbageCollector && !sameOwners(c) {
 		errs = append(errs, field.Forbidden(ownersPath, reason))
 	}
 	if c.Actor != policies.GarbageCollector && c.Actor != policies.InfrastructureController &&
@@ -186,6 +189,12 @@ func sameJSON(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// sameOwners sees no owners in an absent list and in an empty one.
+func sameOwners(c policies.Change) bool {
+	before, after := c.Old.Metadata.OwnerReferences, c.New.Metadata.OwnerReferences
+	return len(before)+len(after) == 0 || sameJSON(before, after)
 }
 
 func sameSet(a, b []string) bool {

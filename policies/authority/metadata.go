@@ -116,7 +116,7 @@ func pauses(c policies.Change, m metadataChange) bool {
 // a test holds the conversion's names against that.
 func MetadataConflict(c policies.Change) policies.Verdict {
 	s := stand(c)
-	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || !s.locked() || s.finishing(c) || propagates(c) {
+	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || !s.locked() || s.leaving() || propagates(c) {
 		return policies.Verdict{}
 	}
 	var errs field.ErrorList

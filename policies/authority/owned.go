@@ -27,7 +27,7 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 		errs = append(errs, field.Forbidden(finalizersPath, fmt.Sprintf(
 			"Poundlock adds and removes %s itself, while %s exists: leave it as it is", SyncFinalizer, there(c))))
 	}
-	if !mayOwn(c, s) && !sameJSON(c.Old.Metadata.OwnerReferences, c.New.Metadata.OwnerReferences) {
+	if !mayOwn(c, s) && !sameOwners(c) {
 		errs = append(errs, field.Forbidden(ownersPath, fmt.Sprintf(
 			"they decide what is deleted together with what, on %s too: they belong to Poundlock and the controllers in charge", there(c))))
 	}
@@ -88,7 +88,8 @@ func StatusOwned(c policies.Change) policies.Verdict {
 			errs = append(errs, field.Forbidden(statusPath.Child(name), ownStatusReason))
 		}
 	}
-	if !sameJSON(synchronized(before), synchronized(after)) {
+	was, is := synchronized(before), synchronized(after)
+	if len(was)+len(is) > 0 && !sameJSON(was, is) {
 		errs = append(errs, field.Forbidden(statusPath.Child("conditions").Key(ConditionSynchronized), ownStatusReason))
 	}
 	return policies.Deny(errs...)
@@ -115,15 +116,12 @@ func statusFields(o *policies.Object) map[string]json.RawMessage {
 	return fields
 }
 
-// synchronized is the Synchronized condition whole, fields that this build does not know included.
-func synchronized(status map[string]json.RawMessage) map[string]any {
+// synchronized is the Synchronized condition whole, fields that this build does not know included. Where no schema
+// forbids a second one it counts too, or it could contradict the first.
+func synchronized(status map[string]json.RawMessage) []map[string]any {
 	var conditions []map[string]any
 	_ = json.Unmarshal(orNull(status["conditions"]), &conditions)
-	i := slices.IndexFunc(conditions, func(c map[string]any) bool { return c["type"] == ConditionSynchronized })
-	if i < 0 {
-		return nil
-	}
-	return conditions[i]
+	return slices.DeleteFunc(conditions, func(c map[string]any) bool { return c["type"] != ConditionSynchronized })
 }
 
 // PausedOwned: "Admission control will ensure that the value cannot be changed by users"

@@ -172,13 +172,19 @@ func requestsHere(c policies.Change) bool { return c.Side == policies.MachineAPI
 // create Machine API Machines with their authoritativeAPI pre-filled to ClusterAPI" (converting › Creation of new Machines).
 func TemplateAuthority(c policies.Change) policies.Verdict {
 	template, set := templateAuthority(c.New), askedFor(c.New)
-	if c.Actor == policies.Poundlock || template == set || c.Old != nil && templateAuthority(c.Old) == template {
+	if c.Actor == policies.Poundlock || template == set || saidBefore(c, set, template) {
 		return policies.Verdict{}
 	}
 	if set == ClusterAPI {
 		return policies.Warn(fmt.Sprintf("spec.template.spec.authoritativeAPI is %s: while Cluster API is in charge of this set, its new Machines are Cluster API's all the same", template))
 	}
 	return policies.Warn(fmt.Sprintf("new Machines of this set will be %s's, by spec.template.spec.authoritativeAPI, while %s scales the set", template.Text(), set.Text()))
+}
+
+// saidBefore reports whether an update changes nothing about what new Machines will be. A set that goes to Cluster API
+// with its template as it was needs no word: its new Machines go with it.
+func saidBefore(c policies.Change, set, template API) bool {
+	return c.Old != nil && templateAuthority(c.Old) == template && (set == ClusterAPI || askedFor(c.Old) == set)
 }
 
 func templateAuthority(o *policies.Object) API {

@@ -237,7 +237,7 @@ func metadataMatters(c policies.Change) bool {
 
 func ownershipMatters(c policies.Change) bool {
 	return c.Old.HasFinalizer(SyncFinalizer) != c.New.HasFinalizer(SyncFinalizer) ||
-		!sameJSON(c.Old.Metadata.OwnerReferences, c.New.Metadata.OwnerReferences)
+		!sameOwners(c)
 }
 
 func pauseMatters(c policies.Change) bool {

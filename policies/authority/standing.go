@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies"
@@ -27,7 +28,12 @@ func stand(c policies.Change) standing {
 	if c.Side == policies.MachineAPI {
 		mapi = stored(c)
 	}
-	return standing{mapi: mapi, Shape: Read(mapi), side: c.Side}
+	shape := Read(mapi)
+	if c.Side == policies.MachineAPI && c.Operation == admissionv1.Create {
+		// An API server drops status on create: what a manifest claims there never comes true.
+		shape = Shape{Requested: shape.Requested}
+	}
+	return standing{mapi: mapi, Shape: shape, side: c.Side}
 }
 
 // stored is the object under review as the API server has it; on CREATE, as it is asked for.
@@ -75,8 +81,12 @@ func (s standing) locked() bool { return s.mirror() || s.moving() }
 // finishing reports whether the actor is a controller that was in charge when the move began: until it acknowledges
 // its pause it may finish what is in flight on its own objects, and the mirror catches up (DESIGN §4, steps 5 and 6).
 func (s standing) finishing(c policies.Change) bool {
-	return s.moving() && controls(c.Actor, c.Side) && sideOf(s.SynchronizedAPI, c.Side)
+	return s.leaving() && controls(c.Actor, c.Side)
 }
+
+// leaving reports whether a move from the side of the object under review has begun: its names are still the ones that
+// the mirror follows.
+func (s standing) leaving() bool { return s.moving() && sideOf(s.SynchronizedAPI, s.side) }
 
 // controls reports whether the actor's own objects are on this side.
 func controls(a policies.Actor, side policies.Side) bool {

@@ -1,0 +1,172 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/policiestest"
+)
+
+func load(t testing.TB) []policiestest.Case {
+	t.Helper()
+	cases, err := policiestest.Load("testdata/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+// TestRules holds each rule against its cases, with every fact that a case has.
+func TestRules(t *testing.T) {
+	for _, c := range load(t) {
+		t.Run(c.Rule+"/"+c.Name, func(t *testing.T) {
+			v := verdict(authority.Rules(), c)
+			if diff := cmp.Diff(c.Denied, fields(v)); diff != "" {
+				t.Errorf("denied fields (-want +got):\n%s", diff)
+			}
+			if len(v.Warnings) != len(c.Warned) {
+				t.Fatalf("warnings %q, want one for each of %q", v.Warnings, c.Warned)
+			}
+			for i, words := range c.Warned {
+				if !strings.Contains(v.Warnings[i], words) {
+					t.Errorf("warning %q has not the words %q", v.Warnings[i], words)
+				}
+			}
+		})
+	}
+}
+
+// verdict is what all rows of the case's rule say together.
+func verdict(rules policies.Set, c policiestest.Case) policies.Verdict {
+	var v policies.Verdict
+	for _, f := range rules.Judge(c.Change) {
+		if f.Rule == c.Rule {
+			v.Denials = append(v.Denials, f.Denials...)
+			v.Warnings = append(v.Warnings, f.Warnings...)
+		}
+	}
+	return v
+}
+
+func fields(v policies.Verdict) []string {
+	var out []string
+	for _, e := range v.Denials {
+		out = append(out, e.Field)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestCasesCoverRules wants, of each rule, cases on both sides of it.
+func TestCasesCoverRules(t *testing.T) {
+	speaks, silent := map[string]int{}, map[string]int{}
+	for _, c := range load(t) {
+		if c.Silent() {
+			silent[c.Rule]++
+		} else {
+			speaks[c.Rule]++
+		}
+	}
+	known := map[string]bool{}
+	for _, r := range authority.Rules() {
+		known[r.ID] = true
+		// A row that documents an exception never speaks.
+		if r.ID != "authority/metadata-free" && speaks[r.ID] == 0 {
+			t.Errorf("%s: no case of what it refuses or warns of", r.ID)
+		}
+		if silent[r.ID] == 0 {
+			t.Errorf("%s: no case of what it lets pass", r.ID)
+		}
+	}
+	for id := range silent {
+		if !known[id] {
+			t.Errorf("%s: cases of a rule that does not exist", id)
+		}
+	}
+	t.Logf("%d cases", len(load(t)))
+}
+
+// TestCasesReachRules wants every case to fall in the scope of its rule: one outside proves nothing.
+func TestCasesReachRules(t *testing.T) {
+	for _, c := range load(t) {
+		applies := slices.ContainsFunc(authority.Rules().Applying(c.Change), func(r policies.Rule) bool { return r.ID == c.Rule })
+		if !applies {
+			t.Errorf("%s: %s: the rule does not see this change", c.Rule, c.Name)
+		}
+	}
+}
+
+// TestNeeds asks each row once with every fact and once with those alone that it declares: a rule that reads what it
+// did not ask for would answer differently in a review in which nobody else asked either.
+func TestNeeds(t *testing.T) {
+	for _, c := range load(t) {
+		for _, r := range authority.Rules().Applying(c.Change) {
+			declared := c.Change
+			declared.Facts = only(c.Change.Facts, needs(r, c.Change))
+			if diff := cmp.Diff(r.Check(c.Change), r.Check(declared)); diff != "" {
+				t.Errorf("%s, on the case %s: %s: with what it declares alone (-all facts +declared):\n%s", r.ID, c.Rule, c.Name, diff)
+			}
+		}
+	}
+}
+
+func needs(r policies.Rule, c policies.Change) policies.Need {
+	if r.Needs == nil {
+		return 0
+	}
+	return r.Needs(c)
+}
+
+func only(f policies.Facts, n policies.Need) policies.Facts {
+	if !n.Has(policies.NeedTwin) && !n.Has(policies.NeedLiveTwin) {
+		f.Twin, f.TwinLive = nil, false
+	}
+	if !n.Has(policies.NeedStored) {
+		f.Stored = nil
+	}
+	if !n.Has(policies.NeedInfra) {
+		f.Infra = nil
+	}
+	if !n.Has(policies.NeedConversion) {
+		f.Unconvertible, f.ConversionRun = nil, false
+	}
+	return f
+}
+
+// TestRulesStand compares the rows with the table of the design for the kinds that exist.
+func TestRulesStand(t *testing.T) {
+	want := []string{
+		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked",
+		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/propagation",
+		"authority/finalizers-owned", "authority/finalizer-fence", "authority/status-owned", "authority/paused-owned",
+		"authority/create-machineapi", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
+		"authority/request-warning", "authority/unconvertible", "authority/delete-detached", "authority/delete-recreated",
+		"authority/delete-propagates", "authority/template-authority", "authority/status-default", "authority/default",
+	}
+	got := map[string]bool{}
+	for _, r := range authority.Rules() {
+		got[r.ID] = true
+		if r.Clause == "" || r.Says == "" || r.Remedy == "" || len(r.On) == 0 || r.Check == nil {
+			t.Errorf("%s: a row needs a clause, a sentence, a remedy, a scope and a check", r.ID)
+		}
+	}
+	for _, d := range authority.Defaulters() {
+		got[d.ID] = true
+	}
+	for _, id := range want {
+		if !got[id] {
+			t.Errorf("%s is missing", id)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d rules and defaults, want %d: add the new one to the table", len(got), len(want))
+	}
+}

@@ -1,0 +1,323 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policiestest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Namespaces in which every case plays, by side.
+const (
+	MachineAPINamespace = "openshift-machine-api"
+	ClusterAPINamespace = "openshift-cluster-api"
+)
+
+// Case is one change and what one rule has to answer.
+type Case struct {
+	// Rule is the id of the rule, Name the case's sentence with the kind and actor that it is told of.
+	Rule, Name string
+	Change     policies.Change
+	// Denied are the fields that the rule refuses, sorted.
+	Denied []string
+	// Warned are words of each warning, in order.
+	Warned []string
+}
+
+// Silent reports whether the rule has nothing to say.
+func (c Case) Silent() bool { return len(c.Denied) == 0 && len(c.Warned) == 0 }
+
+type file struct {
+	Rule   string  `json:"rule"`
+	Tables []table `json:"tables"`
+}
+
+type table struct {
+	About string `json:"about"`
+	setting
+	Cases []row `json:"cases"`
+}
+
+// setting is what a table and a case can both say; a case's objects are merged into the table's.
+type setting struct {
+	Side        policies.Side         `json:"side,omitempty"`
+	Kinds       []string              `json:"kinds,omitempty"`
+	Operation   admissionv1.Operation `json:"operation,omitempty"`
+	Subresource string                `json:"subresource,omitempty"`
+	// Actors are by name; the empty name is a person.
+	Actors      []policies.Actor           `json:"actors,omitempty"`
+	DryRun      *bool                      `json:"dryRun,omitempty"`
+	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
+	// Old is the stored object, New the requested one; where New is not given it is Old with Change merged into it.
+	Old    json.RawMessage `json:"old,omitempty"`
+	New    json.RawMessage `json:"new,omitempty"`
+	Twin   json.RawMessage `json:"twin,omitempty"`
+	Stored json.RawMessage `json:"stored,omitempty"`
+	Infra  json.RawMessage `json:"infra,omitempty"`
+	// Unconvertible are fields with reasons, as a conversion reports them.
+	Unconvertible []unconvertible `json:"unconvertible,omitempty"`
+}
+
+type unconvertible struct {
+	Field  string `json:"field"`
+	Reason string `json:"reason"`
+}
+
+type row struct {
+	It string `json:"it"`
+	setting
+	// Change is a JSON merge patch: null removes.
+	Change json.RawMessage `json:"change,omitempty"`
+	// ExactOld and ExactNew set members of the object as they are written, nulls included; a member that is null
+	// itself is set to null.
+	ExactOld map[string]json.RawMessage `json:"exactOld,omitempty"`
+	ExactNew map[string]json.RawMessage `json:"exactNew,omitempty"`
+	Denied   []string                   `json:"denied,omitempty"`
+	Warned   []string                   `json:"warned,omitempty"`
+}
+
+// Load reads every file of cases in a directory. An unknown or misspelt key, a case without a sentence and two cases
+// of one name are errors.
+func Load(dir string) ([]Case, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("reading cases: no *.yaml in %s", dir)
+	}
+	var all []Case
+	for _, path := range files {
+		cases, err := load(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading cases of %s: %w", filepath.Base(path), err)
+		}
+		all = append(all, cases...)
+	}
+	return all, unique(all)
+}
+
+func load(path string) ([]Case, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var f file
+	if err := yaml.UnmarshalStrict(raw, &f); err != nil {
+		return nil, err
+	}
+	var out []Case
+	for _, t := range f.Tables {
+		for _, r := range t.Cases {
+			cases, err := expand(f.Rule, t, r)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", t.About, r.It, err)
+			}
+			out = append(out, cases...)
+		}
+	}
+	return out, nil
+}
+
+func unique(cases []Case) error {
+	seen := map[[2]string]bool{}
+	for _, c := range cases {
+		k := [2]string{c.Rule, c.Name}
+		if seen[k] {
+			return fmt.Errorf("%s: two cases are called %q", c.Rule, c.Name)
+		}
+		seen[k] = true
+	}
+	return nil
+}
+
+func expand(rule string, t table, r row) ([]Case, error) {
+	if r.It == "" || t.About == "" {
+		return nil, fmt.Errorf("a table and a case need a sentence each")
+	}
+	s, err := t.merge(r.setting)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Kinds) == 0 {
+		return nil, fmt.Errorf("no kinds: neither the case nor its table names one")
+	}
+	if len(s.Actors) == 0 {
+		s.Actors = []policies.Actor{policies.Anyone}
+	}
+	var out []Case
+	for _, kind := range s.Kinds {
+		for _, actor := range s.Actors {
+			change, err := s.change(r, kind, actor)
+			if err != nil {
+				return nil, err
+			}
+			denied := slices.Sorted(slices.Values(r.Denied))
+			name := fmt.Sprintf("%s: %s (%s by %s)", t.About, r.It, kind, cmp.Or(string(actor), "a person"))
+			out = append(out, Case{Rule: rule, Name: name, Change: change, Denied: denied, Warned: r.Warned})
+		}
+	}
+	return out, nil
+}
+
+// merge lays what a case says over what its table says.
+func (s setting) merge(over setting) (setting, error) {
+	s.Side = cmp.Or(over.Side, s.Side)
+	s.Operation = cmp.Or(over.Operation, s.Operation)
+	s.Subresource = cmp.Or(over.Subresource, s.Subresource)
+	s.Propagation = cmp.Or(over.Propagation, s.Propagation)
+	s.DryRun = cmp.Or(over.DryRun, s.DryRun)
+	if over.Kinds != nil {
+		s.Kinds = over.Kinds
+	}
+	if over.Actors != nil {
+		s.Actors = over.Actors
+	}
+	if over.Unconvertible != nil {
+		s.Unconvertible = over.Unconvertible
+	}
+	for _, pair := range []struct {
+		at   *json.RawMessage
+		with json.RawMessage
+	}{{&s.Old, over.Old}, {&s.New, over.New}, {&s.Twin, over.Twin}, {&s.Stored, over.Stored}, {&s.Infra, over.Infra}} {
+		var err error
+		if *pair.at, err = patch(*pair.at, pair.with); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// patch merges; null for the whole means that there is none.
+func patch(base, with json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case len(with) == 0:
+		return base, nil
+	case string(with) == "null":
+		return nil, nil
+	case len(base) == 0:
+		return with, nil
+	}
+	var b, w any
+	if err := json.Unmarshal(base, &b); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(with, &w); err != nil {
+		return nil, err
+	}
+	return json.Marshal(merged(b, w))
+}
+
+// merged is a JSON merge patch (RFC 7386).
+func merged(base, with any) any {
+	w, ok := with.(map[string]any)
+	if !ok {
+		return with
+	}
+	b, ok := base.(map[string]any)
+	if !ok {
+		b = map[string]any{}
+	}
+	for k, v := range w {
+		if v == nil {
+			delete(b, k)
+			continue
+		}
+		b[k] = merged(b[k], v)
+	}
+	return b
+}
+
+func (s setting) change(r row, kind string, actor policies.Actor) (policies.Change, error) {
+	c := policies.Change{
+		Subject: s.subject(kind), Operation: s.Operation, DryRun: s.DryRun != nil && *s.DryRun,
+		Actor: actor, Username: cmp.Or(string(actor), "a person"), Propagation: s.Propagation,
+	}
+	before, after, err := s.objects(r)
+	if err != nil {
+		return c, err
+	}
+	if c.Old, err = s.object(kind, before); err != nil {
+		return c, err
+	}
+	if c.New, err = s.object(kind, after); err != nil {
+		return c, err
+	}
+	c.Facts, err = s.facts(kind)
+	return c, err
+}
+
+// objects are the stored and the requested one, as the operation has them.
+func (s setting) objects(r row) (before, after json.RawMessage, err error) {
+	before, after = s.Old, s.New
+	if len(after) == 0 {
+		after = before
+	}
+	if after, err = patch(after, r.Change); err != nil {
+		return nil, nil, err
+	}
+	if before, err = exactly(before, r.ExactOld); err != nil {
+		return nil, nil, err
+	}
+	if after, err = exactly(after, r.ExactNew); err != nil {
+		return nil, nil, err
+	}
+	switch s.Operation {
+	case admissionv1.Create:
+		return nil, after, nil
+	case admissionv1.Delete:
+		return before, nil, nil
+	case admissionv1.Update:
+		return before, after, nil
+	}
+	return nil, nil, fmt.Errorf("operation %q: want CREATE, UPDATE or DELETE", s.Operation)
+}
+
+func exactly(object json.RawMessage, members map[string]json.RawMessage) (json.RawMessage, error) {
+	if len(members) == 0 {
+		return object, nil
+	}
+	content := map[string]json.RawMessage{}
+	if len(object) > 0 {
+		if err := json.Unmarshal(object, &content); err != nil {
+			return nil, err
+		}
+	}
+	maps.Copy(content, members)
+	return json.Marshal(content)
+}
+
+func (s setting) facts(kind string) (f policies.Facts, err error) {
+	twin := setting{Side: policies.ClusterAPI}
+	if s.Side != policies.MachineAPI {
+		twin.Side = policies.MachineAPI
+	}
+	if f.Twin, err = twin.object(coreKind(kind), s.Twin); err != nil {
+		return f, err
+	}
+	if f.Stored, err = s.object(kind, s.Stored); err != nil {
+		return f, err
+	}
+	infra := setting{Side: policies.Infrastructure}
+	if f.Infra, err = infra.object("InfraMachine", s.Infra); err != nil {
+		return f, err
+	}
+	for _, u := range s.Unconvertible {
+		f.Unconvertible = append(f.Unconvertible, field.Invalid(field.NewPath(u.Field), nil, u.Reason))
+		f.ConversionRun = true
+	}
+	return f, nil
+}

@@ -1,0 +1,92 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policiestest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// ObjectName is what every object of a case is called.
+const ObjectName = "worker-a"
+
+// plurals of the kinds by their names in the rules; a provider's are AWS's.
+var plurals = map[string]string{
+	"Machine": "machines", "MachineSet": "machinesets",
+	"InfraMachine": "awsmachines", "InfraMachineTemplate": "awsmachinetemplates",
+}
+
+var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate"}
+
+var versions = map[policies.Side]schema.GroupVersion{
+	policies.MachineAPI:     {Group: "machine.openshift.io", Version: "v1beta1"},
+	policies.ClusterAPI:     {Group: "cluster.x-k8s.io", Version: "v1beta2"},
+	policies.Infrastructure: {Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"},
+}
+
+func (s setting) subject(kind string) policies.Subject {
+	subject := policies.Subject{
+		Side: s.Side, Kind: kind, Subresource: s.Subresource,
+		Resource:  schema.GroupResource{Group: versions[s.Side].Group, Resource: plurals[kind]},
+		Namespace: s.namespace(), Name: ObjectName, TwinNamespace: MachineAPINamespace,
+	}
+	if s.Side == policies.MachineAPI {
+		subject.TwinNamespace = ClusterAPINamespace
+	}
+	return subject
+}
+
+func (s setting) namespace() string {
+	if s.Side == policies.MachineAPI {
+		return MachineAPINamespace
+	}
+	return ClusterAPINamespace
+}
+
+// object completes an object with what every stored one has.
+func (s setting) object(kind string, raw json.RawMessage) (*policies.Object, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	var content map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &content); err != nil {
+		return nil, fmt.Errorf("an object of a case is no JSON object: %w", err)
+	}
+	metadata, err := patch(json.RawMessage(fmt.Sprintf(`{"name":%q,"namespace":%q}`, ObjectName, s.namespace())), content["metadata"])
+	if err != nil {
+		return nil, err
+	}
+	apiVersion, objectKind := versions[s.Side].String(), kind
+	if provider, ok := objectKinds[kind]; ok {
+		objectKind = provider
+	}
+	if s.Subresource == "scale" {
+		apiVersion, objectKind = "autoscaling/v1", "Scale"
+	}
+	for name, value := range map[string]any{"metadata": metadata, "apiVersion": apiVersion, "kind": objectKind} {
+		if content[name], err = json.Marshal(value); err != nil {
+			return nil, err
+		}
+	}
+	whole, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	return policies.ParseObject(whole)
+}
+
+// coreKind is the kind on the two APIs' sides to which a provider's belongs.
+func coreKind(kind string) string {
+	switch kind {
+	case "InfraMachine":
+		return "Machine"
+	case "InfraMachineTemplate":
+		return "MachineSet"
+	}
+	return kind
+}
