@@ -48,7 +48,7 @@ func Generated() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for path, objects := range map[string][]any{
 		"base/webhooks.yaml":         configurations(webhookOptions()),
-		"base/roles.yaml":            roles(),
+		"base/access/roles.yaml":     roles(),
 		"overlays/dev/webhooks.yaml": configurations(devOptions()),
 	} {
 		text, err := document(objects)

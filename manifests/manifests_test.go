@@ -1,0 +1,425 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/webhooks"
+)
+
+var update = flag.Bool("update", false, "write the generated manifests")
+
+func TestGenerated(t *testing.T) {
+	files, err := Generated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, text := range crdPatches(t) {
+		files["crds/"+kind+".yaml"] = text
+	}
+	for path, want := range files {
+		if *update {
+			if err := os.WriteFile(path, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s is not what the code gives; `go generate ./manifests` writes it (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// crds reads the published CRDs of a package of openshift/api whose file names contain all parts, by file name.
+func crds(t *testing.T, pkg string, parts ...string) map[string][]byte {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), pkg, "zz_generated.crd-manifests", "*"+strings.Join(parts, "*")+"*.yaml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no CRDs like %v in %s: %v", parts, pkg, err)
+	}
+	out := map[string][]byte{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out[filepath.Base(path)], err = yaml.YAMLToJSON(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// lacking are the CRDs without the authority fields, each published variant of them, by resource.
+func lacking(t *testing.T) map[string]map[string][]byte {
+	return map[string]map[string][]byte{
+		"machinehealthchecks":     crds(t, "machine/v1beta1", "machinehealthchecks"),
+		"controlplanemachinesets": crds(t, "machine/v1", "controlplanemachinesets"),
+	}
+}
+
+func machineCRD(t *testing.T) []byte {
+	for _, crd := range crds(t, "machine/v1beta1", "_machines-CustomNoUpgrade") {
+		return crd
+	}
+	return nil
+}
+
+// crdPatches are the patches of crds/. One fits every published variant of its CRD.
+func crdPatches(t *testing.T) map[string][]byte {
+	t.Helper()
+	machine := machineCRD(t)
+	out := map[string][]byte{}
+	for kind, variants := range lacking(t) {
+		for variant, crd := range variants {
+			ops, err := AuthorityPatch(machine, crd)
+			if err != nil {
+				t.Fatalf("%s: %v", variant, err)
+			}
+			text, err := yaml.Marshal(ops)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append([]byte(header), text...)
+			if out[kind] != nil && string(out[kind]) != string(text) {
+				t.Fatalf("%s: the variants need different patches", variant)
+			}
+			out[kind] = text
+		}
+	}
+	return out
+}
+
+func TestPatchedCRDsHaveTheMachinesFields(t *testing.T) {
+	var machine apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(machineCRD(t), &machine); err != nil {
+		t.Fatal(err)
+	}
+	want := machine.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+	for _, variants := range lacking(t) {
+		for variant, crd := range variants {
+			got := patched(t, crd).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+			for part, names := range map[string][]string{"spec": specFields, "status": statusFields} {
+				for _, name := range names {
+					if diff := cmp.Diff(want[part].Properties[name], got[part].Properties[name]); diff != "" {
+						t.Errorf("%s: %s.%s (-Machine's +patched):\n%s", variant, part, name, diff)
+					}
+				}
+			}
+			if n := len(got["status"].XValidations); n < len(want["status"].XValidations) {
+				t.Errorf("%s: status has %d validations, the Machine's has %d", variant, n, len(want["status"].XValidations))
+			}
+		}
+	}
+}
+
+// patched builds a kustomization of one CRD with the component crds.
+func patched(t *testing.T, crd []byte) apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	fs := filesys.MakeFsInMemory()
+	write := func(path string, text []byte) {
+		if err := fs.WriteFile(path, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"kustomization.yaml", "machinehealthchecks.yaml", "controlplanemachinesets.yaml"} {
+		text, err := os.ReadFile(filepath.Join("crds", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write("/crds/"+name, text)
+	}
+	write("/app/crd.yaml", crd)
+	write("/app/kustomization.yaml", []byte("resources: [crd.yaml]\ncomponents: [../crds]\n"))
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(fs, "/app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := built.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestAuthorityPatchRefusesACRDWithoutTheFields(t *testing.T) {
+	for _, crd := range crds(t, "machine/v1beta1", "_machines-Default") {
+		if ops, err := AuthorityPatch(crd, crd); err == nil {
+			t.Errorf("made %v of a Machine without the fields", ops)
+		}
+	}
+}
+
+// built is an overlay, every object in its type, unknown fields refused.
+type built struct {
+	resmap.ResMap
+	deployments []appsv1.Deployment
+	services    []corev1.Service
+	budgets     []policyv1.PodDisruptionBudget
+	accounts    []corev1.ServiceAccount
+	roles       []rbacv1.Role
+	cluster     []rbacv1.ClusterRole
+	bindings    []rbacv1.RoleBinding
+	clusterB    []rbacv1.ClusterRoleBinding
+	validating  []admissionregistrationv1.ValidatingWebhookConfiguration
+	mutating    []admissionregistrationv1.MutatingWebhookConfiguration
+	others      []string
+}
+
+func overlays(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir("overlays")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func build(t *testing.T, overlay string) *built {
+	t.Helper()
+	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join("overlays", overlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &built{ResMap: m}
+	for _, r := range m.Resources() {
+		text, err := r.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.add(t, r.GetKind(), text)
+	}
+	return b
+}
+
+func (b *built) add(t *testing.T, kind string, text []byte) {
+	t.Helper()
+	switch kind {
+	case "Deployment":
+		b.deployments = append(b.deployments, strict[appsv1.Deployment](t, text))
+	case "Service":
+		b.services = append(b.services, strict[corev1.Service](t, text))
+	case "PodDisruptionBudget":
+		b.budgets = append(b.budgets, strict[policyv1.PodDisruptionBudget](t, text))
+	case "ServiceAccount":
+		b.accounts = append(b.accounts, strict[corev1.ServiceAccount](t, text))
+	case "Role":
+		b.roles = append(b.roles, strict[rbacv1.Role](t, text))
+	case "ClusterRole":
+		b.cluster = append(b.cluster, strict[rbacv1.ClusterRole](t, text))
+	case "RoleBinding":
+		b.bindings = append(b.bindings, strict[rbacv1.RoleBinding](t, text))
+	case "ClusterRoleBinding":
+		b.clusterB = append(b.clusterB, strict[rbacv1.ClusterRoleBinding](t, text))
+	case "ValidatingWebhookConfiguration":
+		b.validating = append(b.validating, strict[admissionregistrationv1.ValidatingWebhookConfiguration](t, text))
+	case "MutatingWebhookConfiguration":
+		b.mutating = append(b.mutating, strict[admissionregistrationv1.MutatingWebhookConfiguration](t, text))
+	default:
+		b.others = append(b.others, kind)
+	}
+}
+
+func strict[T any](t *testing.T, text []byte) T {
+	t.Helper()
+	var out T
+	if err := yaml.UnmarshalStrict(text, &out); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return out
+}
+
+func TestOverlays(t *testing.T) {
+	others := map[string][]string{
+		"cert-manager": {"Certificate", "Issuer"}, "openshift": {"ServiceMonitor"},
+	}
+	for _, overlay := range overlays(t) {
+		t.Run(overlay, func(t *testing.T) {
+			b := build(t, overlay)
+			slices.Sort(b.others)
+			b.others = slices.DeleteFunc(b.others, func(kind string) bool { return strings.HasPrefix(kind, "ValidatingAdmissionPolicy") })
+			if !slices.Equal(b.others, others[overlay]) {
+				t.Errorf("kinds of other APIs: %v, want %v", b.others, others[overlay])
+			}
+			if len(b.validating) != 1 || len(b.mutating) != 1 || len(b.accounts) != 1 {
+				t.Fatalf("%d and %d webhook configurations, %d accounts, want one of each", len(b.validating), len(b.mutating), len(b.accounts))
+			}
+			if account := b.accounts[0]; "system:serviceaccount:"+account.Namespace+":"+account.Name != User() {
+				t.Errorf("the account %s/%s is not %s, whose writes are kept out of the webhooks", account.Namespace, account.Name, User())
+			}
+			checkRoutes(t, b)
+			checkReach(t, b, overlay)
+			checkBindings(t, b)
+			checkGrants(t, b)
+		})
+	}
+}
+
+// checkRoutes: every route has its webhook, and no webhook is without a route.
+func checkRoutes(t *testing.T, b *built) {
+	t.Helper()
+	var want, got []string
+	for _, r := range webhooks.Routes(webhooks.Catalog{Platforms: platforms.List()}) {
+		want = append(want, r.Path())
+	}
+	for _, w := range b.validating[0].Webhooks {
+		got = append(got, path(w.ClientConfig))
+	}
+	for _, w := range b.mutating[0].Webhooks {
+		got = append(got, path(w.ClientConfig))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("paths (-routes +configurations):\n%s", diff)
+	}
+}
+
+func path(c admissionregistrationv1.WebhookClientConfig) string {
+	if c.URL != nil {
+		return strings.TrimPrefix(*c.URL, DevURL)
+	}
+	return *c.Service.Path
+}
+
+// checkReach: the API server finds the service, the service its pods, the pods their certificate.
+func checkReach(t *testing.T, b *built, overlay string) {
+	t.Helper()
+	if overlay == "dev" {
+		if len(b.deployments)+len(b.services)+len(b.budgets) > 0 {
+			t.Error("the manager runs outside the cluster, but its parts are installed inside")
+		}
+		return
+	}
+	pods := b.deployments[0].Spec.Template
+	ports := map[string]bool{}
+	for _, p := range pods.Spec.Containers[0].Ports {
+		ports[p.Name] = true
+	}
+	for _, s := range b.services {
+		if !labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pods.Labels)) {
+			t.Errorf("service %s does not select the pods", s.Name)
+		}
+		if target := s.Spec.Ports[0].TargetPort.StrVal; !ports[target] {
+			t.Errorf("service %s points at port %q, which the pods do not have", s.Name, target)
+		}
+	}
+	for _, w := range b.validating[0].Webhooks {
+		ref := w.ClientConfig.Service
+		if !slices.ContainsFunc(b.services, func(s corev1.Service) bool {
+			return s.Name == ref.Name && s.Namespace == ref.Namespace && s.Spec.Ports[0].Port == *ref.Port
+		}) {
+			t.Errorf("%s calls service %s/%s:%d, which is not there", w.Name, ref.Namespace, ref.Name, *ref.Port)
+		}
+	}
+	if selector, err := metav1.LabelSelectorAsSelector(b.budgets[0].Spec.Selector); err != nil || !selector.Matches(labels.Set(pods.Labels)) {
+		t.Errorf("the disruption budget does not select the pods: %v", err)
+	}
+	mounted := slices.Contains(pods.Spec.Containers[0].Args, "--cert-dir="+"/etc/poundlock/serving")
+	if mounted != (overlay != "self-managed") || mounted != (len(pods.Spec.Volumes) == 1) {
+		t.Errorf("certificate mounted: %t, volumes: %d", mounted, len(pods.Spec.Volumes))
+	}
+	if injected := len(b.validating[0].Annotations) == 1 && len(b.mutating[0].Annotations) == 1; injected != mounted {
+		t.Errorf("who mounts the certificate injects its CA: mounted %t, injected %t", mounted, injected)
+	}
+}
+
+// checkBindings: every role is bound to Poundlock and nobody else.
+func checkBindings(t *testing.T, b *built) {
+	t.Helper()
+	bound := map[string]bool{}
+	check := func(name string, subjects []rbacv1.Subject, ref rbacv1.RoleRef, namespace string) {
+		if len(subjects) != 1 || subjects[0].Name != Name || subjects[0].Namespace != ClusterAPINamespace {
+			t.Errorf("binding %s is of %v", name, subjects)
+		}
+		bound[ref.Kind+" "+namespace+"/"+ref.Name] = true
+	}
+	for _, r := range b.bindings {
+		check(r.Name, r.Subjects, r.RoleRef, r.Namespace)
+	}
+	for _, r := range b.clusterB {
+		check(r.Name, r.Subjects, r.RoleRef, "")
+	}
+	for _, r := range b.roles {
+		if !bound["Role "+r.Namespace+"/"+r.Name] {
+			t.Errorf("role %s/%s is not bound", r.Namespace, r.Name)
+		}
+	}
+	for _, r := range b.cluster {
+		if !bound["ClusterRole /"+r.Name] {
+			t.Errorf("cluster role %s is not bound", r.Name)
+		}
+	}
+}
+
+// checkGrants: whatever has a door is read and mirrored in its namespace, and nothing is granted with a wildcard.
+func checkGrants(t *testing.T, b *built) {
+	t.Helper()
+	granted := map[string]bool{}
+	for _, role := range b.roles {
+		for _, rule := range role.Rules {
+			for _, g := range rule.APIGroups {
+				for _, r := range rule.Resources {
+					for _, v := range rule.Verbs {
+						if strings.Contains(g+r+v, "*") {
+							t.Errorf("role %s grants %s of %s.%s", role.Name, v, r, g)
+						}
+						granted[strings.Join([]string{role.Namespace, g, r, v}, " ")] = true
+					}
+				}
+			}
+		}
+	}
+	for _, route := range webhooks.Routes(webhooks.Catalog{Platforms: platforms.List()}) {
+		namespace := ClusterAPINamespace
+		if route.Side == policies.MachineAPI {
+			namespace = MachineAPINamespace
+		}
+		for _, s := range route.Subjects {
+			for _, verb := range []string{"get", "list", "watch", "patch"} {
+				if key := strings.Join([]string{namespace, s.GroupVersion.Group, s.Resource, verb}, " "); !granted[key] {
+					t.Errorf("not granted: %s", key)
+				}
+			}
+		}
+	}
+}
