@@ -1,0 +1,129 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/openapi"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// gateName is the feature gate of converting › Graduation Criteria.
+const gateName = "MachineAPIMigration"
+
+// gateEnabled reports whether the feature gate is on, by the source that the settings name.
+func gateEnabled(ctx context.Context, c client.Reader, s settings) (bool, error) {
+	if s.gate != "cluster" {
+		return s.gate == "on", nil
+	}
+	gates := &configv1.FeatureGate{}
+	if err := c.Get(ctx, client.ObjectKey{Name: "cluster"}, gates); err != nil {
+		return false, fmt.Errorf("reading FeatureGate cluster: %w (where there is none, say --feature-gate=on or off)", err)
+	}
+	return enabledIn(gates, s.release), nil
+}
+
+// enabledIn looks at one release, or, where none is named, wants the gate on in each.
+func enabledIn(gates *configv1.FeatureGate, release string) bool {
+	found := false
+	for _, details := range gates.Status.FeatureGates {
+		if release != "" && details.Version != release {
+			continue
+		}
+		on := slices.ContainsFunc(details.Enabled, func(f configv1.FeatureGateAttributes) bool { return f.Name == gateName })
+		if !on {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// gateWatch ends the process when the gate changes: the one that starts in its place runs what is then wanted.
+type gateWatch struct {
+	read   func(context.Context) (bool, error)
+	began  bool
+	period time.Duration
+}
+
+// Start looks from time to time until ctx is done. A read that fails says nothing about the gate.
+func (g gateWatch) Start(ctx context.Context) error {
+	err := wait.PollUntilContextCancel(ctx, g.period, false, func(ctx context.Context) (bool, error) {
+		now, err := g.read(ctx)
+		return err == nil && now != g.began, nil
+	})
+	if err != nil {
+		return nil // ctx is done
+	}
+	return fmt.Errorf("the feature gate %s is %s now: stopping, to be started again", gateName, onOff(!g.began))
+}
+
+// NeedLeaderElection is false: every replica must hear of it.
+func (gateWatch) NeedLeaderElection() bool { return false }
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// kindsWithAuthority lists the kinds whose published schema has the fields of authority: OpenShift ships CRDs with and
+// without them, and on one without them whatever Poundlock stored would be dropped in silence.
+func kindsWithAuthority(schemas openapi.Client) ([]string, error) {
+	paths, err := schemas.Paths()
+	if err != nil {
+		return nil, fmt.Errorf("reading the API server's schemas: %w", err)
+	}
+	var out []string
+	for _, kind := range authority.Kinds() {
+		path, ok := paths["apis/"+kind.MachineAPI.String()]
+		if !ok {
+			continue
+		}
+		raw, err := path.Schema("application/json")
+		if err != nil {
+			return nil, fmt.Errorf("reading the schema of %s: %w", kind.MachineAPI, err)
+		}
+		if hasAuthority(raw, kind.Name) {
+			out = append(out, kind.Name)
+		}
+	}
+	return out, nil
+}
+
+func hasAuthority(raw []byte, kind string) bool {
+	type fields map[string]struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				GVKs       []metav1.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+				Properties fields                    `json:"properties"`
+			} `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(raw, &document); err != nil {
+		return false
+	}
+	for _, schema := range document.Components.Schemas {
+		if len(schema.GVKs) == 1 && schema.GVKs[0].Kind == kind {
+			_, inSpec := schema.Properties["spec"].Properties["authoritativeAPI"]
+			_, inStatus := schema.Properties["status"].Properties["authoritativeAPI"]
+			return inSpec && inStatus
+		}
+	}
+	return false
+}

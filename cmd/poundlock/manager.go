@@ -1,0 +1,167 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// options are the settings of `poundlock manager`, as typed.
+type options struct {
+	config     string
+	kubeconfig string
+	namespaces []string
+	identities identityFlags
+
+	webhooks    bool
+	reconcilers bool
+
+	gate    string
+	release string
+
+	leaderElect    bool
+	leaderElection string
+
+	webhookAddress string
+	metricsAddress string
+	healthAddress  string
+	drain          time.Duration
+
+	certDir       string
+	certSecret    string
+	certHosts     []string
+	configuration string
+	verbosity     int
+}
+
+// identityFlags are the user names that play a part, by the flag that names them.
+type identityFlags map[policies.Actor]*[]string
+
+// identityRow is one part, its flag and who plays it unless somebody says otherwise.
+type identityRow struct {
+	actor policies.Actor
+	flag  string
+	names []string
+	says  string
+}
+
+func identityRows() []identityRow {
+	return []identityRow{
+		{policies.Poundlock, "identity-poundlock", []string{"system:serviceaccount:openshift-cluster-api:poundlock"}, "Poundlock itself: the only one who writes to what is locked"},
+		{policies.MachineAPIController, "identity-machine-api", []string{"system:serviceaccount:openshift-machine-api:machine-api-controllers"}, "the Machine API's controllers"},
+		{policies.ClusterAPIController, "identity-cluster-api", []string{"system:serviceaccount:openshift-cluster-api:capi-manager"}, "Cluster API's core controllers"},
+		{policies.InfrastructureController, "identity-infrastructure", []string{"system:serviceaccount:openshift-cluster-api:capa-manager"}, "the Cluster API provider's controllers"},
+		{policies.Autoscaler, "identity-autoscaler", []string{"system:serviceaccount:openshift-machine-api:cluster-autoscaler"}, "the cluster autoscaler"},
+		{policies.GarbageCollector, "identity-garbage-collector", []string{"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"}, "Kubernetes' garbage collector"},
+		{policies.NamespaceController, "identity-namespace-controller", []string{"system:serviceaccount:kube-system:namespace-controller"}, "Kubernetes' namespace controller"},
+	}
+}
+
+func (i identityFlags) identities() policies.Identities {
+	out := policies.Identities{}
+	for actor, names := range i {
+		out[actor] = *names
+	}
+	return out
+}
+
+func managerCommand() *cobra.Command {
+	o := &options{identities: identityFlags{}}
+	cmd := &cobra.Command{
+		Use:   "manager",
+		Short: "Serve the admission webhooks and run the reconcilers",
+		Args:  cobra.NoArgs,
+		Example: `  # In a cluster: both halves, the reconcilers behind leader election.
+  poundlock manager --leader-elect
+
+  # The webhooks alone, with the certificate that the service CA mounts.
+  poundlock manager --reconcilers=false --cert-dir /etc/poundlock/serving`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd.Flags(), o.config, os.LookupEnv); err != nil {
+				return err
+			}
+			settings, err := o.settings()
+			if err != nil {
+				return err
+			}
+			return run(cmd.Context(), settings)
+		},
+	}
+	o.bind(cmd.Flags())
+	return cmd
+}
+
+func (o *options) bind(f *pflag.FlagSet) {
+	f.StringVar(&o.config, "config", "", "a YAML file of settings, named as these flags are; a flag, then $POUNDLOCK_<FLAG>, comes before a line of it")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig to use outside a cluster ($KUBECONFIG and the cluster's own are found without it)")
+	f.StringSliceVar(&o.namespaces, "namespaces", []string{"openshift-machine-api=openshift-cluster-api"}, "pairs of namespaces, MACHINE-API=CLUSTER-API")
+	for _, row := range identityRows() {
+		o.identities[row.actor] = f.StringSlice(row.flag, row.names, "exact user names of "+row.says)
+	}
+	f.BoolVar(&o.webhooks, "webhooks", true, "serve the admission webhooks")
+	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")
+	f.StringVar(&o.gate, "feature-gate", "cluster", "whether the feature gate MachineAPIMigration is on: `cluster` asks the FeatureGate object of that name, on and off say so")
+	f.StringVar(&o.release, "release-version", "", "the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
+	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")
+	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease (the first pair's Cluster API namespace if empty)")
+	f.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the webhooks are served")
+	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served, 0 for nowhere")
+	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "where /healthz and /readyz are served, 0 for nowhere")
+	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long webhooks are still served, and /readyz fails, before a replica stops")
+	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, followed as they change; empty: Poundlock manages a certificate of its own")
+	f.StringVar(&o.certSecret, "cert-secret", "poundlock-serving", "the Secret of the certificate that Poundlock manages, in the leader election namespace")
+	f.StringSliceVar(&o.certHosts, "cert-hosts", []string{"poundlock-webhook.openshift-cluster-api.svc"}, "host names and addresses that the certificate which Poundlock manages is for")
+	f.StringVar(&o.configuration, "webhook-configuration", "poundlock", "the name of the webhook configurations whose caBundle is kept, where Poundlock manages the certificate")
+	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "how much is logged: 0 one line a change, 1 each decision")
+}
+
+// settings are the options, checked: what the wiring may rely on.
+type settings struct {
+	options
+	pairs      authority.Pairs
+	identities policies.Identities
+}
+
+func (o *options) settings() (settings, error) {
+	pairs, err := authority.ParsePairs(o.namespaces)
+	if err != nil {
+		return settings{}, err
+	}
+	switch {
+	case !o.webhooks && !o.reconcilers:
+		return settings{}, fmt.Errorf("nothing to run: --webhooks and --reconcilers are both off")
+	case o.gate != "cluster" && o.gate != "on" && o.gate != "off":
+		return settings{}, fmt.Errorf("--feature-gate %q: want cluster, on or off", o.gate)
+	case len(*o.identities[policies.Poundlock]) == 0:
+		return settings{}, fmt.Errorf("--identity-poundlock: name the user that Poundlock runs as, or it would be locked out itself")
+	}
+	if o.leaderElection == "" {
+		o.leaderElection = pairs[0].ClusterAPI
+	}
+	return settings{options: *o, pairs: pairs, identities: o.identities.identities()}, nil
+}
+
+// run wires and starts; it returns when ctx is done or a part cannot go on.
+func run(ctx context.Context, s settings) error {
+	ctrl.SetLogger(logger(s.verbosity))
+	cfg, err := restConfig(s.kubeconfig)
+	if err != nil {
+		return err
+	}
+	mgr, err := wire(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}

@@ -1,0 +1,228 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	configv1 "github.com/openshift/api/config/v1"
+	"go.uber.org/zap/zapcore"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/poundlock/poundlock/certs"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reconcilers"
+	"github.com/poundlock/poundlock/webhooks"
+)
+
+func logger(verbosity int) logr.Logger {
+	return zap.New(zap.Level(zapcore.Level(-verbosity)))
+}
+
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("finding the API server: %w (give --kubeconfig, or run in a cluster)", err)
+	}
+	// The server's own priority and fairness limits a client better than a guess does.
+	cfg.QPS = -1
+	return cfg, nil
+}
+
+// wire makes a manager of everything that the settings ask for. It reads, and writes nothing.
+func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, error) {
+	direct, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme()})
+	if err != nil {
+		return nil, fmt.Errorf("reaching the API server: %w", err)
+	}
+	if err := checkIdentity(ctx, direct, s.identities[policies.Poundlock]); err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(cfg, managerOptions(s))
+	if err != nil {
+		return nil, err
+	}
+	return mgr, errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		addWebhooks(ctx, mgr, direct, s),
+		addReconcilers(ctx, mgr, cfg, s),
+	)
+}
+
+func scheme() *runtime.Scheme {
+	sc := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, configv1.Install} {
+		if err := add(sc); err != nil {
+			panic(err) // two types under one name: nothing that a user can bring about
+		}
+	}
+	return sc
+}
+
+func managerOptions(s settings) ctrl.Options {
+	drain := s.drain + 25*time.Second // reviews in flight are answered within their timeout
+	namespaces := map[string]cache.Config{}
+	for _, ns := range s.pairs.Namespaces() {
+		namespaces[ns] = cache.Config{}
+	}
+	return ctrl.Options{
+		Scheme:                        scheme(),
+		Cache:                         cache.Options{DefaultNamespaces: namespaces},
+		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+		Metrics:                       metricsserver.Options{BindAddress: s.metricsAddress},
+		HealthProbeBindAddress:        s.healthAddress,
+		GracefulShutdownTimeout:       &drain,
+		LeaderElection:                s.leaderElect && s.reconcilers,
+		LeaderElectionID:              "poundlock",
+		LeaderElectionNamespace:       s.leaderElection,
+		LeaderElectionReleaseOnCancel: true,
+	}
+}
+
+// checkIdentity finds out early that the rules would lock Poundlock itself out.
+func checkIdentity(ctx context.Context, c client.Client, names []string) error {
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := c.Create(ctx, review); err != nil {
+		return fmt.Errorf("asking the API server who Poundlock runs as: %w", err)
+	}
+	if name := review.Status.UserInfo.Username; !slices.Contains(names, name) {
+		return fmt.Errorf("the API server knows Poundlock as %s, but --identity-poundlock names %s: its own rules would lock it out", name, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWatch, s settings) error {
+	if !s.webhooks {
+		return nil
+	}
+	source, err := certificate(mgr, direct, s)
+	if err != nil {
+		return err
+	}
+	host, port, err := splitAddress(s.webhookAddress)
+	if err != nil {
+		return err
+	}
+	server, err := webhooks.New(ctx, mgr, webhooks.Options{
+		Pairs: s.pairs, Identities: s.identities,
+		Catalog: webhooks.Authority(platforms.List()...),
+		Host:    host, Port: port, GetCertificate: source.GetCertificate, DrainDelay: s.drain,
+		Registerer: metrics.Registry, Log: mgr.GetLogger().WithName("webhooks"),
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(mgr.Add(source), mgr.AddReadyzCheck("certificate", source.Ready), server.AddTo(mgr))
+}
+
+// certificate is what a folder holds, or Poundlock's own.
+func certificate(mgr manager.Manager, direct client.WithWatch, s settings) (certs.Source, error) {
+	m := certs.NewMetrics()
+	if err := metrics.Registry.Register(m); err != nil {
+		return nil, fmt.Errorf("registering the certificate's metrics: %w", err)
+	}
+	log := mgr.GetLogger().WithName("certs")
+	if s.certDir != "" {
+		return certs.NewFiles(certs.FilesOptions{Dir: s.certDir, Metrics: m, Log: log})
+	}
+	return certs.NewSelfManaged(certs.SelfManagedOptions{
+		Client:  direct,
+		Secret:  types.NamespacedName{Namespace: s.leaderElection, Name: s.certSecret},
+		Names:   names(s.certHosts),
+		Targets: []certs.Target{{Kind: certs.ValidatingWebhooks, Name: s.configuration}, {Kind: certs.MutatingWebhooks, Name: s.configuration}},
+		Metrics: m, Log: log,
+	})
+}
+
+func names(hosts []string) certs.Names {
+	var out certs.Names
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			out.IPs = append(out.IPs, ip)
+		} else {
+			out.DNS = append(out.DNS, h)
+		}
+	}
+	return out
+}
+
+func splitAddress(address string) (string, int, error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, fmt.Errorf("--webhook-bind-address %q: want HOST:PORT or :PORT", address)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 1 || port > 65535 {
+		return "", 0, fmt.Errorf("--webhook-bind-address %q: the port must be a number from 1 to 65535", address)
+	}
+	return host, port, nil
+}
+
+// addReconcilers adds what moves and mirrors, if the feature gate is on, and in any case what notices that it changes.
+func addReconcilers(ctx context.Context, mgr manager.Manager, cfg *rest.Config, s settings) error {
+	if !s.reconcilers {
+		return nil
+	}
+	read := func(ctx context.Context) (bool, error) { return gateEnabled(ctx, mgr.GetAPIReader(), s) }
+	enabled, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(gateWatch{read: read, began: enabled, period: 30 * time.Second}); err != nil {
+		return err
+	}
+	log := mgr.GetLogger().WithName("gate")
+	if !enabled {
+		log.Info("the feature gate is off: nothing is mirrored or moved", "gate", gateName)
+		return nil
+	}
+	with, err := kindsIn(cfg)
+	if err != nil {
+		return err
+	}
+	for _, kind := range authority.Kinds() {
+		if !slices.Contains(with, kind.Name) {
+			log.Info("the CRD has no authoritativeAPI in spec and status: nothing of this kind is mirrored or moved", "kind", kind.Name)
+		}
+	}
+	return reconcilers.All(mgr, reconcilers.Options{
+		Pairs:   s.pairs,
+		Enabled: func(k authority.Kind) bool { return slices.Contains(with, k.Name) },
+	})
+}
+
+func kindsIn(cfg *rest.Config) ([]string, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("reaching the API server: %w", err)
+	}
+	return kindsWithAuthority(client.OpenAPIV3())
+}
