@@ -138,7 +138,16 @@ func describe(ctx context.Context) (recipe, error) {
 // compile builds the binary into dir and links every part's name to it.
 func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
 	cmd := goCommand(ctx, r.source, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(r.version), "-o", filepath.Join(dir, binary), ".")
+	// An interrupted go tool can leave its work folder behind; here it goes with the unfinished entry.
+	work := filepath.Join(dir, "work")
+	cmd.Env = append(cmd.Env, "GOTMPDIR="+work)
+	if err := os.Mkdir(work, 0o755); err != nil {
+		return err
+	}
 	if err := watch(ctx, cmd, "building the control plane (Kubernetes "+r.version+")", progress); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(work); err != nil {
 		return err
 	}
 	for _, name := range Parts() {
@@ -163,7 +172,7 @@ func ldflags(version string) string {
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// An interrupted go tool removes its work folder; a killed one does not.
+	// An interrupted go tool lets its compilers end; a killed one does not.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	// A workspace, or flags meant for the caller's own build (-mod=vendor, -race), must not change this one.

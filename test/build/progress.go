@@ -86,7 +86,7 @@ func (p *phase) String() string {
 	case p.downloaded > 0:
 		return fmt.Sprintf("downloading modules, %d so far", p.downloaded)
 	default:
-		return "reading modules"
+		return "reading modules, or linking if all is compiled"
 	}
 }
 
