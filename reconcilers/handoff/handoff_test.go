@@ -1,0 +1,168 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func kinds(t *testing.T, story func(*world)) {
+	for _, kind := range authority.Kinds() {
+		t.Run(kind.Name, func(t *testing.T) { story(newWorld(t, kind.Name)) })
+	}
+}
+
+func TestThereAndBack(t *testing.T) {
+	kinds(t, func(w *world) {
+		w.machineAPI(authority.MachineAPI)
+		w.settle(authority.MachineAPI)
+		for range 2 {
+			for _, to := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {
+				w.request(to)
+				w.settle(to)
+				w.inCharge(to)
+				if n := w.pass(); n != 0 {
+					w.Errorf("an idle pass wrote %d times", n)
+				}
+			}
+		}
+	})
+}
+
+func TestMadeForClusterAPI(t *testing.T) {
+	kinds(t, func(w *world) {
+		w.machineAPI(authority.ClusterAPI)
+		w.pass()
+		if got := w.shape().Current; got != authority.ClusterAPI {
+			w.Fatalf("adopted as %q", got)
+		}
+		w.settle(authority.ClusterAPI)
+		w.inCharge(authority.ClusterAPI)
+	})
+}
+
+// TestCancel sets the request back after each pass of a move, before and after the others have answered to it.
+func TestCancel(t *testing.T) {
+	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		for _, answered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("from %s, answered %t", from, answered), func(t *testing.T) { cancelAfterEach(t, from, answered) })
+		}
+	}
+}
+
+func cancelAfterEach(t *testing.T, from authority.API, answered bool) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(from)
+	w.settle(from)
+	for passes := 1; ; passes++ {
+		w.request(from.Other())
+		for range passes {
+			w.everybody()
+			w.pass()
+		}
+		if w.shape().Current == from.Other() {
+			if passes < 3 {
+				t.Errorf("a move took %d passes: too few to have been cancelled on its way", passes)
+			}
+			return
+		}
+		if answered {
+			w.everybody()
+		}
+		w.request(from)
+		w.settle(from)
+		w.inCharge(from)
+		if n := w.pass(); n != 0 {
+			t.Errorf("cancelled after %d passes: an idle pass wrote %d times", passes, n)
+		}
+	}
+}
+
+func TestWaits(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.MachineAPI)
+	w.settle(authority.MachineAPI)
+	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"conditions": with(conditionsOf(w.of(w.mapi())),
+		condition(authority.ConditionSynchronized, "False", "Error", "Unconvertible", "spec.providerSpec.value.deviceIndex: no", now()))}})
+	w.request(authority.ClusterAPI)
+	w.pass()
+	if got := w.reason(); got != authority.ReasonNotSynchronized {
+		t.Fatalf("reason %s", got)
+	}
+	said := w.shape().Condition(authority.ConditionSettled)
+	for _, part := range []string{"deviceIndex", "To cancel, set spec.authoritativeAPI to MachineAPI.", "Since 20"} {
+		if !strings.Contains(said.Message, part) {
+			t.Errorf("the message does not say %q: %s", part, said.Message)
+		}
+	}
+	if n := w.pass(); n != 0 {
+		t.Errorf("waiting wrote %d times", n)
+	}
+	if got := w.shape().Current; got != authority.MachineAPI {
+		t.Errorf("status moved to %s", got)
+	}
+	w.settle(authority.ClusterAPI) // the mirror can run again
+}
+
+// TestStaleDecision has somebody else write between what the handoff reads and what it writes.
+func TestStaleDecision(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.MachineAPI)
+	w.settle(authority.MachineAPI)
+	w.request(authority.ClusterAPI)
+	w.everybody()
+	p, err := w.r.gather(t.Context(), w.r.live, keyOf(w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := authority.Next(p.state())
+	if step.Action != authority.Acknowledge {
+		t.Fatalf("the step is %+v", step)
+	}
+	w.request(authority.MachineAPI)
+	_, err = w.r.apply(t.Context(), p, step)
+	if result, quiet := settle(err); err == nil || quiet != nil || result.RequeueAfter == 0 {
+		t.Errorf("a step decided on what is no longer so: %v, %v", err, result)
+	}
+	if got := w.shape(); got.Current != authority.MachineAPI || got.Condition(authority.ConditionSettled).Status != "True" {
+		t.Errorf("the condition flapped: %+v", got)
+	}
+}
+
+func TestDisabled(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.r.enabled = func(authority.Kind) bool { return false }
+	w.machineAPI(authority.ClusterAPI)
+	if n := w.pass(); n != 0 || w.shape().Current != "" {
+		t.Errorf("with the gate off: %d writes, status %q", n, w.shape().Current)
+	}
+}
+
+// TestDeletedOnItsWay deletes the machine in transit: authority goes back to those who can end its instance.
+func TestDeletedOnItsWay(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.MachineAPI)
+	w.settle(authority.MachineAPI)
+	w.request(authority.ClusterAPI)
+	for w.shape().Current != authority.Migrating {
+		w.mirrorRuns()
+		w.pass()
+	}
+	if err := w.Delete(t.Context(), w.of(w.mapi())); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		w.pass()
+	}
+	if s := w.shape(); s.Current != authority.MachineAPI || w.reason() != authority.ReasonDeleting {
+		t.Errorf("status %s, reason %s", s.Current, w.reason())
+	}
+	if n := w.pass(); n != 0 {
+		t.Errorf("waiting for the deletion wrote %d times", n)
+	}
+}
