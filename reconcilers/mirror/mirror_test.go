@@ -68,6 +68,18 @@ func TestMirror(t *testing.T) {
 	t.Run("the fleet is mirrored, paused and owned", w.mirrors)
 	t.Run("what does not convert is not mirrored, and every field is named", w.refuses)
 	t.Run("an idle fleet costs no request that writes and moves no resourceVersion", w.rests)
+	t.Run("edits are followed, drift is undone, a user's own label stays, a template comes back", w.followsEdits)
+	t.Run("an unowned Cluster API mirror is made again", w.remakes)
+	t.Run("Cluster API in charge is mirrored back", w.movesOver)
+	t.Run("what a mirrored Cluster API set makes appears in the Machine API", w.reflects)
+	t.Run("what Cluster API has on its own stays its own, until adopted", w.keepsIndependent)
+	t.Run("an idle fleet is at rest with Cluster API in charge, too", w.rests)
+	t.Run("deleting the Machine API's mirror of a set ends no machine", w.keepsTheFleet)
+	t.Run("deleting the Machine API's mirror of an unowned Machine ends no machine", w.letsGo)
+	t.Run("deleting an owned mirror deletes the Machine in charge", w.propagates)
+	t.Run("back under Machine API, removals are followed", w.comesBack)
+	t.Run("deleting the set in charge ends everything", w.ends)
+	t.Run("a Machine is born under Cluster API", w.born)
 }
 
 func (w *world) start(t *testing.T) {

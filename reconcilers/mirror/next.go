@@ -228,11 +228,21 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
 		put(want, nested(s.machineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
 	}
+	want.SetOwnerReferences(s.machineAPIOwner())
+	return want
+}
+
+// machineAPIOwner is the twin of the Cluster API object's owner. One that is going stays named, so that the collector
+// finds what it is to take along.
+func (s *state) machineAPIOwner() []metav1.OwnerReference {
 	set := s.parents[authority.MachineAPI]
 	if ref := controllerOf(s.core); ref != nil && ref.Kind == s.kind.Parent && presence(set) == authority.Present {
-		want.SetOwnerReferences([]metav1.OwnerReference{ownedBy(set, true)})
+		return []metav1.OwnerReference{ownedBy(set, true)}
 	}
-	return want
+	if ref := controllerOf(s.machineAPI); ref != nil && ref.Kind == s.kind.Parent {
+		return []metav1.OwnerReference{*ref}
+	}
+	return nil
 }
 
 // bare is what an apply says: identity, labels, annotations and spec of a converted object, without what belongs to

@@ -1,0 +1,463 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func clusterAPI(gvk schema.GroupVersionKind) schema.GroupVersionKind {
+	gvk.Group, gvk.Version = "cluster.x-k8s.io", "v1beta2"
+	return gvk
+}
+
+func (w *world) followsEdits(t *testing.T) {
+	before := w.template(t, "worker-a")
+	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"labels":{"team":"blue"}},"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.2xlarge"}}}}}}`)
+	w.eventually(t, "the edit mirrored", func() string { return w.unsynced(t, machineAPISet, "worker-a") })
+	after := w.template(t, "worker-a")
+	if after.GetName() == before.GetName() || text(after, "spec", "template", "spec", "instanceType") != "m6i.2xlarge" {
+		t.Errorf("template %s, before %s", after.GetName(), before.GetName())
+	}
+	w.eventually(t, "the old template gone", func() string {
+		if w.get(t, awsTemplate, capi, before.GetName()) != nil {
+			return "still there"
+		}
+		return ""
+	})
+	core := w.get(t, clusterAPISet, capi, "worker-a")
+	if core.GetLabels()["team"] != "blue" {
+		t.Errorf("labels %v", core.GetLabels())
+	}
+	w.patch(t, core, "", `{"metadata":{"labels":{"mine":"too"}},"spec":{"replicas":7,"machineNaming":{"template":"x-{{ .random }}"}}}`)
+	w.eventually(t, "a stranger's edit of the mirror undone", func() string {
+		core = w.get(t, clusterAPISet, capi, "worker-a")
+		replicas, _, _ := unstructured.NestedInt64(core.Object, "spec", "replicas")
+		if naming, there, _ := unstructured.NestedMap(core.Object, "spec", "machineNaming"); replicas != 2 || there {
+			return fmt.Sprint(replicas, naming)
+		}
+		return ""
+	})
+	if core.GetLabels()["mine"] != "too" {
+		t.Error("a user's own label on the mirror is gone")
+	}
+	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"metadata":{"labels":{"team":null}},"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.large"}}}}}}`)
+	w.eventually(t, "the old name of the template again", func() string {
+		if got := w.template(t, "worker-a"); got == nil || got.GetName() != before.GetName() {
+			return fmt.Sprint(got)
+		}
+		return w.unsynced(t, machineAPISet, "worker-a")
+	})
+	if labels := w.get(t, clusterAPISet, capi, "worker-a").GetLabels(); labels["team"] != "" || labels["mine"] != "too" {
+		t.Errorf("labels %v", labels)
+	}
+}
+
+func (w *world) template(t *testing.T, set string) *unstructured.Unstructured {
+	t.Helper()
+	core := w.get(t, clusterAPISet, capi, set)
+	return w.get(t, awsTemplate, capi, text(core, "spec", "template", "spec", "infrastructureRef", "name"))
+}
+
+// move does by hand what the handoff does, for the tests of what the mirror makes of it.
+func (w *world) move(t *testing.T, gvk schema.GroupVersionKind, name string, to authority.API) {
+	t.Helper()
+	from := to.Other()
+	get := func() *unstructured.Unstructured { return w.get(t, gvk, mapi, name) }
+	w.patch(t, get(), "", fmt.Sprintf(`{"spec":{"authoritativeAPI":%q}}`, to))
+	w.patch(t, get(), "status", fmt.Sprintf(`{"status":{"authoritativeAPI":"Migrating","synchronizedAPI":%q}}`, from))
+	if from == authority.ClusterAPI {
+		w.pause(t, gvk, name, `"true"`)
+	}
+	paused := get
+	if from == authority.ClusterAPI {
+		paused = func() *unstructured.Unstructured { return w.get(t, clusterAPI(gvk), capi, name) }
+	}
+	w.eventually(t, name+" paused and caught up", func() string {
+		if c := condition(paused(), "Paused"); c["status"] != "True" {
+			return fmt.Sprint(c)
+		}
+		return w.unsynced(t, gvk, name)
+	})
+	w.finalizers(t, gvk, name, to)
+	w.switchTo(t, gvk, name, to)
+	if to == authority.ClusterAPI {
+		w.pause(t, gvk, name, "null")
+	}
+	w.eventually(t, name+" mirrored from "+to.Text(), func() string { return w.unsynced(t, gvk, name) })
+}
+
+func (w *world) pause(t *testing.T, gvk schema.GroupVersionKind, name, value string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, authority.PausedAnnotation, value)
+	w.patch(t, w.get(t, clusterAPI(gvk), capi, name), "", body)
+	if infra := w.get(t, awsMachine, capi, name); gvk == machineAPIMachine && infra != nil {
+		w.patch(t, infra, "", body)
+	}
+}
+
+func (w *world) finalizers(t *testing.T, gvk schema.GroupVersionKind, name string, to authority.API) {
+	t.Helper()
+	if gvk != machineAPIMachine {
+		return
+	}
+	w.eventually(t, "finalizers of "+name+" handed over", func() string {
+		o := w.get(t, gvk, mapi, name)
+		kept := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == authority.MachineAPIMachineFinalizer })
+		if to == authority.MachineAPI {
+			kept = append(kept, authority.MachineAPIMachineFinalizer)
+		}
+		o.SetFinalizers(kept)
+		if err := w.Update(t.Context(), o); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+func (w *world) switchTo(t *testing.T, gvk schema.GroupVersionKind, name string, to authority.API) {
+	t.Helper()
+	w.eventually(t, name+" switched", func() string {
+		o := w.get(t, gvk, mapi, name)
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		for _, c := range conditions {
+			if m := c.(map[string]any); m["type"] == "Synchronized" {
+				m["status"] = "Unknown"
+			}
+		}
+		body, _ := json.Marshal(map[string]any{
+			"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()},
+			"status": map[string]any{"authoritativeAPI": to, "synchronizedAPI": to, "synchronizedGeneration": 0, "conditions": conditions},
+		})
+		if err := w.Status().Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", body)); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+func (w *world) machines(t *testing.T, gvk schema.GroupVersionKind, namespace, set string) []string {
+	t.Helper()
+	var out []string
+	for _, o := range w.list(t, gvk, namespace) {
+		if strings.HasPrefix(o.GetName(), set+"-") {
+			out = append(out, o.GetName())
+		}
+	}
+	return out
+}
+
+func (w *world) movesOver(t *testing.T) {
+	for _, m := range w.machines(t, machineAPIMachine, mapi, "worker-a") {
+		w.move(t, machineAPIMachine, m, authority.ClusterAPI)
+	}
+	w.move(t, machineAPISet, "worker-a", authority.ClusterAPI)
+	w.patch(t, w.get(t, clusterAPISet, capi, "worker-a"), "", `{"metadata":{"labels":{"from":"capi"}},"spec":{"deletion":{"order":"Newest"}}}`)
+	w.eventually(t, "an edit of Cluster API's mirrored", func() string {
+		o := w.get(t, machineAPISet, mapi, "worker-a")
+		if text(o, "spec", "deletePolicy") != "Newest" || o.GetLabels()["from"] != "capi" {
+			return show(o)
+		}
+		return w.unsynced(t, machineAPISet, "worker-a")
+	})
+	for _, m := range w.machines(t, machineAPIMachine, mapi, "worker-a") {
+		infra, o := w.get(t, awsMachine, capi, m), w.get(t, machineAPIMachine, mapi, m)
+		if got := o.GetAnnotations()[authority.InfraGenerationAnnotation]; got != fmt.Sprint(infra.GetGeneration()) {
+			t.Errorf("%s: infrastructure generation %q, want %d", m, got, infra.GetGeneration())
+		}
+		if text(o, "spec", "authoritativeAPI") != "ClusterAPI" || text(o, "status", "phase") != "Running" {
+			t.Errorf("%s: %s", m, show(o))
+		}
+	}
+}
+
+func (w *world) reflects(t *testing.T) {
+	w.patch(t, w.get(t, clusterAPISet, capi, "worker-a"), "", `{"spec":{"replicas":3}}`)
+	var names []string
+	w.eventually(t, "a third Machine in the Machine API", func() string {
+		names = w.machines(t, machineAPIMachine, mapi, "worker-a")
+		for _, n := range names {
+			if why := w.unsynced(t, machineAPIMachine, n); why != "" {
+				return why
+			}
+		}
+		if len(names) != 3 {
+			return fmt.Sprint(names)
+		}
+		return ""
+	})
+	set := w.get(t, machineAPISet, mapi, "worker-a")
+	for _, n := range names {
+		o := w.get(t, machineAPIMachine, mapi, n)
+		if text(o, "spec", "authoritativeAPI") != "ClusterAPI" || text(o, "status", "authoritativeAPI") != "ClusterAPI" {
+			t.Errorf("%s", show(o))
+		}
+		if ref := metav1.GetControllerOf(o); ref == nil || ref.UID != set.GetUID() {
+			t.Errorf("%s: owned by %v", n, ref)
+		}
+	}
+	w.eventually(t, "the third Machine runs", func() string {
+		for _, n := range names {
+			if phase := text(w.get(t, machineAPIMachine, mapi, n), "status", "phase"); phase != "Running" {
+				return n + " " + phase
+			}
+		}
+		return ""
+	})
+}
+
+func (w *world) keepsIndependent(t *testing.T) {
+	// What Cluster API has without the Machine API is nobody's mirror.
+	blue := w.get(t, clusterAPISet, capi, "worker-a").DeepCopy()
+	blue.Object["metadata"] = map[string]any{"name": "blue", "namespace": capi}
+	for path, value := range map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"set": "blue"}}, "replicas": int64(1)} {
+		_ = unstructured.SetNestedField(blue.Object, value, "spec", path)
+	}
+	_ = unstructured.SetNestedStringMap(blue.Object, map[string]string{"set": "blue"}, "spec", "template", "metadata", "labels")
+	if err := w.Create(t.Context(), blue); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "blue's Machine", func() string {
+		if m := w.machines(t, clusterAPIMachine, capi, "blue"); len(m) != 1 || text(w.get(t, clusterAPIMachine, capi, m[0]), "status", "phase") != "Running" {
+			return fmt.Sprint(m)
+		}
+		return ""
+	})
+	w.settle(t)
+	if m := w.machines(t, machineAPIMachine, mapi, "blue"); len(m) != 0 {
+		t.Errorf("an independent set's Machines are mirrored: %v", m)
+	}
+	// … until its user creates the Machine API equivalent (converting › Resource created as Cluster API Resource).
+	twin := w.get(t, machineAPISet, mapi, "worker-a").DeepCopy()
+	twin.Object["metadata"] = map[string]any{"name": "blue", "namespace": mapi}
+	delete(twin.Object, "status")
+	labels := map[string]string{"set": "blue"}
+	_ = unstructured.SetNestedStringMap(twin.Object, labels, "spec", "selector", "matchLabels")
+	_ = unstructured.SetNestedStringMap(twin.Object, labels, "spec", "template", "metadata", "labels")
+	_ = unstructured.SetNestedField(twin.Object, "ClusterAPI", "spec", "authoritativeAPI")
+	_ = unstructured.SetNestedField(twin.Object, int64(9), "spec", "replicas")
+	if err := w.Create(t.Context(), twin); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "blue adopted", func() string {
+		o := w.get(t, machineAPISet, mapi, "blue")
+		if replicas, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas"); replicas != 1 {
+			return show(o)
+		}
+		return w.unsynced(t, machineAPISet, "blue")
+	})
+	w.eventually(t, "blue's Machine adopted", func() string {
+		m := w.machines(t, machineAPIMachine, mapi, "blue")
+		if len(m) != 1 {
+			return fmt.Sprint(m)
+		}
+		return w.unsynced(t, machineAPIMachine, m[0])
+	})
+}
+
+// keepsTheFleet is the deletion that terminated whole fleets elsewhere: no instance may end.
+func (w *world) keepsTheFleet(t *testing.T) {
+	before := w.machines(t, clusterAPIMachine, capi, "worker-a")
+	if len(before) != 3 {
+		t.Fatalf("%v", before)
+	}
+	if err := w.Delete(t.Context(), w.get(t, machineAPISet, mapi, "worker-a")); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "the Machine API's set and Machines gone, by the real collector", func() string {
+		if w.get(t, machineAPISet, mapi, "worker-a") != nil {
+			return "set"
+		}
+		return strings.Join(w.machines(t, machineAPIMachine, mapi, "worker-a"), ",")
+	})
+	w.settle(t)
+	set := w.get(t, clusterAPISet, capi, "worker-a")
+	if set == nil || set.GetDeletionTimestamp() != nil || slices.Contains(set.GetFinalizers(), authority.SyncFinalizer) || set.GetAnnotations()[authority.MirrorAnnotation] != "" {
+		t.Errorf("%s", show(set))
+	}
+	for _, n := range before {
+		m := w.get(t, clusterAPIMachine, capi, n)
+		if m == nil || m.GetDeletionTimestamp() != nil || slices.Contains(m.GetFinalizers(), authority.SyncFinalizer) {
+			t.Errorf("%s: %s", n, show(m))
+		}
+	}
+	if after := w.machines(t, clusterAPIMachine, capi, "worker-a"); !slices.Equal(before, after) {
+		t.Errorf("Machines %v, before %v", after, before)
+	}
+}
+
+// remakes: an unowned Cluster API mirror is deleted; it is made again, and nothing happens to the instance.
+func (w *world) remakes(t *testing.T) {
+	before, infra := w.get(t, clusterAPIMachine, capi, "master-0"), w.get(t, awsMachine, capi, "master-0")
+	if err := w.Delete(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "master-0 again", func() string {
+		o := w.get(t, clusterAPIMachine, capi, "master-0")
+		if o == nil || o.GetUID() == before.GetUID() {
+			return "not yet"
+		}
+		if i := w.get(t, awsMachine, capi, "master-0"); i == nil || len(i.GetOwnerReferences()) != 1 || i.GetOwnerReferences()[0].UID != o.GetUID() {
+			return show(i)
+		}
+		return w.unsynced(t, machineAPIMachine, "master-0")
+	})
+	if now := w.get(t, awsMachine, capi, "master-0"); now.GetUID() != infra.GetUID() {
+		t.Error("the infrastructure machine was made again too")
+	}
+	if m := w.get(t, machineAPIMachine, mapi, "master-0"); m.GetDeletionTimestamp() != nil {
+		t.Error("master-0 is being deleted")
+	}
+}
+
+// letsGo: an unowned Machine API mirror is deleted; the Cluster API Machine and its instance stay.
+func (w *world) letsGo(t *testing.T) {
+	w.move(t, machineAPIMachine, "master-0", authority.ClusterAPI)
+	if err := w.Delete(t.Context(), w.get(t, machineAPIMachine, mapi, "master-0")); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "the Machine API's master-0 gone", func() string {
+		if o := w.get(t, machineAPIMachine, mapi, "master-0"); o != nil {
+			return show(o)
+		}
+		if core := w.get(t, clusterAPIMachine, capi, "master-0"); slices.Contains(core.GetFinalizers(), authority.SyncFinalizer) {
+			return show(core)
+		}
+		return ""
+	})
+	w.settle(t)
+	if core := w.get(t, clusterAPIMachine, capi, "master-0"); core == nil || core.GetDeletionTimestamp() != nil || text(core, "status", "phase") != "Running" {
+		t.Errorf("%s", show(core))
+	}
+}
+
+// propagates: a set's owned Machine is deleted on the side that is not in charge, in both directions.
+func (w *world) propagates(t *testing.T) {
+	blue := w.machines(t, machineAPIMachine, mapi, "blue")[0]
+	if err := w.Delete(t.Context(), w.get(t, machineAPIMachine, mapi, blue)); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, blue+" gone on both sides, and replaced", func() string {
+		for gvk, ns := range map[schema.GroupVersionKind]string{machineAPIMachine: mapi, clusterAPIMachine: capi, awsMachine: capi} {
+			if o := w.get(t, gvk, ns, blue); o != nil {
+				return show(o)
+			}
+		}
+		if m := w.machines(t, machineAPIMachine, mapi, "blue"); len(m) != 1 {
+			return fmt.Sprint(m)
+		}
+		return ""
+	})
+	blue = w.machines(t, machineAPIMachine, mapi, "blue")[0]
+	w.eventually(t, blue+" runs", func() string {
+		if phase := text(w.get(t, machineAPIMachine, mapi, blue), "status", "phase"); phase != "Running" {
+			return phase
+		}
+		return w.unsynced(t, machineAPIMachine, blue)
+	})
+	w.move(t, machineAPIMachine, blue, authority.MachineAPI)
+	if err := w.Delete(t.Context(), w.get(t, clusterAPIMachine, capi, blue)); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, blue+" gone on both sides", func() string {
+		for gvk, ns := range map[schema.GroupVersionKind]string{machineAPIMachine: mapi, clusterAPIMachine: capi, awsMachine: capi} {
+			if o := w.get(t, gvk, ns, blue); o != nil {
+				return show(o)
+			}
+		}
+		return ""
+	})
+}
+
+// comesBack: what people wrote while Cluster API was in charge does not outlive its removal from the authority.
+func (w *world) comesBack(t *testing.T) {
+	w.patch(t, w.get(t, clusterAPISet, capi, "blue"), "", `{"metadata":{"labels":{"season":"winter"}},"spec":{"deletion":{"order":"Oldest"}}}`)
+	w.eventually(t, "blue mirrored", func() string {
+		if text(w.get(t, machineAPISet, mapi, "blue"), "spec", "deletePolicy") != "Oldest" {
+			return "not yet"
+		}
+		return w.unsynced(t, machineAPISet, "blue")
+	})
+	w.move(t, machineAPISet, "blue", authority.MachineAPI)
+	w.patch(t, w.get(t, machineAPISet, mapi, "blue"), "", `{"metadata":{"labels":{"season":null}},"spec":{"deletePolicy":null}}`)
+	w.eventually(t, "removed from Machine API, removed from Cluster API", func() string {
+		o := w.get(t, clusterAPISet, capi, "blue")
+		if text(o, "spec", "deletion", "order") == "Oldest" || o.GetLabels()["season"] != "" {
+			return show(o)
+		}
+		return w.unsynced(t, machineAPISet, "blue")
+	})
+}
+
+// ends: the authority is deleted; instance, mirror and finalizers go. The set's Machines go with it.
+func (w *world) ends(t *testing.T) {
+	if err := w.Delete(t.Context(), w.get(t, machineAPISet, mapi, "blue")); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "nothing left of blue", func() string {
+		for gvk, ns := range map[schema.GroupVersionKind]string{machineAPIMachine: mapi, machineAPISet: mapi, clusterAPIMachine: capi, clusterAPISet: capi, awsMachine: capi} {
+			for _, o := range w.list(t, gvk, ns) {
+				if o.GetName() == "blue" || strings.HasPrefix(o.GetName(), "blue-") {
+					return show(o)
+				}
+			}
+		}
+		for _, o := range w.list(t, awsTemplate, capi) {
+			if strings.HasPrefix(o.GetName(), "blue-") {
+				return show(o)
+			}
+		}
+		return ""
+	})
+}
+
+// born: the template says ClusterAPI, so Machine API's set makes Machines that Cluster API runs from the start.
+func (w *world) born(t *testing.T) {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"authoritativeAPI": "ClusterAPI"}}}
+	o.SetGroupVersionKind(machineAPIMachine)
+	o.SetNamespace(mapi)
+	o.SetName("lonely")
+	o.SetLabels(w.list(t, machineAPISet, mapi)[0].GetLabels())
+	provider, _, _ := unstructured.NestedMap(w.get(t, machineAPISet, mapi, "worker-b").Object, "spec", "template", "spec", "providerSpec")
+	value := provider["value"].(map[string]any)
+	delete(value, "deviceIndex")
+	value["deviceIndex"] = int64(0)
+	delete(value["blockDevices"].([]any)[0].(map[string]any)["ebs"].(map[string]any), "kmsKey")
+	_ = unstructured.SetNestedMap(o.Object, provider, "spec", "providerSpec")
+	if err := w.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "lonely made in Cluster API, paused", func() string {
+		core := w.get(t, clusterAPIMachine, capi, "lonely")
+		if core == nil || w.get(t, awsMachine, capi, "lonely") == nil {
+			return "absent: " + show(w.get(t, machineAPIMachine, mapi, "lonely"))
+		}
+		if core.GetAnnotations()[authority.PausedAnnotation] == "" {
+			return show(core)
+		}
+		return w.unsynced(t, machineAPIMachine, "lonely")
+	})
+	w.pause(t, machineAPIMachine, "lonely", "null")
+	w.eventually(t, "lonely runs by Cluster API", func() string {
+		m := w.get(t, machineAPIMachine, mapi, "lonely")
+		if text(m, "status", "phase") != "Running" || text(m, "spec", "providerID") == "" {
+			return show(m)
+		}
+		return w.unsynced(t, machineAPIMachine, "lonely")
+	})
+	if core := w.get(t, clusterAPIMachine, capi, "lonely"); core.GetAnnotations()[authority.PausedAnnotation] != "" {
+		t.Error("paused again")
+	}
+}
