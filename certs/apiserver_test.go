@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,8 +34,8 @@ import (
 
 // TestOnAnAPIServer tells its stories one after the other on one control plane. Each has a namespace and names of its own.
 func TestOnAnAPIServer(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no go command to build the control plane with")
+	if testing.Short() {
+		t.Skip("a control plane is not short")
 	}
 	plane := embedded.ForTest(t, embedded.Options{})
 	for name, tell := range map[string]func(*testing.T, *place){
@@ -116,11 +115,15 @@ func service(namespace, name string) admissionregistrationv1.WebhookClientConfig
 	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: name}}
 }
 
+// slowest is how long the API server of these stories may take to see a change of a configuration.
+const slowest = 12 * time.Hour
+
 func (p *place) replica(t *testing.T, with clock.Clock) *SelfManaged {
 	t.Helper()
 	s, err := NewSelfManaged(SelfManagedOptions{
 		Client: p, Secret: p.secret(), Names: p.names(), Targets: p.targets, Clock: with,
 		Lifetimes: Lifetimes{CA: 30 * day, Serving: 6 * day},
+		Settle:    slowest + time.Hour,
 	})
 	must(t, err)
 	return s
@@ -223,10 +226,11 @@ func rotateForMonths(t *testing.T, p *place) {
 	for step := range 160 {
 		if accident := accidents[step]; accident != nil {
 			accident()
+			eventually(t, "the accident is repaired", p.sound)
 			load.round(t, 1)
 			team.look()
 		}
-		clk.Step(12 * time.Hour)
+		clk.Step(slowest)
 		idle(t, clk, 2)
 		load.round(t, 1)
 		team.look()
@@ -262,6 +266,18 @@ func (p *place) restore(t *testing.T, backup *corev1.Secret) {
 	secret := p.stored(t)
 	secret.Data, secret.Annotations = backup.Data, backup.Annotations
 	must(t, p.Update(t.Context(), secret))
+}
+
+// sound tells whether Secret and caBundle are whole and name the same CAs.
+func (p *place) sound() bool {
+	secret, configuration := &corev1.Secret{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if p.Get(context.Background(), p.secret(), secret) != nil || p.Get(context.Background(), client.ObjectKey{Name: p.name}, configuration) != nil {
+		return false
+	}
+	name := authorityName(p.secret())
+	m := readMaterial(secret.Data, "", name)
+	bundle, err := readCertificates(configuration.Webhooks[0].ClientConfig.CABundle)
+	return err == nil && len(m.damage) == 0 && holds(bundle, m.ca.cert) && len(without(bundle, append(m.signing(), m.previous...))) == 0
 }
 
 // team is a Service with two replicas behind it.

@@ -89,7 +89,8 @@ func (f *Files) Start(ctx context.Context) error {
 			if time.Since(stirred) < 5*f.o.Quiet { // a folder that never rests is read all the same
 				wake.Reset(f.o.Quiet)
 			}
-		case <-watcher.Errors: // an overflow, say: the next read by interval repairs what was missed
+		case err := <-watcher.Errors: // an overflow, say: the next read by interval repairs what was missed
+			f.o.Log.V(1).Info("The watch of the folder stumbled", "folder", f.o.Dir, "error", err)
 		case <-wake.C:
 			stirred = time.Time{}
 			f.load(watcher)

@@ -1,0 +1,72 @@
+# Copyright The Poundlock Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Needs Go, git, make and a C compiler (for the race detector); everything else is a Go module at a pinned version.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Tools have a module file of their own, so that their dependencies never move the product's.
+TOOL := go tool -modfile=tools/go.mod
+
+# Packages that are tested at once. Some start a control plane of 350 MB.
+P ?= 2
+# What is tested, linted, benchmarked: PKG=./certs/... narrows it.
+PKG ?= ./...
+# More arguments for `go test`, such as ARGS='-run Rotate -v'.
+ARGS ?=
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Start a control plane, Poundlock, a simulated cloud and a small fleet; stays up until Ctrl-C
+	@go build -o .run/bin/run ./test/run # no go run: that would not hand a SIGTERM on
+	@exec .run/bin/run
+
+.PHONY: test
+test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector
+	go vet $(PKG)
+	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- -race -p $(P) -timeout 40m $(ARGS) $(PKG)
+
+.PHONY: unit
+unit: ## Run the short tests only, without the race detector
+	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- -short -p $(P) $(ARGS) $(PKG)
+
+.PHONY: lint
+lint: ## Run golangci-lint, and show that it refuses what the layout forbids
+	$(TOOL) golangci-lint run $(PKG)
+	test/lint/planted.sh $(TOOL) golangci-lint
+
+.PHONY: generate
+generate: ## Write what is generated: manifests, CRD overlays, reference pages
+	go generate $(PKG)
+
+.PHONY: verify
+verify: ## Fail if something generated is out of date
+	@test/lint/verify.sh
+
+.PHONY: bench
+bench: ## Measure a PATCH with and without Poundlock, at growing fleets, as ratios
+	go test -run '^$$' -bench . -timeout 60m $(ARGS) ./test/bench/...
+
+.PHONY: build
+build: ## Build the binaries into bin/
+	go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
+
+.PHONY: plane
+plane: ## Build the embedded control plane into the cache (once per pinned version)
+	@go run ./test/build/cmd/plane
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities, where the database can be reached
+	@code=0; output=$$($(TOOL) govulncheck $(PKG) 2>&1) || code=$$?; \
+	if [ $$code -ne 0 ] && [ $$code -ne 3 ] && grep -qE 'fetching vulnerabilities|vuln\.go\.dev' <<<"$$output"; then \
+		echo "vuln: not checked: the vulnerability database (vuln.go.dev) cannot be reached from here"; exit 0; \
+	fi; echo "$$output"; exit $$code
+
+.PHONY: clean
+clean: ## Remove what was built here (the control plane stays in the user's cache folder)
+	rm -rf bin .cache .run

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Copyright The Poundlock Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Plants violations of the three sentences ("nouns think, verbs act") in a scratch module, and watches each fail under the
+# repository's own .golangci.yml; beside each lies the nearest import that is allowed. Argument: the golangci-lint command.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+golangci=("$@")
+[ ${#golangci[@]} -gt 0 ] || golangci=(go tool -modfile="$root/tools/go.mod" golangci-lint)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+module=github.com/poundlock/poundlock
+cp "$root/.golangci.yml" "$scratch/"
+printf 'module %s\n\ngo 1.26\n\nrequire sigs.k8s.io/controller-runtime v0.0.0\n\nreplace sigs.k8s.io/controller-runtime => ./fake\n' "$module" >"$scratch/go.mod"
+
+# plant FILE IMPORT: a package that imports another. The base of FILE names the case.
+plant() {
+	local dir
+	dir=$(dirname "$scratch/$1")
+	mkdir -p "$dir"
+	printf '// Package %s is planted.\npackage %s\n\nimport _ "%s"\n' "$(basename "$dir")" "$(basename "$dir")" "$2" >"$scratch/$1"
+}
+empty() {
+	mkdir -p "$scratch/$1"
+	printf '// Package %s is planted.\npackage %s\n' "$(basename "$1")" "$(basename "$1")" >"$scratch/$1/empty.go"
+}
+
+mkdir -p "$scratch/fake/pkg/client"
+printf 'module sigs.k8s.io/controller-runtime\n\ngo 1.26\n' >"$scratch/fake/go.mod"
+printf 'package client\n' >"$scratch/fake/pkg/client/client.go"
+# What is imported imports nothing itself, so that the plants are no cycle.
+for package in policies/leaf conversion/leaf machine/leaf webhooks/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
+	empty "$package"
+done
+
+refused=(
+	# a noun imports API types and its own kind only
+	"policies/authority/conversion.go $module/conversion/leaf"
+	"policies/authority/webhooks.go $module/webhooks/leaf"
+	"conversion/aws/policies.go $module/policies/leaf"
+	"machine/conversion.go $module/conversion/leaf"
+	# … and has no client, clock, logger or environment
+	"policies/rules/client.go sigs.k8s.io/controller-runtime/pkg/client"
+	"policies/authority/environment.go os"
+	"conversion/core/http.go net/http"
+	"conversion/aws/logger.go log/slog"
+	# a shell never imports another shell
+	"webhooks/certs.go $module/certs/leaf"
+	"webhooks/reconciler.go $module/reconcilers/leaf"
+	"certs/webhooks.go $module/webhooks/leaf"
+	"reconcilers/mirror/handoff.go $module/reconcilers/leaf"
+	"reconcilers/handoff/webhooks.go $module/webhooks/leaf"
+	# nothing outside test/ imports test/
+	"cmd/poundlock/test.go $module/test/leaf"
+	"reconcilers/mirror/test.go $module/test/leaf"
+	"policies/authority/test.go $module/test/leaf"
+	# plumbing has no domain word
+	"internal/text/policies.go $module/policies/leaf"
+)
+allowed=(
+	"policies/authority/kernel.go $module/policies/leaf"
+	"policies/authority/plumbing.go $module/internal/leaf"
+	"policies/authority/kit_test.go $module/conversion/leaf"
+	"policies/policiestest/environment.go os"
+	"conversion/aws/kernel.go $module/conversion/leaf"
+	"webhooks/noun.go $module/policies/leaf"
+	"webhooks/client.go sigs.k8s.io/controller-runtime/pkg/client"
+	"certs/files.go os"
+	"certs/control_plane_test.go $module/test/leaf"
+	"reconcilers/handoff/noun.go $module/policies/leaf"
+	"reconcilers/all.go $module/reconcilers/leaf"
+	"cmd/poundlock/wire.go $module/webhooks/leaf"
+	"test/scene/product.go $module/reconcilers/leaf"
+)
+for planted in "${refused[@]}" "${allowed[@]}"; do
+	# shellcheck disable=SC2086 # two words
+	plant $planted
+done
+
+output=$(cd "$scratch" && "${golangci[@]}" run --enable-only depguard --output.text.print-issued-lines=false --output.text.colors=false ./... 2>&1) || true
+status=0
+for planted in "${refused[@]}"; do
+	grep -q "^${planted%% *}:.*(depguard)" <<<"$output" || { echo "planted and not refused: $planted" >&2; status=1; }
+done
+for planted in "${allowed[@]}"; do
+	! grep -q "^${planted%% *}:" <<<"$output" || { echo "allowed and yet refused: $planted" >&2; status=1; }
+done
+if [ $status -ne 0 ]; then
+	printf '%s\n' "$output" >&2
+	exit 1
+fi
+echo "depguard refuses ${#refused[@]} planted imports and lets ${#allowed[@]} pass"
