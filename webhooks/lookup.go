@@ -104,11 +104,17 @@ func templateOf(o client.Object) []string {
 
 // lookups reads through the cluster's cache and, where that does not do, its API server.
 func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
+	cached := clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m}
+	converter := o.Converter
+	if converter == nil {
+		env := envs{cache: c.GetCache(), timeout: o.LookupTimeout, platforms: o.Catalog.Platforms}
+		converter = conversions{cached: cached, envs: env, platforms: o.Catalog.Platforms}
+	}
 	return Lookups{
-		Cached:    clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m},
+		Cached:    cached,
 		Live:      clientReader{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
 		Referrers: indexReferrers{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
-		Converter: o.Converter, Platforms: o.Catalog.Platforms,
+		Converter: converter, Platforms: o.Catalog.Platforms,
 	}
 }
 
@@ -124,12 +130,13 @@ func index(ctx context.Context, c cluster.Cluster) error {
 
 // watched lists what reviews read from the cache.
 func watched(platforms []conversion.Platform) []Ref {
-	var out []Ref
+	out := []Ref{infrastructure}
 	for _, k := range authority.Kinds() {
 		out = append(out, Ref{GroupVersionKind: k.MachineAPIGVK()}, Ref{GroupVersionKind: k.ClusterAPIGVK()})
 	}
 	for _, p := range platforms {
-		out = append(out, Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind}, Ref{GroupVersionKind: p.InfraMachineTemplate.GroupVersionKind})
+		out = append(out, Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind}, Ref{GroupVersionKind: p.InfraMachineTemplate.GroupVersionKind},
+			Ref{GroupVersionKind: p.InfraCluster.GroupVersionKind})
 	}
 	return out
 }

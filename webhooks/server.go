@@ -27,7 +27,7 @@ type Options struct {
 	Pairs      authority.Pairs
 	Identities policies.Identities
 	Catalog    Catalog
-	// Converter tries conversions for warnings; nil tries none.
+	// Converter tries conversions for warnings; nil tries those of conversion/core.
 	Converter Converter
 	// Host and Port are where the server listens; port 0 is 9443.
 	Host string

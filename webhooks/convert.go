@@ -1,0 +1,147 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// infrastructure names OpenShift's description of the cluster that it runs on.
+var infrastructure = Ref{GroupVersionKind: configv1.GroupVersion.WithKind("Infrastructure"), Name: "cluster"}
+
+// conversions tries conversions of what is in charge into what is not.
+type conversions struct {
+	cached    Reader
+	envs      envs
+	platforms []conversion.Platform
+}
+
+// Unconvertible converts away from the API in charge, whichever side is under review.
+func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
+	mapi, capi := c.New, c.Facts.Twin
+	if c.Side == policies.ClusterAPI {
+		mapi, capi = capi, mapi
+	}
+	env, err := v.envs.of(ctx, pairOf(c))
+	if err != nil {
+		return nil, err
+	}
+	if inCharge(c, mapi) == authority.MachineAPI {
+		return core.Check(c.Kind, mapi.Raw(), env), nil
+	}
+	if capi == nil {
+		return nil, fmt.Errorf("there is no Cluster API %s of this name", c.Kind)
+	}
+	infra, err := v.infraJSON(ctx, capi, c.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return core.CheckTwin(c.Kind, capi.Raw(), infra, env), nil
+}
+
+func (v conversions) infraJSON(ctx context.Context, capi *policies.Object, kind string) ([]byte, error) {
+	ref, ok := infraRef(capi, kind, v.platforms)
+	if !ok {
+		return nil, nil
+	}
+	infra, err := v.cached.Get(ctx, ref)
+	if err != nil || infra == nil {
+		return nil, err
+	}
+	return infra.Raw(), nil
+}
+
+// inCharge is the API to convert from: the one that status names, where nobody has settled it the one that spec names.
+func inCharge(c policies.Change, mapi *policies.Object) authority.API {
+	stored := mapi
+	if c.Side == policies.MachineAPI && c.Old != nil {
+		stored = c.Old
+	}
+	shape := authority.Read(stored)
+	if source := authority.Source(shape); source != authority.Unset {
+		return source
+	}
+	if shape.Requested == authority.ClusterAPI {
+		return authority.ClusterAPI
+	}
+	return authority.MachineAPI
+}
+
+func pairOf(c policies.Change) authority.Pair {
+	if c.Side == policies.MachineAPI {
+		return authority.Pair{MachineAPI: c.Namespace, ClusterAPI: c.TwinNamespace}
+	}
+	return authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Namespace}
+}
+
+// envs reads what conversions need of the cluster: two lookups in a cache, by name.
+type envs struct {
+	cache     client.Reader
+	timeout   time.Duration
+	platforms []conversion.Platform
+}
+
+// of describes the cluster to a conversion between a pair's namespaces.
+func (e envs) of(ctx context.Context, pair authority.Pair) (conversion.Env, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	about, err := e.get(ctx, infrastructure)
+	if err != nil {
+		return conversion.Env{}, err
+	}
+	env, err := e.describe(about, pair)
+	if err != nil {
+		return conversion.Env{}, err
+	}
+	cluster, err := e.get(ctx, Ref{GroupVersionKind: env.Platform.InfraCluster.GroupVersionKind, Namespace: pair.ClusterAPI, Name: env.ClusterName})
+	if client.IgnoreNotFound(err) != nil {
+		return conversion.Env{}, err
+	}
+	if err == nil {
+		env.InfraCluster = cluster.Object
+	}
+	return env, nil
+}
+
+// describe reads the Infrastructure.
+func (e envs) describe(about *unstructured.Unstructured, pair authority.Pair) (conversion.Env, error) {
+	platform := text(about, "status", "platformStatus", "type")
+	i := slices.IndexFunc(e.platforms, func(p conversion.Platform) bool { return p.Name == platform })
+	if i < 0 {
+		return conversion.Env{}, fmt.Errorf("platform %q of the Infrastructure is none that can be converted", platform)
+	}
+	return conversion.Env{
+		Platform: e.platforms[i], ClusterName: text(about, "status", "infrastructureName"),
+		MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI,
+		Region: text(about, "status", "platformStatus", strings.ToLower(platform), "region"),
+	}, nil
+}
+
+func text(u *unstructured.Unstructured, path ...string) string {
+	value, _, _ := unstructured.NestedString(u.Object, path...)
+	return value
+}
+
+func (e envs) get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(ref.GroupVersionKind)
+	if err := e.cache.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, u, uncopied); err != nil {
+		return u, fmt.Errorf("reading %s: %w", ref, err)
+	}
+	return u, nil
+}
