@@ -1,0 +1,8 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package docs writes the pages that follow from the code: rules.md from the rows of the rules. It knows how a page
+// reads, and refuses to know what a rule does: its row says so.
+package docs
+
+//go:generate go test . -update

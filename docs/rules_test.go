@@ -1,0 +1,47 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+var update = flag.Bool("update", false, "write the generated pages")
+
+func TestRulesPage(t *testing.T) {
+	want := Rules(authority.Rules(), authority.Defaulters())
+	if *update {
+		if err := os.WriteFile("rules.md", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("rules.md is not what the rules say; `go generate ./docs` writes it (-want +got):\n%s", diff)
+	}
+}
+
+// A person who meets a rule's id in a message finds what it is, what to do and where it comes from.
+func TestEveryRowIsWholeForTheReader(t *testing.T) {
+	for _, r := range authority.Rules() {
+		if !strings.HasPrefix(r.ID, "authority/") || r.Says == "" || r.Remedy == "" || r.Clause == "" || len(r.On) == 0 {
+			t.Errorf("the row %q leaves something out", r.ID)
+		}
+	}
+	for _, d := range authority.Defaulters() {
+		if !strings.HasPrefix(d.ID, "authority/") || d.Says == "" || d.Clause == "" || len(d.On) == 0 {
+			t.Errorf("the row %q leaves something out", d.ID)
+		}
+	}
+}
