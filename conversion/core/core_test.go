@@ -28,7 +28,7 @@ func env() conversion.Env {
 	}
 }
 
-func object(t *testing.T, text string) *unstructured.Unstructured {
+func object(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -50,7 +50,7 @@ func paths(errs field.ErrorList) []string {
 	return out
 }
 
-func diff(t *testing.T, want, got any) {
+func diff(t testing.TB, want, got any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
