@@ -1,0 +1,108 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/go-logr/logr"
+
+	"github.com/poundlock/poundlock/test/embedded"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctrl.SetLogger(logr.Discard())
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	sizes  []int
+	rounds int
+}
+
+func parse(args []string) (options, error) {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	sizes := flags.String("sizes", "10,1000,5000", "how many Machines each way has")
+	rounds := flags.Int("rounds", 400, "how many PATCHes of each kind are timed at each size and way")
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	o := options{rounds: *rounds}
+	for text := range strings.SplitSeq(*sizes, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return options{}, fmt.Errorf("--sizes: %q is no number of Machines", text)
+		}
+		o.sizes = append(o.sizes, n)
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	crds, err := embedded.CRDs(ctx)
+	if err != nil {
+		return err
+	}
+	plane, err := embedded.Start(ctx, embedded.Options{Out: out, CRDs: crds})
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, plane.Stop()) }()
+	track, err := lay(ctx, plane, out)
+	if err != nil {
+		return err
+	}
+	defer track.close()
+	var tables []table
+	for _, size := range o.sizes {
+		began := time.Now()
+		if err := track.grow(ctx, size); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%d Machines each way after %.0f s, now %d rounds\n", size, time.Since(began).Seconds(), o.rounds)
+		for _, what := range patches() {
+			t, err := track.race(ctx, size, what, o.rounds)
+			if err != nil {
+				return err
+			}
+			tables = append(tables, t)
+		}
+	}
+	print(out, tables)
+	return nil
+}
+
+func join(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// unlimited is a config whose client never waits by itself.
+func unlimited(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1
+	return cfg
+}

@@ -1,0 +1,292 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/webhooks"
+)
+
+// The ways in which a PATCH is admitted; each is the name of its namespace, and its twins live in <way>-twins.
+const (
+	none      = "none"
+	noop      = "noop"
+	poundlock = "poundlock"
+	params    = "cel-params"
+)
+
+func ways() []string { return []string{none, noop, poundlock, params} }
+
+const identity = "system:serviceaccount:" + poundlock + "-twins:poundlock"
+
+// track is the course that the ways race on.
+type track struct {
+	admin client.Client
+	noop  *httptest.Server
+	size  int
+}
+
+// lay makes the namespaces, the webhooks and the policy, and starts Poundlock's.
+func lay(ctx context.Context, plane *embedded.Plane, out io.Writer) (*track, error) {
+	admin, err := client.New(unlimited(plane.Admin()), client.Options{})
+	if err != nil {
+		return nil, err
+	}
+	t := &track{admin: admin}
+	for _, way := range ways() {
+		for _, ns := range []string{way, way + "-twins"} {
+			if err := admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := t.createAll(ctx, surroundings()); err != nil {
+		return nil, err
+	}
+	t.noop = httptest.NewTLSServer(http.HandlerFunc(admit))
+	if err := t.createAll(ctx, []client.Object{noopWebhook(t.noop), celPolicy(), celBinding()}); err != nil {
+		return nil, err
+	}
+	fmt.Fprintln(out, "building and starting Poundlock")
+	return t, t.startPoundlock(ctx, plane)
+}
+
+func (t *track) close() { t.noop.Close() }
+
+// startPoundlock runs the product's own binary with the product's own configuration.
+func (t *track) startPoundlock(ctx context.Context, plane *embedded.Plane) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
+	}
+	binary := filepath.Join(plane.Dir(), "poundlock")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/poundlock")
+	cmd.Dir = root
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building Poundlock: %w:\n%s", err, said)
+	}
+	cfg, err := plane.As(identity)
+	if err != nil {
+		return err
+	}
+	kubeconfig := filepath.Join(plane.Dir(), "poundlock.kubeconfig")
+	if err := plane.Kubeconfig(cfg, kubeconfig); err != nil {
+		return err
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	validating, mutating := webhooks.Configurations(webhooks.ConfigOptions{
+		Platforms: platforms.List(), Own: []string{identity}, URL: "https://" + address,
+		Pairs: authority.Pairs{{MachineAPI: poundlock, ClusterAPI: poundlock + "-twins"}},
+	})
+	if err := t.createAll(ctx, []client.Object{clusterAdmin(), validating, mutating}); err != nil {
+		return err
+	}
+	if err := plane.Attach("poundlock", binary, "manager", "--kubeconfig="+kubeconfig, "--reconcilers=false",
+		"--namespaces="+poundlock+"="+poundlock+"-twins", "--identity-poundlock="+identity,
+		"--webhook-bind-address="+address, "--cert-hosts=127.0.0.1",
+		"--metrics-bind-address=0", "--health-bind-address=0"); err != nil {
+		return err
+	}
+	return t.await(ctx, plane.Log("poundlock"))
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// await tries until Poundlock answers, which shows in what it refuses.
+func (t *track) await(ctx context.Context, log string) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = t.admin.Create(ctx, machine(poundlock, 0), client.DryRunAll)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for Poundlock (its log is %s): %w", log, last)
+	}
+	return nil
+}
+
+// grow brings each way's fleet to a size.
+func (t *track) grow(ctx context.Context, size int) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(16)
+	for _, way := range ways() {
+		for i := t.size; i < size; i++ {
+			g.Go(func() error { return t.pair(gctx, way, i) })
+		}
+	}
+	t.size = size
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return t.settle(ctx)
+}
+
+// pair makes a Machine of which Machine API is in charge, and its paused mirror.
+func (t *track) pair(ctx context.Context, way string, i int) error {
+	m := machine(way, i)
+	if err := t.admin.Create(ctx, m); err != nil {
+		return fmt.Errorf("creating Machine %s/%s: %w", way, m.GetName(), err)
+	}
+	status := []byte(`{"status":{"authoritativeAPI":"MachineAPI","phase":"Running"}}`)
+	if err := t.admin.Status().Patch(ctx, m, client.RawPatch(types.MergePatchType, status)); err != nil && way != poundlock {
+		return fmt.Errorf("settling Machine %s/%s: %w", way, m.GetName(), err)
+	}
+	twin := mirror(way+"-twins", i)
+	if err := t.admin.Create(ctx, twin); err != nil {
+		return fmt.Errorf("creating the mirror %s/%s: %w", way, twin.GetName(), err)
+	}
+	return nil
+}
+
+// settle waits until a change to the newest Machine of the CEL way is judged by params that include its twin: the policy's informer
+// lags behind a fleet that has just grown.
+func (t *track) settle(ctx context.Context) error {
+	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := t.patch(ctx, params, t.size-1, patch{body: func(int) string { return `{"metadata":{"annotations":{"example.com/settled":"no"}}}` }}, 0)
+		return err == nil, nil
+	})
+}
+
+// patch is one kind of request.
+type patch struct {
+	name string
+	body func(round int) string
+}
+
+// patches are what a controller writes most, and what costs Poundlock most: a spec whose conversion is tried.
+func patches() []patch {
+	types := []string{"m6i.large", "m6i.xlarge"}
+	return []patch{
+		{"annotation", func(round int) string {
+			return fmt.Sprintf(`{"metadata":{"annotations":{"example.com/round":"%d"}}}`, round)
+		}},
+		{"spec", func(round int) string {
+			return fmt.Sprintf(`{"spec":{"providerSpec":{"value":{"instanceType":%q}}}}`, types[round%2])
+		}},
+	}
+}
+
+func (t *track) patch(ctx context.Context, way string, i int, p patch, round int) (time.Duration, error) {
+	m := machine(way, i)
+	began := time.Now()
+	err := t.admin.Patch(ctx, m, client.RawPatch(types.MergePatchType, []byte(p.body(round))))
+	return time.Since(began), err
+}
+
+// race times every way in each round, in an order of its own.
+func (t *track) race(ctx context.Context, size int, p patch, rounds int) (table, error) {
+	out := table{size: size, patch: p.name, took: map[string][]time.Duration{}}
+	const warmUp = 20
+	for round := range rounds + warmUp {
+		order := ways()
+		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		i := rand.IntN(size)
+		for _, way := range order {
+			took, err := t.patch(ctx, way, i, p, round)
+			if err != nil {
+				return out, fmt.Errorf("patching a Machine of %s: %w", way, err)
+			}
+			if round >= warmUp {
+				out.took[way] = append(out.took[way], took)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (t *track) createAll(ctx context.Context, all []client.Object) error {
+	for _, o := range all {
+		status, hasStatus := statusOf(o)
+		if err := t.admin.Create(ctx, o); err != nil {
+			return fmt.Errorf("creating %T %s: %w", o, o.GetName(), err)
+		}
+		if hasStatus {
+			raw, err := json.Marshal(map[string]any{"status": status})
+			if err != nil {
+				return err
+			}
+			if err := t.admin.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, raw)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func statusOf(o client.Object) (any, bool) {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil, false
+	}
+	status, ok := u.Object["status"]
+	return status, ok
+}
+
+// admit is the webhook that does nothing.
+func admit(w http.ResponseWriter, r *http.Request) {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+	review.Request = nil
+	_ = json.NewEncoder(w).Encode(review)
+}
+
+func clusterAdmin() client.Object {
+	return &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "bench-poundlock"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: identity}},
+	}
+}
+
+func machinesIn(namespace string, ops ...admissionregistrationv1.OperationType) (admissionregistrationv1.RuleWithOperations, *metav1.LabelSelector) {
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: ops,
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{"machine.openshift.io"}, APIVersions: []string{"v1beta1"}, Resources: []string{"machines"},
+			Scope: ptr.To(admissionregistrationv1.NamespacedScope),
+		},
+	}, &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}}
+}
