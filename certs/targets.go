@@ -169,7 +169,7 @@ func (s *SelfManaged) watch(ctx context.Context) {
 	}
 }
 
-// follow watches again whenever a watch ends, at most once a second on average.
+// follow watches again some seconds after a watch ends, or is not allowed.
 func (s *SelfManaged) follow(ctx context.Context, watching client.WithWatch, list client.ObjectList, options ...client.ListOption) {
 	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
 		changes, err := watching.Watch(ctx, list, options...)
@@ -180,5 +180,5 @@ func (s *SelfManaged) follow(ctx context.Context, watching client.WithWatch, lis
 		for range changes.ResultChan() {
 			s.kick()
 		}
-	}, time.Second, 0.5, true)
+	}, 5*time.Second, 0.5, true)
 }
