@@ -1,0 +1,383 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/embedded"
+)
+
+// needed are the CRDs of these stories.
+var needed = []string{
+	"machines.machine.openshift.io", "machinesets.machine.openshift.io", "infrastructures.config.openshift.io",
+	"machines.cluster.x-k8s.io", "machinesets.cluster.x-k8s.io", "awsmachines.infrastructure.cluster.x-k8s.io",
+	"awsmachinetemplates.infrastructure.cluster.x-k8s.io", "awsclusters.infrastructure.cluster.x-k8s.io",
+}
+
+const poundlockUser = "system:serviceaccount:c:poundlock"
+
+// TestOnAnAPIServer installs the configurations that the routes give and asks as a person would.
+func TestOnAnAPIServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a control plane is not short")
+	}
+	crds, err := embedded.CRDs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds = slices.DeleteFunc(crds, func(c *apiextensionsv1.CustomResourceDefinition) bool { return !slices.Contains(needed, c.Name) })
+	if len(crds) != len(needed) {
+		t.Fatalf("%d CRDs, want %d", len(crds), len(needed))
+	}
+	p := newPlace(t, embedded.ForTest(t, embedded.Options{CRDs: crds}))
+	for _, story := range []struct {
+		name string
+		tell func(*testing.T, *place)
+	}{
+		{"whoever writes status first stores the authority", firstStatus},
+		{"a lock holds, dry run or not, and not for Poundlock", lock},
+		{"kubectl scale of the wrong set is refused", scale},
+		{"a provider's template is locked through its set", template},
+		{"a delete that fails open warns", warnOfDelete},
+		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
+		{"elsewhere nothing is locked", elsewhere},
+	} {
+		t.Run(story.name, func(t *testing.T) { story.tell(t, p) })
+	}
+}
+
+// place is a control plane with the webhooks in front of it, and two people who use it.
+type place struct {
+	admin, poundlock client.Client
+	warned           *warnedOf
+}
+
+// warnedOf keeps what the API server warned of.
+type warnedOf struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (w *warnedOf) HandleWarningHeader(_ int, _ string, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// take returns the warnings since the last take.
+func (w *warnedOf) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.texts
+	w.texts = nil
+	return out
+}
+
+func newPlace(t *testing.T, plane *embedded.Plane) *place {
+	t.Helper()
+	p := &place{warned: &warnedOf{}}
+	as := func(cfg *rest.Config) client.Client {
+		cfg.WarningHandler = p.warned
+		c, err := client.New(cfg, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	p.admin = as(plane.Admin())
+	own, err := plane.As(poundlockUser, "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.poundlock = as(own)
+	for _, ns := range []string{"m", "c", "elsewhere"} {
+		p.must(t, p.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: ns}}))
+	}
+	p.create(t, p.admin, `
+apiVersion: config.openshift.io/v1
+kind: Infrastructure
+metadata: {name: cluster}
+spec: {platformSpec: {type: AWS}}`)
+	p.patchStatus(t, configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster", `{"status":{"infrastructureName":"x","controlPlaneTopology":"HighlyAvailable","infrastructureTopology":"HighlyAvailable",
+		"platformStatus":{"type":"AWS","aws":{"region":"eu-west-1"}}}}`)
+	p.open(t, own)
+	return p
+}
+
+// open starts the webhooks and tells the API server about them.
+func (p *place) open(t *testing.T, cfg *rest.Config) {
+	t.Helper()
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{Scheme: clientgoscheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Logger: log.Log})
+	p.must(t, err)
+	cert, _, der := certificate(t)
+	pairs, port := authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, freePort(t)
+	s, err := New(t.Context(), mgr, Options{
+		Pairs: pairs, Catalog: Authority(platforms.List()...), Identities: policies.Identities{policies.Poundlock: {poundlockUser}},
+		Host: "127.0.0.1", Port: port, Registerer: prometheus.NewRegistry(), Log: log.Log,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert, nil },
+	})
+	p.must(t, err)
+	p.must(t, s.AddTo(mgr))
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, "the webhooks are ready", func() bool {
+		return s.Ready(httptest.NewRequest(http.MethodGet, "/readyz", nil)) == nil
+	})
+	validating, mutating := Configurations(ConfigOptions{
+		Platforms: platforms.List(), Pairs: pairs, Own: []string{poundlockUser}, URL: fmt.Sprintf("https://127.0.0.1:%d", port),
+		CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+	})
+	p.must(t, p.admin.Create(t.Context(), validating))
+	p.must(t, p.admin.Create(t.Context(), mutating))
+	eventually(t, "the API server calls the webhooks", func() bool {
+		err := p.admin.Create(t.Context(), p.object(t, machineManifest("probe", "")), client.DryRunAll)
+		return err == nil && p.filled(t)
+	})
+	p.warned.take()
+}
+
+// filled reports whether a first status write is filled in: the API server has both configurations then.
+func (p *place) filled(t *testing.T) bool {
+	t.Helper()
+	o := p.object(t, machineManifest("probe", ""))
+	if err := p.admin.Create(t.Context(), o); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	p.must(t, p.admin.Status().Patch(t.Context(), o, client.RawPatch(types.MergePatchType, []byte(`{}`))))
+	return value(o, "status", "authoritativeAPI") == "MachineAPI"
+}
+
+func (p *place) must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *place) object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	p.must(t, yaml.Unmarshal([]byte(text), &o.Object))
+	return o
+}
+
+func (p *place) create(t *testing.T, c client.Client, text string) {
+	t.Helper()
+	p.must(t, c.Create(t.Context(), p.object(t, text)))
+}
+
+func toward(gvk schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(gvk)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+func (p *place) patchStatus(t *testing.T, gvk schema.GroupVersionKind, namespace, name, patch string) {
+	t.Helper()
+	p.must(t, p.poundlock.Status().Patch(t.Context(), toward(gvk, namespace, name), client.RawPatch(types.MergePatchType, []byte(patch))))
+}
+
+func value(o *unstructured.Unstructured, path ...string) string {
+	v, _, _ := unstructured.NestedString(o.Object, path...)
+	return v
+}
+
+func machineManifest(name, providerSpec string) string {
+	return fmt.Sprintf(`
+apiVersion: machine.openshift.io/v1beta1
+kind: Machine
+metadata: {namespace: m, name: %s}
+spec:
+  providerSpec:
+    value: {apiVersion: machine.openshift.io/v1beta1, kind: AWSMachineProviderConfig, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: eu-west-1}%s}`, name, providerSpec)
+}
+
+func twinManifest(name string) string {
+	return fmt.Sprintf(`
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata: {namespace: c, name: %s, annotations: {cluster.x-k8s.io/paused: ""}}
+spec:
+  clusterName: x
+  bootstrap: {dataSecretName: worker-user-data}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: %s}`, name, name)
+}
+
+func setManifests(name string) (mapi, capi string) {
+	return fmt.Sprintf(`
+apiVersion: machine.openshift.io/v1beta1
+kind: MachineSet
+metadata: {namespace: m, name: %s}
+spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {}}}`, name), fmt.Sprintf(`
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineSet
+metadata: {namespace: c, name: %s, annotations: {cluster.x-k8s.io/paused: ""}}
+spec:
+  clusterName: x
+  replicas: 1
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      clusterName: x
+      bootstrap: {dataSecretName: worker-user-data}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachineTemplate, name: %s}`, name, name)
+}
+
+// denied checks a refusal: status, rule and field, as a client sees them.
+func denied(t *testing.T, err error, rule, path string) {
+	t.Helper()
+	status, ok := err.(apierrors.APIStatus)
+	if !ok {
+		t.Fatalf("want a denial by %s, got %v", rule, err)
+	}
+	s := status.Status()
+	if s.Code != http.StatusUnprocessableEntity || !apierrors.IsInvalid(err) || s.Details == nil || len(s.Details.Causes) == 0 ||
+		s.Details.Causes[0].Field != path || !strings.HasSuffix(s.Details.Causes[0].Message, "["+rule+"]") {
+		t.Errorf("want 422 of %s by %s, got %+v", path, rule, s)
+	}
+}
+
+func merge(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
+
+var (
+	mapiMachine  = coreKind(policies.MachineAPI, "Machine")
+	capiMachine  = coreKind(policies.ClusterAPI, "Machine")
+	capiSet      = coreKind(policies.ClusterAPI, "MachineSet")
+	mapiSet      = coreKind(policies.MachineAPI, "MachineSet")
+	settledState = `{"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI"}}`
+)
+
+func (p *place) pair(t *testing.T, name string) {
+	t.Helper()
+	p.create(t, p.admin, machineManifest(name, ""))
+	p.patchStatus(t, mapiMachine, "m", name, settledState)
+	p.create(t, p.admin, twinManifest(name))
+}
+
+func firstStatus(t *testing.T, p *place) {
+	p.create(t, p.admin, machineManifest("fresh", ""))
+	o := toward(mapiMachine, "m", "fresh")
+	p.must(t, p.admin.Status().Patch(t.Context(), o, merge(`{"status":{"phase":"Provisioning"}}`)))
+	if got := value(o, "status", "authoritativeAPI"); got != "MachineAPI" {
+		t.Errorf("status.authoritativeAPI %q, want the stored spec's", got)
+	}
+	err := p.admin.Status().Patch(t.Context(), o, merge(`{"status":{"authoritativeAPI":"Migrating"}}`))
+	denied(t, err, "authority/status-owned", "status.authoritativeAPI")
+}
+
+func lock(t *testing.T, p *place) {
+	p.pair(t, "locked")
+	o, change := toward(capiMachine, "c", "locked"), merge(`{"spec":{"version":"v1.36.0"}}`)
+	denied(t, p.admin.Patch(t.Context(), o, change), "authority/spec-locked", "spec.version")
+	denied(t, p.admin.Patch(t.Context(), o, change, client.DryRunAll), "authority/spec-locked", "spec.version")
+	p.must(t, p.poundlock.Patch(t.Context(), o, change, client.DryRunAll))
+	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"metadata":{"labels":{"team":"blue"}}}`)))
+	// The version before is converted for the webhook, and locked as well.
+	old := capiMachine
+	old.Version = "v1beta1"
+	denied(t, p.admin.Patch(t.Context(), toward(old, "c", "locked"), change), "authority/spec-locked", "spec.version")
+}
+
+func scale(t *testing.T, p *place) {
+	mapi, capi := setManifests("scaled")
+	p.create(t, p.admin, mapi)
+	p.patchStatus(t, mapiSet, "m", "scaled", settledState)
+	p.create(t, p.admin, capi)
+	patch := merge(`{"spec":{"replicas":3}}`)
+	err := p.admin.SubResource("scale").Patch(t.Context(), toward(capiSet, "c", "scaled"), patch)
+	denied(t, err, "authority/scale-locked", "spec.replicas")
+	p.must(t, p.admin.SubResource("scale").Patch(t.Context(), toward(mapiSet, "m", "scaled"), patch))
+}
+
+func template(t *testing.T, p *place) {
+	mapi, capi := setManifests("templated")
+	p.create(t, p.admin, mapi)
+	p.patchStatus(t, mapiSet, "m", "templated", settledState)
+	p.create(t, p.admin, capi)
+	p.create(t, p.admin, `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {namespace: c, name: templated}
+spec: {template: {spec: {instanceType: m6i.large}}}`)
+	o := toward(platforms.List()[0].InfraMachineTemplate.GroupVersionKind, "c", "templated")
+	// No label and no mark: the set that refers to it is found through the index, once the cache has it.
+	eventually(t, "the set is known to the cache", func() bool { return p.admin.Delete(t.Context(), o, client.DryRunAll) != nil })
+	denied(t, p.admin.Delete(t.Context(), o), "authority/infra-locked", "metadata.name")
+}
+
+func warnOfDelete(t *testing.T, p *place) {
+	p.pair(t, "deleted")
+	p.warned.take()
+	p.must(t, p.admin.Delete(t.Context(), toward(capiMachine, "c", "deleted"), client.DryRunAll))
+	if got := p.warned.take(); len(got) != 1 || !strings.HasSuffix(got[0], "[authority/delete-recreated]") {
+		t.Errorf("warned of %q, want authority/delete-recreated", got)
+	}
+}
+
+func warnOfMove(t *testing.T, p *place) {
+	p.create(t, p.admin, machineManifest("moved", ", deviceIndex: 2"))
+	p.patchStatus(t, mapiMachine, "m", "moved", settledState)
+	p.create(t, p.admin, twinManifest("moved"))
+	p.warned.take()
+	o := toward(mapiMachine, "m", "moved")
+	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"authoritativeAPI":"ClusterAPI"}}`)))
+	got := p.warned.take()
+	if !slices.ContainsFunc(got, func(w string) bool {
+		return strings.HasPrefix(w, "spec.providerSpec.value.deviceIndex: ") && strings.HasSuffix(w, "[authority/request-warning]")
+	}) {
+		t.Errorf("warned of %q, want deviceIndex", got)
+	}
+	if value(o, "spec", "authoritativeAPI") != "ClusterAPI" {
+		t.Error("the request was not stored")
+	}
+}
+
+func elsewhere(t *testing.T, p *place) {
+	text := strings.Replace(machineManifest("fresh", ""), "namespace: m", "namespace: elsewhere", 1)
+	p.create(t, p.admin, text)
+	o := toward(mapiMachine, "elsewhere", "fresh")
+	p.must(t, p.admin.Status().Patch(t.Context(), o, merge(`{"status":{"phase":"Provisioning"}}`)))
+	if got := value(o, "status", "authoritativeAPI"); got != "" {
+		t.Errorf("status.authoritativeAPI %q in a namespace of nobody's", got)
+	}
+}

@@ -1,0 +1,150 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+)
+
+// certificate is httptest's own, with the pool that trusts it.
+func certificate(t *testing.T) (*tls.Certificate, *x509.CertPool, []byte) {
+	t.Helper()
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	return &s.TLS.Certificates[0], pool, s.Certificate().Raw
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// listening is a server without a cluster that answers at /slow once release is closed.
+func listening(t *testing.T, release chan struct{}, drain time.Duration) (s *Server, url string, c *http.Client, arrived chan struct{}) {
+	t.Helper()
+	cert, pool, _ := certificate(t)
+	o := Options{
+		Host: "127.0.0.1", Port: freePort(t), DrainDelay: drain,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert, nil },
+	}
+	s = &Server{options: o, Server: webhook.NewServer(webhook.Options{
+		Host: o.Host, Port: o.Port, TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = o.GetCertificate }},
+	})}
+	arrived = make(chan struct{})
+	s.Register("/slow", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(arrived)
+		<-release
+		_, _ = io.WriteString(w, "answered")
+	}))
+	s.Register("/fast", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answered") }))
+	c = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}}
+	return s, fmt.Sprintf("https://127.0.0.1:%d", o.Port), c, arrived
+}
+
+func get(c *http.Client, url string) error {
+	r, err := c.Get(url)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(r.Body)
+	if string(body) != "answered" {
+		return errors.Join(err, r.Body.Close(), fmt.Errorf("got %q", body))
+	}
+	return errors.Join(err, r.Body.Close())
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("waited in vain until %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// A replica that is told to stop is first no longer ready, then still answers, then finishes what it has begun.
+func TestStoppingFailsNoReview(t *testing.T) {
+	release := make(chan struct{})
+	s, url, c, arrived := listening(t, release, 2*time.Second)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Start(ctx) }()
+	eventually(t, "the server answers", func() bool { return get(c, url+"/fast") == nil })
+
+	slow := make(chan error, 1)
+	go func() { slow <- get(c, url+"/slow") }()
+	<-arrived
+	stop()
+	eventually(t, "it is not ready", func() bool { return s.draining.Load() })
+	if err := s.Ready(httptest.NewRequest(http.MethodGet, "/readyz", nil)); err == nil {
+		t.Error("ready while it stops")
+	}
+	if err := get(c, url+"/fast"); err != nil {
+		t.Errorf("a review that comes while the API server still knows the replica: %v", err)
+	}
+	eventually(t, "it listens no more", func() bool { return get(c, url+"/fast") != nil })
+	close(release)
+	if err := <-slow; err != nil {
+		t.Errorf("the review in flight: %v", err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+func TestNotReadyWithoutACertificate(t *testing.T) {
+	s, _, _, _ := listening(t, nil, 0)
+	s.options.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("none yet") }
+	if err := s.Ready(httptest.NewRequest(http.MethodGet, "/readyz", nil)); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("want not ready for want of a certificate, got %v", err)
+	}
+}
+
+// The routes answer over TLS and HTTP/2, as the API server calls them.
+func TestRoutesOverTLS(t *testing.T) {
+	h, _ := serve(t, Authority(platforms.List()...), &world{live: map[string]string{mapiA: underMachineAPI}})
+	s := httptest.NewUnstartedServer(h)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	body := review(capiMachines + `,"operation":"CREATE","object":{"metadata":{"name":"a"}}`)
+	r, err := s.Client().Post(s.URL+"/validate/cluster-api", "application/json", bytes.NewBufferString(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || r.ProtoMajor != 2 || !strings.Contains(string(text), "[authority/create-clusterapi]") {
+		t.Errorf("HTTP/%d, %v: %s", r.ProtoMajor, err, text)
+	}
+}
