@@ -17,7 +17,7 @@ import (
 func (s *state) deletion() authority.Deletion {
 	mirror, _ := s.mirror()
 	d := authority.Deletion{
-		Authority: s.source(), InTransit: s.said().Current == authority.Migrating,
+		Authority: s.inCharge(), InTransit: s.said().Current == authority.Migrating,
 		MachineAPI: presence(s.machineAPI), ClusterAPI: presence(s.core),
 		Owned: controllerOf(mirror) != nil, Parent: s.parent, Children: len(s.children) > 0,
 		Held: s.held(), Marked: s.marked(s.machineAPI) || s.marked(s.core),
@@ -33,8 +33,8 @@ func (s *state) deletion() authority.Deletion {
 
 // held reports whether the controller in charge has yet to clean up.
 func (s *state) held() bool {
-	source := s.source()
-	return s.on(source) != nil && slices.Contains(s.on(source).GetFinalizers(), s.controllersFinalizer(source))
+	side := s.inCharge()
+	return s.on(side) != nil && slices.Contains(s.on(side).GetFinalizers(), s.controllersFinalizer(side))
 }
 
 func (s *state) controllersFinalizer(side authority.API) string {
@@ -62,7 +62,7 @@ func (s *state) delete(step authority.DeletionStep) *write {
 	case authority.ReleaseMirror:
 		return s.releaseMirror(side)
 	case authority.ReleaseAuthority:
-		return first(s.leftoverInfra, s.staleTemplate, func() *write { return release(s.on(s.source()), authority.SyncFinalizer) })
+		return first(s.leftoverInfra, s.staleTemplate, func() *write { return release(s.on(s.inCharge()), authority.SyncFinalizer) })
 	case authority.Forget:
 		return s.forget()
 	}

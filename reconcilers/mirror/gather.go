@@ -348,9 +348,18 @@ func (s *state) said() authority.Shape {
 // source is the API from which the pair is mirrored.
 func (s *state) source() authority.API { return authority.Source(s.said()) }
 
+// inCharge is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
+// API that was asked for. Without it, a Cluster API Machine that is deleted at once would be made again from its twin.
+func (s *state) inCharge() authority.API {
+	if api := s.source(); api != authority.Unset || s.said().Requested != authority.ClusterAPI {
+		return api
+	}
+	return authority.ClusterAPI
+}
+
 // mirror is the core object that is not in charge, and its side; nil where nobody is in charge or it does not exist.
 func (s *state) mirror() (*unstructured.Unstructured, authority.API) {
-	side := s.source().Other()
+	side := s.inCharge().Other()
 	return s.on(side), side
 }
 

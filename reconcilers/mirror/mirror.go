@@ -202,7 +202,7 @@ func (w *write) propagation() metav1.DeletionPropagation {
 
 // tell logs every change and records those that a person asked for or must know of.
 func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
-	log.FromContext(ctx).Info("Mirror changed", "write", w.verb, "object", describe(w.object), "reason", w.reason, "fields", w.fields)
+	log.FromContext(ctx).Info("Mirror changed", "verb", w.verb, "written", describe(w.object), "reason", w.reason, "fields", w.fields)
 	about := s.machineAPI
 	if about == nil {
 		about = s.core

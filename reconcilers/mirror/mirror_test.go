@@ -6,6 +6,7 @@ package mirror_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -69,11 +70,13 @@ func TestMirror(t *testing.T) {
 	t.Run("what does not convert is not mirrored, and every field is named", w.refuses)
 	t.Run("an idle fleet costs no request that writes and moves no resourceVersion", w.rests)
 	t.Run("edits are followed, drift is undone, a user's own label stays, a template comes back", w.followsEdits)
+	t.Run("what the API server refuses is told", w.refusedByServer)
 	t.Run("an unowned Cluster API mirror is made again", w.remakes)
 	t.Run("Cluster API in charge is mirrored back", w.movesOver)
 	t.Run("what a mirrored Cluster API set makes appears in the Machine API", w.reflects)
 	t.Run("what Cluster API has on its own stays its own, until adopted", w.keepsIndependent)
 	t.Run("an idle fleet is at rest with Cluster API in charge, too", w.rests)
+	w.writes.breakSome()
 	t.Run("deleting the Machine API's mirror of a set ends no machine", w.keepsTheFleet)
 	t.Run("deleting the Machine API's mirror of an unowned Machine ends no machine", w.letsGo)
 	t.Run("deleting an owned mirror deletes the Machine in charge", w.propagates)
@@ -112,6 +115,9 @@ func (w *world) start(t *testing.T) {
 type writes struct {
 	mu   sync.Mutex
 	sent []string
+	// faulty breaks every third write: in turn before it reaches the API server, and after, so that only the answer is
+	// lost. It is what a crash between two writes looks like to the next pass.
+	faulty bool
 }
 
 type transport func(*http.Request) (*http.Response, error)
@@ -123,10 +129,29 @@ func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 		if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
 			w.mu.Lock()
 			w.sent = append(w.sent, r.Method+" "+r.URL.Path)
+			n, faulty := len(w.sent), w.faulty
 			w.mu.Unlock()
+			if faulty && n%3 == 0 {
+				return broken(next, r, n%2 == 0)
+			}
 		}
 		return next.RoundTrip(r)
 	})
+}
+
+func broken(next http.RoundTripper, r *http.Request, reaches bool) (*http.Response, error) {
+	if reaches {
+		if answer, err := next.RoundTrip(r); err == nil {
+			_ = answer.Body.Close()
+		}
+	}
+	return nil, errors.New("the connection broke, as the test wants it")
+}
+
+func (w *writes) breakSome() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faulty = true
 }
 
 func (w *writes) number() int {
@@ -211,7 +236,7 @@ func (w *world) rests(t *testing.T) {
 	w.settle(t)
 	before, sent := w.versions(t), w.writes.number()
 	// An idle pass: every pair is looked at again because something that all conversions depend on was touched.
-	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}, capi, w.cluster(t)), "", `{"metadata":{"annotations":{"example.com/look":"again"}}}`)
+	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "", fmt.Sprintf(`{"metadata":{"annotations":{"example.com/look":"%d"}}}`, sent))
 	w.settle(t)
 	if after := w.versions(t); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("resourceVersions moved:\n%v\n%v", before, after)
@@ -238,12 +263,6 @@ func (w *world) settle(t *testing.T) {
 		}
 		return ""
 	})
-}
-
-func (w *world) cluster(t *testing.T) string {
-	t.Helper()
-	o := w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster")
-	return text(o, "status", "infrastructureName")
 }
 
 func (w *world) versions(t *testing.T) map[string]string {

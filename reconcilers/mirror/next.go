@@ -44,12 +44,17 @@ type write struct {
 
 // next is the one write that brings the pair closer to being equal, nil if there is none.
 func (c converting) next(s *state) *write {
+	if w, does := c.reflect(s); does {
+		return w
+	}
 	step := s.deletion().Next()
 	switch {
+	case step == authority.AwaitAuthority:
+		return c.observe(s)
 	case step != authority.KeepMirroring:
 		return s.delete(step)
 	case s.machineAPI == nil:
-		return first(s.staleTemplate, func() *write { return c.reflect(s) })
+		return s.staleTemplate()
 	case s.source() == authority.Unset:
 		return nil
 	case s.missing != "":
@@ -126,28 +131,51 @@ func (c converting) toMachineAPI(s *state) *write {
 	return first(
 		func() *write { return s.enrol(s.core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
 		s.markInfra,
+		s.reattach,
 		func() *write { return s.become(want, s.machineAPI) },
 		s.staleTemplate,
 		func() *write { return c.synchronized(s, s.core.GetGeneration(), status) },
 	)
 }
 
+// observe mirrors status alone, while the authority's controller ends the machine.
+func (c converting) observe(s *state) *write {
+	if s.source() == authority.ClusterAPI {
+		status := core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
+		return c.report(s.machineAPI, status)
+	}
+	coreStatus, infraStatus := core.StatusToClusterAPI(s.kind.Name, s.machineAPI, s.env)
+	return first(
+		func() *write { return c.report(s.core, coreStatus) },
+		func() *write { return c.report(s.infra, infraStatus) },
+	)
+}
+
 // reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
-// Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines).
-func (c converting) reflect(s *state) *write {
-	owner := controllerOf(s.core)
-	set, twin := s.parents[authority.ClusterAPI], s.parents[authority.MachineAPI]
-	if presence(s.core) != authority.Present || owner == nil || presence(set) != authority.Present || owner.UID != set.GetUID() ||
-		presence(twin) != authority.Present || s.missing != "" || s.infra == nil || authority.Source(shape(twin)) != authority.ClusterAPI {
-		return nil
+// Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). The Cluster API Machine is
+// enrolled first: were it deleted unseen, its twin would outlive it and have it made again.
+func (c converting) reflect(s *state) (w *write, does bool) {
+	if s.machineAPI != nil || !s.reflected() {
+		return nil, false
 	}
 	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
 	if len(errs) > 0 {
-		return nil // There is no Machine API object yet to say so on; the MachineSet's says it.
+		return nil, false // There is no Machine API object to say so on; the MachineSet's says it.
 	}
 	want := s.wantMachineAPI(converted)
 	put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
-	return s.become(want, nil)
+	return first(
+		func() *write { return s.enrol(s.core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
+		func() *write { return s.become(want, nil) },
+	), true
+}
+
+// reflected reports whether a Machine belongs to a Cluster API MachineSet that is in charge of a mirrored pair.
+func (s *state) reflected() bool {
+	owner, set, twin := controllerOf(s.core), s.parents[authority.ClusterAPI], s.parents[authority.MachineAPI]
+	return presence(s.core) == authority.Present && s.infra != nil && s.missing == "" &&
+		owner != nil && presence(set) == authority.Present && owner.UID == set.GetUID() &&
+		presence(twin) == authority.Present && authority.Source(shape(twin)) == authority.ClusterAPI
 }
 
 // wantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
@@ -314,7 +342,7 @@ func describe(o *unstructured.Unstructured) string {
 }
 
 func (s *state) describeSource() string {
-	if s.source() == authority.ClusterAPI && s.core != nil || s.machineAPI == nil {
+	if s.inCharge() == authority.ClusterAPI && s.core != nil || s.machineAPI == nil {
 		return describe(s.core)
 	}
 	return describe(s.machineAPI)
@@ -345,6 +373,16 @@ func (s *state) markInfra() *write {
 	}
 	return &write{verb: patch, object: s.infra, reason: "MirrorEnrolled", note: describe(s.infra) + " has a twin from now on",
 		patch: metadataPatch(s.infra, map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
+}
+
+// reattach takes back the mark of a detached object that has a parent again.
+func (s *state) reattach() *write {
+	owner, set := controllerOf(s.machineAPI), s.parents[authority.MachineAPI]
+	if _, marked := s.machineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || presence(set) != authority.Present || owner.UID != set.GetUID() {
+		return nil
+	}
+	return &write{verb: patch, object: s.machineAPI, reason: "Attached", note: describe(s.machineAPI) + " has a MachineSet again",
+		patch: metadataPatch(s.machineAPI, map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
 }
 
 // metadataPatch is a merge patch that the API server refuses if o has changed since it was read.

@@ -65,6 +65,22 @@ func (w *world) followsEdits(t *testing.T) {
 	}
 }
 
+// refusedByServer: a value that only Cluster API's schema refuses is told, and forgotten when it is mended.
+func (w *world) refusedByServer(t *testing.T) {
+	value := text(w.get(t, machineAPISet, mapi, "worker-a"), "spec", "template", "spec", "providerSpec", "value", "instanceType")
+	edit := `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":%q}}}}}}`
+	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", fmt.Sprintf(edit, "x"))
+	w.eventually(t, "told why", func() string {
+		c := condition(w.get(t, machineAPISet, mapi, "worker-a"), "Synchronized")
+		if message, _ := c["message"].(string); c["status"] != "False" || !strings.Contains(message, "instanceType") {
+			return fmt.Sprint(c)
+		}
+		return ""
+	})
+	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", fmt.Sprintf(edit, value))
+	w.eventually(t, "in sync again", func() string { return w.unsynced(t, machineAPISet, "worker-a") })
+}
+
 func (w *world) template(t *testing.T, set string) *unstructured.Unstructured {
 	t.Helper()
 	core := w.get(t, clusterAPISet, capi, set)
@@ -139,7 +155,7 @@ func (w *world) switchTo(t *testing.T, gvk schema.GroupVersionKind, name string,
 		}
 		body, _ := json.Marshal(map[string]any{
 			"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()},
-			"status": map[string]any{"authoritativeAPI": to, "synchronizedAPI": to, "synchronizedGeneration": 0, "conditions": conditions},
+			"status":   map[string]any{"authoritativeAPI": to, "synchronizedAPI": to, "synchronizedGeneration": 0, "conditions": conditions},
 		})
 		if err := w.Status().Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", body)); err != nil {
 			return err.Error()

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -29,20 +30,25 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	}
 	r.controller = c
 	watches := map[schema.GroupVersionKind]handler.MapFunc{
-		r.kind.MachineAPIGVK(): r.same, r.kind.ClusterAPIGVK(): r.same,
-		infrastructureKind: r.everything, clusterKind: r.everything,
+		r.kind.MachineAPIGVK(): r.same, r.kind.ClusterAPIGVK(): r.same, infrastructureKind: r.everything,
 	}
 	if parent, ok := authority.KindNamed(r.kind.Parent); ok {
 		watches[parent.MachineAPIGVK()], watches[parent.ClusterAPIGVK()] = r.childrenOf, r.childrenOf
 	}
-	return r.watch(watches)
+	if err := r.watch(watches); err != nil {
+		return err
+	}
+	return r.watch(map[schema.GroupVersionKind]handler.MapFunc{clusterKind: r.everything}, specChanged())
 }
 
-func (r *reconciler) watch(watches map[schema.GroupVersionKind]handler.MapFunc) error {
+// specChanged lets through what conversions read: the spec of a cluster's objects, not the status that moves all day.
+func specChanged() predicate.Predicate { return predicate.GenerationChangedPredicate{} }
+
+func (r *reconciler) watch(watches map[schema.GroupVersionKind]handler.MapFunc, only ...predicate.Predicate) error {
 	for gvk, m := range watches {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(gvk)
-		if err := r.controller.Watch(source.Kind[client.Object](r.informers, o, handler.EnqueueRequestsFromMapFunc(m))); err != nil {
+		if err := r.controller.Watch(source.Kind[client.Object](r.informers, o, handler.EnqueueRequestsFromMapFunc(m), only...)); err != nil {
 			return fmt.Errorf("watching %s: %w", gvk, err)
 		}
 	}
@@ -54,15 +60,21 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	if _, already := r.watching.LoadOrStore(p.Name, true); already {
 		return nil
 	}
-	err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{
-		p.InfraCluster.GroupVersionKind:         r.everything,
-		p.InfraMachine.GroupVersionKind:         r.behind(p),
-		p.InfraMachineTemplate.GroupVersionKind: r.behind(p),
-	})
+	err := r.watch(map[schema.GroupVersionKind]handler.MapFunc{p.InfraCluster.GroupVersionKind: r.everything}, specChanged())
+	if err == nil {
+		err = r.watchInfra(p)
+	}
 	if err != nil {
 		r.watching.Delete(p.Name)
 	}
 	return err
+}
+
+func (r *reconciler) watchInfra(p conversion.Platform) error {
+	return r.watch(map[schema.GroupVersionKind]handler.MapFunc{
+		p.InfraMachine.GroupVersionKind:         r.behind(p),
+		p.InfraMachineTemplate.GroupVersionKind: r.behind(p),
+	})
 }
 
 // same maps an object to the pair of its name.
