@@ -1,0 +1,164 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+)
+
+// shelf is a cache of objects by kind and name.
+type shelf map[string]map[string]any
+
+func (s shelf) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	kind := into.GetObjectKind().GroupVersionKind().Kind
+	content, ok := s[kind+" "+key.Name]
+	if !ok {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: kind}, key.Name)
+	}
+	into.(*unstructured.Unstructured).Object = content
+	return nil
+}
+
+func (shelf) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
+func decoded(t testing.TB, text string) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func awsShelf(t testing.TB) shelf {
+	return shelf{
+		"Infrastructure cluster": decoded(t, `{"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"eu-west-1"}}}}`),
+		"AWSCluster x":           decoded(t, `{"metadata":{"name":"x"},"spec":{"region":"eu-west-1"}}`),
+	}
+}
+
+// converting converts in a cluster of which the shelf tells.
+func converting(s shelf, w *world) conversions {
+	all := platforms.List()
+	return conversions{cached: w.lookups().Cached, envs: envs{cache: s, timeout: time.Second, platforms: all}, platforms: all}
+}
+
+const awsMachineSpec = `"ami":{"id":"ami-1"},"instanceType":"m6i.large","placement":{"region":"eu-west-1","availabilityZone":"eu-west-1a"},
+	"userDataSecret":{"name":"worker-user-data"},"iamInstanceProfile":{"id":"worker"},"credentialsSecret":{"name":"aws-cloud-credentials"},
+	"securityGroups":[{"filters":[{"name":"tag:Name","values":["x-node"]}]},{"id":"sg-2"}],"subnet":{"filters":[{"name":"tag:Name","values":["x-private"]}]},
+	"tags":[{"name":"kubernetes.io/cluster/x","value":"owned"},{"name":"team","value":"blue"}],
+	"blockDevices":[{"ebs":{"encrypted":true,"volumeSize":120,"volumeType":"gp3","iops":3000}}],"metadataServiceOptions":{"authentication":"Required"}`
+
+func awsMachine(authority, spec string) string {
+	return fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"m","labels":{"machine.openshift.io/cluster-api-cluster":"x"}},
+		"spec":{"authoritativeAPI":%q,"metadata":{"labels":{"node-role.kubernetes.io/infra":""}},"providerSpec":{"value":{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig",%s}}},
+		"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","conditions":[{"type":"Synchronized","status":"True"}]}}`, authority, spec)
+}
+
+func TestConversions(t *testing.T) {
+	capi := `{"metadata":{"name":"a","namespace":"c"},"spec":{"clusterName":"x","version":"v1.36.0","bootstrap":{"dataSecretName":"d"},
+		"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"i"}}}`
+	settledOn := func(api string) string {
+		return fmt.Sprintf(`{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q}}`, api, api)
+	}
+	for name, tt := range map[string]struct {
+		side           policies.Side
+		old, new, twin string
+		infra          string
+		shelf          shelf
+		want           []string // fields
+		wantErr        string
+	}{
+		"all of it converts": {side: policies.MachineAPI, old: awsMachine("MachineAPI", awsMachineSpec), new: awsMachine("ClusterAPI", awsMachineSpec), shelf: awsShelf(t)},
+		"a field of the Machine API that does not": {
+			side: policies.MachineAPI, old: awsMachine("MachineAPI", awsMachineSpec), new: awsMachine("ClusterAPI", awsMachineSpec+`,"deviceIndex":2`),
+			shelf: awsShelf(t), want: []string{"spec.providerSpec.value.deviceIndex"},
+		},
+		"going back, the twin is converted": {
+			side: policies.MachineAPI, old: settledOn("ClusterAPI"), new: strings.Replace(settledOn("ClusterAPI"), "ClusterAPI", "MachineAPI", 1),
+			twin: capi, infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"instanceMetadataOptions":{"httpTokens":"optional"}}}`,
+			shelf: awsShelf(t), want: []string{"spec.version"},
+		},
+		"an edit on the Cluster API side is converted": {
+			side: policies.ClusterAPI, old: capi, new: capi, twin: settledOn("ClusterAPI"),
+			infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"uncompressedUserData":true}}`,
+			shelf: awsShelf(t), want: []string{"spec.version", "AWSMachine.spec.uncompressedUserData"},
+		},
+		"no twin to go back to": {
+			side: policies.MachineAPI, old: settledOn("ClusterAPI"), new: settledOn("ClusterAPI"), shelf: awsShelf(t), wantErr: "no Cluster API Machine",
+		},
+		"no Infrastructure": {
+			side: policies.MachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), shelf: shelf{}, wantErr: "Infrastructure",
+		},
+		"a platform nobody converts": {
+			side: policies.MachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), wantErr: `platform "Abacus"`,
+			shelf: shelf{"Infrastructure cluster": decoded(t, `{"status":{"platformStatus":{"type":"Abacus"}}}`)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]string{"infrastructure.cluster.x-k8s.io AWSMachine c/i": tt.infra}}
+			c := policies.Change{Subject: policies.Subject{Side: tt.side, Kind: "Machine", Namespace: "m", TwinNamespace: "c"}, Operation: update}
+			if tt.side == policies.ClusterAPI {
+				c.Namespace, c.TwinNamespace = "c", "m"
+			}
+			c.Old, c.New, c.Facts.Twin = parsed(t, tt.old), parsed(t, tt.new), parsed(t, tt.twin)
+			errs, err := converting(tt.shelf, w).Unconvertible(t.Context(), c)
+			if (err == nil) != (tt.wantErr == "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
+				t.Fatalf("error %v, want %q", err, tt.wantErr)
+			}
+			fields := map[string]bool{}
+			for _, e := range errs {
+				fields[e.Field] = true
+			}
+			for _, want := range tt.want {
+				if !fields[want] {
+					t.Errorf("%s is not named among %v", want, errs)
+				}
+			}
+			if len(tt.want) == 0 && len(errs) > 0 {
+				t.Errorf("named for nothing: %v", errs)
+			}
+		})
+	}
+}
+
+func parsed(t testing.TB, text string) *policies.Object {
+	t.Helper()
+	o, err := policies.ParseObject([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// BenchmarkReviewOfAMove is a review with a full AWS conversion, from body to answer; the lookups cost what a map costs.
+func BenchmarkReviewOfAMove(b *testing.B) {
+	w := &world{live: map[string]string{capiA: `{"metadata":{"name":"a","namespace":"c"}}`}}
+	w.convert = converting(awsShelf(b), w).Unconvertible
+	h, _ := serve(b, Authority(platforms.List()...), w)
+	body := []byte(review(mapiMachines + `,"operation":"UPDATE","userInfo":{"username":"someone"},"oldObject":` +
+		awsMachine("MachineAPI", awsMachineSpec) + `,"object":` + awsMachine("ClusterAPI", awsMachineSpec)))
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/validate/machine-api", bytes.NewReader(body)))
+	}
+}
