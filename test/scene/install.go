@@ -4,17 +4,21 @@
 package scene
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/poundlock/poundlock/webhooks"
+	"github.com/poundlock/poundlock/manifests"
+	"github.com/poundlock/poundlock/test/build"
 )
 
 var dryRun = client.DryRunAll
@@ -34,7 +38,7 @@ func (s *Stage) install(ctx context.Context) error {
 	if err := s.choosePorts(); err != nil {
 		return err
 	}
-	identity, err := s.Plane.As(Identity)
+	identity, err := s.Plane.As(manifests.User())
 	if err != nil {
 		return err
 	}
@@ -48,30 +52,21 @@ func (s *Stage) install(ctx context.Context) error {
 	return apply(ctx, s.Admin, all...)
 }
 
-// manifests are Poundlock's own objects.
+// manifests are what overlays/dev makes, with this start's address.
 func (s *Stage) manifests() ([]*unstructured.Unstructured, error) {
-	roles, err := objects(rolesYAML)
+	root, err := build.Root()
 	if err != nil {
 		return nil, err
 	}
-	configurations, err := s.webhookConfigurations()
-	return append(roles, configurations...), err
-}
-
-func (s *Stage) webhookConfigurations() ([]*unstructured.Unstructured, error) {
-	validating, mutating := webhooks.Configurations(webhooks.ConfigOptions{
-		Platforms: []webhooks.Platform{webhooks.AWS()}, Pairs: s.Pairs, Own: []string{Identity},
-		URL: "https://" + local(s.manager.webhooks),
-	})
-	var out []*unstructured.Unstructured
-	for _, configuration := range []any{validating, mutating} {
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, &unstructured.Unstructured{Object: content})
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "manifests", "overlays", "dev"))
+	if err != nil {
+		return nil, fmt.Errorf("making the manifests: %w", err)
 	}
-	return out, nil
+	text, err := made.AsYaml()
+	if err != nil {
+		return nil, fmt.Errorf("making the manifests: %w", err)
+	}
+	return objects(bytes.ReplaceAll(text, []byte(manifests.DevURL), []byte("https://"+local(s.manager.webhooks))))
 }
 
 // createFleet makes the fleet in a new cluster; in one that has been played with it changes nothing.

@@ -22,9 +22,6 @@ import (
 // Poundlock is the name of its process and of its log.
 const Poundlock = "poundlock"
 
-// Identity is who Poundlock is to the API server.
-const Identity = "system:serviceaccount:openshift-cluster-api:poundlock"
-
 type managerPorts struct{ webhooks, health, metrics int }
 
 // binary is where the manager is built: in the stage's own folder, so that two checkouts do not meet.

@@ -23,9 +23,6 @@ var clusterYAML []byte
 //go:embed fleet.yaml
 var fleetYAML []byte
 
-//go:embed roles.yaml
-var rolesYAML []byte
-
 // fieldManager owns what the scene sets.
 const fieldManager = "scene"
 

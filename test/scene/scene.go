@@ -8,14 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/embedded"
@@ -34,8 +35,6 @@ type Options struct {
 	BootTime time.Duration
 	// Bare leaves Poundlock out: a cluster as it was before.
 	Bare bool
-	// Log takes what the simulated controllers have to say; the zero value drops it.
-	Log logr.Logger
 }
 
 // Stage is everything that runs. Its fields are set once.
@@ -53,6 +52,7 @@ type Stage struct {
 	breaks  sync.Once
 	cause   error
 	freeze  func()
+	log     *os.File // of the simulation
 }
 
 // step is one line of progress.
@@ -196,6 +196,9 @@ func (s *Stage) startSimulation(context.Context) error {
 	}
 	cloud.Witness = simulation.LiveWitness(s.Admin, s.Pairs)
 	s.Cloud = cloud
+	if s.log, err = os.Create(s.Plane.Log("simulation")); err != nil {
+		return err
+	}
 	s.Thaw()
 	return nil
 }
@@ -210,7 +213,7 @@ func (s *Stage) Thaw() {
 	}
 	go func() {
 		defer close(ended)
-		err := simulation.Run(running, simulation.Options{Config: s.admin(), Pairs: s.Pairs, Cloud: s.Cloud, Log: s.options.Log})
+		err := simulation.Run(running, simulation.Options{Config: s.admin(), Pairs: s.Pairs, Cloud: s.Cloud, Log: zap.New(zap.WriteTo(s.log))})
 		if running.Err() == nil {
 			s.broke(fmt.Errorf("the simulated machine controllers ended by themselves: %w", err))
 		}
@@ -224,6 +227,7 @@ func (s *Stage) Freeze() { s.freeze() }
 func (s *Stage) Strike() error {
 	if s.freeze != nil {
 		s.freeze()
+		s.log.Close()
 	}
 	if s.Plane == nil {
 		return nil

@@ -99,15 +99,15 @@ func TestWhoMayCall(t *testing.T) {
 		status machinev1beta1.MachineStatus
 		may    bool
 	}{
-		"the authority":                           {authority.MachineAPI, status("MachineAPI", "MachineAPI", "False"), true},
-		"the other side":                          {authority.ClusterAPI, status("MachineAPI", "MachineAPI", "False"), false},
-		"Machine API on a new object":             {authority.MachineAPI, status("", "", ""), true},
-		"Cluster API on a new object":             {authority.ClusterAPI, status("", "", ""), false},
-		"the side it comes from, still acting":    {authority.MachineAPI, status("Migrating", "MachineAPI", "False"), true},
-		"the side it comes from, that has paused": {authority.MachineAPI, status("Migrating", "MachineAPI", "True"), false},
-		"the side it goes to":                     {authority.ClusterAPI, status("Migrating", "MachineAPI", "True"), false},
-		"Cluster API, losing authority":           {authority.ClusterAPI, status("Migrating", "ClusterAPI", "True"), true},
-		"Machine API, gaining authority":          {authority.MachineAPI, status("Migrating", "ClusterAPI", "True"), false},
+		"the authority":                            {authority.MachineAPI, status("MachineAPI", "MachineAPI", "False"), true},
+		"the other side":                           {authority.ClusterAPI, status("MachineAPI", "MachineAPI", "False"), false},
+		"Machine API on a new object":              {authority.MachineAPI, status("", "", ""), true},
+		"Cluster API on a new object of the other": {authority.ClusterAPI, status("", "", ""), false},
+		"the side it comes from, still acting":     {authority.MachineAPI, status("Migrating", "MachineAPI", "False"), true},
+		"the side it comes from, that has paused":  {authority.MachineAPI, status("Migrating", "MachineAPI", "True"), false},
+		"the side it goes to":                      {authority.ClusterAPI, status("Migrating", "MachineAPI", "True"), false},
+		"Cluster API, losing authority":            {authority.ClusterAPI, status("Migrating", "ClusterAPI", "True"), true},
+		"Machine API, gaining authority":           {authority.MachineAPI, status("Migrating", "ClusterAPI", "True"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := objection(c.caller, machinev1beta1.MachineAuthorityMachineAPI, c.status); (got == "") != c.may {

@@ -40,7 +40,8 @@ type Options struct {
 	Cloud  *Cloud
 	// Ungated makes Machine API's controllers ignore who is in charge, as with the feature gate off.
 	Ungated bool
-	Log     logr.Logger
+	// Log must be set: a zero one would be the process's.
+	Log logr.Logger
 }
 
 // Run runs every controller until ctx ends, or one of them fails.

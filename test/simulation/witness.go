@@ -42,8 +42,8 @@ func objection(caller authority.API, requested machinev1beta1.MachineAuthority, 
 	switch {
 	case current == caller:
 		return ""
-	case current == authority.Unset && authority.API(requested) == caller && caller == authority.MachineAPI:
-		return ""
+	case current == authority.Unset && authority.API(requested) == caller:
+		return "" // a new object: it will be this side's
 	case current == authority.Migrating && authority.API(status.SynchronizedAPI) == caller && !saysPaused(caller, status):
 		return ""
 	}
