@@ -72,7 +72,7 @@ type Word struct{ MachineAPI, ClusterAPI string }
 
 // Words is an enumeration. Empty or absent is the same on both sides; a value that is not listed is refused.
 func (Rows[M, C]) Words(machineAPI, clusterAPI, note string, words ...Word) Row[M, C] {
-	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), verdict: Both, note: note}
+	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), verdict: Both, note: note + spelling(words)}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)
 	r.broken = err
 	there, back := spell(words, func(w Word) (string, string) { return w.MachineAPI, w.ClusterAPI }),
@@ -179,6 +179,20 @@ func spell(words []Word, sides func(Word) (string, string)) map[string]string {
 		out[from] = to
 	}
 	return out
+}
+
+// spelling tells the words that differ.
+func spelling(words []Word) string {
+	var out []string
+	for _, w := range words {
+		if w.MachineAPI != w.ClusterAPI {
+			out = append(out, w.MachineAPI+" is "+w.ClusterAPI)
+		}
+	}
+	if out == nil {
+		return ""
+	}
+	return strings.Join(out, ", ") + "."
 }
 
 // Elsewhere marks a path of a row that does not lie in the table's own type but in another object of the same side,

@@ -127,8 +127,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpPutResponseHopLimit", "1", noMetaOpt),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.instanceMetadataTags", "disabled", noMetaOpt),
 
-	// The disks. The row's own paths are those of Volumes.
-	of.Iso(nil, nil, "The block device without a name is the root volume, the others are nonRootVolumes, in their order; a second one without a name is an error.",
+	// The disks.
+	of.Iso(at("blockDevices"), at("rootVolume", "nonRootVolumes"), "The block device without a name is the root volume, the others are nonRootVolumes, in their order; a second one without a name is an error.",
 		volumesTo, volumesFrom).With(Volumes.Lines(), "blockDevices[]", "rootVolume", "nonRootVolumes[]"),
 }
 

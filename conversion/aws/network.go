@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
@@ -127,12 +126,8 @@ func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
 func clusterBalancers(p *pass) []machinev1beta1.LoadBalancerReference {
 	var out []machinev1beta1.LoadBalancerReference
 	for _, which := range []string{"controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"} {
-		lb, found, err := unstructured.NestedMap(p.Env.InfraCluster, "spec", which)
-		if !found || err != nil {
-			continue
-		}
-		name, _ := lb["name"].(string)
-		kind, _ := lb["loadBalancerType"].(string)
+		name, _ := p.Env.InfraClusterString("spec", which, "name")
+		kind, _ := p.Env.InfraClusterString("spec", which, "loadBalancerType")
 		if name != "" && kind != "disabled" {
 			out = append(out, machinev1beta1.LoadBalancerReference{Name: name, Type: balancerType(kind)})
 		}

@@ -4,12 +4,12 @@
 package core_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -35,7 +35,7 @@ func object(t testing.TB, text string) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	out := &unstructured.Unstructured{}
-	if err := json.Unmarshal(raw, &out.Object); err != nil {
+	if err := json.UnmarshalCaseSensitivePreserveInts(raw, &out.Object); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -51,7 +51,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.OnlyMAPI("spec.template.metadata.generateName", nameless),
 	set.OnlyMAPI("spec.template.metadata.namespace", nameless),
 	set.OnlyMAPI("spec.template.metadata.ownerReferences.*", "the Machines of a set are owned by it, in both APIs"),
-	set.Iso(nil, nil, "As a Machine is.", templateTo, templateFrom).With(templateLines(), "spec.template", "spec.template"),
+	set.Iso(at("spec.template"), at("spec.template"), "As a Machine is.", templateTo, templateFrom).With(templateLines(), "spec.template", "spec.template"),
 }
 
 // templateLines are a Machine's rows, but for the name, which a template has not.

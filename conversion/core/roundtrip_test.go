@@ -37,29 +37,29 @@ func TestEveryFieldHasARow(t *testing.T) {
 	}
 }
 
-// content is a capiMachine without what is not JSON.
-type content struct {
+// exported is a capiMachine without what is not JSON.
+type exported struct {
 	Metadata metadata              `json:"metadata"`
 	Spec     clusterv1.MachineSpec `json:"spec"`
 }
 
 // machineTrips go through the table; the infrastructure object goes along as the JSON that the API server would keep.
-func machineTrips(template bool) (func(*mapiMachine) (*content, field.ErrorList), func(*content) (*mapiMachine, field.ErrorList)) {
+func machineTrips(template bool) (func(*mapiMachine) (*exported, field.ErrorList), func(*exported) (*mapiMachine, field.ErrorList)) {
 	env, spec := testEnv(), []byte(infraSpec)
 	kind := env.Platform.InfraMachine
 	if template {
 		kind = env.Platform.InfraMachineTemplate
 	}
-	there := func(m *mapiMachine) (*content, field.ErrorList) {
+	there := func(m *mapiMachine) (*exported, field.ErrorList) {
 		p, c := conversion.NewPass(env, &conversion.Core{Template: template}, ""), capiMachine{}
 		Machines.ToClusterAPI(p, m, &c)
 		if encoded, err := conversion.Encode(c.infra.spec); err == nil {
 			spec, _ = json.Marshal(encoded)
 		}
 		point(&c.Spec, kind, "infra")
-		return &content{Metadata: c.Metadata, Spec: c.Spec}, p.Errors()
+		return &exported{Metadata: c.Metadata, Spec: c.Spec}, p.Errors()
 	}
-	back := func(b *content) (*mapiMachine, field.ErrorList) {
+	back := func(b *exported) (*mapiMachine, field.ErrorList) {
 		p, m := conversion.NewPass(env, &conversion.Core{Template: template}, ""), mapiMachine{}
 		c := capiMachine{Metadata: b.Metadata, Spec: b.Spec, infra: infra{name: "infra", root: kind.Kind + ".spec", raw: spec}}
 		Machines.ToMachineAPI(p, &c, &m)
@@ -72,7 +72,7 @@ func TestAMachineComesBack(t *testing.T) {
 	for _, template := range []bool{false, true} {
 		t.Run(fmt.Sprintf("template %t", template), func(t *testing.T) {
 			there, back := machineTrips(template)
-			conversiontest.Trip[mapiMachine, content]{
+			conversiontest.Trip[mapiMachine, exported]{
 				There: there, Back: back, Lines: Machines.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI },
 				Values: machineValues(template), Repair: repairMachine, Normal: normalMachine, Runs: 500,
 			}.Run(t)
@@ -82,8 +82,8 @@ func TestAMachineComesBack(t *testing.T) {
 
 func TestAClusterAPIMachineComesBack(t *testing.T) {
 	there, _ := machineTrips(false)
-	conversiontest.Trip[content, mapiMachine]{
-		There: func(c *content) (*mapiMachine, field.ErrorList) {
+	conversiontest.Trip[exported, mapiMachine]{
+		There: func(c *exported) (*mapiMachine, field.ErrorList) {
 			_, back := machineTrips(false) // each with an AWSMachine of its own
 			return back(c)
 		},
@@ -108,12 +108,12 @@ func TestAClusterAPIMachineComesBack(t *testing.T) {
 			"spec.deletion.nodeVolumeDetachTimeoutSeconds": conversiontest.OneOf[int32](0, 1),
 			"spec.deletion.nodeDeletionTimeoutSeconds":     conversiontest.OneOf[int32](10, 1),
 		},
-		Repair: func(_ *rand.Rand, c *content) {
+		Repair: func(_ *rand.Rand, c *exported) {
 			for i := range c.Spec.Taints {
 				c.Spec.Taints[i].Key = fmt.Sprintf("%s-%d", c.Spec.Taints[i].Key, i)
 			}
 		},
-		Normal: func(c *content) { c.Spec.Deletion, c.Spec.MinReadySeconds = clusterv1.MachineDeletionSpec{}, nil },
+		Normal: func(c *exported) { c.Spec.Deletion, c.Spec.MinReadySeconds = clusterv1.MachineDeletionSpec{}, nil },
 		Runs:   500,
 	}.Run(t)
 }

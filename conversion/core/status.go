@@ -69,9 +69,16 @@ func observe(o *unstructured.Unstructured, into any) {
 	if o == nil {
 		return
 	}
-	if status, found, err := unstructured.NestedMap(o.Object, "status"); found && err == nil {
+	if status := content(o, "status"); status != nil {
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(status, into)
 	}
+}
+
+// content is a part of an object, not copied: it is only read.
+func content(o *unstructured.Unstructured, fields ...string) map[string]any {
+	part, _, _ := unstructured.NestedFieldNoCopy(o.Object, fields...)
+	out, _ := part.(map[string]any)
+	return out
 }
 
 func machineStatusTo(mapi *unstructured.Unstructured, env *conversion.Env) (core, infra map[string]any) {
@@ -276,8 +283,8 @@ func setStatusFrom(t Twin) map[string]any {
 // selectorText is the set's selector as /scale gives it to an autoscaler.
 func selectorText(set *unstructured.Unstructured) string {
 	var selector metav1.LabelSelector
-	content, found, err := unstructured.NestedMap(set.Object, "spec", "selector")
-	if !found || err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(content, &selector) != nil {
+	said := content(set, "spec", "selector")
+	if said == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(said, &selector) != nil {
 		return ""
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(&selector)

@@ -5,6 +5,7 @@ package core
 
 import (
 	"encoding/json"
+	"slices"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -141,10 +142,22 @@ func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.
 	if !ok {
 		return k, nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), kindName, []string{"Machine", "MachineSet"})}
 	}
-	if env.ClusterName == "" || env.Platform.Spec == nil {
-		return k, nil, field.ErrorList{field.Required(field.NewPath(""), "the cluster's name and platform are not known: the Infrastructure \"cluster\" has no status.infrastructureName or a platform that Poundlock does not convert")}
+	if errs := unknown(env); errs != nil {
+		return k, nil, errs
 	}
 	return k, conversion.NewPass(env, &conversion.Core{}, ""), nil
+}
+
+// unknown tells what of the cluster no conversion can do without.
+func unknown(env *conversion.Env) field.ErrorList {
+	status := field.NewPath("Infrastructure", "status")
+	if env.Platform.Spec == nil {
+		return field.ErrorList{field.Required(status.Child("platformStatus", "type"), "the Infrastructure \"cluster\" names no platform that Poundlock converts")}
+	}
+	if env.ClusterName == "" {
+		return field.ErrorList{field.Required(status.Child("infrastructureName"), "the Infrastructure \"cluster\" does not say the cluster's name")}
+	}
+	return nil
 }
 
 func (t twin) encode(k kind, env *conversion.Env) (Twin, error) {
@@ -166,7 +179,15 @@ func (t twin) encode(k kind, env *conversion.Env) (Twin, error) {
 	infra.SetName(t.infraName)
 	infra.SetNamespace(env.ClusterAPINamespace)
 	infra.SetLabels(infraLabels(k, t.core, env))
-	return Twin{Core: core, Infra: infra}, unstructured.SetNestedMap(infra.Object, spec, k.infraSpec...)
+	infra.Object["spec"] = nest(spec, k.infraSpec[1:]...)
+	return Twin{Core: core, Infra: infra}, nil
+}
+
+func nest(content map[string]any, fields ...string) map[string]any {
+	for _, f := range slices.Backward(fields) {
+		content = map[string]any{f: content}
+	}
+	return content
 }
 
 func coreKind(k kind) string {

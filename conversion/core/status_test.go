@@ -1,0 +1,129 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/conversion/core"
+)
+
+const machineStatus = `
+metadata: {creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {providerID: aws:///us-east-1a/i-1}
+status:
+  authoritativeAPI: MachineAPI
+  synchronizedAPI: MachineAPI
+  synchronizedGeneration: 3
+  phase: Running
+  lastUpdated: "2026-01-01T00:01:00Z"
+  nodeRef: {kind: Node, name: ip-10-0-0-1, uid: x}
+  addresses: [{type: InternalIP, address: 10.0.0.1}]
+  errorReason: CreateError
+  errorMessage: no capacity
+  conditions:
+  - {type: InstanceExists, status: "True", lastTransitionTime: "2026-01-01T00:02:00Z"}
+  - {type: Paused, status: "False", reason: AuthoritativeAPIMachineAPI, lastTransitionTime: "2026-01-01T00:02:00Z"}
+  - {type: Synchronized, status: "True", reason: ResourceSynchronized, lastTransitionTime: "2026-01-01T00:02:00Z"}
+  providerStatus: {kind: AWSMachineProviderStatus, apiVersion: machine.openshift.io/v1beta1, instanceId: i-1, instanceState: running, dedicatedHost: {id: h-1}}
+`
+
+func TestTheStatusOfAMachine(t *testing.T) {
+	m := object(t, machineStatus)
+	c, i := core.StatusToClusterAPI("Machine", m, env())
+	diff(t, fields(t, `
+phase: Running
+lastUpdated: "2026-01-01T00:01:00Z"
+nodeRef: {name: ip-10-0-0-1}
+addresses: [{type: InternalIP, address: 10.0.0.1}]
+initialization: {infrastructureProvisioned: true, bootstrapDataSecretCreated: true}
+deprecated: {v1beta1: {failureReason: CreateError, failureMessage: no capacity}}
+conditions:
+- {type: BootstrapConfigReady, status: "True", reason: DataSecretProvided, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}
+- {type: InfrastructureReady, status: "True", reason: Ready, message: "", lastTransitionTime: "2026-01-01T00:02:00Z"}
+`), c)
+	diff(t, fields(t, `
+ready: true
+addresses: [{type: InternalIP, address: 10.0.0.1}]
+failureReason: CreateError
+failureMessage: no capacity
+instanceState: running
+dedicatedHost: {id: h-1}
+`), i)
+
+	twin := core.Twin{Core: wrap(map[string]any{"status": c}), Infra: wrap(map[string]any{"spec": map[string]any{"instanceID": "i-1"}, "status": i})}
+	want := object(t, machineStatus).Object["status"].(map[string]any)
+	for _, own := range []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"} {
+		delete(want, own)
+	}
+	want["conditions"] = want["conditions"].([]any)[:1]
+	want["nodeRef"] = map[string]any{"kind": "Node", "name": "ip-10-0-0-1"}
+	diff(t, want, core.StatusToMachineAPI("Machine", twin, env()))
+}
+
+func TestAMachineWithoutAnInstanceIsNotProvisioned(t *testing.T) {
+	for phase, want := range map[string]string{"": "Pending", "Provisioning": "Provisioning", "Failed": "Failed", "Deleting": "Deleting"} {
+		c, i := core.StatusToClusterAPI("Machine", wrap(map[string]any{"status": map[string]any{"phase": phase}}), env())
+		diff(t, want, c["phase"].(string))
+		diff(t, map[string]any{"bootstrapDataSecretCreated": true}, c["initialization"].(map[string]any))
+		diff(t, map[string]any{"ready": false}, i)
+	}
+}
+
+func TestTheStatusOfAMachineSet(t *testing.T) {
+	m := object(t, fullSet)
+	m.Object["status"] = fields(t, `{replicas: 2, fullyLabeledReplicas: 2, readyReplicas: 1, observedGeneration: 4, errorReason: InvalidConfiguration, errorMessage: why}`)
+	c, i := core.StatusToClusterAPI("MachineSet", m, env())
+	if i != nil {
+		t.Errorf("a template observes nothing, but got %v", i)
+	}
+	selector := "machine.openshift.io/cluster-api-cluster=ocean-x7k2p,machine.openshift.io/cluster-api-machineset=worker-a,team notin (air,land)"
+	diff(t, map[string]any{
+		"replicas": int64(2), "readyReplicas": int64(1), "availableReplicas": int64(0), "selector": selector,
+		"deprecated": map[string]any{"v1beta1": map[string]any{
+			"fullyLabeledReplicas": int64(2), "readyReplicas": int64(1), "availableReplicas": int64(0),
+			"failureReason": "InvalidConfiguration", "failureMessage": "why",
+		}},
+	}, c)
+
+	twin, _ := core.ToClusterAPI("MachineSet", m, env())
+	twin.Core.Object["status"] = c
+	diff(t, map[string]any{
+		"replicas": int64(2), "readyReplicas": int64(1), "availableReplicas": int64(0), "fullyLabeledReplicas": int64(2),
+		"labelSelector": selector, "errorReason": "InvalidConfiguration", "errorMessage": "why",
+	}, core.StatusToMachineAPI("MachineSet", twin, env()))
+}
+
+// TestAStatusThatMakesNoSense: whatever stands there, no panic.
+func TestAStatusThatMakesNoSense(t *testing.T) {
+	for _, status := range []any{nil, "x", map[string]any{"phase": 1}, map[string]any{"conditions": "x"}, map[string]any{"providerStatus": "x"}} {
+		for _, kind := range []string{"Machine", "MachineSet", "Moon"} {
+			o := wrap(map[string]any{"status": status, "spec": "x"})
+			core.StatusToClusterAPI(kind, o, env())
+			core.StatusToMachineAPI(kind, core.Twin{Core: o, Infra: o}, env())
+			core.StatusToMachineAPI(kind, core.Twin{Core: o}, env())
+		}
+	}
+}
+
+func wrap(content map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: content}
+}
+
+func fields(t *testing.T, text string) map[string]any {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.UnmarshalCaseSensitivePreserveInts(raw, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,266 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+)
+
+var objects = map[string]string{"Machine": fullMachine, "MachineSet": fullSet}
+
+// desired is what of an object converts: its name, labels, annotations and spec.
+func desired(o *unstructured.Unstructured) map[string]any {
+	out := o.DeepCopy()
+	out.Object["metadata"] = map[string]any{}
+	out.SetName(o.GetName())
+	out.SetNamespace(o.GetNamespace())
+	out.SetLabels(o.GetLabels())
+	out.SetAnnotations(o.GetAnnotations())
+	delete(out.Object, "status")
+	unstructured.RemoveNestedField(out.Object, "spec", "authoritativeAPI")
+	unstructured.RemoveNestedField(out.Object, "spec", "template", "spec", "authoritativeAPI")
+	return out.Object
+}
+
+func TestAnObjectOfEveryKindComesBack(t *testing.T) {
+	for kind, text := range objects {
+		t.Run(kind, func(t *testing.T) {
+			m := object(t, text)
+			twin, errs := core.ToClusterAPI(kind, m, env())
+			diff(t, nil, errs.ToAggregate())
+			back, errs := core.ToMachineAPI(kind, twin, env())
+			diff(t, nil, errs.ToAggregate())
+			diff(t, desired(m), desired(back))
+			again, _ := core.ToClusterAPI(kind, back, env())
+			diff(t, text2(twin.Core), text2(again.Core))
+			diff(t, text2(twin.Infra), text2(again.Infra))
+		})
+	}
+}
+
+func text2(o *unstructured.Unstructured) string {
+	raw, _ := o.MarshalJSON()
+	return string(raw)
+}
+
+func TestTheTwinBearsTheNamesThatTheMirrorLooksFor(t *testing.T) {
+	for kind, want := range map[string][]string{
+		"Machine":    {"cluster.x-k8s.io/v1beta2 Machine openshift-cluster-api/worker-a-1", "infrastructure.cluster.x-k8s.io/v1beta2 AWSMachine openshift-cluster-api/worker-a-1"},
+		"MachineSet": {"cluster.x-k8s.io/v1beta2 MachineSet openshift-cluster-api/worker-a", "infrastructure.cluster.x-k8s.io/v1beta2 AWSMachineTemplate openshift-cluster-api/worker-a-HASH"},
+	} {
+		twin, _ := core.ToClusterAPI(kind, object(t, objects[kind]), env())
+		var got []string
+		for _, o := range []*unstructured.Unstructured{twin.Core, twin.Infra} {
+			got = append(got, o.GetAPIVersion()+" "+o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
+			diff(t, "ocean-x7k2p", o.GetLabels()["cluster.x-k8s.io/cluster-name"])
+		}
+		if kind == "MachineSet" {
+			hash := got[1][strings.LastIndex(got[1], "-")+1:]
+			diff(t, 8, len(hash))
+			got[1] = strings.TrimSuffix(got[1], hash) + "HASH"
+			ref, _, _ := unstructured.NestedString(twin.Core.Object, "spec", "template", "spec", "infrastructureRef", "name")
+			diff(t, twin.Infra.GetName(), ref)
+			diff(t, "worker-a", twin.Infra.GetLabels()[core.MachineSetLabel])
+		}
+		diff(t, want, got)
+	}
+}
+
+func TestATemplateIsNamedByItsContent(t *testing.T) {
+	name := func(patch string) string {
+		twin, errs := core.ToClusterAPI("MachineSet", patched(t, fullSet, patch), env())
+		diff(t, nil, errs.ToAggregate())
+		return twin.Infra.GetName()
+	}
+	same, larger := name(`{"spec": {"replicas": 7}}`), name(`{"spec": {"template": {"spec": {"providerSpec": {"value": {"instanceType": "m6i.2xlarge"}}}}}}`)
+	if name(`{}`) != same {
+		t.Error("the name changes with what is not in the template")
+	}
+	if name(`{}`) == larger {
+		t.Error("the name does not change with the template")
+	}
+}
+
+func TestWhatAMachineAPIObjectMaySay(t *testing.T) {
+	cases := map[string]struct {
+		kind, patch string
+		env         func(*conversion.Env)
+		want        []string
+	}{
+		"a providerSpec's field, in a Machine":      {"Machine", `{"spec": {"providerSpec": {"value": {"deviceIndex": 1}}}}`, nil, []string{"spec.providerSpec.value.deviceIndex: FieldValueNotSupported"}},
+		"a providerSpec's field, in a MachineSet":   {"MachineSet", `{"spec": {"template": {"spec": {"providerSpec": {"value": {"deviceIndex": 1}}}}}}`, nil, []string{"spec.template.spec.providerSpec.value.deviceIndex: FieldValueNotSupported"}},
+		"a misspelt field in a providerSpec":        {"Machine", `{"spec": {"providerSpec": {"value": {"keyname": "x"}}}}`, nil, []string{"spec.providerSpec.value.keyname: FieldValueNotSupported"}},
+		"no providerSpec":                           {"Machine", `{"spec": {"providerSpec": null}}`, nil, []string{"spec.providerSpec.value: FieldValueRequired"}},
+		"a providerSpec that is a word":             {"Machine", `{"spec": {"providerSpec": {"value": "x"}}}`, nil, []string{"spec.providerSpec.value: FieldValueInvalid"}},
+		"a field of a later version":                {"Machine", `{"spec": {"later": 1}}`, nil, []string{"spec.later: FieldValueNotSupported"}},
+		"status and metadata of a later version":    {"Machine", `{"metadata": {"later": 1}, "status": {"later": 1}}`, nil, nil},
+		"authority, of the set and of its Machines": {"MachineSet", `{"spec": {"authoritativeAPI": "ClusterAPI", "template": {"spec": {"authoritativeAPI": "ClusterAPI"}}}}`, nil, nil},
+
+		"a hook given twice":                {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Alpha", "owner": "one"}, {"name": "Alpha", "owner": "two"}]}}}`, nil, []string{"spec.lifecycleHooks.preDrain[1].name: FieldValueInvalid"}},
+		"the same hook in both lists":       {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Alpha", "owner": "one"}], "preTerminate": [{"name": "Alpha", "owner": "two"}]}}}`, nil, nil},
+		"a hook of two letters":             {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Al", "owner": "one"}]}}}`, nil, []string{"spec.lifecycleHooks.preDrain[0].name: FieldValueInvalid"}},
+		"a hook's owner of two letters":     {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Alpha", "owner": "me"}]}}}`, nil, []string{"spec.lifecycleHooks.preDrain[0].owner: FieldValueInvalid"}},
+		"a hook with a domain":              {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "a.io/Alpha", "owner": "one"}]}}}`, nil, []string{"spec.lifecycleHooks.preDrain[0].name: FieldValueNotSupported"}},
+		"a hook of a template":              {"MachineSet", `{"spec": {"template": {"spec": {"lifecycleHooks": {"preTerminate": [{"name": "Al", "owner": "one"}]}}}}}`, nil, []string{"spec.template.spec.lifecycleHooks.preTerminate[0].name: FieldValueInvalid"}},
+		"a taint given twice":               {"Machine", `{"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "value": "x", "effect": "NoSchedule"}]}}`, nil, []string{"spec.taints[1]: FieldValueInvalid"}},
+		"a taint with two effects":          {"Machine", `{"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]}}`, nil, nil},
+		"a taint without an effect":         {"Machine", `{"spec": {"taints": [{"key": "a"}]}}`, nil, []string{"spec.taints[0]: FieldValueInvalid"}},
+		"a node's label of its own":         {"Machine", `{"spec": {"metadata": {"labels": {"team": "sea"}}}}`, nil, []string{"spec.metadata.labels[team]: FieldValueNotSupported"}},
+		"a node's name":                     {"Machine", `{"spec": {"metadata": {"name": "x"}}}`, nil, []string{"spec.metadata.name: FieldValueNotSupported"}},
+		"a Machine's label of its own":      {"Machine", `{"metadata": {"labels": {"team": "sea"}}}`, nil, nil},
+		"another cluster's label":           {"Machine", `{"metadata": {"labels": {"machine.openshift.io/cluster-api-cluster": "pond"}}}`, nil, []string{"metadata.labels[machine.openshift.io/cluster-api-cluster]: FieldValueNotSupported"}},
+		"no cluster's label":                {"Machine", `{"metadata": {"labels": {"machine.openshift.io/cluster-api-cluster": null}}}`, nil, nil},
+		"Cluster API's label":               {"Machine", `{"metadata": {"labels": {"cluster.x-k8s.io/control-plane": ""}}}`, nil, []string{"metadata.labels[cluster.x-k8s.io/control-plane]: FieldValueNotSupported"}},
+		"Cluster API's annotation":          {"Machine", `{"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}}`, nil, []string{"metadata.annotations[cluster.x-k8s.io/delete-machine]: FieldValueNotSupported"}},
+		"the annotation of every apply":     {"Machine", `{"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}}`, nil, nil},
+		"a selector of nothing":             {"MachineSet", `{"spec": {"selector": null}}`, nil, []string{"spec.selector: FieldValueRequired"}},
+		"a selector by Cluster API's label": {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, nil, []string{"spec.selector.matchLabels[cluster.x-k8s.io/cluster-name]: FieldValueNotSupported"}},
+		"a policy that is none":             {"MachineSet", `{"spec": {"deletePolicy": "Largest"}}`, nil, []string{"spec.deletePolicy: FieldValueNotSupported"}},
+		"no policy":                         {"MachineSet", `{"spec": {"deletePolicy": ""}}`, nil, nil},
+		"a name for the set's Machines":     {"MachineSet", `{"spec": {"template": {"metadata": {"name": "x"}}}}`, nil, []string{"spec.template.metadata.name: FieldValueNotSupported"}},
+		"replicas beyond 32 bits":           {"MachineSet", `{"spec": {"replicas": 4294967296}}`, nil, []string{"spec.replicas: FieldValueInvalid"}},
+		"a cluster that is not known":       {"Machine", `{}`, func(e *conversion.Env) { e.ClusterName = "" }, []string{"Infrastructure.status.infrastructureName: FieldValueRequired"}},
+		"a kind that is not converted":      {"MachineDeployment", `{}`, nil, []string{"kind: FieldValueNotSupported"}},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			text, ok := objects[c.kind]
+			if !ok {
+				text = fullMachine
+			}
+			env, m := env(), patched(t, text, c.patch)
+			if c.env != nil {
+				c.env(&env)
+			}
+			_, errs := core.ToClusterAPI(c.kind, m, env)
+			same(t, c.want, errs)
+			raw, _ := json.Marshal(m.Object)
+			same(t, c.want, core.Check(c.kind, raw, env))
+		})
+	}
+}
+
+func TestWhatAClusterAPIObjectMaySay(t *testing.T) {
+	cases := map[string]struct {
+		kind, patch, infra string
+		want               []string
+	}{
+		"a version":                        {"Machine", `{"spec": {"version": "v1.30.0"}}`, `{}`, []string{"spec.version: FieldValueNotSupported"}},
+		"readiness gates":                  {"Machine", `{"spec": {"readinessGates": [{"conditionType": "x"}]}}`, `{}`, []string{"spec.readinessGates: FieldValueNotSupported"}},
+		"the default deletion timeout":     {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 10, "nodeDrainTimeoutSeconds": 0}}}`, `{}`, nil},
+		"timeouts":                         {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 0, "nodeDrainTimeoutSeconds": 5, "nodeVolumeDetachTimeoutSeconds": 5}}}`, `{}`, []string{"spec.deletion.nodeDeletionTimeoutSeconds: FieldValueNotSupported", "spec.deletion.nodeDrainTimeoutSeconds: FieldValueNotSupported", "spec.deletion.nodeVolumeDetachTimeoutSeconds: FieldValueNotSupported"}},
+		"another cluster":                  {"Machine", `{"spec": {"clusterName": "pond"}}`, `{}`, []string{"spec.clusterName: FieldValueNotSupported"}},
+		"a bootstrap provider":             {"Machine", `{"spec": {"bootstrap": {"configRef": {"kind": "x", "name": "x", "apiGroup": "x"}}}}`, `{}`, []string{"spec.bootstrap.configRef: FieldValueNotSupported"}},
+		"no bootstrap data":                {"Machine", `{"spec": {"bootstrap": {"dataSecretName": null}}}`, `{}`, []string{"spec.bootstrap.dataSecretName: FieldValueRequired"}},
+		"another platform":                 {"Machine", `{"spec": {"infrastructureRef": {"kind": "GCPMachine"}}}`, `{}`, []string{"spec.infrastructureRef: FieldValueNotSupported"}},
+		"a taint for the start only":       {"Machine", `{"spec": {"taints": [{"key": "a", "effect": "NoSchedule", "propagation": "OnInitialization"}]}}`, `{}`, []string{"spec.taints[0].propagation: FieldValueNotSupported"}},
+		"a hook without a name":            {"Machine", `{"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io": "somebody"}}}`, `{}`, []string{"metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io]: FieldValueNotSupported"}},
+		"a hook of two letters":            {"Machine", `{"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io/ab": "somebody"}}}`, `{}`, []string{"metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io/ab]: FieldValueNotSupported"}},
+		"a hook without an owner":          {"Machine", `{"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io/abc": ""}}}`, `{}`, []string{"metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io/abc]: FieldValueNotSupported"}},
+		"paused":                           {"Machine", `{"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}`, `{}`, nil},
+		"a control plane without the role": {"Machine", `{"metadata": {"labels": {"cluster.x-k8s.io/control-plane": ""}}}`, `{}`, []string{"metadata.labels[cluster.x-k8s.io/control-plane]: FieldValueInvalid"}},
+		"a Machine's minReadySeconds":      {"Machine", `{"spec": {"minReadySeconds": 5}}`, `{}`, []string{"spec.minReadySeconds: FieldValueNotSupported"}},
+		"a template's minReadySeconds":     {"MachineSet", `{"spec": {"template": {"spec": {"minReadySeconds": 9}}}}`, `{}`, nil},
+		"names for the set's Machines":     {"MachineSet", `{"spec": {"machineNaming": {"template": "x"}}}`, `{}`, []string{"spec.machineNaming: FieldValueNotSupported"}},
+		"a selector by the cluster's name": {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, `{}`, nil},
+		"a selector by a node's role":      {"MachineSet", `{"spec": {"selector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}}}`, `{}`, []string{"spec.selector.matchLabels[node-role.kubernetes.io/worker]: FieldValueNotSupported"}},
+		"the AWSMachine's field":           {"Machine", `{}`, `{"spec": {"imageLookupOrg": "x"}}`, []string{"AWSMachine.spec.imageLookupOrg: FieldValueNotSupported"}},
+		"the template's field":             {"MachineSet", `{}`, `{"spec": {"template": {"spec": {"imageLookupOrg": "x", "later": 1}}}}`, []string{"AWSMachineTemplate.spec.template.spec.imageLookupOrg: FieldValueNotSupported", "AWSMachineTemplate.spec.template.spec.later: FieldValueNotSupported"}},
+		"an AWSMachine of another name":    {"Machine", `{"spec": {"infrastructureRef": {"name": "other"}}}`, `{"metadata": {"name": "other"}}`, []string{"spec.infrastructureRef.name: FieldValueNotSupported"}},
+		"what the API servers fill in":     {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 10}}}`, `{"spec": {"instanceMetadataOptions": {"httpEndpoint": "enabled", "httpProtocolIpv6": "disabled", "httpPutResponseHopLimit": 1, "instanceMetadataTags": "disabled"}}}`, nil},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			twin, errs := core.ToClusterAPI(c.kind, object(t, objects[c.kind]), env())
+			diff(t, nil, errs.ToAggregate())
+			twin = core.Twin{Core: merged(t, twin.Core, c.patch), Infra: merged(t, twin.Infra, c.infra)}
+			_, errs = core.ToMachineAPI(c.kind, twin, env())
+			same(t, c.want, errs)
+		})
+	}
+	t.Run("no AWSMachine", func(t *testing.T) {
+		twin, _ := core.ToClusterAPI("Machine", object(t, fullMachine), env())
+		twin.Infra = nil
+		_, errs := core.ToMachineAPI("Machine", twin, env())
+		same(t, []string{"spec.infrastructureRef: FieldValueRequired"}, errs)
+	})
+}
+
+// TestAMachineBornInClusterAPI: one role label is the role; the Machine API's name of the cluster's label.
+func TestAMachineBornInClusterAPI(t *testing.T) {
+	twin, _ := core.ToClusterAPI("Machine", object(t, fullMachine), env())
+	twin.Core.SetAnnotations(map[string]string{"cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size": "1"})
+	for sentence, c := range map[string]struct{ labels, want, node map[string]string }{
+		"a worker": {
+			labels: map[string]string{"cluster.x-k8s.io/cluster-name": "ocean-x7k2p", "node-role.kubernetes.io/worker": "", "team": "sea"},
+			want:   map[string]string{"machine.openshift.io/cluster-api-cluster": "ocean-x7k2p", "machine.openshift.io/cluster-api-machine-role": "worker", "machine.openshift.io/cluster-api-machine-type": "worker", "team": "sea"},
+		},
+		"two roles": {
+			labels: map[string]string{"cluster.x-k8s.io/cluster-name": "ocean-x7k2p", "node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/infra": ""},
+			want:   map[string]string{"machine.openshift.io/cluster-api-cluster": "ocean-x7k2p"},
+			node:   map[string]string{"node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/infra": ""},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			twin.Core.SetLabels(c.labels)
+			m, errs := core.ToMachineAPI("Machine", twin, env())
+			diff(t, nil, errs.ToAggregate())
+			diff(t, c.want, m.GetLabels())
+			diff(t, map[string]string{"machine.openshift.io/cluster-api-autoscaler-node-group-min-size": "1"}, m.GetAnnotations())
+			node, _, _ := unstructured.NestedStringMap(m.Object, "spec", "metadata", "labels")
+			diff(t, c.node, node)
+		})
+	}
+}
+
+func TestAControlPlaneMachineIsRegisteredWithTheClustersLoadBalancers(t *testing.T) {
+	m := patched(t, fullMachine, `{"metadata": {"labels": {"machine.openshift.io/cluster-api-machine-role": "master", "machine.openshift.io/cluster-api-machine-type": "master"}},
+		"spec": {"providerSpec": {"value": {"loadBalancers": [{"name": "ocean-x7k2p-int", "type": "network"}, {"name": "ocean-x7k2p-ext", "type": "network"}]}}}}`)
+	twin, errs := core.ToClusterAPI("Machine", m, env())
+	diff(t, nil, errs.ToAggregate())
+	if _, ok := twin.Core.GetLabels()["cluster.x-k8s.io/control-plane"]; !ok {
+		t.Error("the twin is no control plane Machine")
+	}
+	back, errs := core.ToMachineAPI("Machine", twin, env())
+	diff(t, nil, errs.ToAggregate())
+	diff(t, desired(m), desired(back))
+}
+
+func patched(t *testing.T, text, patch string) *unstructured.Unstructured {
+	t.Helper()
+	return merged(t, object(t, text), patch)
+}
+
+func merged(t *testing.T, o *unstructured.Unstructured, patch string) *unstructured.Unstructured {
+	t.Helper()
+	raw, err := json.Marshal(o.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err = jsonpatch.MergePatch(raw, []byte(patch)); err != nil {
+		t.Fatal(err)
+	}
+	return object(t, string(raw))
+}
+
+// same holds errors to their paths and types, and to having a reason.
+func same(t *testing.T, want []string, errs field.ErrorList) {
+	t.Helper()
+	got := paths(errs)
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
+	}
+}

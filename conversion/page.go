@@ -1,0 +1,49 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Page writes a table's rows as Markdown: what becomes what, what changes on the way, and what cannot go and why.
+// Where a line begins is where a person looks a field up: the side that has it.
+func Page(title, intro string, lines []Line) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!-- Generated from the conversion's table: go test ./conversion/platforms -update. Do not edit. -->\n\n# %s\n\n%s\n", title, intro)
+	section(&b, "What goes both ways", "| Machine API | Cluster API | What changes |\n|---|---|---|\n", lines, Both, func(l Line) string {
+		return fmt.Sprintf("| %s | %s | %s |", code(l.MachineAPI), code(l.ClusterAPI), l.Note)
+	})
+	section(&b, "What only Machine API has", "| Machine API | Why it cannot go |\n|---|---|\n", lines, OnlyMachineAPI, func(l Line) string {
+		return fmt.Sprintf("| %s | %s |", code(l.MachineAPI), sentence(l))
+	})
+	section(&b, "What only Cluster API has", "| Cluster API | Why it cannot go |\n|---|---|\n", lines, OnlyClusterAPI, func(l Line) string {
+		return fmt.Sprintf("| %s | %s |", code(l.ClusterAPI), sentence(l))
+	})
+	return b.String()
+}
+
+func section(b *strings.Builder, title, head string, lines []Line, verdict Verdict, row func(Line) string) {
+	fmt.Fprintf(b, "\n## %s\n\n%s", title, head)
+	for _, l := range lines {
+		if l.Verdict == verdict {
+			b.WriteString(row(l) + "\n")
+		}
+	}
+}
+
+func sentence(l Line) string {
+	if l.Passes != "" {
+		return l.Note + " Its default, " + l.Passes + ", passes."
+	}
+	return l.Note
+}
+
+func code(paths []string) string {
+	if len(paths) == 0 {
+		return "–"
+	}
+	return "`" + strings.Join(paths, "`<br>`") + "`"
+}

@@ -1,0 +1,77 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platforms_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/conversion/platforms"
+)
+
+var update = flag.Bool("update", false, "write the pages instead of comparing them")
+
+// TestThePagesAreTheTables: docs/fields says what the tables say.
+func TestThePagesAreTheTables(t *testing.T) {
+	pages := map[string]string{
+		"core": conversion.Page("Machines and MachineSets", "A field of a Machine is at the same path without `spec.template`. Labels and annotations that have two names:\n\n"+names(), core.MachineSets.Lines()),
+	}
+	for _, p := range platforms.List() {
+		pages[strings.ToLower(p.Name)] = conversion.Page(p.Name+": fields of the providerSpec",
+			"`"+p.ProviderSpec.Kind+"`, in a Machine's or a MachineSet's `providerSpec.value`, and the `spec` of `"+p.InfraMachine.Kind+"`.", p.Spec.Lines())
+	}
+	for name, want := range pages {
+		path := filepath.Join("..", "..", "docs", "fields", name+".md")
+		if *update {
+			write(t, path, want)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, string(got)); d != "" {
+			t.Errorf("%s is not what the table says; go test ./conversion/platforms -update writes it (-table +page):\n%s", path, d)
+		}
+	}
+}
+
+func names() string {
+	var b strings.Builder
+	b.WriteString("| Machine API | Cluster API |\n|---|---|\n")
+	for _, n := range append(core.Labels(), core.Annotations()...) {
+		b.WriteString("| `" + n.MachineAPI + "` | `" + n.ClusterAPI + "` |\n")
+	}
+	return b.String()
+}
+
+func write(t *testing.T, path, page string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAPlatformIsWhole(t *testing.T) {
+	for _, p := range platforms.List() {
+		if found, ok := platforms.For(p.Name); !ok || found.Name != p.Name {
+			t.Errorf("%s is not found by its name", p.Name)
+		}
+		if p.Spec == nil || p.Status == nil || p.InfraMachine.Plural == "" || p.InfraMachineTemplate.Plural == "" || p.InfraCluster.Plural == "" || p.ProviderSpec.Empty() || p.ProviderStatus.Empty() {
+			t.Errorf("%s lacks something: %+v", p.Name, p)
+		}
+	}
+	if _, ok := platforms.For("Moon"); ok {
+		t.Error("a platform that is not listed was found")
+	}
+}
