@@ -39,23 +39,37 @@ func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (t
 }
 
 // adopt sends an empty status patch, which the webhook that defaults status.authoritativeAPI fills, and writes the value
-// itself where no webhook does. A value that does not stay means that the CRD has no such field.
+// itself where no webhook does.
 func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
+	if has, err := r.hasFields(ctx, p, step); err != nil || !has {
+		r.rest(ctx, authority.Next(authority.State{}))
+		return afterRest, err
+	}
 	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{}); err != nil {
 		return 0, err
 	}
 	if current(p.machineAPI) == "" {
-		status := map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}
-		if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, map[string]any{"status": status})); err != nil {
+		if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, adoption(step))); err != nil {
 			return 0, err
 		}
 	}
-	if current(p.machineAPI) == "" {
-		r.rest(ctx, authority.Next(authority.State{}))
-		return afterRest, nil
-	}
 	r.log(ctx, p.machineAPI, step)
 	return afterStep, nil
+}
+
+func adoption(step authority.Step) map[string]any {
+	return map[string]any{"status": map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}}
+}
+
+// hasFields reports whether the CRD has the fields of authority. An object whose spec has one was not pruned of it; of
+// another it takes a dry run to tell.
+func (r *reconciler) hasFields(ctx context.Context, p *pair, step authority.Step) (bool, error) {
+	if p.state().Requested != authority.Unset {
+		return true, nil
+	}
+	probe := p.machineAPI.DeepCopy()
+	err := r.patchStatus(ctx, probe, adoption(step), client.DryRunAll)
+	return current(probe) != "", err
 }
 
 func current(o *unstructured.Unstructured) string {
@@ -172,12 +186,13 @@ func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, bo
 	return r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(fieldManager))
 }
 
-func (r *reconciler) patchStatus(ctx context.Context, o *unstructured.Unstructured, body map[string]any) error {
+func (r *reconciler) patchStatus(ctx context.Context, o *unstructured.Unstructured, body map[string]any, options ...client.SubResourcePatchOption) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(fieldManager))
+	options = append(options, client.FieldOwner(fieldManager))
+	return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), options...)
 }
 
 func (r *reconciler) log(ctx context.Context, o *unstructured.Unstructured, step authority.Step) {

@@ -92,6 +92,9 @@ const (
 	afterRest     = 10 * time.Minute
 )
 
+// longest is how long a pass may take: a provider's kind that Poundlock may not watch would hold it for ever.
+const longest = time.Minute
+
 // Reconcile looks at one pair and takes at most one step.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	p, err := r.gather(ctx, r.cache, req.NamespacedName)
@@ -125,7 +128,7 @@ func gerund(step authority.Step) string { return "taking the step " + string(ste
 
 // rest says once that nothing is done.
 func (r *reconciler) rest(ctx context.Context, step authority.Step) {
-	if step.Reason != authority.ReasonDisabled {
+	if step.Reason == authority.ReasonGone {
 		return
 	}
 	r.rested.Do(func() {

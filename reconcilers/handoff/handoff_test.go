@@ -34,6 +34,62 @@ func TestThereAndBack(t *testing.T) {
 	})
 }
 
+func TestTelling(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.MachineAPI)
+	w.settle(authority.MachineAPI)
+	before := w.completed()
+	w.heard() // of the adoption
+	w.request(authority.ClusterAPI)
+	w.settle(authority.ClusterAPI)
+	if n := w.completed() - before; n != 1 {
+		t.Errorf("counted %v moves", n)
+	}
+	heard := w.heard()
+	for _, reason := range []string{authority.ReasonStarted, authority.ReasonCompleted, authority.ReasonSettled} {
+		if n := strings.Count(heard, " "+reason+" "); n != 1 {
+			t.Errorf("%d events of reason %s in:\n%s", n, reason, heard)
+		}
+	}
+	t.Log(heard)
+}
+
+// heard are the events since the last time, one a line.
+func (w *world) heard() (out string) {
+	for {
+		select {
+		case e := <-w.events.Events:
+			out += e + "\n"
+		default:
+			return out
+		}
+	}
+}
+
+// completed counts the moves of Machines to Cluster API in this process.
+func (w *world) completed() (n float64) {
+	w.series("poundlock_handoffs_total", func(labels map[string]string, value float64) {
+		if labels["kind"] == "Machine" && labels["to"] == "ClusterAPI" && labels["outcome"] == "completed" {
+			n += value
+		}
+	})
+	return n
+}
+
+// TestWithoutFields is about a CRD that has no status.authoritativeAPI, as that of MachineHealthCheck is published.
+func TestWithoutFields(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.kind.Name, w.kind.Resource, w.r.kind.Name = "MachineHealthCheck", "machinehealthchecks", "MachineHealthCheck"
+	w.create(fmt.Sprintf("{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: %s, namespace: %s}, spec: {selector: {}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 300s}]}}", name, w.pair.MachineAPI))
+	before := w.of(w.mapi()).GetResourceVersion()
+	for range 2 {
+		w.pass()
+	}
+	if after := w.of(w.mapi()); after.GetResourceVersion() != before {
+		t.Errorf("something was written: %v", after.Object)
+	}
+}
+
 func TestMadeForClusterAPI(t *testing.T) {
 	kinds(t, func(w *world) {
 		w.machineAPI(authority.ClusterAPI)

@@ -5,6 +5,7 @@ package handoff
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -96,22 +97,35 @@ func (w *world) poke() {
 	w.eventually("the handoff wakes", func() bool { return w.passes() > before })
 }
 
-// passes counts those of all of the kind's controllers in this process, which is this test's alone.
+// passes counts those of the kind's controllers in this process, which is this test's alone.
 func (w *world) passes() (n float64) {
+	w.series("controller_runtime_reconcile_time_seconds", func(labels map[string]string, count float64) {
+		if labels["controller"] == "handoff-"+strings.ToLower(w.kind.Name) {
+			n += count
+		}
+	})
+	return n
+}
+
+// series shows each series of a metric: a counter's value, a histogram's count.
+func (w *world) series(metric string, see func(labels map[string]string, value float64)) {
 	w.Helper()
 	families, err := metrics.Registry.Gather()
 	if err != nil {
 		w.Fatal(err)
 	}
 	for _, f := range families {
-		if f.GetName() != "controller_runtime_reconcile_time_seconds" {
+		if f.GetName() != metric {
 			continue
 		}
 		for _, m := range f.GetMetric() {
-			n += float64(m.GetHistogram().GetSampleCount())
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			see(labels, m.GetCounter().GetValue()+float64(m.GetHistogram().GetSampleCount()))
 		}
 	}
-	return n
 }
 
 func (w *world) eventually(what string, is func() bool) {

@@ -25,7 +25,9 @@ import (
 
 // setup starts the controller and watches both sides. Providers' kinds are watched when an object first refers to one.
 func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
-	c, err := controller.New("handoff-"+strings.ToLower(r.kind.Name), mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: concurrency})
+	c, err := controller.New("handoff-"+strings.ToLower(r.kind.Name), mgr, controller.Options{
+		Reconciler: r, MaxConcurrentReconciles: concurrency, ReconciliationTimeout: longest,
+	})
 	if err != nil {
 		return err
 	}
