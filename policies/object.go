@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,8 +23,12 @@ type Object struct {
 	Spec            json.RawMessage `json:"spec,omitempty"`
 	Status          json.RawMessage `json:"status,omitempty"`
 
-	raw []byte
+	raw     []byte
+	reading atomic.Value // kept
 }
+
+// kept is what Reading keeps.
+type kept struct{ value any }
 
 // Metadata is what rules read of metav1.ObjectMeta: all but the managed fields, which are most of its bytes.
 type Metadata struct {
@@ -117,6 +122,19 @@ func decodeMember(name, value []byte, into any) error {
 
 // Raw is the object's JSON as it came.
 func (o *Object) Raw() []byte { return o.raw }
+
+// Reading is what read makes of the object. It is kept, so that rules that ask the same of an object decode it once; what
+// it holds is shared, so nobody may change it. An object keeps one reading, the last one made.
+func Reading[T any](o *Object, read func(*Object) T) T {
+	if k, ok := o.reading.Load().(kept); ok {
+		if value, ok := k.value.(T); ok {
+			return value
+		}
+	}
+	made := read(o)
+	o.reading.Store(kept{made})
+	return made
+}
 
 // Deleting reports whether the object waits for its finalizers to go.
 func (o *Object) Deleting() bool { return o != nil && o.Metadata.DeletionTimestamp != nil }

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/poundlock/poundlock/internal/members"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -106,30 +107,58 @@ func find(cs []Condition, kind string) Condition {
 }
 
 // Read tells what a Machine API object says. An object that is absent, or whose spec and status cannot be read, says
-// nothing: the zero Shape.
+// nothing: the zero Shape. Its conditions are shared between all who read the same object.
 func Read(o *policies.Object) Shape {
 	if o == nil {
 		return Shape{}
 	}
-	var spec struct {
-		AuthoritativeAPI API `json:"authoritativeAPI"`
-	}
-	var status struct {
-		AuthoritativeAPI       API         `json:"authoritativeAPI"`
-		SynchronizedAPI        API         `json:"synchronizedAPI"`
-		SynchronizedGeneration int64       `json:"synchronizedGeneration"`
-		Phase                  string      `json:"phase"`
-		Replicas               int64       `json:"replicas"`
-		Conditions             []Condition `json:"conditions"`
-	}
+	return policies.Reading(o, read)
+}
+
+func read(o *policies.Object) Shape {
+	var s Shape
 	// The API server's schema has seen to the types; where it has not (no CRD validation), nothing is what is said.
-	_ = json.Unmarshal(orNull(o.Spec), &spec)
-	_ = json.Unmarshal(orNull(o.Status), &status)
-	return Shape{
-		Requested: spec.AuthoritativeAPI, Current: status.AuthoritativeAPI,
-		SynchronizedAPI: status.SynchronizedAPI, SynchronizedGeneration: status.SynchronizedGeneration,
-		Phase: status.Phase, Replicas: status.Replicas, Conditions: status.Conditions,
+	_ = members.Each(orEmpty(o.Spec), func(name, value []byte) error {
+		if string(name) == "authoritativeAPI" {
+			_ = json.Unmarshal(value, &s.Requested)
+		}
+		return nil
+	})
+	_ = members.Each(orEmpty(o.Status), s.status)
+	return s
+}
+
+// status reads one member of status; most of it is the machine's addresses, provider status and last operation.
+func (s *Shape) status(name, value []byte) error {
+	if field := s.field(string(name)); field != nil {
+		_ = json.Unmarshal(value, field)
 	}
+	return nil
+}
+
+func (s *Shape) field(name string) any {
+	switch name {
+	case "authoritativeAPI":
+		return &s.Current
+	case "synchronizedAPI":
+		return &s.SynchronizedAPI
+	case "synchronizedGeneration":
+		return &s.SynchronizedGeneration
+	case "phase":
+		return &s.Phase
+	case "replicas":
+		return &s.Replicas
+	case "conditions":
+		return &s.Conditions
+	}
+	return nil
+}
+
+func orEmpty(raw json.RawMessage) []byte {
+	if len(raw) == 0 {
+		return []byte("{}")
+	}
+	return raw
 }
 
 func orNull(raw json.RawMessage) []byte {
