@@ -128,6 +128,9 @@ func (l Lookups) stored(ctx context.Context, c policies.Change) (*policies.Objec
 
 // twin reads the object of the pair's other side, from the cache where that decides as well.
 func (l Lookups) twin(ctx context.Context, c policies.Change, fresh bool) (twin *policies.Object, live bool, err error) {
+	if c.Name == "" {
+		return nil, true, nil // the server has yet to make a name, which is nobody's
+	}
 	refs, err := l.twinRefs(ctx, c)
 	if err != nil {
 		return nil, false, err

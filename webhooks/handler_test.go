@@ -325,6 +325,12 @@ func TestDefaults(t *testing.T) {
 			world: world{live: map[string]string{capiA: `{"metadata":{"name":"a"}}`}},
 			want:  `[{"op":"add","path":"/spec/authoritativeAPI","value":"ClusterAPI"}]`,
 		},
+		"a create whose name is yet to be made has no twin": {
+			path:    "/mutate/machine-api-default",
+			request: strings.Replace(mapiMachines, `,"name":"a"`, ``, 1) + `,"operation":"CREATE","object":{"metadata":{"generateName":"a-"},"spec":{}}`,
+			world:   world{liveErr: errors.New("resource name may not be empty")},
+			want:    `[{"op":"add","path":"/spec/authoritativeAPI","value":"MachineAPI"}]`,
+		},
 		"a create without a spec is given one": {
 			path: "/mutate/machine-api-default", request: mapiMachines + `,"operation":"CREATE","object":{}`,
 			want: `[{"op":"add","path":"/spec","value":{}},{"op":"add","path":"/spec/authoritativeAPI","value":"MachineAPI"}]`,
