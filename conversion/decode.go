@@ -6,10 +6,11 @@ package conversion
 import (
 	stdjson "encoding/json"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/json"
 )
 
@@ -43,10 +44,16 @@ func (p *Pass) unknown(err error) {
 func (p *Pass) undecodable(raw []byte, into any, err error) {
 	var wrong *stdjson.UnmarshalTypeError
 	if errors.As(stdjson.Unmarshal(raw, into), &wrong) {
-		p.Invalid(wrong.Field, wrong.Value, "must be of type "+wrong.Type.String())
+		p.Invalid(jsonPath(wrong.Field), wrong.Value, "must be of type "+wrong.Type.String())
 		return
 	}
 	p.Invalid("", nil, "is not the JSON of the expected type: "+err.Error())
+}
+
+// jsonPath leaves out the embedded structs that encoding/json names in a path; they are no part of the JSON.
+func jsonPath(path string) string {
+	names := strings.Split(path, ".")
+	return strings.Join(slices.DeleteFunc(names, func(n string) bool { return n != "" && n[0] >= 'A' && n[0] <= 'Z' }), ".")
 }
 
 // object is what every providerSpec type is: it carries its kind.
@@ -63,35 +70,37 @@ func Untyped[M, C any](t Table[M, C], providerSpec schema.GroupVersionKind) Conv
 	return typed[M, C]{Table: t, providerSpec: providerSpec}
 }
 
-func (t typed[M, C]) ToClusterAPI(p *Pass, providerSpec []byte) any {
-	m, c := new(M), new(C)
-	if p.decodeKind(t.providerSpec, providerSpec, m) {
+func (t typed[M, C]) NewProviderSpec() any { return new(M) }
+
+func (t typed[M, C]) NewInfraSpec() any { return new(C) }
+
+func (t typed[M, C]) Recognise(p *Pass, providerSpec any) bool {
+	m, ok := providerSpec.(*M)
+	if !ok || reflect.ValueOf(m).Elem().IsZero() {
+		p.Required("", "without a providerSpec there is nothing to make an instance from")
+		return false
+	}
+	o, ok := providerSpec.(object)
+	return !ok || p.isKind(t.providerSpec, o.GetObjectKind().GroupVersionKind())
+}
+
+func (t typed[M, C]) ToClusterAPI(p *Pass, providerSpec any) any {
+	c := new(C)
+	if m, ok := providerSpec.(*M); ok {
 		t.Table.ToClusterAPI(p, m, c)
 	}
 	return c
 }
 
-func (t typed[M, C]) ToMachineAPI(p *Pass, infraSpec []byte) any {
-	m, c := new(M), new(C)
-	if p.Decode(infraSpec, c) {
+func (t typed[M, C]) ToMachineAPI(p *Pass, infraSpec any) any {
+	m := new(M)
+	if c, ok := infraSpec.(*C); ok {
 		t.Table.ToMachineAPI(p, c, m)
 	}
 	if o, ok := any(m).(object); ok {
 		o.GetObjectKind().SetGroupVersionKind(t.providerSpec)
 	}
 	return m
-}
-
-// decodeKind decodes an object of the given kind; of another one it says only that, not which of its fields are unknown.
-func (p *Pass) decodeKind(want schema.GroupVersionKind, raw []byte, into any) bool {
-	trial := *p
-	trial.errs = &field.ErrorList{}
-	fits := trial.Decode(raw, into)
-	if o, ok := into.(object); ok && fits && !p.isKind(want, o.GetObjectKind().GroupVersionKind()) {
-		return false
-	}
-	*p.errs = append(*p.errs, *trial.errs...)
-	return fits
 }
 
 func (p *Pass) isKind(want, have schema.GroupVersionKind) bool {

@@ -58,13 +58,18 @@ type Platform struct {
 	Status StatusConverter
 }
 
-// Converter is a Table without its type parameters, so that platforms fit into one list. Decoding is strict: an unknown
-// field, a duplicate field or a value of another type is an error of the pass.
+// Converter is a Table without its type parameters, so that platforms fit into one list. It hands out empty values, so
+// that whoever reads an object decodes the platform's part of it in the same pass.
 type Converter interface {
-	// ToClusterAPI converts the JSON of a providerSpec; the result is a pointer to a typed infrastructure machine spec.
-	ToClusterAPI(p *Pass, providerSpec []byte) any
-	// ToMachineAPI converts the JSON of an infrastructure machine spec; the result is a pointer to a typed providerSpec.
-	ToMachineAPI(p *Pass, infraSpec []byte) any
+	// NewProviderSpec is a pointer to an empty providerSpec, NewInfraSpec one to an empty infrastructure machine spec.
+	NewProviderSpec() any
+	NewInfraSpec() any
+	// Recognise tells whether a decoded providerSpec is there and of the platform's kind; if not, the pass says so.
+	Recognise(p *Pass, providerSpec any) bool
+	// ToClusterAPI converts a decoded providerSpec into an infrastructure machine spec; both are pointers.
+	ToClusterAPI(p *Pass, providerSpec any) any
+	// ToMachineAPI converts a decoded infrastructure machine spec into a providerSpec; both are pointers.
+	ToMachineAPI(p *Pass, infraSpec any) any
 	// Lines lists the rows.
 	Lines() []Line
 }

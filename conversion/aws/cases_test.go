@@ -89,7 +89,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"an allocated host":           {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "DedicatedHost", "dedicatedHost": {"allocationStrategy": "Dynamic"}}}}`},
 		"an allocated host, unpinned": {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "AnyAvailable", "dedicatedHost": {"allocationStrategy": "Dynamic"}}}}`, want: []string{"placement.host.dedicatedHost.allocationStrategy: FieldValueNotSupported"}},
 
-		"another kind":            {patch: `{"kind": "GCPMachineProviderSpec", "zone": "x"}`, want: []string{"kind: FieldValueInvalid"}},
+		"another kind":            {patch: `{"kind": "GCPMachineProviderSpec"}`, want: []string{"kind: FieldValueInvalid"}},
 		"another group":           {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1beta1"}`, want: []string{"apiVersion: FieldValueInvalid"}},
 		"two misspelt fields":     {patch: `{"instancetype": "x", "placement": {"zone": "x"}}`, want: []string{"instancetype: FieldValueNotSupported", "placement.zone: FieldValueNotSupported"}},
 		"a number that is a word": {patch: `{"deviceIndex": "0"}`, want: []string{"deviceIndex: FieldValueInvalid"}},
@@ -104,7 +104,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 				c.env(env)
 			}
 			p := conversion.NewPass(env, &conversion.Core{ControlPlane: c.control}, "")
-			env.Platform.Spec.ToClusterAPI(p, patched(t, plain, c.patch))
+			toClusterAPI(p, patched(t, plain, c.patch))
 			same(t, c.want, p.Errors())
 		})
 	}
@@ -151,7 +151,7 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			env, core := testEnv(), &conversion.Core{ProviderID: "aws:///us-east-1a/i-1", Template: c.template}
 			p := conversion.NewPass(env, core, "")
-			env.Platform.Spec.ToMachineAPI(p, patched(t, plainInfra, c.patch))
+			toMachineAPI(p, patched(t, plainInfra, c.patch))
 			same(t, c.want, p.Errors())
 		})
 	}
@@ -165,7 +165,7 @@ func FuzzProviderSpec(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		env, core := testEnv(), &conversion.Core{}
 		p := conversion.NewPass(env, core, "spec.providerSpec.value")
-		spec := env.Platform.Spec.ToClusterAPI(p, raw)
+		spec := toClusterAPI(p, raw)
 		if len(p.Errors()) > 0 {
 			return
 		}
@@ -174,11 +174,27 @@ func FuzzProviderSpec(f *testing.F) {
 			t.Fatal(err)
 		}
 		back := conversion.NewPass(env, core, "")
-		env.Platform.Spec.ToMachineAPI(back, infra)
+		toMachineAPI(back, infra)
 		if errs := back.Errors(); len(errs) > 0 {
 			t.Errorf("accepted, and cannot come back: %v", errs.ToAggregate())
 		}
 	})
+}
+
+func toClusterAPI(p *pass, raw []byte) any {
+	spec := p.Env.Platform.Spec.NewProviderSpec()
+	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
+		return nil
+	}
+	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
+}
+
+func toMachineAPI(p *pass, raw []byte) any {
+	spec := p.Env.Platform.Spec.NewInfraSpec()
+	if !p.Decode(raw, spec) {
+		return nil
+	}
+	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
 }
 
 func patched(t *testing.T, base, patch string) []byte {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
@@ -43,11 +42,22 @@ func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook
 		switch {
 		case len(h.Name) < shortest:
 			p.Invalid(path+".name", h.Name, fmt.Sprintf("must have at least %d characters", shortest))
-		case len(validation.IsQualifiedName(prefix+h.Name)) > 0:
+		case !hookName(h.Name):
 			p.Unsupported(path+".name", h.Name, "Cluster API keeps the name in an annotation's: at most 63 letters, digits, dots, dashes and underscores, and no domain")
 		}
 		put(&c.Annotations, prefix+h.Name, h.Owner)
 	}
+}
+
+// hookName: the part of an annotation's name behind the slash.
+func hookName(name string) bool {
+	edge := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
+	for i := range len(name) {
+		if !edge(name[i]) && name[i] != '-' && name[i] != '_' && name[i] != '.' {
+			return false
+		}
+	}
+	return len(name) > 0 && len(name) <= 63 && edge(name[0]) && edge(name[len(name)-1])
 }
 
 func hooksFrom(p *pass, c *capiMachine, m *mapiMachine) {

@@ -26,6 +26,9 @@ type metadata struct {
 type mapiMachine struct {
 	Metadata metadata                   `json:"metadata"`
 	Spec     machinev1beta1.MachineSpec `json:"spec"`
+
+	// provider is the decoded providerSpec, nil where there is none of the platform's kind.
+	provider any
 }
 
 // capiMachine is a Cluster API Machine, or the template of a MachineSet.
@@ -38,10 +41,10 @@ type capiMachine struct {
 
 // infra is the infrastructure object behind a Machine or template: what it becomes, or what it is.
 type infra struct {
-	spec any    // on the way there: the typed spec
-	name string // on the way back: the object's name, kind and spec
-	root string
-	raw  []byte
+	// spec is a pointer to the platform's type, nil where the object does not exist.
+	spec any
+	// name and root are known on the way back: the object's name, and the path of its spec.
+	name, root string
 }
 
 type pass = conversion.Pass
@@ -142,16 +145,14 @@ func taintsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 }
 
 func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
-	at := p.At("spec.providerSpec.value")
-	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
-		at.Required("", "without a providerSpec there is nothing to make an instance from")
-		return
+	if m.provider == nil {
+		return // the decoder has said so
 	}
 	if m.Spec.ProviderID != nil {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
 	}
 	p.Core.ControlPlane = controlPlane(m.Metadata.Labels)
-	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(at, m.Spec.ProviderSpec.Value.Raw)
+	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(p.At(providerPath), m.provider)
 	c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName = p.Core.FailureDomain, p.Core.BootstrapSecret
 }
 
@@ -164,7 +165,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	if p.Core.BootstrapSecret == nil || *p.Core.BootstrapSecret == "" {
 		p.Required("spec.bootstrap.dataSecretName", "Machine API takes its bootstrap data from a secret")
 	}
-	spec := p.Env.Platform.Spec.ToMachineAPI(p.Under(c.infra.root), c.infra.raw)
+	spec := p.Env.Platform.Spec.ToMachineAPI(p.Under(c.infra.root), c.infra.spec)
 	encoded, err := conversion.Encode(spec)
 	if err != nil {
 		p.Invalid("spec.infrastructureRef", nil, err.Error())
@@ -187,7 +188,7 @@ func refers(p *pass, c *capiMachine) bool {
 	switch {
 	case ref.Kind != want.Kind || ref.APIGroup != want.Group:
 		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "the cluster's platform has "+want.Kind+"."+want.Group)
-	case c.infra.raw == nil:
+	case c.infra.spec == nil:
 		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist", ref.Kind, ref.Name))
 	case c.infra.name != ref.Name:
 		p.Invalid("spec.infrastructureRef.name", ref.Name, fmt.Sprintf("the conversion was given %q instead", c.infra.name))
@@ -200,7 +201,7 @@ func refers(p *pass, c *capiMachine) bool {
 func machineToClusterAPI(p *pass, raw []byte) twin {
 	var m mapiMachine
 	var c capiMachine
-	if decode(p, raw, &m) {
+	if readMachine(p, raw, &m) {
 		Machines.ToClusterAPI(p, &m, &c)
 	}
 	return twin{core: object{metadata: c.Metadata, spec: &c.Spec}, infraName: c.Metadata.Name, infra: c.infra.spec}
@@ -209,11 +210,11 @@ func machineToClusterAPI(p *pass, raw []byte) twin {
 func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	var m mapiMachine
 	var c capiMachine
-	if !decode(p, raw, &c) {
+	if !decode(p, raw, &c, nothing) {
 		return object{}
 	}
-	c.infra = readInfra(p.Env.Platform.InfraMachine, infraRaw, false)
-	if c.infra.raw != nil && c.infra.name != c.Metadata.Name {
+	c.infra = readInfraMachine(p, infraRaw)
+	if c.infra.spec != nil && c.infra.name != c.Metadata.Name {
 		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "the infrastructure object must bear the Machine's name: the mirror knows it by that")
 	}
 	Machines.ToMachineAPI(p, &c, &m)

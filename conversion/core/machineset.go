@@ -14,6 +14,8 @@ import (
 type mapiSet struct {
 	Metadata metadata                      `json:"metadata"`
 	Spec     machinev1beta1.MachineSetSpec `json:"spec"`
+
+	provider any
 }
 
 type capiSet struct {
@@ -151,7 +153,7 @@ func selector(p *pass, from metav1.LabelSelector, name func(path, key string) st
 
 func templateTo(p *pass, m *mapiSet, c *capiSet) {
 	t := m.Spec.Template
-	from, to := mapiMachine{Metadata: metadata{Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec}, capiMachine{}
+	from, to := mapiMachine{Metadata: metadata{Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec, provider: m.provider}, capiMachine{}
 	Machines.ToClusterAPI(p.At("spec.template"), &from, &to)
 	ready := c.Spec.Template.Spec.MinReadySeconds
 	c.Spec.Template = clusterv1.MachineTemplateSpec{
@@ -174,7 +176,7 @@ func setToClusterAPI(p *pass, raw []byte) twin {
 	var m mapiSet
 	var c capiSet
 	p.Core.Template = true
-	if decode(p, raw, &m) {
+	if readMachineSet(p, raw, &m) {
 		MachineSets.ToClusterAPI(p, &m, &c)
 	}
 	return twin{core: object{metadata: c.Metadata, spec: &c.Spec}, infra: c.infra.spec}
@@ -184,10 +186,10 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	var m mapiSet
 	var c capiSet
 	p.Core.Template = true
-	if !decode(p, raw, &c) {
+	if !decode(p, raw, &c, nothing) {
 		return object{}
 	}
-	c.infra = readInfra(p.Env.Platform.InfraMachineTemplate, infraRaw, true)
+	c.infra = readTemplate(p, infraRaw)
 	MachineSets.ToMachineAPI(p, &c, &m)
 	return object{metadata: m.Metadata, spec: &m.Spec}
 }

@@ -45,23 +45,25 @@ type exported struct {
 
 // machineTrips go through the table; the infrastructure object goes along as the JSON that the API server would keep.
 func machineTrips(template bool) (func(*mapiMachine) (*exported, field.ErrorList), func(*exported) (*mapiMachine, field.ErrorList)) {
-	env, spec := testEnv(), []byte(infraSpec)
+	env := testEnv()
+	spec := env.Platform.Spec.NewInfraSpec()
+	_ = json.Unmarshal([]byte(infraSpec), spec)
 	kind := env.Platform.InfraMachine
 	if template {
 		kind = env.Platform.InfraMachineTemplate
 	}
 	there := func(m *mapiMachine) (*exported, field.ErrorList) {
 		p, c := conversion.NewPass(env, &conversion.Core{Template: template}, ""), capiMachine{}
+		m.provider = env.Platform.Spec.NewProviderSpec()
+		_ = json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, m.provider)
 		Machines.ToClusterAPI(p, m, &c)
-		if encoded, err := conversion.Encode(c.infra.spec); err == nil {
-			spec, _ = json.Marshal(encoded)
-		}
+		spec = c.infra.spec
 		point(&c.Spec, kind, "infra")
 		return &exported{Metadata: c.Metadata, Spec: c.Spec}, p.Errors()
 	}
 	back := func(b *exported) (*mapiMachine, field.ErrorList) {
 		p, m := conversion.NewPass(env, &conversion.Core{Template: template}, ""), mapiMachine{}
-		c := capiMachine{Metadata: b.Metadata, Spec: b.Spec, infra: infra{name: "infra", root: kind.Kind + ".spec", raw: spec}}
+		c := capiMachine{Metadata: b.Metadata, Spec: b.Spec, infra: infra{name: "infra", root: kind.Kind + ".spec", spec: spec}}
 		Machines.ToMachineAPI(p, &c, &m)
 		return &m, p.Errors()
 	}
