@@ -4,12 +4,10 @@
 package core
 
 import (
-	"encoding/json"
 	"fmt"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -27,7 +25,8 @@ type mapiMachine struct {
 	Metadata metadata                   `json:"metadata"`
 	Spec     machinev1beta1.MachineSpec `json:"spec"`
 
-	// provider is the decoded providerSpec, nil where there is none of the platform's kind.
+	// provider is a pointer to the typed providerSpec, which stands for the spec's raw one: nil where there is none of
+	// the platform's kind.
 	provider any
 }
 
@@ -165,15 +164,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	if p.Core.BootstrapSecret == nil || *p.Core.BootstrapSecret == "" {
 		p.Required("spec.bootstrap.dataSecretName", "Machine API takes its bootstrap data from a secret")
 	}
-	spec := p.Env.Platform.Spec.ToMachineAPI(p.Under(c.infra.root), c.infra.spec)
-	encoded, err := conversion.Encode(spec)
-	if err != nil {
-		p.Invalid("spec.infrastructureRef", nil, err.Error())
-		return
-	}
-	// What came out of Encode is JSON already: this cannot fail.
-	raw, _ := json.Marshal(encoded)
-	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw}
+	m.provider = p.Env.Platform.Spec.ToMachineAPI(p.Under(c.infra.root), c.infra.spec)
 	if p.Core.ProviderID != "" {
 		m.Spec.ProviderID = &p.Core.ProviderID
 	}
@@ -218,5 +209,5 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "the infrastructure object must bear the Machine's name: the mirror knows it by that")
 	}
 	Machines.ToMachineAPI(p, &c, &m)
-	return object{metadata: m.Metadata, spec: &m.Spec}
+	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }

@@ -170,6 +170,7 @@ func templateFrom(p *pass, c *capiSet, m *mapiSet) {
 	m.Spec.Template = machinev1beta1.MachineTemplateSpec{
 		ObjectMeta: machinev1beta1.ObjectMeta{Labels: to.Metadata.Labels, Annotations: to.Metadata.Annotations}, Spec: to.Spec,
 	}
+	m.provider = to.provider
 }
 
 func setToClusterAPI(p *pass, raw []byte) twin {
@@ -191,5 +192,5 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	}
 	c.infra = readTemplate(p, infraRaw)
 	MachineSets.ToMachineAPI(p, &c, &m)
-	return object{metadata: m.Metadata, spec: &m.Spec}
+	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }

@@ -65,6 +65,10 @@ func machineTrips(template bool) (func(*mapiMachine) (*exported, field.ErrorList
 		p, m := conversion.NewPass(env, &conversion.Core{Template: template}, ""), mapiMachine{}
 		c := capiMachine{Metadata: b.Metadata, Spec: b.Spec, infra: infra{name: "infra", root: kind.Kind + ".spec", spec: spec}}
 		Machines.ToMachineAPI(p, &c, &m)
+		if encoded, err := conversion.Encode(m.provider); err == nil {
+			raw, _ := json.Marshal(encoded)
+			m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw}
+		}
 		return &m, p.Errors()
 	}
 	return there, back

@@ -23,9 +23,9 @@ type Twin struct{ Core, Infra *unstructured.Unstructured }
 type kind struct {
 	toClusterAPI func(p *conversion.Pass, raw []byte) twin
 	toMachineAPI func(p *conversion.Pass, raw, infra []byte) object
-	// infraSpec is where an infrastructure object of this kind keeps the machine's spec.
-	infraSpec []string
-	infra     func(conversion.Platform) conversion.Resource
+	// machineSpec is where an object of this kind, and its infrastructure object, keeps a machine's spec.
+	machineSpec []string
+	infra       func(conversion.Platform) conversion.Resource
 }
 
 func kindNamed(name string) (kind, bool) {
@@ -33,14 +33,14 @@ func kindNamed(name string) (kind, bool) {
 	case "Machine":
 		return kind{
 			toClusterAPI: machineToClusterAPI, toMachineAPI: machineToMachineAPI,
-			infraSpec: []string{"spec"},
-			infra:     func(p conversion.Platform) conversion.Resource { return p.InfraMachine },
+			machineSpec: []string{"spec"},
+			infra:       func(p conversion.Platform) conversion.Resource { return p.InfraMachine },
 		}, true
 	case "MachineSet":
 		return kind{
 			toClusterAPI: setToClusterAPI, toMachineAPI: setToMachineAPI,
-			infraSpec: []string{"spec", "template", "spec"},
-			infra:     func(p conversion.Platform) conversion.Resource { return p.InfraMachineTemplate },
+			machineSpec: []string{"spec", "template", "spec"},
+			infra:       func(p conversion.Platform) conversion.Resource { return p.InfraMachineTemplate },
 		}, true
 	}
 	return kind{}, false
@@ -50,6 +50,8 @@ func kindNamed(name string) (kind, bool) {
 type object struct {
 	metadata metadata
 	spec     any
+	// provider is a Machine API object's typed providerSpec.
+	provider any
 }
 
 // twin is a converted Cluster API side before it becomes JSON.
@@ -87,7 +89,7 @@ func Check(kindName string, raw []byte, env conversion.Env) field.ErrorList {
 // CheckTwin tells what ToMachineAPI would refuse, from the JSON of the core object and of its infrastructure object
 // (nil where it does not exist).
 func CheckTwin(kindName string, core, infra []byte, env conversion.Env) field.ErrorList {
-	_, errs := toMachineAPI(kindName, core, infra, &env)
+	_, _, errs := toMachineAPI(kindName, core, infra, &env)
 	return errs
 }
 
@@ -108,16 +110,30 @@ func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Un
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, err)}
 	}
-	o, errs := toMachineAPI(kindName, core, infra, &env)
+	k, o, errs := toMachineAPI(kindName, core, infra, &env)
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	gvk := machinev1beta1.GroupVersion.WithKind(kindName)
-	out, err := o.encode(gvk.GroupVersion().String(), kindName, env.MachineAPINamespace)
+	out, err := o.encode(machinev1beta1.GroupVersion.String(), kindName, env.MachineAPINamespace)
+	if err == nil {
+		err = o.encodeProvider(k, out)
+	}
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, err)}
 	}
 	return out, nil
+}
+
+// encodeProvider puts the providerSpec where the kind has it; the spec was encoded without.
+func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
+	value, err := conversion.Encode(o.provider)
+	if err != nil {
+		return err
+	}
+	if machine := content(out, k.machineSpec...); machine != nil {
+		machine["providerSpec"] = map[string]any{"value": value}
+	}
+	return nil
 }
 
 func (t Twin) raw() (core, infra []byte, err error) {
@@ -128,13 +144,13 @@ func (t Twin) raw() (core, infra []byte, err error) {
 	return core, infra, err
 }
 
-func toMachineAPI(kindName string, core, infra []byte, env *conversion.Env) (object, field.ErrorList) {
+func toMachineAPI(kindName string, core, infra []byte, env *conversion.Env) (kind, object, field.ErrorList) {
 	k, p, errs := begin(kindName, env)
 	if errs != nil {
-		return object{}, errs
+		return k, object{}, errs
 	}
 	o := k.toMachineAPI(p, core, infra)
-	return o, p.Errors()
+	return k, o, p.Errors()
 }
 
 func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.ErrorList) {
@@ -179,7 +195,7 @@ func (t twin) encode(k kind, env *conversion.Env) (Twin, error) {
 	infra.SetName(t.infraName)
 	infra.SetNamespace(env.ClusterAPINamespace)
 	infra.SetLabels(infraLabels(k, t.core, env))
-	infra.Object["spec"] = nest(spec, k.infraSpec[1:]...)
+	infra.Object["spec"] = nest(spec, k.machineSpec[1:]...)
 	return Twin{Core: core, Infra: infra}, nil
 }
 
@@ -191,7 +207,7 @@ func nest(content map[string]any, fields ...string) map[string]any {
 }
 
 func coreKind(k kind) string {
-	if len(k.infraSpec) == 1 {
+	if len(k.machineSpec) == 1 {
 		return "Machine"
 	}
 	return "MachineSet"
