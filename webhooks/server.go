@@ -135,12 +135,15 @@ func (s *Server) Ready(r *http.Request) error {
 	return s.StartedChecker()(r)
 }
 
-// drain hears of the end before the server does: a manager stops its webhook server last.
-type drain struct{ *Server }
+// drain hears of the end before the server does: a manager stops its webhook servers last. It must not look like one.
+type drain struct{ server *Server }
 
 // Start waits for the end.
 func (d drain) Start(ctx context.Context) error {
 	<-ctx.Done()
-	d.draining.Store(true)
+	d.server.draining.Store(true)
 	return nil
 }
+
+// NeedLeaderElection is false: each replica serves.
+func (drain) NeedLeaderElection() bool { return false }

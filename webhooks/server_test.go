@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -119,6 +120,21 @@ func TestStoppingFailsNoReview(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Errorf("the server ended with %v", err)
+	}
+}
+
+// A manager stops what looks like a webhook server last, after its caches: too late to stop being ready.
+func TestTheEndIsHeardOfBeforeTheServerIsStopped(t *testing.T) {
+	var d any = drain{}
+	if _, is := d.(webhook.Server); is {
+		t.Error("the manager takes drain for a webhook server")
+	}
+	if e, is := d.(manager.LeaderElectionRunnable); !is || e.NeedLeaderElection() {
+		t.Error("the manager runs drain on the leader alone")
+	}
+	var s any = &Server{}
+	if _, is := s.(webhook.Server); !is {
+		t.Error("the manager does not take the server for a webhook server")
 	}
 }
 
