@@ -1,0 +1,195 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	admissioncel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/cel"
+	"github.com/poundlock/poundlock/policies/policiestest"
+)
+
+// users are who plays each part in these tests.
+func users() policies.Identities {
+	out := policies.Identities{}
+	for _, a := range []policies.Actor{
+		policies.Poundlock, policies.MachineAPIController, policies.ClusterAPIController, policies.InfrastructureController,
+		policies.Autoscaler, policies.GarbageCollector, policies.NamespaceController,
+	} {
+		out[a] = []string{"system:serviceaccount:test:" + string(a)}
+	}
+	return out
+}
+
+func options() cel.Options {
+	return cel.Options{Identities: users(), Pairs: authority.Pairs{
+		{MachineAPI: "elsewhere", ClusterAPI: "elsewhere-too"},
+		{MachineAPI: policiestest.MachineAPINamespace, ClusterAPI: policiestest.ClusterAPINamespace},
+	}}
+}
+
+// engine is the policies as an API server of this module's version evaluates them, with its limits of cost.
+type engine []enginePolicy
+
+type enginePolicy struct {
+	*admissionregistrationv1.ValidatingAdmissionPolicy
+	validator validating.Validator
+}
+
+func compile(t testing.TB) engine {
+	t.Helper()
+	all, err := cel.Policies(options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out engine
+	for _, p := range all {
+		out = append(out, enginePolicy{p.Policy, validator(t, p.Policy)})
+	}
+	return out
+}
+
+func validator(t testing.TB, p *admissionregistrationv1.ValidatingAdmissionPolicy) validating.Validator {
+	t.Helper()
+	compiler, err := admissioncel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}
+	for _, v := range p.Spec.Variables {
+		// A new policy is compiled with what an API server of the version before knows too.
+		if r := compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression}, vars, environment.NewExpressions); r.Error != nil {
+			t.Fatalf("%s: variable %s: %v", p.Name, v.Name, r.Error)
+		}
+	}
+	var conditions, validations, messages []admissioncel.ExpressionAccessor
+	for i := range p.Spec.MatchConditions {
+		conditions = append(conditions, (*matchconditions.MatchCondition)(&p.Spec.MatchConditions[i]))
+	}
+	for _, v := range p.Spec.Validations {
+		validations = append(validations, &validating.ValidationCondition{Expression: v.Expression, Message: v.Message, Reason: v.Reason})
+		messages = append(messages, &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression})
+	}
+	condition := func(of []admissioncel.ExpressionAccessor, vars admissioncel.OptionalVariableDeclarations) admissioncel.ConditionEvaluator {
+		return compiler.CompileCondition(of, vars, environment.NewExpressions)
+	}
+	matcher := matchconditions.NewMatcher(condition(conditions, vars), p.Spec.FailurePolicy, "policy", "validate", p.Name)
+	return validating.NewValidator(condition(validations, vars), matcher, condition(nil, vars),
+		condition(messages, admissioncel.OptionalVariableDeclarations{}), p.Spec.FailurePolicy, nil)
+}
+
+// denial is what one rule says about one change, in either engine.
+type denial struct {
+	Fields []string
+	Reason string
+}
+
+// judge is what each rule has to say, by its id. It fails the test where an expression fails.
+func (e engine) judge(t testing.TB, c policies.Change) map[string]denial {
+	t.Helper()
+	said := map[string]denial{}
+	for _, p := range e {
+		for i, d := range p.decide(t.Context(), c) {
+			if d.Evaluation == validating.EvalError {
+				t.Fatalf("%s: %s: %s", p.Name, p.Spec.Validations[min(i, len(p.Spec.Validations)-1)].Expression, d.Message)
+			}
+			if d.Action == validating.ActionDeny {
+				read(t, d.Message, said)
+			}
+		}
+	}
+	return said
+}
+
+// decide evaluates the policy where it matches the change.
+func (p enginePolicy) decide(ctx context.Context, c policies.Change) []validating.PolicyDecision {
+	if !p.matches(c) {
+		return nil
+	}
+	return p.validator.Validate(ctx, resource(c), attributes(c), nil, nil, celconfig.RuntimeCELCostBudget, nil).Decisions
+}
+
+func resource(c policies.Change) schema.GroupVersionResource {
+	return c.Resource.WithVersion("v1beta1")
+}
+
+// matches is matchConstraints, as far as these policies use them.
+func (p enginePolicy) matches(c policies.Change) bool {
+	want := c.Resource.Resource
+	if c.Subresource != "" {
+		want += "/" + c.Subresource
+	}
+	in := slices.ContainsFunc(p.Spec.MatchConstraints.NamespaceSelector.MatchExpressions[0].Values, func(ns string) bool { return ns == c.Namespace })
+	return in && slices.ContainsFunc(p.Spec.MatchConstraints.ResourceRules, func(r admissionregistrationv1.NamedRuleWithOperations) bool {
+		return slices.Contains(r.APIGroups, c.Resource.Group) && slices.Contains(r.Resources, want) &&
+			slices.Contains(r.Operations, admissionregistrationv1.OperationType(c.Operation))
+	})
+}
+
+// attributes are the request as an API server has it before its policies.
+func attributes(c policies.Change) *admission.VersionedAttributes {
+	before, after := content(c.Old), content(c.New)
+	name := users()[c.Actor]
+	if c.Actor == policies.Anyone {
+		name = []string{"a person"}
+	}
+	kind := schema.GroupVersionKind{Group: c.Resource.Group, Version: "v1beta1", Kind: c.Kind}
+	a := admission.NewAttributesRecord(after, before, kind, c.Namespace, c.Name, resource(c), c.Subresource,
+		admission.Operation(c.Operation), nil, c.DryRun, &user.DefaultInfo{Name: name[0], Groups: []string{"system:masters"}})
+	return &admission.VersionedAttributes{Attributes: a, VersionedKind: kind, VersionedObject: after, VersionedOldObject: before}
+}
+
+func content(o *policies.Object) runtime.Object {
+	if o == nil {
+		return nil
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(o.Raw()); err != nil {
+		panic(err) // a case that is no object is a mistake in the test
+	}
+	return u
+}
+
+// read takes a message apart: fields, reason and rule of each sentence.
+func read(t testing.TB, message string, into map[string]denial) {
+	t.Helper()
+	for rest := message; rest != ""; {
+		sentence, tail, ok := strings.Cut(rest, "[authority/")
+		if !ok {
+			t.Fatalf("message %q: %q ends without the id of a rule", message, rest)
+		}
+		id, tail, _ := strings.Cut(tail, "]")
+		// A field may hold brackets too; the reason never does.
+		into["authority/"+id] = sentenceOf(t, strings.TrimSpace(sentence))
+		rest = strings.TrimPrefix(tail, "; ")
+	}
+}
+
+func sentenceOf(t testing.TB, sentence string) denial {
+	t.Helper()
+	fields, reason, ok := strings.Cut(sentence, ": Forbidden: ")
+	if !ok {
+		if fields, reason, ok = strings.Cut(sentence, ": "); !ok {
+			t.Fatalf("sentence %q names no field", sentence)
+		}
+	}
+	return denial{Fields: slices.Sorted(slices.Values(strings.Split(fields, ", "))), Reason: reason}
+}

@@ -1,0 +1,280 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Options is what the policies are written for.
+type Options struct {
+	Identities policies.Identities
+	Pairs      authority.Pairs
+}
+
+// Policy is a policy with its one binding, of the same name.
+type Policy struct {
+	Policy  *admissionregistrationv1.ValidatingAdmissionPolicy
+	Binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding
+}
+
+// door is one policy: the requests of one subresource, and what becomes of a denial.
+type door struct {
+	name, subresource string
+	warns             bool
+	action            admissionregistrationv1.ValidationAction
+}
+
+func doors() []door {
+	return []door{
+		{name: "poundlock-authority", action: admissionregistrationv1.Deny},
+		{name: "poundlock-authority-status", subresource: "status", action: admissionregistrationv1.Deny},
+		{name: "poundlock-authority-warnings", warns: true, action: admissionregistrationv1.Audit},
+	}
+}
+
+// Policies are the twins as policies, in a fixed order. An error names a row that cannot be written: a twin without a
+// row, or a row that no policy can see.
+func Policies(o Options) ([]Policy, error) {
+	var out []Policy
+	for _, d := range doors() {
+		rows, err := d.rows()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Policy{Policy: d.policy(o, rows), Binding: d.binding()})
+	}
+	return out, nil
+}
+
+// row is a rule with its twin.
+type row struct {
+	Twin
+	rule policies.Rule
+}
+
+// rows are the twins of the door, in the order of the rules.
+func (d door) rows() ([]row, error) {
+	var out []row
+	for _, t := range Twins() {
+		i := slices.IndexFunc(authority.Rules(), func(r policies.Rule) bool { return r.ID == t.Rule && r.Needs == nil })
+		if i < 0 {
+			return nil, fmt.Errorf("twin %s: no rule of this id does without a lookup", t.Rule)
+		}
+		rule := authority.Rules()[i]
+		for _, s := range rule.On {
+			if s.Side != policies.MachineAPI {
+				return nil, fmt.Errorf("twin %s: it sees %s objects, policies are written for the Machine API's alone", t.Rule, s.Side)
+			}
+		}
+		if t.Warns == d.warns && rule.On[0].Subresource == d.subresource {
+			out = append(out, row{t, rule})
+		}
+	}
+	return out, nil
+}
+
+func (d door) policy(o Options, rows []row) *admissionregistrationv1.ValidatingAdmissionPolicy {
+	fail, equivalent := admissionregistrationv1.Fail, admissionregistrationv1.Equivalent
+	p := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Name: d.name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &fail,
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				MatchPolicy:       &equivalent,
+				NamespaceSelector: namespaces(o.Pairs),
+				ResourceRules:     d.resourceRules(rows),
+			},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{
+				Name:       "not-poundlock",
+				Expression: fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(o.Identities[policies.Poundlock])),
+			}},
+		},
+	}
+	p.Spec.Variables = shared(o)
+	for _, r := range rows {
+		p.Spec.Variables = append(p.Spec.Variables, variable(r.Variable, fmt.Sprintf("%s ? (%s) : ''", r.sees(), r.Fields)))
+		p.Spec.Validations = append(p.Spec.Validations, admissionregistrationv1.Validation{
+			Expression:        fmt.Sprintf("variables.%s == ''", r.Variable),
+			MessageExpression: "variables.says",
+			Message:           fmt.Sprintf("%s Remedy: %s [%s]", r.rule.Says, r.rule.Remedy, r.Rule),
+		})
+	}
+	p.Spec.Variables = used(append(p.Spec.Variables, variable("says", says(rows))))
+	return p
+}
+
+// used leaves out each variable that none of those after it, nor the message at the end, refers to.
+func used(all []admissionregistrationv1.Variable) []admissionregistrationv1.Variable {
+	out := []admissionregistrationv1.Variable{all[len(all)-1]}
+	for _, v := range slices.Backward(all[:len(all)-1]) {
+		refers := regexp.MustCompile(`\bvariables\.` + v.Name + `\b`)
+		if slices.ContainsFunc(out, func(o admissionregistrationv1.Variable) bool { return refers.MatchString(o.Expression) }) {
+			out = append(out, v)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// namespaces selects the Machine API's namespaces of the pairs.
+func namespaces(pairs authority.Pairs) *metav1.LabelSelector {
+	var names []string
+	for _, p := range pairs {
+		names = append(names, p.MachineAPI)
+	}
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: names,
+	}}}
+}
+
+// resourceRules are one per kind, with every operation that a row of the door sees.
+func (d door) resourceRules(rows []row) []admissionregistrationv1.NamedRuleWithOperations {
+	var out []admissionregistrationv1.NamedRuleWithOperations
+	for _, k := range authority.Kinds() {
+		operations := map[admissionregistrationv1.OperationType]bool{}
+		for _, r := range rows {
+			for _, s := range r.rule.On {
+				for _, op := range s.Operations {
+					if slices.Contains(s.Kinds, k.Name) {
+						operations[admissionregistrationv1.OperationType(op)] = true
+					}
+				}
+			}
+		}
+		if len(operations) > 0 {
+			out = append(out, resourceRule(k, d.subresource, slices.Sorted(maps.Keys(operations))))
+		}
+	}
+	return out
+}
+
+func resourceRule(k authority.Kind, subresource string, operations []admissionregistrationv1.OperationType) admissionregistrationv1.NamedRuleWithOperations {
+	resource, scope := k.Resource, admissionregistrationv1.NamespacedScope
+	if subresource != "" {
+		resource += "/" + subresource
+	}
+	return admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+		Operations: operations,
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{k.MachineAPI.Group}, APIVersions: []string{k.MachineAPI.Version}, Resources: []string{resource}, Scope: &scope,
+		},
+	}}
+}
+
+// sees is the row's scope: a door sees more than each of its rows.
+func (r row) sees() string {
+	var scopes []string
+	for _, s := range r.rule.On {
+		var operations []string
+		for _, op := range s.Operations {
+			operations = append(operations, string(op))
+		}
+		scopes = append(scopes, fmt.Sprintf("(request.kind.kind in %s && request.operation in %s)", quoteAll(s.Kinds), quoteAll(operations)))
+	}
+	return "(" + strings.Join(scopes, " || ") + ")"
+}
+
+// maxFields is how long a message's list of fields may be: an API server drops a message of more than 5 KiB whole.
+const maxFields = 600
+
+// says is what all rows of a door have to say, as the webhook says it. It speaks of nothing else: an API server shows
+// one message alone, so that every message must hold all.
+func says(rows []row) string {
+	var sentences []string
+	for _, r := range rows {
+		sentences = append(sentences, fmt.Sprintf(
+			`(variables.%[1]s == '' ? '' : (size(variables.%[1]s) > %[2]d ? variables.%[1]s.substring(0, %[2]d) + " …" : variables.%[1]s) + %[3]s + (%[4]s) + %[5]s)`,
+			r.Variable, maxFields, quote(verb(r.Warns)), r.Reason, quote(" ["+r.Rule+"]")))
+	}
+	return "[" + strings.Join(sentences, ", ") + "].filter(s, s != '').join('; ')"
+}
+
+func verb(warns bool) string {
+	if warns {
+		return ": "
+	}
+	return ": Forbidden: "
+}
+
+// shared are the variables from which twins are made. They are evaluated where one is used.
+func shared(o Options) []admissionregistrationv1.Variable {
+	stored := `(request.operation == "CREATE" ? dyn({}) : variables.was)`
+	return []admissionregistrationv1.Variable{
+		// dyn: an expression must not depend on the fields that the CRD of the day declares.
+		variable("was", "dyn(oldObject)"),
+		variable("is", "dyn(object)"),
+		variable("oldSpec", object(stored, "spec")),
+		variable("newSpec", object("variables.is", "spec")),
+		variable("oldStatus", object(stored, "status")),
+		variable("newStatus", object("variables.is", "status")),
+		variable("current", text("variables.oldStatus", "authoritativeAPI")),
+		variable("origin", text("variables.oldStatus", "synchronizedAPI")),
+		variable("requested", fmt.Sprintf(`request.operation == "CREATE" ? %s : %s`, text("variables.newSpec", "authoritativeAPI"), text("variables.oldSpec", "authoritativeAPI"))),
+		variable("standing", "variables.current == '' ? variables.requested : variables.current"),
+		variable("asked", orMachineAPI(text("variables.oldSpec", "authoritativeAPI"))),
+		variable("asks", orMachineAPI(text("variables.newSpec", "authoritativeAPI"))),
+		variable("oldTemplate", orMachineAPI(templateAuthority("variables.oldSpec"))),
+		variable("template", orMachineAPI(templateAuthority("variables.newSpec"))),
+		variable("moving", `variables.current == "Migrating"`),
+		variable("finishing", fmt.Sprintf(`variables.moving && variables.origin == "MachineAPI" && request.userInfo.username in %s`, quoteAll(o.Identities[policies.MachineAPIController]))),
+		// A request that leaves the name to the server has none itself.
+		variable("name", "variables.is.metadata.?name.orValue('')"),
+		variable("there", fmt.Sprintf(`request.resource.resource + ".cluster.x-k8s.io " + %s[request.namespace] + "/" + variables.name`, twins(o.Pairs))),
+		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + " --type merge -p '{\"spec\":{\"authoritativeAPI\":\""`),
+		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
+		variable("transit", transit()),
+		variable("specChanges", differences("spec", "variables.oldSpec", "variables.newSpec", "authoritativeAPI")),
+	}
+}
+
+func variable(name, expression string) admissionregistrationv1.Variable {
+	return admissionregistrationv1.Variable{Name: name, Expression: expression}
+}
+
+func orMachineAPI(asked string) string {
+	return fmt.Sprintf(`%[1]s == '' ? "MachineAPI" : %[1]s`, asked)
+}
+
+func templateAuthority(spec string) string {
+	return text(object(object(spec, "template"), "spec"), "authoritativeAPI")
+}
+
+func transit() string {
+	return `variables.origin == '' ` +
+		`? "authority over this " + request.kind.kind + " is moving: try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move" ` +
+		`: "authority over this " + request.kind.kind + " is moving from " + ` +
+		`(variables.origin == "MachineAPI" ? "Machine API to Cluster API" : "Cluster API to Machine API") + ": try again in a moment" + ` +
+		`(variables.requested == variables.origin ? '' : ", or cancel the move: " + variables.move + variables.origin + "\"}}'")`
+}
+
+// twins is a map from the namespaces of the Machine API to those of their twins.
+func twins(pairs authority.Pairs) string {
+	var entries []string
+	for _, p := range pairs {
+		entries = append(entries, quote(p.MachineAPI)+": "+quote(p.ClusterAPI))
+	}
+	return "{" + strings.Join(entries, ", ") + "}"
+}
+
+func (d door) binding() *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
+	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: d.name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: d.name, ValidationActions: []admissionregistrationv1.ValidationAction{d.action},
+		},
+	}
+}

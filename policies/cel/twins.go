@@ -1,0 +1,92 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"fmt"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Twin is a rule's row written in CEL. Its two expressions may use the variables of the policy (shared).
+type Twin struct {
+	// Rule is the id of the row.
+	Rule string
+	// Variable is the name under which the policy keeps the rule's fields.
+	Variable string
+	// Fields is the text of all fields that the rule denies, joined with commas; no text: the rule has nothing to say.
+	Fields string
+	// Reason is the sentence with the remedy.
+	Reason string
+	// Warns says that the rule refuses nothing: Reason is its warning.
+	Warns bool
+}
+
+// Twins lists the rows of policies/authority that need no lookup.
+func Twins() []Twin {
+	return []Twin{
+		{
+			Rule: "authority/spec-locked", Variable: "specLocked",
+			Fields: `variables.current == "ClusterAPI" ? variables.specChanges : ''`,
+			Reason: `"Cluster API is in charge of this " + request.kind.kind + ": change " + variables.there + " instead, or move it first: " + variables.toMachineAPI`,
+		},
+		{
+			Rule: "authority/in-transit", Variable: "inTransit",
+			Fields: `variables.moving && !variables.finishing ? variables.specChanges : ''`,
+			Reason: `variables.transit`,
+		},
+		{
+			Rule: "authority/metadata-reserved", Variable: "metadataReserved",
+			Fields: `(variables.current == "ClusterAPI" || variables.moving) && !variables.finishing ? (` +
+				reservedChanges("labels", "") + " + " + reservedChanges("annotations", authority.LastAppliedAnnotation) + `).join(', ') : ''`,
+			Reason: `variables.moving ` +
+				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
+				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on " + variables.there + ", which is"`,
+		},
+		{
+			Rule: "authority/finalizer-fence", Variable: "finalizerFence",
+			Fields: fmt.Sprintf(`%[1]s in %[2]s && !(request.operation == "UPDATE" && %[1]s in %[3]s) && !(variables.standing in ["", "MachineAPI"]) ? "metadata.finalizers" : ''`,
+				quote(authority.MachineAPIMachineFinalizer), list("variables.is.metadata", "finalizers"), list("variables.was.metadata", "finalizers")),
+			Reason: quote(authority.MachineAPIMachineFinalizer) + ` + " is added by the Machine API's controllers before they create an instance, and Machine API is not in charge of this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or move the Machine first: " + variables.toMachineAPI`,
+		},
+		{
+			Rule: "authority/status-owned", Variable: "statusOwned",
+			Fields: `(["authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"].filter(f, ` +
+				`variables.oldStatus[?f].orValue(null) != variables.newStatus[?f].orValue(null) && ` +
+				`!(f == "authoritativeAPI" && variables.current == '' && variables.newStatus[?f].orValue(null) == dyn(variables.asked))` +
+				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") + ` ? [] : ["status.conditions[Synchronized]"])).join(', ')`,
+			Reason: `"Poundlock alone writes this; a controller that writes other parts of status must patch those and not replace the whole"`,
+		},
+		{
+			Rule: "authority/uninitialised", Variable: "uninitialised",
+			Fields: `variables.current == '' && variables.asked != variables.asks ? "spec.authoritativeAPI" : ''`,
+			Reason: `"who is in charge of this " + request.kind.kind + " is being stored in status.authoritativeAPI: try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off"`,
+		},
+		{
+			Rule: "authority/template-authority", Variable: "templateAuthority", Warns: true,
+			Fields: `variables.template != variables.asks && !(request.operation == "UPDATE" && variables.oldTemplate == variables.template && ` +
+				`(variables.asks == "ClusterAPI" || variables.asked == variables.asks)) ? "spec.template.spec.authoritativeAPI" : ''`,
+			Reason: `variables.asks == "ClusterAPI" ` +
+				`? "spec.template.spec.authoritativeAPI is " + variables.template + ": while Cluster API is in charge of this set, its new Machines are Cluster API's all the same" ` +
+				`: "new Machines of this set will be Cluster API's, by spec.template.spec.authoritativeAPI, while Machine API scales the set"`,
+		},
+	}
+}
+
+// reservedChanges lists the labels or annotations with a reserved name that a request adds, changes or removes, but for
+// one name that is free.
+func reservedChanges(of, free string) string {
+	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
+	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k]) + %[1]s.filter(k, !(k in %[2]s))).filter(k, k != %[3]s && %[4]s).map(k, "metadata.%[5]s[" + k + "]")`,
+		before, after, quote(free), reserved("k"), of)
+}
+
+// reserved is authority.Reserved: whole DNS labels.
+func reserved(key string) string {
+	return fmt.Sprintf(`(%[1]s == "machine-template-hash" || %[1]s.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|x-k8s[.]io|openshift[.]io)/'))`, key)
+}
+
+func synchronized(status string) string {
+	return list(status, "conditions") + fmt.Sprintf(`.filter(c, c.?type.orValue('') == %s)`, quote(authority.ConditionSynchronized))
+}

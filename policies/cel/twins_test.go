@@ -1,0 +1,81 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/cel"
+	"github.com/poundlock/poundlock/policies/policiestest"
+)
+
+// TestTwins wants a twin of each row that needs no lookup, and none besides.
+func TestTwins(t *testing.T) {
+	var rows, twins []string
+	for _, r := range authority.Rules() {
+		if r.Needs == nil {
+			rows = append(rows, r.ID)
+		}
+	}
+	for _, w := range cel.Twins() {
+		twins = append(twins, w.Rule)
+	}
+	slices.Sort(rows)
+	slices.Sort(twins)
+	if diff := cmp.Diff(rows, twins); diff != "" {
+		t.Errorf("rows without a lookup and twins (-rows +twins):\n%s", diff)
+	}
+}
+
+// TestEnginesAgree puts every case of every rule to both engines: each rule with a twin names the same fields for the
+// same reason in both.
+func TestEnginesAgree(t *testing.T) {
+	cases, err := policiestest.Load("../authority/testdata/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := compile(t)
+	denied := 0
+	for _, c := range cases {
+		if c.Change.Side != policies.MachineAPI {
+			continue
+		}
+		t.Run(c.Rule+"/"+c.Name, func(t *testing.T) {
+			want, got := judgeInGo(c.Change), e.judge(t, c.Change)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("Go and CEL differ (-Go +CEL):\n%s", diff)
+			}
+			denied += len(got)
+		})
+	}
+	if denied == 0 {
+		t.Error("CEL denied nothing at all")
+	}
+	t.Logf("CEL had something to say %d times", denied)
+}
+
+// judgeInGo is what the rows that have a twin say.
+func judgeInGo(c policies.Change) map[string]denial {
+	said := map[string]denial{}
+	for _, r := range authority.Rules().Applying(c) {
+		if r.Needs != nil {
+			continue
+		}
+		v := r.Check(c)
+		for _, e := range v.Denials {
+			fields := append(said[r.ID].Fields, e.Field)
+			slices.Sort(fields)
+			said[r.ID] = denial{Fields: fields, Reason: e.Detail}
+		}
+		for _, w := range v.Warnings {
+			said[r.ID] = denial{Fields: []string{"spec.template.spec.authoritativeAPI"}, Reason: w}
+		}
+	}
+	return said
+}
