@@ -25,7 +25,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -89,13 +88,9 @@ func scheme() *runtime.Scheme {
 
 func managerOptions(s settings) ctrl.Options {
 	drain := s.drain + 25*time.Second // reviews in flight are answered within their timeout
-	namespaces := map[string]cache.Config{}
-	for _, ns := range s.pairs.Namespaces() {
-		namespaces[ns] = cache.Config{}
-	}
 	return ctrl.Options{
 		Scheme:                        scheme(),
-		Cache:                         cache.Options{DefaultNamespaces: namespaces},
+		Cache:                         cacheOptions(s.pairs),
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Metrics:                       metricsserver.Options{BindAddress: s.metricsAddress},
 		HealthProbeBindAddress:        s.healthAddress,

@@ -6,11 +6,13 @@ package scene
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,10 +97,14 @@ func (s *Stage) identityFile() string { return filepath.Join(s.Plane.Dir(), "pou
 func (s *Stage) waitForManager(ctx context.Context) error {
 	last := fmt.Errorf("no answer yet")
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 90*time.Second, true, func(ctx context.Context) (bool, error) {
-		if last = s.managerReady(ctx); last == nil {
-			last = s.serverReachesManager(ctx)
+		now := s.managerReady(ctx)
+		if now == nil {
+			now = s.serverReachesManager(ctx)
 		}
-		return last == nil, nil
+		if ctx.Err() == nil { // else it says no more than that time is up
+			last = now
+		}
+		return now == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("it is not ready after 90 s: %w", last)
@@ -107,7 +113,7 @@ func (s *Stage) waitForManager(ctx context.Context) error {
 }
 
 func (s *Stage) managerReady(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(s.manager.health)+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(s.manager.health)+"/readyz?verbose", nil)
 	if err != nil {
 		return err
 	}
@@ -117,7 +123,8 @@ func (s *Stage) managerReady(ctx context.Context) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("/readyz answers %s", answer.Status)
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
+		return fmt.Errorf("/readyz answers %s:\n%s", answer.Status, said)
 	}
 	return nil
 }
@@ -143,6 +150,12 @@ func end(path string) string {
 	if err != nil {
 		return "  " + err.Error()
 	}
-	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
-	return "  " + strings.Join(lines[max(0, len(lines)-8):], "\n  ")
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(raw)), "\n"), func(line string) bool {
+		return strings.Contains(line, "healthz check failed") // once a question, and without the answer
+	})
+	lines = lines[max(0, len(lines)-8):]
+	for i, line := range lines {
+		lines[i] = "  " + line[:min(len(line), 400)]
+	}
+	return strings.Join(lines, "\n")
 }
