@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/conversion"
-	"github.com/poundlock/poundlock/conversion/aws"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -176,9 +175,3 @@ func infraSubject(p conversion.Platform, kind string) Subject {
 	}
 	return Subject{Kind: kind, GroupVersion: r.GroupVersion(), Resource: r.Plural, ObjectKind: r.Kind}
 }
-
-// Platform and AWS stay until cmd takes its platforms from conversion/platforms.
-type Platform = conversion.Platform
-
-// AWS is the row of Cluster API Provider AWS.
-func AWS() Platform { return aws.Platform() }
