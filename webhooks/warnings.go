@@ -18,55 +18,69 @@ const (
 	otherDoorsRunes = 512
 )
 
-// fit makes sentences, the most important first, into warnings that the API server passes on as they are: each is cut
-// at a word, none is repeated, and the last one says how many are missing.
+// fit makes sentences, the most important first, into warnings that the API server passes on as they are. A sentence that
+// is too long is continued in a second warning, since its end is what to do; none is repeated, and the last warning says
+// how many sentences are missing.
 func fit(sentences []sentence) []string {
 	var out []string
 	seen := map[string]bool{}
 	left := warningsRunes - otherDoorsRunes
 	for i, s := range sentences {
-		text := s.within(warningRunes)
-		if seen[text] {
+		parts := s.parts(warningRunes)
+		whole := strings.Join(parts, "\n")
+		if seen[whole] {
 			continue
 		}
 		more := moreText(len(sentences) - i)
-		if n := utf8.RuneCountInString(text); n+utf8.RuneCountInString(more) <= left {
-			seen[text] = true
-			out = append(out, text)
-			left -= n
-			continue
+		if runes(parts...)+runes(more) > left {
+			return append(out, more)
 		}
-		return append(out, more)
+		seen[whole] = true
+		out = append(out, parts...)
+		left -= runes(parts...)
 	}
 	return out
 }
 
 func moreText(n int) string { return fmt.Sprintf("and %d more", n) }
 
+func runes(texts ...string) int {
+	n := 0
+	for _, t := range texts {
+		n += utf8.RuneCountInString(t)
+	}
+	return n
+}
+
 // sentence is what a rule says, and the rule's id.
 type sentence struct{ text, rule string }
 
-// within is the sentence with its rule id in brackets, cut at a word to at most n runes; the id stays whole.
-func (s sentence) within(n int) string {
+// parts is the sentence in one or two texts of at most n runes, each with the rule's id. They are parted at a word, and
+// what does not fit into two is cut at one.
+func (s sentence) parts(n int) []string {
 	text, id := oneLine(s.text), ""
 	if s.rule != "" {
 		id = " [" + s.rule + "]"
 	}
-	room := n - utf8.RuneCountInString(id)
-	if utf8.RuneCountInString(text) <= room {
-		return text + id
+	room := n - runes(id)
+	if runes(text) <= room {
+		return []string{text + id}
 	}
-	return cut(text, room) + id
+	first := cut(text, room)
+	rest := "…" + strings.TrimLeft(text[len(strings.TrimSuffix(first, "…")):], " ")
+	if runes(rest) > room {
+		rest = cut(rest, room)
+	}
+	return []string{first + id, rest + id}
 }
 
-// cut shortens text to n runes, the last of them an ellipsis that stands where a word ended.
+// cut shortens text to at most n runes, the last of them an ellipsis that stands where a word ended.
 func cut(text string, n int) string {
-	runes := []rune(text)[:n-1]
-	short := string(runes)
+	short := string([]rune(text)[:n-1])
 	if i := strings.LastIndexByte(short, ' '); i > len(short)/2 {
 		short = short[:i]
 	}
-	return strings.TrimRight(short, " ,;:") + "…"
+	return short + "…"
 }
 
 // oneLine keeps a sentence a header can carry: what stands in an object may hold line breaks and control characters.

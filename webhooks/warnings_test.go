@@ -12,25 +12,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWithin(t *testing.T) {
-	long := strings.Repeat("word ", 80)
+func TestParts(t *testing.T) {
+	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
 	for name, tt := range map[string]struct {
 		in   sentence
-		want string
+		want []string
 	}{
-		"a short sentence stays":                {sentence{"spec.x is odd", "a/b"}, "spec.x is odd [a/b]"},
-		"without a rule there are no brackets":  {sentence{"spec.x is odd", ""}, "spec.x is odd"},
-		"line breaks become spaces":             {sentence{"a\nb\t c\r\n", "a/b"}, "a b c [a/b]"},
-		"a long one is cut where a word ends":   {sentence{long, "a/b"}, strings.TrimSpace(strings.Repeat("word ", 49)) + "… [a/b]"},
-		"one long word is cut where it must be": {sentence{strings.Repeat("é", 300), "a/b"}, strings.Repeat("é", 249) + "… [a/b]"},
+		"a short sentence stays":               {sentence{"spec.x is odd", "a/b"}, []string{"spec.x is odd [a/b]"}},
+		"without a rule there are no brackets": {sentence{"spec.x is odd", ""}, []string{"spec.x is odd"}},
+		"line breaks become spaces":            {sentence{"a\nb\t c\r\n", "a/b"}, []string{"a b c [a/b]"}},
+		"one that just fits":                   {sentence{words(50), "a/b"}, []string{words(50) + " [a/b]"}},
+		"a long one is continued at a word":    {sentence{words(60) + ": do this", "a/b"}, []string{words(49) + "… [a/b]", "…" + words(11) + ": do this [a/b]"}},
+		"a very long one is cut at a word":     {sentence{words(200), "a/b"}, []string{words(49) + "… [a/b]", "…" + words(49) + "… [a/b]"}},
+		"one long word is parted where it must be": {sentence{strings.Repeat("é", 300), "a/b"},
+			[]string{strings.Repeat("é", 249) + "… [a/b]", "…" + strings.Repeat("é", 51) + " [a/b]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := tt.in.within(warningRunes)
+			got := tt.in.parts(warningRunes)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if n := utf8.RuneCountInString(got); n > warningRunes {
-				t.Errorf("%d runes, want at most %d", n, warningRunes)
+			for _, part := range got {
+				if n := utf8.RuneCountInString(part); n > warningRunes {
+					t.Errorf("%d runes, want at most %d", n, warningRunes)
+				}
 			}
 		})
 	}
