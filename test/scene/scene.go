@@ -14,7 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
@@ -53,6 +55,7 @@ type Stage struct {
 	cause   error
 	freeze  func()
 	log     *os.File // of the simulation
+	logger  logr.Logger
 }
 
 // step is one line of progress.
@@ -199,6 +202,9 @@ func (s *Stage) startSimulation(context.Context) error {
 	if s.log, err = os.Create(s.Plane.Log("simulation")); err != nil {
 		return err
 	}
+	// Libraries that ask for no logger use the process's, and complain on the terminal where there is none.
+	s.logger = zap.New(zap.WriteTo(s.log))
+	ctrl.SetLogger(s.logger)
 	s.Thaw()
 	return nil
 }
@@ -213,7 +219,7 @@ func (s *Stage) Thaw() {
 	}
 	go func() {
 		defer close(ended)
-		err := simulation.Run(running, simulation.Options{Config: s.admin(), Pairs: s.Pairs, Cloud: s.Cloud, Log: zap.New(zap.WriteTo(s.log))})
+		err := simulation.Run(running, simulation.Options{Config: s.admin(), Pairs: s.Pairs, Cloud: s.Cloud, Log: s.logger})
 		if running.Err() == nil {
 			s.broke(fmt.Errorf("the simulated machine controllers ended by themselves: %w", err))
 		}
