@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +37,8 @@ type clientReader struct {
 	timeout time.Duration
 	source  string
 	metrics *metrics
+	// seen may be nil: a live read comes once.
+	seen *seen
 }
 
 // Get reads within the deadline.
@@ -52,7 +55,47 @@ func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error
 	if err != nil {
 		return nil, err
 	}
-	return objectFrom(u.Object)
+	return r.seen.object(ref, u)
+}
+
+// maxSeen bounds the objects that are kept: about 5 KB each.
+const maxSeen = 4096
+
+// seen keeps what a cache's objects read as, while they are the same: to write one as JSON and read it again costs
+// half of a review. What is kept is shared between reviews, none of which changes it.
+type seen struct {
+	mu      sync.Mutex
+	objects map[Ref]*policies.Object
+}
+
+func (s *seen) object(ref Ref, u *unstructured.Unstructured) (*policies.Object, error) {
+	if s == nil {
+		return objectFrom(u.Object)
+	}
+	if o := s.get(ref); o != nil && o.Metadata.UID == u.GetUID() && o.Metadata.ResourceVersion == u.GetResourceVersion() {
+		return o, nil
+	}
+	o, err := objectFrom(u.Object)
+	if err == nil {
+		s.put(ref, o)
+	}
+	return o, err
+}
+
+func (s *seen) get(ref Ref) *policies.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[ref]
+}
+
+// put starts again from nothing where there are too many: what is asked about comes back at once.
+func (s *seen) put(ref Ref, o *policies.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.objects == nil || len(s.objects) >= maxSeen {
+		s.objects = map[Ref]*policies.Object{}
+	}
+	s.objects[ref] = o
 }
 
 // objectFrom reads an object without its managed fields, which no rule reads and which are most of its bytes.
@@ -104,7 +147,7 @@ func templateOf(o client.Object) []string {
 
 // lookups reads through the cluster's cache and, where that does not do, its API server.
 func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
-	cached := clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m}
+	cached := clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m, seen: &seen{}}
 	converter := o.Converter
 	if converter == nil {
 		env := envs{cache: c.GetCache(), timeout: o.LookupTimeout, platforms: o.Catalog.Platforms}
