@@ -46,9 +46,14 @@ const header = "# Copyright The Poundlock Authors.\n# SPDX-License-Identifier: A
 // Generated is every generated manifest that follows from the code alone, by its path beneath this folder.
 func Generated() (map[string][]byte, error) {
 	out := map[string][]byte{}
+	twins, err := celPolicies()
+	if err != nil {
+		return nil, fmt.Errorf("base/policies.yaml: %w", err)
+	}
 	for path, objects := range map[string][]any{
 		"base/webhooks.yaml":         configurations(webhookOptions()),
 		"base/access/roles.yaml":     roles(),
+		"base/policies.yaml":         twins,
 		"overlays/dev/webhooks.yaml": configurations(devOptions()),
 	} {
 		text, err := document(objects)

@@ -5,8 +5,10 @@ package cel_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -54,30 +56,41 @@ type enginePolicy struct {
 	validator validating.Validator
 }
 
+// compile is done once: it is what takes time.
 func compile(t testing.TB) engine {
 	t.Helper()
-	all, err := cel.Policies(options())
+	e, err := compiled()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out engine
-	for _, p := range all {
-		out = append(out, enginePolicy{p.Policy, validator(t, p.Policy)})
-	}
-	return out
+	return e
 }
 
-func validator(t testing.TB, p *admissionregistrationv1.ValidatingAdmissionPolicy) validating.Validator {
-	t.Helper()
+var compiled = sync.OnceValues(func() (out engine, err error) {
+	all, err := cel.Policies(options())
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		v, err := validator(p.Policy)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, enginePolicy{p.Policy, v})
+	}
+	return out, nil
+})
+
+func validator(p *admissionregistrationv1.ValidatingAdmissionPolicy) (validating.Validator, error) {
 	compiler, err := admissioncel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	vars := admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}
 	for _, v := range p.Spec.Variables {
 		// A new policy is compiled with what an API server of the version before knows too.
 		if r := compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression}, vars, environment.NewExpressions); r.Error != nil {
-			t.Fatalf("%s: variable %s: %v", p.Name, v.Name, r.Error)
+			return nil, fmt.Errorf("%s: variable %s: %w", p.Name, v.Name, r.Error)
 		}
 	}
 	var conditions, validations, messages []admissioncel.ExpressionAccessor
@@ -93,7 +106,7 @@ func validator(t testing.TB, p *admissionregistrationv1.ValidatingAdmissionPolic
 	}
 	matcher := matchconditions.NewMatcher(condition(conditions, vars), p.Spec.FailurePolicy, "policy", "validate", p.Name)
 	return validating.NewValidator(condition(validations, vars), matcher, condition(nil, vars),
-		condition(messages, admissioncel.OptionalVariableDeclarations{}), p.Spec.FailurePolicy, nil)
+		condition(messages, admissioncel.OptionalVariableDeclarations{}), p.Spec.FailurePolicy, nil), nil
 }
 
 // denial is what one rule says about one change, in either engine.

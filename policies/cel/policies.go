@@ -21,6 +21,8 @@ import (
 type Options struct {
 	Identities policies.Identities
 	Pairs      authority.Pairs
+	// Labels stand on every object.
+	Labels map[string]string
 }
 
 // Policy is a policy with its one binding, of the same name.
@@ -53,7 +55,7 @@ func Policies(o Options) ([]Policy, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Policy{Policy: d.policy(o, rows), Binding: d.binding()})
+		out = append(out, Policy{Policy: d.policy(o, rows), Binding: d.binding(o)})
 	}
 	return out, nil
 }
@@ -89,7 +91,7 @@ func (d door) policy(o Options, rows []row) *admissionregistrationv1.ValidatingA
 	fail, equivalent := admissionregistrationv1.Fail, admissionregistrationv1.Equivalent
 	p := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.name},
+		ObjectMeta: metav1.ObjectMeta{Name: d.name, Labels: o.Labels},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: &fail,
 			MatchConstraints: &admissionregistrationv1.MatchResources{
@@ -269,10 +271,10 @@ func twins(pairs authority.Pairs) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-func (d door) binding() *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
+func (d door) binding(o Options) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.name},
+		ObjectMeta: metav1.ObjectMeta{Name: d.name, Labels: o.Labels},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
 			PolicyName: d.name, ValidationActions: []admissionregistrationv1.ValidationAction{d.action},
 		},

@@ -1,0 +1,26 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/cel"
+)
+
+// MachineAPIControllers is who the Machine API's controllers are to the API server.
+const MachineAPIControllers = "system:serviceaccount:" + MachineAPINamespace + ":machine-api-controllers"
+
+// celPolicies are the CEL twins of the rules that need no lookup, each followed by its binding.
+func celPolicies() ([]any, error) {
+	all, err := cel.Policies(cel.Options{
+		Identities: policies.Identities{policies.Poundlock: {User()}, policies.MachineAPIController: {MachineAPIControllers}},
+		Pairs:      authority.Pairs{Pair()}, Labels: Labels(),
+	})
+	var out []any
+	for _, p := range all {
+		out = append(out, p.Policy, p.Binding)
+	}
+	return out, err
+}
