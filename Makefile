@@ -50,7 +50,8 @@ verify: ## Fail if something generated is out of date
 
 .PHONY: bench
 bench: ## Measure a PATCH with and without Poundlock, at growing fleets, as ratios
-	go test -run '^$$' -bench . -timeout 60m $(ARGS) ./test/bench/...
+	go run ./test/bench $(ARGS)
+	go test -run '^$$' -bench . ./webhooks ./conversion/...
 
 .PHONY: build
 build: ## Build the binaries into bin/

@@ -59,11 +59,11 @@ type gateWatch struct {
 
 // Start looks from time to time until ctx is done. A read that fails says nothing about the gate.
 func (g gateWatch) Start(ctx context.Context) error {
-	err := wait.PollUntilContextCancel(ctx, g.period, false, func(ctx context.Context) (bool, error) {
+	changed := func(ctx context.Context) (bool, error) {
 		now, err := g.read(ctx)
 		return err == nil && now != g.began, nil
-	})
-	if err != nil {
+	}
+	if wait.PollUntilContextCancel(ctx, g.period, false, changed) != nil {
 		return nil // ctx is done
 	}
 	return fmt.Errorf("the feature gate %s is %s now: stopping, to be started again", gateName, onOff(!g.began))

@@ -153,6 +153,7 @@ func certificate(mgr manager.Manager, direct client.WithWatch, s settings) (cert
 		Secret:  types.NamespacedName{Namespace: s.leaderElection, Name: s.certSecret},
 		Names:   names(s.certHosts),
 		Targets: []certs.Target{{Kind: certs.ValidatingWebhooks, Name: s.configuration}, {Kind: certs.MutatingWebhooks, Name: s.configuration}},
+		Events:  mgr.GetEventRecorder("poundlock"),
 		Metrics: m, Log: log,
 	})
 }
