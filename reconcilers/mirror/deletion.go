@@ -100,27 +100,33 @@ func without(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
 // for ever.
 func (s *state) releaseMirror(side authority.API) *write {
 	if side == authority.MachineAPI {
-		return release(s.machineAPI, authority.SyncFinalizer, s.kind.MachineAPIFinalizer)
+		return first(s.leftoverInfra, func() *write { return release(s.machineAPI, authority.SyncFinalizer, s.kind.MachineAPIFinalizer) })
 	}
 	return first(s.leftoverInfra, s.keepInfra, func() *write { return release(s.core, authority.SyncFinalizer, s.kind.ClusterAPIFinalizer) })
 }
 
-// leftoverInfra removes the mirrored infrastructure machine of an authority that is being deleted, once no instance is
-// left. While the authority stays, so does it: a provider's controller must never find it deleted.
+// leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
+// instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
 func (s *state) leftoverInfra() *write {
-	if s.kind.Infra != authority.InfraMachine || !s.isMirror(s.infra) || s.source() != authority.MachineAPI || presence(s.machineAPI) != authority.Deleting {
-		return s.releaseInfra(s.infra)
-	}
-	if presence(s.infra) == authority.Present {
+	if s.kind.Infra == authority.InfraMachine && s.idle(s.infra) && presence(s.infra) == authority.Present && presence(s.machineAPI) == authority.Deleting {
 		return deleted(s.infra, "MirrorDeleted", "deleted "+describe(s.infra)+", because "+describe(s.machineAPI)+" is being deleted")
 	}
 	return s.releaseInfra(s.infra)
 }
 
-// releaseInfra lets go a mirrored infrastructure machine that is being deleted while it is paused. The instance is
-// Machine API's; the mirror makes the object again if it is still wanted.
+// idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is in charge,
+// or the Machine that it was to belong to was never made.
+func (s *state) idle(infra *unstructured.Unstructured) bool {
+	if !s.isMirror(infra) {
+		return false
+	}
+	return s.source() == authority.MachineAPI || s.core == nil && len(infra.GetOwnerReferences()) == 0
+}
+
+// releaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
+// again if it is still wanted.
 func (s *state) releaseInfra(infra *unstructured.Unstructured) *write {
-	if presence(infra) != authority.Deleting || !s.isMirror(infra) || s.source() != authority.MachineAPI {
+	if presence(infra) != authority.Deleting || !s.idle(infra) {
 		return nil
 	}
 	if _, paused := infra.GetAnnotations()[authority.PausedAnnotation]; !paused {

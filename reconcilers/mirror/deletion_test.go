@@ -1,0 +1,126 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Which objects a deletion touches, in which order, until it waits or is done. The rules have tables of their own
+// (policies/authority); this is that the writes follow them and come to an end.
+func TestWritesOfADeletion(t *testing.T) {
+	const (
+		going  = `deletionTimestamp: "2026-11-21T17:00:00Z", `
+		held   = `finalizers: [sync.machine.openshift.io/finalizer, machine.machine.openshift.io], `
+		free   = `finalizers: [sync.machine.openshift.io/finalizer], `
+		core   = `finalizers: [sync.machine.openshift.io/finalizer, machine.cluster.x-k8s.io], uid: core, `
+		mirror = `annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}, `
+		infra  = `finalizers: [awsmachine.infrastructure.cluster.x-k8s.io], `
+		owned  = `ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: m, uid: core}], `
+		mapi   = `, status: {authoritativeAPI: MachineAPI}}`
+		capi   = `, status: {authoritativeAPI: ClusterAPI}}`
+		ref    = `, spec: {infrastructureRef: {name: m}}}`
+	)
+	meta := func(parts ...string) string {
+		all := ""
+		for _, p := range parts {
+			all += p
+		}
+		return `{metadata: {name: m, ` + all + `}`
+	}
+	for _, c := range []struct {
+		sentence                string
+		machineAPI, core, infra string
+		want                    []string
+	}{
+		{"the instance still runs: the mirror is deleted and waits", meta(going, held) + mapi, meta(core, mirror) + ref, meta(infra, mirror, owned) + "}",
+			[]string{"delete Machine.cluster.x-k8s.io"}},
+		{"the instance is gone: infrastructure, core, authority", meta(going, free) + mapi, meta(going, core, mirror) + ref, meta(infra, mirror, owned) + "}",
+			[]string{"delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
+		{"a Machine of Cluster API's that never was: its infrastructure goes too", meta(going, free) + capi, "", meta(infra, mirror) + "}",
+			[]string{"delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
+		{"Cluster API runs the instance: its infrastructure is not touched", meta(going, held) + capi, meta(core) + ref, meta(infra, mirror, owned) + "}",
+			[]string{"patch Machine.machine.openshift.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io"}},
+		{"an unowned mirror goes to be made again: its infrastructure is kept from the collector first", meta(held) + mapi, meta(going, core, mirror) + ref, meta(infra, mirror, owned) + "}",
+			[]string{"patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io"}},
+		{"an unpaused infrastructure machine is never let go", meta(going, free) + mapi, "", meta(going, infra, `annotations: {poundlock.openshift.io/mirror-of: Machine/m}, `) + "}",
+			[]string{"patch Machine.machine.openshift.io"}},
+		{"a Cluster API object that is not the mirror is not touched", meta(going, free) + mapi, meta(`uid: core, finalizers: [machine.cluster.x-k8s.io], `) + ref, "",
+			[]string{"patch Machine.machine.openshift.io"}},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("AWS")
+		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform, ClusterName: "c"}, missing: "not asked"}
+		for text, at := range map[*string]**unstructured.Unstructured{&c.machineAPI: &s.machineAPI, &c.core: &s.core, &c.infra: &s.infra} {
+			if *text != "" {
+				*at = parse(t, *text)
+			}
+		}
+		kinds(s)
+		if diff := cmp.Diff(c.want, play(s)); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+	}
+}
+
+func kinds(s *state) {
+	if s.machineAPI != nil {
+		s.machineAPI.SetGroupVersionKind(s.kind.MachineAPIGVK())
+	}
+	if s.infra != nil {
+		s.infra.SetGroupVersionKind(s.infraKind())
+	}
+}
+
+// play performs the writes of a deletion on the state alone, as an API server would.
+func play(s *state) []string {
+	var out []string
+	for range 20 {
+		step := s.deletion().Next()
+		if step == authority.KeepMirroring || step == authority.AwaitAuthority {
+			return out
+		}
+		w := s.delete(step)
+		if w == nil {
+			return out
+		}
+		out = append(out, fmt.Sprintf("%s %s.%s", w.verb, w.object.GetKind(), w.object.GroupVersionKind().Group))
+		s.store(w.object, server(w))
+	}
+	return append(out, "no end")
+}
+
+func server(w *write) *unstructured.Unstructured {
+	o := w.object.DeepCopy()
+	if w.verb == remove {
+		if len(o.GetFinalizers()) == 0 {
+			return nil
+		}
+		_ = unstructured.SetNestedField(o.Object, "2026-11-21T17:00:00Z", "metadata", "deletionTimestamp")
+		return o
+	}
+	metadata := w.patch["metadata"].(map[string]any)
+	if finalizers, ok := metadata["finalizers"].([]string); ok {
+		o.SetFinalizers(slices.Clone(finalizers))
+	}
+	for k := range below(metadata, "annotations") {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", k)
+	}
+	if _, ok := metadata["ownerReferences"]; ok {
+		o.SetOwnerReferences(without(o, &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"uid": "core"}}}))
+	}
+	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
+		return nil
+	}
+	return o
+}
