@@ -44,13 +44,13 @@ func TestAnObjectOfEveryKindComesBack(t *testing.T) {
 			diff(t, nil, errs.ToAggregate())
 			diff(t, desired(m), desired(back))
 			again, _ := core.ToClusterAPI(kind, back, env())
-			diff(t, text2(twin.Core), text2(again.Core))
-			diff(t, text2(twin.Infra), text2(again.Infra))
+			diff(t, jsonOf(twin.Core), jsonOf(again.Core))
+			diff(t, jsonOf(twin.Infra), jsonOf(again.Infra))
 		})
 	}
 }
 
-func text2(o *unstructured.Unstructured) string {
+func jsonOf(o *unstructured.Unstructured) string {
 	raw, _ := o.MarshalJSON()
 	return string(raw)
 }
