@@ -63,11 +63,13 @@ type object interface{ GetObjectKind() schema.ObjectKind }
 type typed[M, C any] struct {
 	Table[M, C]
 	providerSpec schema.GroupVersionKind
+	former       []schema.GroupVersionKind
 }
 
-// Untyped puts a table behind the Converter interface. *M carries its kind; a providerSpec of another one is refused.
-func Untyped[M, C any](t Table[M, C], providerSpec schema.GroupVersionKind) Converter {
-	return typed[M, C]{Table: t, providerSpec: providerSpec}
+// Untyped puts a table behind the Converter interface. *M carries its kind; a providerSpec of another one is refused,
+// but for the names that the same kind had formerly: they are read, and never written.
+func Untyped[M, C any](t Table[M, C], providerSpec schema.GroupVersionKind, former ...schema.GroupVersionKind) Converter {
+	return typed[M, C]{Table: t, providerSpec: providerSpec, former: former}
 }
 
 func (t typed[M, C]) NewProviderSpec() any { return new(M) }
@@ -81,7 +83,11 @@ func (t typed[M, C]) Recognise(p *Pass, providerSpec any) bool {
 		return false
 	}
 	o, ok := providerSpec.(object)
-	return !ok || p.isKind(t.providerSpec, o.GetObjectKind().GroupVersionKind())
+	if !ok {
+		return true
+	}
+	have := o.GetObjectKind().GroupVersionKind()
+	return slices.Contains(t.former, have) || p.isKind(t.providerSpec, have)
 }
 
 func (t typed[M, C]) ToClusterAPI(p *Pass, providerSpec any) any {

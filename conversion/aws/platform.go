@@ -6,6 +6,7 @@ package aws
 import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -22,7 +23,13 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "aws-cloud-credentials",
-		Spec:                 conversion.Untyped(Fields, spec),
+		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
 		Status:               status{},
 	}
+}
+
+// formerKind is what clusters that were installed before the provider configurations moved into one group still have in
+// their providerSpecs; the Machine API's own controllers never look at it.
+func formerKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "awsproviderconfig.openshift.io", Version: "v1beta1", Kind: "AWSMachineProviderConfig"}
 }
