@@ -1,0 +1,99 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func parse(t testing.TB, raw string) *policies.Object {
+	t.Helper()
+	o, err := policies.ParseObject([]byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestDefaulters(t *testing.T) {
+	type patches = []policies.Patch
+	request := func(api authority.API) patches { return patches{{Path: "/spec/authoritativeAPI", Value: api}} }
+	status := func(api authority.API) patches { return patches{{Path: "/status/authoritativeAPI", Value: api}} }
+	for name, tt := range map[string]struct {
+		sub            string
+		old, new, twin string
+		want           patches
+		needs          policies.Need
+	}{
+		"a create for nobody without a twin":           {new: `{"spec":{}}`, want: request("MachineAPI"), needs: policies.NeedLiveTwin},
+		"a create for nobody beside a twin":            {new: `{"spec":{}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create without a spec beside a twin":        {new: `{}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create with an empty text beside a twin":    {new: `{"spec":{"authoritativeAPI":""}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create with null beside a twin":             {new: `{"spec":{"authoritativeAPI":null}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create for Machine API stays as it is":      {new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, twin: `{}`},
+		"a create for Cluster API stays as it is":      {new: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`},
+		"an update for nobody stays as it is":          {old: `{"spec":{}}`, new: `{"spec":{}}`},
+		"a first status follows the stored spec":       {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"phase":"x"}}`, want: status("ClusterAPI")},
+		"an empty status follows the stored spec":      {sub: "status", old: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, new: `{"status":{}}`, want: status("MachineAPI")},
+		"a first status without a spec is Machine's":   {sub: "status", old: `{}`, new: `{}`, want: status("MachineAPI")},
+		"the requested spec is not the stored one":     {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, want: status("ClusterAPI")},
+		"a status that names authority stays":          {sub: "status", old: `{}`, new: `{"status":{"authoritativeAPI":"MachineAPI"}}`},
+		"a status that lost its authority stays":       {sub: "status", old: `{"status":{"authoritativeAPI":"Migrating"}}`, new: `{"status":{}}`},
+		"a status that has authority is left in peace": {sub: "status", old: `{"status":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"authoritativeAPI":"ClusterAPI"}}`},
+	} {
+		for _, kind := range []string{"Machine", "MachineSet"} {
+			t.Run(name+" ("+kind+")", func(t *testing.T) {
+				c := policies.Change{
+					Subject:   policies.Subject{Side: policies.MachineAPI, Kind: kind, Subresource: tt.sub},
+					Operation: admissionv1.Create, Old: parse(t, tt.old), New: parse(t, tt.new), Facts: policies.Facts{Twin: parse(t, tt.twin)},
+				}
+				if c.Old != nil {
+					c.Operation = admissionv1.Update
+				}
+				all := policies.Defaulters(authority.Defaulters())
+				if got := all.Needs(c); got != tt.needs {
+					t.Errorf("needs %b, want %b", got, tt.needs)
+				}
+				if diff := cmp.Diff(tt.want, all.Patches(c)); diff != "" {
+					t.Errorf("patches (-want +got):\n%s", diff)
+				}
+				if err := all.FixedPoint(c); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func TestPairs(t *testing.T) {
+	pairs, err := authority.ParsePairs([]string{"m=c", "m2=c2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for namespace, want := range map[string]authority.Pair{
+		"m": {MachineAPI: "m", ClusterAPI: "c"}, "c2": {MachineAPI: "m2", ClusterAPI: "c2"}, "m3": {}, "": {},
+	} {
+		got, ok := pairs.Of(namespace)
+		if got != want || ok != (want != authority.Pair{}) {
+			t.Errorf("%q is of %v, %t, want %v", namespace, got, ok, want)
+		}
+	}
+	if diff := cmp.Diff([]string{"m", "c", "m2", "c2"}, pairs.Namespaces()); diff != "" {
+		t.Errorf("namespaces (-want +got):\n%s", diff)
+	}
+	for name, texts := range map[string][]string{
+		"none": nil, "no other half": {"m"}, "an empty half": {"m="}, "another empty half": {"=c"}, "twice the same": {"m=m"},
+		"one in two pairs": {"m=c", "m=d"}, "one on both sides": {"m=c", "c=d"},
+	} {
+		if got, err := authority.ParsePairs(texts); err == nil {
+			t.Errorf("%s: %v, want an error", name, got)
+		}
+	}
+}
