@@ -176,6 +176,11 @@ func (w *world) machines(t *testing.T, gvk schema.GroupVersionKind, namespace, s
 }
 
 func (w *world) movesOver(t *testing.T) {
+	provider := func() any {
+		o, _, _ := unstructured.NestedMap(w.get(t, machineAPISet, mapi, "worker-a").Object, "spec", "template", "spec", "providerSpec", "value")
+		return []any{o["ami"], o["instanceType"], o["placement"], o["subnet"], o["securityGroups"], o["userDataSecret"]}
+	}
+	before := provider()
 	for _, m := range w.machines(t, machineAPIMachine, mapi, "worker-a") {
 		w.move(t, machineAPIMachine, m, authority.ClusterAPI)
 	}
@@ -188,6 +193,9 @@ func (w *world) movesOver(t *testing.T) {
 		}
 		return w.unsynced(t, machineAPISet, "worker-a")
 	})
+	if after := provider(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("the providerSpec says %v after the move, before it said %v", after, before)
+	}
 	for _, m := range w.machines(t, machineAPIMachine, mapi, "worker-a") {
 		infra, o := w.get(t, awsMachine, capi, m), w.get(t, machineAPIMachine, mapi, m)
 		if got := o.GetAnnotations()[authority.InfraGenerationAnnotation]; got != fmt.Sprint(infra.GetGeneration()) {
