@@ -20,7 +20,6 @@ var (
 )
 
 func held(p Party) Party     { p.Hold = Held; return p }
-func unheld(p Party) Party   { p.Hold = NotHeld; return p }
 func silent(p Party) Party   { p.Says = NoAnswer; return p }
 func deleting(p Party) Party { p.Deleting = true; return p }
 func untold(p Party) Party   { p.Told = false; return p }
