@@ -111,7 +111,7 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(step.To == s.Requested || step.To == s.Origin || gone, "a switch goes where it is asked to, or back")
 		claim(step.To != s.Origin || step.Cancelled, "going back is called cancelled")
 		if step.To == s.Origin {
-			source, target = target, source
+			target = source
 		}
 		claim(allOf(target, func(p Party) bool { return p.Hold != NotHeld || p.Deleting }), "the next in charge hold their finalizers")
 		claim(step.Drop&whoOf(step.To) == 0, "the next in charge keep their finalizers")
