@@ -44,6 +44,28 @@ const machineSpec = `
   providerSpec:
     value:` + provider
 
+// plainMachine and plainSet say nothing beside what a cloud must know: most sets in the world are like that.
+const plainMachine = `
+apiVersion: machine.openshift.io/v1beta1
+kind: Machine
+metadata: {name: worker-a-1, namespace: openshift-machine-api}
+spec:
+  providerSpec:
+    value:` + provider
+
+var plainSet = `
+apiVersion: machine.openshift.io/v1beta1
+kind: MachineSet
+metadata: {name: worker-a, namespace: openshift-machine-api}
+spec:
+  replicas: 2
+  selector: {matchLabels: {machine.openshift.io/cluster-api-machineset: worker-a}}
+  template:
+    metadata: {labels: {machine.openshift.io/cluster-api-machineset: worker-a}}
+    spec:
+      providerSpec:
+        value:` + strings.ReplaceAll(provider, "\n", "\n    ")
+
 const fullMachine = `
 apiVersion: machine.openshift.io/v1beta1
 kind: Machine

@@ -130,9 +130,17 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	if machine := content(out, k.machineSpec...); machine != nil {
-		machine["providerSpec"] = map[string]any{"value": value}
+	// What is empty was not encoded, so the way there may have to be made: a template may say nothing else.
+	machine := out.Object
+	for _, name := range k.machineSpec {
+		next, ok := machine[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			machine[name] = next
+		}
+		machine = next
 	}
+	machine["providerSpec"] = map[string]any{"value": value}
 	return nil
 }
 
