@@ -4,6 +4,8 @@
 package journeys
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
 	"github.com/poundlock/poundlock/test/scene"
 )
@@ -19,6 +23,7 @@ import (
 func TestASetMovesThereAndBack(t *testing.T) {
 	story(t)
 	set := newSet(t, "there-and-back", 1)
+	spec := field(t, set, ".spec.template.spec.providerSpec.value")
 	stop := authorities(t, set.name)
 
 	if a := request(t, set, "ClusterAPI"); len(a.warnings()) > 0 {
@@ -29,6 +34,7 @@ func TestASetMovesThereAndBack(t *testing.T) {
 	eventually(t, "Cluster API's set is released", func() string { return condition(t, capiSet(set.name), "Paused") }, "False")
 	eventually(t, "the Machine API's set is paused", func() string { return condition(t, set, "Paused") }, "True")
 	settled(t, set)
+	unchanged(t, spec, field(t, set, ".spec.template.spec.providerSpec.value"))
 
 	request(t, set, "MachineAPI")
 	authorityIs(t, set, "MachineAPI")
@@ -36,9 +42,22 @@ func TestASetMovesThereAndBack(t *testing.T) {
 	eventually(t, "the Machine API's set is released", func() string { return condition(t, set, "Paused") }, "False")
 	settled(t, set)
 
+	unchanged(t, spec, field(t, set, ".spec.template.spec.providerSpec.value"))
 	want := []string{"MachineAPI", "Migrating", "ClusterAPI", "Migrating", "MachineAPI"}
 	if diff := cmp.Diff(want, stop()); diff != "" {
 		t.Errorf("status.authoritativeAPI (-want +seen):\n%s", diff)
+	}
+}
+
+// unchanged compares two providerSpecs as the types read them: an empty value that a conversion writes out is no change.
+func unchanged(t *testing.T, before, after string) {
+	t.Helper()
+	var was, is machinev1beta1.AWSMachineProviderConfig
+	if err := errors.Join(json.Unmarshal([]byte(before), &was), json.Unmarshal([]byte(after), &is)); err != nil {
+		t.Fatalf("reading providerSpecs: %v:\n%s\n%s", err, before, after)
+	}
+	if diff := cmp.Diff(was, is, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("the move changed the providerSpec:\n%s", diff)
 	}
 }
 

@@ -66,9 +66,9 @@ func underClusterAPI(set, machine string) []attempt {
 
 // try makes each attempt as a dry run, and the refused ones in earnest too: the answer is the same, and nothing changes.
 func try(t *testing.T, attempts []attempt) {
+	before := atRest(t)
 	for _, a := range attempts {
 		t.Run(a.says, func(t *testing.T) {
-			before := atRest(t)
 			dry := kubectl(t, "", append(a.args, "--dry-run=server")...)
 			check(t, a, dry)
 			if a.refused {
