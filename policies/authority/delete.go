@@ -6,6 +6,7 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -20,16 +21,21 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 	if c.Facts.Twin.Deleting() { // what runs is going already: nothing stays
 		return policies.Verdict{}
 	}
-	return policies.Warn(fmt.Sprintf("%s is in charge and stays, with %s: deleting the Machine API %s only ends its mirroring. To end the machines too, delete %s",
-		there(c), runs(c, s), c.Kind, there(c)))
+	return policies.Warn(fmt.Sprintf("this only ends the mirroring: Cluster API is in charge, and %s. To end that too: %s", runs(c, s), deleteThere(c)))
 }
 
 // runs says what goes on running.
 func runs(c policies.Change, s standing) string {
 	if c.Kind == "Machine" {
-		return "its instance"
+		return "its Machine and instance run on"
 	}
-	return fmt.Sprintf("the %d Machines and instances it runs", max(s.Replicas, setReplicas(c.Facts.Twin)))
+	return fmt.Sprintf("its set with %s and their instances runs on", count(max(s.Replicas, setReplicas(c.Facts.Twin)), "Machine"))
+}
+
+// deleteThere is the command that deletes the twin.
+func deleteThere(c policies.Change) string {
+	resource, _, _ := strings.Cut(there(c), " ")
+	return fmt.Sprintf("kubectl -n %s delete %s %s", c.TwinNamespace, resource, c.Name)
 }
 
 func setReplicas(o *policies.Object) int64 {
@@ -51,8 +57,7 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 	if s.mapi.Deleting() { // the mirror of what is going is not made again
 		return policies.Verdict{}
 	}
-	return policies.Warn(fmt.Sprintf("this %s mirrors %s, which is in charge: it will be made again, and no instance ends. To end it, delete that: kubectl -n %s delete %s.machine.openshift.io %s",
-		c.Kind, there(c), c.TwinNamespace, c.Resource.Resource, c.Name))
+	return policies.Warn(fmt.Sprintf("this mirror will be made again, and no instance ends: Machine API is in charge. To end the %s: %s", c.Kind, deleteThere(c)))
 }
 
 // DeletePropagates: "if a Machine API Machine that is owned is deleted, then the deletion event is synchronised to

@@ -80,8 +80,8 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) {
 		return policies.Verdict{}
 	}
-	reason := fmt.Sprintf("this %s mirrors %s, which Machine API is in charge of: change that instead, or move it first: %s",
-		c.Resource.Resource, there(c), moveTo(c, ClusterAPI))
+	reason := fmt.Sprintf("this %s mirrors %s, of which Machine API is in charge: change that instead, or move it first: %s",
+		kindOf(c), there(c), moveTo(c, ClusterAPI))
 	if s.moving() {
 		reason = transitReason(c, s)
 	}
@@ -92,6 +92,14 @@ func InfraLocked(c policies.Change) policies.Verdict {
 		denyEach(c, specPath, c.Old.Spec, c.New.Spec, reason),
 		denyInfraMetadata(c, reason),
 	)
+}
+
+// kindOf is the object's own kind, AWSMachine say; the rules' name of it where a manifest left it out.
+func kindOf(c policies.Change) string {
+	if c.Old != nil && c.Old.Kind != "" {
+		return c.Old.Kind
+	}
+	return c.Kind
 }
 
 // denyInfraDelete lets Kubernetes' own cleaners through: they follow the deletion of something else.

@@ -6,6 +6,8 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -65,7 +67,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	s := stand(c)
 	return policies.Warn(concat(
 		unconvertibleWarnings(c, s, "the move will not start"),
-		synchronizedWarning(s),
+		synchronizedWarning(c, s),
 		waitWarnings(c, s),
 		extentWarning(c, s),
 	)...)
@@ -88,15 +90,23 @@ func unconvertibleWarnings(c policies.Change, s standing, so string) []string {
 	return out
 }
 
-func synchronizedWarning(s standing) []string {
+// synchronizedWarning leaves the message out where it repeats what the conversion in this review has said field by field.
+func synchronizedWarning(c policies.Change, s standing) []string {
 	cond := s.Condition(ConditionSynchronized)
-	switch cond.Status {
-	case "True":
+	switch {
+	case cond.Status == "True":
 		return nil
-	case "False":
+	case cond.Status == "False" && repeats(cond.Message, c.Facts.Unconvertible):
+		return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s)", cond.Reason)}
+	case cond.Status == "False":
 		return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s): %s", cond.Reason, cond.Message)}
 	}
 	return []string{"the move will start once the other side is made and Synchronized is True, which it is not yet"}
+}
+
+// repeats reports whether a message names every one of the fields.
+func repeats(message string, errs field.ErrorList) bool {
+	return len(errs) > 0 && !slices.ContainsFunc(errs, func(e *field.Error) bool { return !strings.Contains(message, e.Field) })
 }
 
 // waitWarnings name what the move waits for. Going back is never held up by the side that one leaves (DESIGN §4.2).
@@ -136,8 +146,8 @@ func extentWarning(c policies.Change, s standing) []string {
 		return nil
 	}
 	to := askedFor(c.New)
-	return []string{fmt.Sprintf("%d existing Machines of this set stay with the API that is in charge of each; %s will scale the set and make its new Machines",
-		s.Replicas, to.Text())}
+	return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones, and each of its %s stays with the API in charge of it until you move it",
+		to.Text(), count(s.Replicas, "Machine"))}
 }
 
 // Unconvertible warns early: the authority rules, so what the other API cannot express is stored, but a later move
@@ -202,4 +212,11 @@ func templateAuthority(o *policies.Object) API {
 		return MachineAPI
 	}
 	return spec.Template.Spec.AuthoritativeAPI
+}
+
+func count(n int64, thing string) string {
+	if n == 1 {
+		return fmt.Sprintf("%d %s", n, thing)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -4,16 +4,14 @@
 package authority
 
 // Source is the API from which the pair is mirrored: who is in charge, and while authority moves, where it comes from.
-// Unset: nobody has settled it yet, and nothing is mirrored.
+// Unset: nobody has settled it yet, or a move has no origin, which is never guessed from what is asked for: nothing is
+// mirrored.
 func Source(s Shape) API {
 	switch s.Current {
 	case MachineAPI, ClusterAPI:
 		return s.Current
 	case Migrating:
-		if s.SynchronizedAPI != Unset {
-			return s.SynchronizedAPI
-		}
-		return s.Requested.Other()
+		return s.SynchronizedAPI
 	}
 	return Unset
 }

@@ -50,11 +50,8 @@ func stored(c policies.Change) *policies.Object {
 // inCharge is the API whose controllers act now: a move has not changed that before its switch is stored, and an
 // object that no one has looked at yet follows its spec.
 func (s standing) inCharge() API {
-	switch s.Current {
-	case MachineAPI, ClusterAPI:
-		return s.Current
-	case Migrating:
-		return s.SynchronizedAPI
+	if s.Current != Unset {
+		return Source(s.Shape)
 	}
 	if s.Requested == ClusterAPI {
 		return ClusterAPI
