@@ -41,7 +41,9 @@ func machineAPIRules() []rbacv1.PolicyRule {
 	for _, k := range authority.Kinds() {
 		group, plural = k.MachineAPI.Group, append(plural, k.Resource)
 	}
-	return append(objectRules(group, plural), eventRules()...)
+	// Whether a Machine goes because its owner does is asked of the owner, mirrored or not.
+	owners := rule(group, []string{"get"}, "controlplanemachinesets")
+	return append(append(objectRules(group, plural), owners), eventRules()...)
 }
 
 func clusterAPIRules() []rbacv1.PolicyRule {
