@@ -30,7 +30,7 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 
 func (p *Pass) unknown(err error) {
 	path := ""
-	if f, ok := err.(json.FieldError); ok {
+	if f := json.FieldError(nil); errors.As(err, &f) {
 		path = f.FieldPath()
 	}
 	if strings.HasPrefix(err.Error(), "duplicate") {

@@ -32,6 +32,7 @@ type Row[M, C any] struct {
 // Verdict says in which of the two APIs a row's field has a place.
 type Verdict string
 
+// The verdicts.
 const (
 	Both           Verdict = "both"
 	OnlyMachineAPI Verdict = "Machine API only"

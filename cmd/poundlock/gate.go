@@ -63,8 +63,8 @@ func (g gateWatch) Start(ctx context.Context) error {
 		now, err := g.read(ctx)
 		return err == nil && now != g.began, nil
 	}
-	if wait.PollUntilContextCancel(ctx, g.period, false, changed) != nil {
-		return nil // ctx is done
+	if err := wait.PollUntilContextCancel(ctx, g.period, false, changed); err != nil {
+		return nil //nolint:nilerr // told to stop
 	}
 	return fmt.Errorf("the feature gate %s is %s now: stopping, to be started again", gateName, onOff(!g.began))
 }

@@ -189,18 +189,19 @@ func (s *state) infraKind() schema.GroupVersionKind {
 func (s *state) infraName() string {
 	switch {
 	case s.core != nil && (s.isMirror(s.core) || s.source() != authority.MachineAPI):
-		return nested(s.core, s.infraRef("name")...)
+		return nested(s.core, s.infraRef()...)
 	case s.kind.Infra == authority.InfraMachine:
 		return s.name
 	}
 	return ""
 }
 
-func (s *state) infraRef(field string) []string {
+// infraRef is where the core object names its infrastructure object.
+func (s *state) infraRef() []string {
 	if s.kind.Infra == authority.InfraMachineTemplate {
-		return []string{"spec", "template", "spec", "infrastructureRef", field}
+		return []string{"spec", "template", "spec", "infrastructureRef", "name"}
 	}
-	return []string{"spec", "infrastructureRef", field}
+	return []string{"spec", "infrastructureRef", "name"}
 }
 
 // gatherTemplates finds the mirror's own templates, and who uses templates if one of them may have to go.
@@ -230,7 +231,7 @@ func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *stat
 	}
 	s.used = sets.New[string]()
 	for _, o := range setsOfAll {
-		s.used.Insert(nested(o, s.infraRef("name")...))
+		s.used.Insert(nested(o, s.infraRef()...))
 	}
 	for _, o := range machines {
 		s.used.Insert(o.GetAnnotations()[clonedFromAnnotation])

@@ -4,6 +4,8 @@
 package mirror
 
 import (
+	"errors"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
@@ -24,10 +26,8 @@ func newMeters() (meters, error) {
 		}, []string{"kind", "reason"}),
 	}
 	for _, c := range []prometheus.Collector{m.writes, m.failures} {
-		if err := metrics.Registry.Register(c); err != nil {
-			if _, again := err.(prometheus.AlreadyRegisteredError); !again {
-				return meters{}, err
-			}
+		if err := metrics.Registry.Register(c); err != nil && !errors.As(err, new(prometheus.AlreadyRegisteredError)) {
+			return meters{}, err
 		}
 	}
 	return m, nil

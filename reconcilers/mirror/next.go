@@ -203,7 +203,7 @@ func (s *state) wantInfra(converted *unstructured.Unstructured) *unstructured.Un
 func (s *state) wantCore(converted *unstructured.Unstructured, infraName string) *unstructured.Unstructured {
 	want := s.mirrored(converted, s.kind.ClusterAPI.String(), s.kind.Name, s.pair.ClusterAPI)
 	want.SetName(s.name)
-	put(want, infraName, s.infraRef("name")...)
+	put(want, infraName, s.infraRef()...)
 	want.SetFinalizers([]string{authority.SyncFinalizer})
 	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})
 	return want

@@ -160,7 +160,7 @@ func (r *reconciler) usersOf(ctx context.Context, namespace, template string, p 
 		return nil
 	}
 	for _, o := range found {
-		if s := (&state{kind: r.kind}); nested(o, s.infraRef("name")...) == template {
+		if s := (&state{kind: r.kind}); nested(o, s.infraRef()...) == template {
 			out = append(out, r.request(namespace, o.GetName())...)
 		}
 	}

@@ -56,7 +56,7 @@ func (e entry) get(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer l.Release()
+	defer func() { _ = l.Release() }() // the lock ends with the process at the latest
 	err = verify(e.dir)
 	if err == nil {
 		return e.dir, nil

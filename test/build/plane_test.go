@@ -5,7 +5,6 @@ package build
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -161,7 +160,7 @@ func TestAssets(t *testing.T) {
 			}
 			for name, want := range map[string]string{Etcd: assets, APIServer: assets, Kubectl: assets, ControllerManager: own} {
 				if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
-					t.Error(fmt.Sprintf("%s comes from %s, want %s (%v)", name, got, want, err))
+					t.Errorf("%s comes from %s, want %s (%v)", name, got, want, err)
 				}
 			}
 		}

@@ -4,6 +4,7 @@
 package embedded
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // ports are kept in the data folder, so that its kubeconfig stays true.
@@ -73,15 +76,14 @@ func isFree(port int) bool {
 	if port == 0 {
 		return false
 	}
-	for deadline := time.Now().Add(2 * time.Second); ; {
+	free := false
+	_ = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, 2*time.Second, true, func(context.Context) (bool, error) {
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
+			free = true
 			listener.Close()
-			return true
 		}
-		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
-			return false
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return free || !errors.Is(err, syscall.EADDRINUSE), nil
+	})
+	return free
 }
