@@ -41,13 +41,14 @@ func TestTheTranscriptOfTheREADMEIsTrue(t *testing.T) {
 	}
 	for _, l := range lines {
 		want := normal(l.printed)
-		var got string
+		var got, printed string
 		_ = wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, patienceFor(l), true, func(context.Context) (bool, error) {
-			got = normal(shell(t, l.command))
+			printed = shell(t, l.command)
+			got = normal(printed)
 			return got == want, nil
 		})
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("$ %s\n(-README +printed)\n%s", l.command, diff)
+			t.Errorf("$ %s\n(-README +printed)\n%s\nIt printed:\n%s", l.command, diff, printed)
 		}
 	}
 }
