@@ -90,6 +90,7 @@ var normals = []struct {
 	{regexp.MustCompile(`\b10\.0\.\d+\.\d+\b`), "10.0.x.y"},
 	{regexp.MustCompile(`\b(\d+[dhms])+(\s|$)`), "age$2"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b`), "time"},
+	{regexp.MustCompile(` deleted from \S+ namespace`), " deleted"}, // older ones do not tell the namespace
 	{regexp.MustCompile(`[ \t]+`), " "},
 	{regexp.MustCompile(`(?m) $`), ""},
 }
