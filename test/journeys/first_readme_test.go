@@ -22,6 +22,8 @@ import (
 // line is one command of a transcript and what it printed.
 type line struct{ command, printed string }
 
+// The name of this file has its test run before all stories, on the fleet as `make run` shows it: they leave sets behind.
+
 // TestTheTranscriptOfTheREADMEIsTrue types the README's kubectl commands, in order, on the fleet of `make run`. What another run prints otherwise is not
 // compared: the ends of generated names, ages, times and spaces that align columns. A command that only reads is tried until it says
 // what is written, for a while: a person looks again too.
