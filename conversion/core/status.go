@@ -88,7 +88,7 @@ func machineStatusTo(mapi *unstructured.Unstructured, env *conversion.Env) (core
 	c := clusterv1.MachineStatus{
 		Phase:      string(phaseTo[deref(m.Phase)]),
 		Addresses:  addressesTo(m.Addresses),
-		Conditions: conditionsTo(mapi, m.Conditions),
+		Conditions: append(conditionsTo(mapi, m.Conditions), readinessTo(deref(m.Phase))...),
 		Deprecated: failureTo(m),
 	}
 	done := true
@@ -158,6 +158,19 @@ func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition
 		}
 	}
 	return out
+}
+
+// readinessTo says what a Cluster API MachineSet counts by: the Machine API has no such conditions, but a Machine that runs
+// has a Node. Their time is when they were first said.
+func readinessTo(phase string) []metav1.Condition {
+	status, ready, available := metav1.ConditionFalse, clusterv1.MachineNotReadyReason, clusterv1.NotAvailableReason
+	if phase == machinev1beta1.PhaseRunning {
+		status, ready, available = metav1.ConditionTrue, clusterv1.MachineReadyReason, clusterv1.MachineAvailableReason
+	}
+	return []metav1.Condition{
+		{Type: clusterv1.MachineReadyCondition, Status: status, Reason: ready},
+		{Type: clusterv1.MachineAvailableCondition, Status: status, Reason: available},
+	}
 }
 
 func instanceTo(in machinev1beta1.Condition) metav1.Condition {

@@ -46,6 +46,8 @@ deprecated: {v1beta1: {failureReason: CreateError, failureMessage: no capacity}}
 conditions:
 - {type: BootstrapConfigReady, status: "True", reason: DataSecretProvided, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}
 - {type: InfrastructureReady, status: "True", reason: Ready, message: "", lastTransitionTime: "2026-01-01T00:02:00Z"}
+- {type: Ready, status: "True", reason: Ready, message: "", lastTransitionTime: null}
+- {type: Available, status: "True", reason: Available, message: "", lastTransitionTime: null}
 `), c)
 	diff(t, fields(t, `
 ready: true

@@ -146,7 +146,7 @@ func extentWarning(c policies.Change, s standing) []string {
 		return nil
 	}
 	to := askedFor(c.New)
-	return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones, and each of its %s stays with the API in charge of it until you move it",
+	return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
 		to.Text(), count(s.Replicas, "Machine"))}
 }
 

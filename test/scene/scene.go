@@ -116,7 +116,7 @@ func (s *Stage) steps() []step {
 	}, own, []step{
 		{"starting the simulated cloud and the machine controllers of both APIs", s.startSimulation},
 		{"creating the fleet: MachineSets worker-a and worker-b, and the control plane's master-0", s.createFleet},
-		{"waiting for four Machines to run and to be mirrored", s.waitForFleet},
+		{"waiting for five Machines to run and to be mirrored", s.waitForFleet},
 	})
 }
 
