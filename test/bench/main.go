@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer track.close()
-	var tables []table
+	smallest := map[string]table{}
 	for _, size := range o.sizes {
 		began := time.Now()
 		if err := track.grow(ctx, size); err != nil {
@@ -86,10 +86,12 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			if err != nil {
 				return err
 			}
-			tables = append(tables, t)
+			if _, ok := smallest[what.name]; !ok {
+				smallest[what.name] = t
+			}
+			t.print(out, smallest[what.name])
 		}
 	}
-	print(out, tables)
 	return nil
 }
 

@@ -29,20 +29,17 @@ func (t table) ratio(way, base string, q float64) float64 {
 	return float64(t.at(way, q)) / float64(t.at(base, q))
 }
 
-// print writes a line for each race and way: times, and ratios of p50 and p99 to no webhook, to the one that does nothing, and to
-// the smallest fleet.
-func print(out io.Writer, tables []table) {
+// print writes a line for each way: times, and ratios of p50 and p99 to no webhook, to the one that does nothing, and to the same
+// way's p50 in the smallest fleet.
+func (t table) print(out io.Writer, smallest table) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\nPATCH\tMachines\tway\tp50 ms\tp99 ms\tp50 / none\tp99 / none\tp50 / noop\tp99 / noop\tp50 / smallest fleet\t")
-	for _, t := range tables {
-		smallest := tables[slices.IndexFunc(tables, func(o table) bool { return o.patch == t.patch })]
-		for _, way := range ways() {
-			// A fleet of another size is another race: what none took then and now says how the machine itself has changed.
-			drift := float64(t.at(none, .5)) / float64(smallest.at(none, .5))
-			flat := float64(t.at(way, .5)) / float64(smallest.at(way, .5)) / drift
-			fmt.Fprintf(w, "%s\t%d\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", t.patch, t.size, way, ms(t.at(way, .5)), ms(t.at(way, .99)),
-				t.ratio(way, none, .5), t.ratio(way, none, .99), t.ratio(way, noop, .5), t.ratio(way, noop, .99), flat)
-		}
+	for _, way := range ways() {
+		// A fleet of another size is another race: what none took then and now says how the machine itself has changed.
+		drift := float64(t.at(none, .5)) / float64(smallest.at(none, .5))
+		flat := float64(t.at(way, .5)) / float64(smallest.at(way, .5)) / drift
+		fmt.Fprintf(w, "%s\t%d\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", t.patch, t.size, way, ms(t.at(way, .5)), ms(t.at(way, .99)),
+			t.ratio(way, none, .5), t.ratio(way, none, .99), t.ratio(way, noop, .5), t.ratio(way, noop, .99), flat)
 	}
 	_ = w.Flush()
 }
