@@ -31,8 +31,12 @@ type conversions struct {
 	platforms []conversion.Platform
 }
 
-// Unconvertible converts away from the API in charge, whichever side is under review.
+// Unconvertible converts away from the API in charge, whichever side is under review. What Cluster API has on its own is
+// converted into nothing.
 func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
+	if c.Side == policies.ClusterAPI && c.Facts.Twin == nil {
+		return nil, nil
+	}
 	mapi, capi := c.New, c.Facts.Twin
 	if c.Side == policies.ClusterAPI {
 		mapi, capi = capi, mapi

@@ -101,6 +101,9 @@ func TestConversions(t *testing.T) {
 			infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"uncompressedUserData":true}}`,
 			shelf: awsShelf(t), want: []string{"spec.version", "AWSMachine.spec.uncompressedUserData"},
 		},
+		"what Cluster API has on its own is converted into nothing": {
+			side: policies.ClusterAPI, old: capi, new: strings.Replace(capi, `"clusterName"`, `"providerID":"aws:///a/i-1","clusterName"`, 1), shelf: awsShelf(t),
+		},
 		"no twin to go back to": {
 			side: policies.MachineAPI, old: settledOn("ClusterAPI"), new: settledOn("ClusterAPI"), shelf: awsShelf(t), wantErr: "no Cluster API Machine",
 		},
