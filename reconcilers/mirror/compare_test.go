@@ -129,3 +129,36 @@ func TestStatusPatch(t *testing.T) {
 		}
 	}
 }
+
+// counted is an object whose generation is an integer, as an API server's is.
+func counted(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := parse(t, text)
+	generation, _ := number(below(o.Object, "metadata")["generation"])
+	o.SetGeneration(int64(generation))
+	return o
+}
+
+// TestTheObservedGenerationOfAMirror: `kubectl wait --for=condition=…` waits for it.
+func TestTheObservedGenerationOfAMirror(t *testing.T) {
+	c := converting{now: time.Now}
+	for _, x := range []struct {
+		sentence         string
+		machineAPI, core string
+		wanted           map[string]any
+		want             any
+	}{
+		{"Cluster API has seen its set, so the mirror has been seen", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, int64(5)},
+		{"Cluster API has yet to see its set", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 1}}`, map[string]any{}, nil},
+		{"it is said already", `{metadata: {generation: 5}, status: {observedGeneration: 5}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, nil},
+		{"a Machine of the Machine API does not count generations", `{metadata: {generation: 5}, status: {phase: Running}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, nil},
+		{"the Machine API in charge says it itself", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, nil, nil},
+	} {
+		s := &state{machineAPI: counted(t, x.machineAPI), core: counted(t, x.core)}
+		w := c.synchronized(s, 2, x.wanted)
+		status, _ := w.patch["status"].(map[string]any)
+		if diff := cmp.Diff(x.want, status["observedGeneration"]); diff != "" {
+			t.Errorf("%s: %s", x.sentence, diff)
+		}
+	}
+}

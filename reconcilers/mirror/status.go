@@ -164,6 +164,9 @@ func (c converting) synchronized(s *state, generation int64, wanted map[string]a
 	if generation > s.said().SynchronizedGeneration {
 		status["synchronizedGeneration"] = generation
 	}
+	if g, stale := observed(s, wanted != nil); stale {
+		status["observedGeneration"] = g
+	}
 	conditions, _ := status["conditions"].([]any)
 	if conditions == nil {
 		conditions = list(live["conditions"])
@@ -176,6 +179,18 @@ func (c converting) synchronized(s *state, generation int64, wanted map[string]a
 		w.reason, w.note = "Synchronized", s.inStep()
 	}
 	return w
+}
+
+// observed is the generation that Cluster API's controllers have seen, in the Machine API mirror's own count, if the
+// mirror says an older one. Its own controllers are paused and do not say it, and `kubectl wait` believes no condition of
+// an object whose status.observedGeneration is behind.
+func observed(s *state, fromClusterAPI bool) (generation int64, stale bool) {
+	said, counts := below(s.machineAPI.Object, "status")["observedGeneration"]
+	if !fromClusterAPI || !counts || !sameScalar(below(s.core.Object, "status")["observedGeneration"], s.core.GetGeneration()) {
+		return 0, false
+	}
+	generation = s.machineAPI.GetGeneration()
+	return generation, !sameScalar(said, generation)
 }
 
 func (s *state) inStep() string {
