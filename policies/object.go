@@ -47,12 +47,17 @@ type Metadata struct {
 
 // ParseObject reads an object from JSON. Empty input is no object: nil and no error, as reviews leave one side out. The
 // object keeps raw and points into it. Only what rules read is decoded: most of an object's bytes are managed fields.
-func ParseObject(raw []byte) (*Object, error) {
+func ParseObject(raw []byte) (*Object, error) { return parse(raw, members.Each) }
+
+// ParseCheckedObject is ParseObject for JSON that is part of a document which was found to be JSON: it is not checked again.
+func ParseCheckedObject(raw []byte) (*Object, error) { return parse(raw, members.EachChecked) }
+
+func parse(raw []byte, each func([]byte, func(name, value []byte) error) error) (*Object, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
 	o := &Object{raw: raw}
-	if err := members.Each(raw, o.member); err != nil {
+	if err := each(raw, o.member); err != nil {
 		return nil, fmt.Errorf("reading the object: %w", err)
 	}
 	return o, nil
@@ -68,7 +73,7 @@ func (o *Object) member(name, value []byte) error {
 		if string(value) == "null" {
 			return nil
 		}
-		return members.Each(value, o.Metadata.member)
+		return members.EachChecked(value, o.Metadata.member)
 	case "spec":
 		o.Spec = value
 	case "status":

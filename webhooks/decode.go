@@ -111,7 +111,7 @@ func parseRequest(sent []byte) (*request, error) {
 		return nil, errors.New("the AdmissionReview has no request")
 	}
 	var r request
-	if err := members.Each(sent, r.member); err != nil {
+	if err := members.EachChecked(sent, r.member); err != nil {
 		return nil, fmt.Errorf("the AdmissionReview's request: %w", err)
 	}
 	if r.UID == "" {
@@ -154,10 +154,10 @@ func (r reader) change(route Route, req *request) (policies.Change, error) {
 }
 
 func readObjects(c *policies.Change, req *request) (err error) {
-	if c.Old, err = policies.ParseObject(req.OldObject); err != nil {
+	if c.Old, err = policies.ParseCheckedObject(req.OldObject); err != nil {
 		return fmt.Errorf("oldObject: %w", err)
 	}
-	if c.New, err = policies.ParseObject(req.Object); err != nil {
+	if c.New, err = policies.ParseCheckedObject(req.Object); err != nil {
 		return fmt.Errorf("object: %w", err)
 	}
 	if c.Propagation, err = propagation(req); err != nil {

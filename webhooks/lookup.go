@@ -109,7 +109,7 @@ func objectFrom(content map[string]any) (*policies.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the object that was read: %w", err)
 	}
-	return policies.ParseObject(raw)
+	return policies.ParseCheckedObject(raw)
 }
 
 // indexReferrers lists through the index on a cache.

@@ -29,9 +29,18 @@ func Each(raw []byte, visit func(name, value []byte) error) error {
 	return nil
 }
 
+// EachChecked is Each for JSON that is part of a document that Each, or another parser, has found whole: what is not
+// visited is skipped and not checked again. Of other input it makes something, or an error, but never a panic.
+func EachChecked(raw []byte, visit func(name, value []byte) error) error {
+	s := scanner{raw: raw, checked: true}
+	s.space()
+	return s.object(1, visit)
+}
+
 type scanner struct {
-	raw []byte
-	at  int
+	raw     []byte
+	at      int
+	checked bool
 }
 
 // object walks through a JSON object and shows visit, if there is one, its members.
@@ -101,6 +110,10 @@ func (s *scanner) value(depth int) error {
 	if s.at >= len(s.raw) {
 		return s.unexpected("looking for a value")
 	}
+	if s.checked {
+		s.skip()
+		return nil
+	}
 	switch c := s.raw[s.at]; c {
 	case '{':
 		return s.object(depth+1, nil)
@@ -116,6 +129,55 @@ func (s *scanner) value(depth int) error {
 		return s.literal("null")
 	}
 	return s.number()
+}
+
+// skip passes over one value of which it is known that it is one: to the end of what it opens, or to what ends a word or a
+// number.
+func (s *scanner) skip() {
+	depth := 0
+	for s.at < len(s.raw) {
+		switch s.raw[s.at] {
+		case '"':
+			s.skipText()
+			if depth == 0 {
+				return
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth <= 0 {
+				s.at += depth + 1 // the end of an outer value is not this one's
+				return
+			}
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return
+			}
+		}
+		s.at++
+	}
+}
+
+// skipText passes over a string: to the next quote that an even number of backslashes precedes.
+func (s *scanner) skipText() {
+	for s.at++; ; s.at++ {
+		next := bytes.IndexByte(s.raw[s.at:], '"')
+		if next < 0 {
+			s.at = len(s.raw)
+			return
+		}
+		begin := s.at
+		s.at += next
+		slashes := 0
+		for i := s.at - 1; i >= begin && s.raw[i] == '\\'; i-- {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			s.at++
+			return
+		}
+	}
 }
 
 func (s *scanner) list(depth int) error {
@@ -141,19 +203,25 @@ func (s *scanner) text() error {
 	if !s.take('"') {
 		return s.unexpected("looking for a string")
 	}
-	for ; s.at < len(s.raw); s.at++ {
-		switch c := s.raw[s.at]; {
+	for raw, at := s.raw, s.at; at < len(raw); at++ { // most bytes of a document are in strings: no field is written for each
+		c := raw[at]
+		if c != '"' && c >= ' ' && c != '\\' {
+			continue
+		}
+		s.at = at
+		switch {
 		case c == '"':
 			s.at++
 			return nil
 		case c < ' ':
 			return s.unexpected("in a string")
-		case c == '\\':
-			if err := s.escape(); err != nil {
-				return err
-			}
 		}
+		if err := s.escape(); err != nil {
+			return err
+		}
+		at = s.at
 	}
+	s.at = len(s.raw)
 	return s.unexpected("in a string")
 }
 

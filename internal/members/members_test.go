@@ -68,6 +68,12 @@ func TestEachStopsAtTheVisitorsError(t *testing.T) {
 	}
 }
 
+func TestEachCheckedNeedsNoWholeDocument(t *testing.T) {
+	for _, raw := range []string{``, `{`, `{"`, `{"a"`, `{"a":`, `{"a":"`, `{"a":"\`, `{"a":}`, `{"a":]`, `{"a":[}`, `{"a":{"b":1}`, `x`, `{"a":1]`} {
+		_ = EachChecked([]byte(raw), func([]byte, []byte) error { return nil }) // it returns
+	}
+}
+
 // What is accepted is what encoding/json accepts, and splits the same.
 func FuzzEach(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":[{"b":"\u00e9"},1e9,-0.1,true,false,null]}`, ` {"a" : {} } `, `{"a":1}x`, `{"a":"\ud800"}`} {
@@ -80,8 +86,16 @@ func FuzzEach(f *testing.F) {
 		if (err == nil) != (wantErr == nil && want != nil) {
 			t.Fatalf("%q: %v, encoding/json: %v", raw, err, wantErr)
 		}
+		_ = EachChecked([]byte(raw), func([]byte, []byte) error { return nil }) // it returns, whatever it is given
 		if err != nil {
 			return
+		}
+		unchecked := map[string]string{}
+		if err := EachChecked([]byte(raw), func(name, value []byte) error { unchecked[string(name)] = string(value); return nil }); err != nil {
+			t.Fatalf("%q: not read once it is checked: %v", raw, err)
+		}
+		if diff := cmp.Diff(got, unchecked); diff != "" {
+			t.Errorf("%q is split otherwise once it is checked:\n%s", raw, diff)
 		}
 		if len(got) > len(want) {
 			t.Errorf("%q: %d members, encoding/json has %d", raw, len(got), len(want))

@@ -118,13 +118,13 @@ func Read(o *policies.Object) Shape {
 func read(o *policies.Object) Shape {
 	var s Shape
 	// The API server's schema has seen to the types; where it has not (no CRD validation), nothing is what is said.
-	_ = members.Each(orEmpty(o.Spec), func(name, value []byte) error {
+	_ = members.EachChecked(orEmpty(o.Spec), func(name, value []byte) error {
 		if string(name) == "authoritativeAPI" {
 			_ = json.Unmarshal(value, &s.Requested)
 		}
 		return nil
 	})
-	_ = members.Each(orEmpty(o.Status), s.status)
+	_ = members.EachChecked(orEmpty(o.Status), s.status)
 	return s
 }
 
