@@ -41,11 +41,15 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if c.Side == policies.ClusterAPI {
 		mapi, capi = capi, mapi
 	}
+	stored := mapi // who is in charge is what is stored, not what is asked for
+	if c.Side == policies.MachineAPI && c.Old != nil {
+		stored = c.Old
+	}
 	env, err := v.envs.of(ctx, pairOf(c))
 	if err != nil {
 		return nil, err
 	}
-	if inCharge(c, mapi) == authority.MachineAPI {
+	if authority.InCharge(authority.Read(stored)) == authority.MachineAPI {
 		return core.Check(c.Kind, mapi.Raw(), env), nil
 	}
 	if capi == nil {
@@ -68,22 +72,6 @@ func (v conversions) infraJSON(ctx context.Context, capi *policies.Object, kind 
 		return nil, err
 	}
 	return infra.Raw(), nil
-}
-
-// inCharge is the API to convert from: the one that status names, where nobody has settled it the one that spec names.
-func inCharge(c policies.Change, mapi *policies.Object) authority.API {
-	stored := mapi
-	if c.Side == policies.MachineAPI && c.Old != nil {
-		stored = c.Old
-	}
-	shape := authority.Read(stored)
-	if source := authority.Source(shape); source != authority.Unset {
-		return source
-	}
-	if shape.Requested == authority.ClusterAPI {
-		return authority.ClusterAPI
-	}
-	return authority.MachineAPI
 }
 
 func pairOf(c policies.Change) authority.Pair {

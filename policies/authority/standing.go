@@ -47,17 +47,7 @@ func stored(c policies.Change) *policies.Object {
 	return c.New
 }
 
-// inCharge is the API whose controllers act now: a move has not changed that before its switch is stored, and an
-// object that no one has looked at yet follows its spec.
-func (s standing) inCharge() API {
-	if s.Current != Unset {
-		return Source(s.Shape)
-	}
-	if s.Requested == ClusterAPI {
-		return ClusterAPI
-	}
-	return MachineAPI
-}
+func (s standing) inCharge() API { return InCharge(s.Shape) }
 
 // mirror reports whether the object under review is the one that is not in charge. While a move runs both are
 // locked; that is moving's answer, not this one's.
