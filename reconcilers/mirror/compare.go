@@ -236,6 +236,52 @@ func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Uns
 	return taken
 }
 
+// yield returns the managed fields of the object in charge without the mirror's share in what others own too: the rest of
+// an earlier time in which it was the mirror. Else who applies to the object would be told of a conflict with the mirror,
+// and could not remove a field by leaving it out. What the mirror alone owns stays: it must have an owner to be removed
+// by when the object is the mirror again. nil: there is nothing to yield.
+func yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
+	entries := slices.Clone(live.GetManagedFields())
+	mine := slices.IndexFunc(entries, ours)
+	if mine < 0 {
+		return nil
+	}
+	others := ownership{}
+	for _, e := range entries {
+		if !ours(e) && e.Subresource == "" && e.APIVersion == entries[mine].APIVersion && e.Manager != fieldManager {
+			merge(others, owned(e))
+		}
+	}
+	tree := owned(entries[mine])
+	if !subtract(tree, others) {
+		return nil
+	}
+	entries[mine].FieldsV1 = fields(tree)
+	if len(tree) == 0 {
+		entries = slices.Delete(entries, mine, mine+1)
+	}
+	return entries
+}
+
+// subtract takes out of tree what other has too, and reports whether that was anything.
+func subtract(tree, other ownership) (changed bool) {
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		theirs, shared := other[key].(map[string]any)
+		if !shared {
+			continue
+		}
+		sub := below(tree, key)
+		if len(sub) > 0 {
+			changed = subtract(sub, theirs) || changed
+		}
+		if len(sub) == 0 {
+			delete(tree, key)
+			changed = true
+		}
+	}
+	return changed
+}
+
 func below(tree ownership, key string) ownership {
 	sub, _ := tree[key].(map[string]any)
 	return sub

@@ -5,6 +5,7 @@ package mirror
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,51 @@ func TestTakeover(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
+		}
+	}
+}
+
+func TestYield(t *testing.T) {
+	mine := manager(fieldManager, "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}, "f:l": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`)
+	for _, c := range []struct {
+		sentence, others string
+		want             []string // manager: fields
+	}{
+		{"nobody else owns anything", ``, nil},
+		{"others own something else", manager("kubectl", "Apply", `{"f:spec": {"f:b": {}}}`), nil},
+		{"what an applier has too is the applier's alone", manager("kubectl", "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}}}`), []string{
+			fieldManager + `: {"f:spec":{"f:l":{"k:{\"k\":1}":{".":{},"f:v":{}}}}}`, `kubectl: {"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}}}`}},
+		{"a field of a list's item is left, the item is not", manager("kubectl", "Update", `{"f:spec": {"f:l": {"k:{\"k\":1}": {"f:v": {}}}}}`), []string{
+			fieldManager + `: {"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:a":{},"f:l":{"k:{\"k\":1}":{".":{}}}}}`, `kubectl: {"f:spec": {"f:l": {"k:{\"k\":1}": {"f:v": {}}}}}`}},
+		{"with nothing left the mirror's entry goes", manager("kubectl", "Apply", `{"f:metadata": {"f:labels": {".": {}, "f:team": {}}}, "f:spec": {"f:a": {}, "f:l": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`), []string{
+			`kubectl: {"f:metadata": {"f:labels": {".": {}, "f:team": {}}}, "f:spec": {"f:a": {}, "f:l": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`}},
+		{"who has the whole does not have each of its parts", manager("kubectl", "Apply", `{"f:spec": {"f:l": {}}}`), nil},
+		{"the mirror's own updates are no one else's", manager(fieldManager, "Update", `{"f:spec": {"f:a": {}}}`), nil},
+		{"status is no part of it", `{manager: capi, operation: Update, subresource: status, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:a": {}}}}`, nil},
+	} {
+		live := parse(t, `{metadata: {managedFields: [`+mine+`,`+c.others+`]}}`)
+		var got []string
+		for _, e := range yield(live) {
+			raw, err := yaml.YAMLToJSON(e.FieldsV1.Raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e.Manager+": "+string(raw))
+		}
+		for i, want := range c.want {
+			name, tree, _ := strings.Cut(want, ": ")
+			raw, err := yaml.YAMLToJSON([]byte(tree))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.want[i] = name + ": " + string(raw)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+		live.SetManagedFields(yield(live))
+		if again := yield(live); again != nil {
+			t.Errorf("%s: the second time it yields again: %v", c.sentence, again)
 		}
 	}
 }

@@ -93,6 +93,7 @@ func (c converting) toClusterAPI(s *state) *write {
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.kind.Name, s.machineAPI, s.env)
 	return first(
 		func() *write { return s.enrol(s.machineAPI, nil) },
+		func() *write { return yielded(s.machineAPI) },
 		func() *write { return s.releaseInfra(s.infra) },
 		func() *write { return s.become(wantInfra, s.infraNamed(wantInfra.GetName())) },
 		func() *write { return s.become(wantCore, s.core) },
@@ -131,6 +132,8 @@ func (c converting) toMachineAPI(s *state) *write {
 	return first(
 		func() *write { return s.enrol(s.core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
 		s.markInfra,
+		func() *write { return yielded(s.core) },
+		func() *write { return yielded(s.infra) },
 		s.reattach,
 		func() *write { return s.become(want, s.machineAPI) },
 		s.staleTemplate,
@@ -325,6 +328,19 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 	want.SetResourceVersion(live.GetResourceVersion())
 	return &write{verb: apply, object: want, reason: "MirrorUpdated", fields: changed,
 		note: fmt.Sprintf("made %s equal to %s: %s", describe(live), s.describeSource(), brief(changed))}
+}
+
+// yielded leaves the fields of an object in charge to those who have them too.
+func yielded(o *unstructured.Unstructured) *write {
+	if o == nil {
+		return nil
+	}
+	managed := yield(o)
+	if managed == nil {
+		return nil
+	}
+	return &write{verb: patch, object: o, patch: metadataPatch(o, map[string]any{"managedFields": managed}),
+		reason: "FieldsYielded", note: "left the fields of " + describe(o) + ", which is in charge now, to those who set them too"}
 }
 
 // brief lists paths for people: as few as fit a line.
