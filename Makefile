@@ -38,7 +38,7 @@ unit: ## Run the short tests only, without the race detector
 .PHONY: lint
 lint: ## Run golangci-lint, and show that it refuses what the layout forbids
 	$(TOOL) golangci-lint run $(PKG)
-	test/lint/planted.sh $(TOOL) golangci-lint
+	test/lint/planted.sh
 
 .PHONY: generate
 generate: ## Write what is generated: manifests, CRD overlays, reference pages

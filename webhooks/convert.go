@@ -11,6 +11,7 @@ import (
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,7 +50,8 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if err != nil {
 		return nil, err
 	}
-	if authority.InCharge(authority.Read(stored)) == authority.MachineAPI {
+	// What is created without a twin is what its twin is made from, whoever is to be in charge.
+	if c.Operation == admissionv1.Create && capi == nil || authority.InCharge(authority.Read(stored)) == authority.MachineAPI {
 		return core.Check(c.Kind, mapi.Raw(), env), nil
 	}
 	if capi == nil {

@@ -104,6 +104,9 @@ func TestConversions(t *testing.T) {
 		"what Cluster API has on its own is converted into nothing": {
 			side: policies.ClusterAPI, old: capi, new: strings.Replace(capi, `"clusterName"`, `"providerID":"aws:///a/i-1","clusterName"`, 1), shelf: awsShelf(t),
 		},
+		"a Machine that Cluster API is to make": {
+			side: policies.MachineAPI, new: settledOn("ClusterAPI"), shelf: awsShelf(t), want: []string{"spec.providerSpec.value"},
+		},
 		"no twin to go back to": {
 			side: policies.MachineAPI, old: settledOn("ClusterAPI"), new: settledOn("ClusterAPI"), shelf: awsShelf(t), wantErr: "no Cluster API Machine",
 		},
@@ -120,6 +123,9 @@ func TestConversions(t *testing.T) {
 			c := policies.Change{Subject: policies.Subject{Side: tt.side, Kind: "Machine", Namespace: "m", TwinNamespace: "c"}, Operation: update}
 			if tt.side == policies.ClusterAPI {
 				c.Namespace, c.TwinNamespace = "c", "m"
+			}
+			if tt.old == "" {
+				c.Operation = create
 			}
 			c.Old, c.New, c.Facts.Twin = parsed(t, tt.old), parsed(t, tt.new), parsed(t, tt.twin)
 			errs, err := converting(tt.shelf, w).Unconvertible(t.Context(), c)

@@ -66,7 +66,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	}
 	s := stand(c)
 	return policies.Warn(concat(
-		unconvertibleWarnings(c, s, "the move will not start"),
+		unconvertibleWarnings(c, s.inCharge().Other(), "the move will not start"),
 		synchronizedWarning(c, s),
 		waitWarnings(c, s),
 		extentWarning(c, s),
@@ -82,10 +82,10 @@ func concat(lists ...[]string) []string {
 }
 
 // unconvertibleWarnings puts path and reason first: a warning is cut at 256 characters.
-func unconvertibleWarnings(c policies.Change, s standing, so string) []string {
+func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	var out []string
 	for _, err := range c.Facts.Unconvertible {
-		out = append(out, fmt.Sprintf("%s: %s cannot express this, so %s: %s", err.Field, s.inCharge().Other().Text(), so, err.Detail))
+		out = append(out, fmt.Sprintf("%s: %s cannot express this, so %s: %s", err.Field, to.Text(), so, err.Detail))
 	}
 	return out
 }
@@ -156,7 +156,11 @@ func Unconvertible(c policies.Change) policies.Verdict {
 	if !changesAuthority(c) {
 		return policies.Verdict{}
 	}
-	return policies.Warn(unconvertibleWarnings(c, stand(c), "a later move will not start")...)
+	s := stand(c)
+	if s.inCharge() == ClusterAPI && c.Side == policies.MachineAPI {
+		return policies.Warn(unconvertibleWarnings(c, ClusterAPI, "nothing is made of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")...)
+	}
+	return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "a later move will not start")...)
 }
 
 // changesAuthority reports whether a request makes or changes the content of an authority that has, or will have, a
@@ -167,7 +171,8 @@ func changesAuthority(c policies.Change) bool {
 	}
 	s := stand(c)
 	if c.Operation == admissionv1.Create {
-		return c.Side == policies.MachineAPI && s.inCharge() == MachineAPI
+		// Without a twin it is what the first Cluster API object is made from, whoever is in charge.
+		return c.Side == policies.MachineAPI && (s.inCharge() == MachineAPI || c.Facts.Twin == nil)
 	}
 	if c.Facts.Twin == nil || s.moving() || !sideOf(s.inCharge(), c.Side) || requestsHere(c) {
 		return false

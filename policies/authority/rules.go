@@ -198,7 +198,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
-			Says:   "A change of the object that is in charge warns of each field that the other API cannot express: it is stored, and a later move will not start.",
+			Says:   "A change of the object that is in charge warns of each field that the other API cannot express: it is stored, and a later move will not start. So does the creation of a Machine API object for Cluster API, which can make nothing of it.",
 			Remedy: "Repair the fields that are named before moving; docs/fields lists them all.",
 			On:     on(mapi(kinds, onWrite), capi(kinds, onUpdate)), Needs: when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
 		},
@@ -249,11 +249,11 @@ func beforeMachineAPI(c policies.Change) bool { return Read(c.New).Requested != 
 
 // contentMatters is changesAuthority as far as it can be told before the twin is known.
 func contentMatters(c policies.Change) bool {
-	if c.Side == policies.MachineAPI && stand(c).inCharge() != MachineAPI || requestsHere(c) {
-		return false
-	}
 	if c.Operation == admissionv1.Create {
 		return true
+	}
+	if c.Side == policies.MachineAPI && stand(c).inCharge() != MachineAPI || requestsHere(c) {
+		return false
 	}
 	diffs, err := policies.Differences(specPath, c.Old.Spec, c.New.Spec)
 	return err != nil || len(diffs) > 0
