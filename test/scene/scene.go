@@ -50,6 +50,8 @@ type Stage struct {
 	Broken chan struct{}
 
 	options Options
+	// played says that the fleet was made by an earlier start, and may have been changed since.
+	played  bool
 	manager managerPorts
 	breaks  sync.Once
 	cause   error
@@ -116,7 +118,7 @@ func (s *Stage) steps() []step {
 	}, own, []step{
 		{"starting the simulated cloud and the machine controllers of both APIs", s.startSimulation},
 		{"creating the fleet: MachineSets worker-a and worker-b, and the control plane's master-0", s.createFleet},
-		{"waiting for five Machines to run and to be mirrored", s.waitForFleet},
+		{"waiting for the Machines to run and to be mirrored", s.waitForFleet},
 	})
 }
 
