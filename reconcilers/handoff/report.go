@@ -115,7 +115,7 @@ func (p *pair) mirrorSays() string {
 	case c.Status == metav1.ConditionTrue:
 		return fmt.Sprintf("It was last made from generation %d.", shape.SynchronizedGeneration)
 	}
-	return fmt.Sprintf("Synchronized is %s (%s): %s", c.Status, c.Reason, cut(c.Message))
+	return fmt.Sprintf("Synchronized is %s (%s): %s.", c.Status, c.Reason, strings.TrimSuffix(cut(c.Message), "."))
 }
 
 func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
