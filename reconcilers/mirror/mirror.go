@@ -207,7 +207,7 @@ func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
 	if about == nil {
 		about = s.core
 	}
-	if about == nil || w.reason == "" {
+	if about == nil || w.note == "" {
 		return
 	}
 	severity := corev1.EventTypeNormal

@@ -35,7 +35,8 @@ type write struct {
 	object *unstructured.Unstructured
 	// patch is a JSON merge patch, of patch and patchStatus.
 	patch map[string]any
-	// reason is the event's, in a word; note says it in a sentence; fields are the paths that change.
+	// reason is the event's, in a word; note says it in a sentence, "" where a person has nothing from it and the log will do;
+	// fields are the paths that change.
 	reason, note string
 	fields       []string
 	// failure says that the write reports why the pair cannot be mirrored.
@@ -318,7 +319,7 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 	}
 	if managed := takeover(want, live, "spec.authoritativeAPI"); managed != nil {
 		return &write{verb: patch, object: live, patch: metadataPatch(live, map[string]any{"managedFields": managed}),
-			reason: "FieldsTakenOver", note: "took over fields of " + describe(live) + " that others had set while it was in charge"}
+			reason: "FieldsTakenOver"}
 	}
 	changed := applied(want, live)
 	if len(changed) == 0 {
@@ -340,7 +341,7 @@ func yielded(o *unstructured.Unstructured) *write {
 		return nil
 	}
 	return &write{verb: patch, object: o, patch: metadataPatch(o, map[string]any{"managedFields": managed}),
-		reason: "FieldsYielded", note: "left the fields of " + describe(o) + ", which is in charge now, to those who set them too"}
+		reason: "FieldsYielded"}
 }
 
 // brief lists paths for people: as few as fit a line.
