@@ -187,14 +187,18 @@ func (w *world) mirrors(t *testing.T) {
 		if o := infra.GetOwnerReferences(); len(o) != 1 || o[0].UID != core.GetUID() {
 			t.Errorf("%s: infrastructure owned by %v", m.GetName(), o)
 		}
-		owner := core.GetOwnerReferences()
 		wantOwner := "MachineSet"
 		if m.GetName() == "master-0" {
 			wantOwner = "Cluster"
 		}
-		if len(owner) != 1 || owner[0].Kind != wantOwner || *owner[0].Controller != (wantOwner == "MachineSet") || !*owner[0].BlockOwnerDeletion {
-			t.Errorf("%s: owned by %v", m.GetName(), owner)
-		}
+		// A Machine that is mirrored before its set is the Cluster's until the set has a twin.
+		w.eventually(t, m.GetName()+" has its owner", func() string {
+			owner := w.get(t, clusterAPIMachine, capi, m.GetName()).GetOwnerReferences()
+			if len(owner) != 1 || owner[0].Kind != wantOwner || *owner[0].Controller != (wantOwner == "MachineSet") || !*owner[0].BlockOwnerDeletion {
+				return fmt.Sprintf("owned by %v", owner)
+			}
+			return ""
+		})
 	}
 	for _, s := range w.list(t, machineAPISet, mapi) {
 		if s.GetName() == "worker-b" {
