@@ -48,12 +48,12 @@ func Generated() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	twins, err := celPolicies()
 	if err != nil {
-		return nil, fmt.Errorf("base/policies.yaml: %w", err)
+		return nil, fmt.Errorf("base/policies/policies.yaml: %w", err)
 	}
 	for path, objects := range map[string][]any{
 		"base/webhooks.yaml":         configurations(webhookOptions()),
 		"base/access/roles.yaml":     roles(),
-		"base/policies.yaml":         twins,
+		"base/policies/policies.yaml":         twins,
 		"overlays/dev/webhooks.yaml": configurations(devOptions()),
 	} {
 		text, err := document(objects)

@@ -276,6 +276,11 @@ func TestOverlays(t *testing.T) {
 		t.Run(overlay, func(t *testing.T) {
 			b := build(t, overlay)
 			slices.Sort(b.others)
+			for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
+				if !slices.Contains(b.others, kind) {
+					t.Errorf("no %s: the locks would not hold while the webhooks are away", kind)
+				}
+			}
 			b.others = slices.DeleteFunc(b.others, func(kind string) bool { return strings.HasPrefix(kind, "ValidatingAdmissionPolicy") })
 			if !slices.Equal(b.others, others[overlay]) {
 				t.Errorf("kinds of other APIs: %v, want %v", b.others, others[overlay])
