@@ -1,0 +1,57 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Gate is what a controller of the Machine API does with an object before it does anything else: "each controller will, at the start of the
+// reconcile logic, check for the presence of the status.authoritativeAPI and will either skip or continue"
+// (converting › Filtering reconciles in Machine API controllers).
+type Gate struct {
+	// Act says that the controller may go on, once Paused is stored.
+	Act bool
+	// Adopt is what status.authoritativeAPI is to become, Unset for no change; the next pass then decides.
+	Adopt API
+	// Paused is the acknowledgement to be stored; its Status is "" where there is none to give. One of True is given only when nothing is
+	// in flight because of the object.
+	Paused Condition
+}
+
+// The reasons of the condition Paused, as the Machine API publishes them.
+const (
+	ReasonMachineAPI    = "AuthoritativeAPIMachineAPI"
+	ReasonNotMachineAPI = "AuthoritativeAPINotMachineAPI"
+)
+
+// GateOf decides for an object of the Machine API. on says that the feature gate MachineAPIMigration is on: with the gate off, and
+// where the CRD has no field of authority, controllers act as they always did, and the admission fence stops them at an object
+// that is Cluster API's (authority/finalizer-fence).
+func GateOf(s Shape, on bool) Gate {
+	switch {
+	case !on || s.Current == Unset && s.Requested == Unset:
+		return Gate{Act: true}
+	case s.Current == Unset:
+		return Gate{Adopt: s.Requested}
+	case s.Current == MachineAPI:
+		return Gate{Act: true, Paused: pausedBy(s.Current, metav1.ConditionFalse, ReasonMachineAPI)}
+	}
+	return Gate{Paused: pausedBy(s.Current, metav1.ConditionTrue, ReasonNotMachineAPI)}
+}
+
+func pausedBy(current API, status metav1.ConditionStatus, reason string) Condition {
+	return Condition{
+		Type: ConditionPaused, Status: status, Reason: reason,
+		Message: fmt.Sprintf("The AuthoritativeAPI status is set to '%s'", current),
+	}
+}
+
+// Told reports whether the object already says what the gate would have it say, in all but the time.
+func (g Gate) Told(s Shape) bool {
+	c := s.Condition(ConditionPaused)
+	return g.Adopt == Unset && (g.Paused.Status == "" || c.Status == g.Paused.Status && c.Reason == g.Paused.Reason && c.Message == g.Paused.Message)
+}
