@@ -58,7 +58,7 @@ build: ## Build the binaries into bin/
 	go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
 
 .PHONY: plane
-plane: ## Build the embedded control plane into the cache (once per pinned version)
+plane: ## Build the embedded control plane and Cluster API's core manager into the cache (once per pinned version)
 	@go run ./test/build/cmd/plane
 
 .PHONY: vuln

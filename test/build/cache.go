@@ -45,6 +45,7 @@ func cacheDir() (string, error) {
 
 // entry is one folder of the cache, whole or absent.
 type entry struct {
+	what string // in a sentence
 	dir  string
 	lock string
 	make func(ctx context.Context, dir string, progress io.Writer) error
@@ -52,7 +53,7 @@ type entry struct {
 
 // get returns the verified folder, making it if it is absent or damaged.
 func (e entry) get(ctx context.Context, progress io.Writer) (string, error) {
-	l, err := filelock.Wait(ctx, e.lock, patience(progress))
+	l, err := filelock.Wait(ctx, e.lock, e.patience(progress))
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +63,7 @@ func (e entry) get(ctx context.Context, progress io.Writer) (string, error) {
 		return e.dir, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(progress, "the cached build in %s is damaged (%v): building it again\n", e.dir, err)
+		fmt.Fprintf(progress, "the cached build of %s in %s is damaged (%v): building it again\n", e.what, e.dir, err)
 	}
 	return e.dir, e.remake(ctx, progress)
 }
@@ -87,11 +88,11 @@ func (e entry) remake(ctx context.Context, progress io.Writer) error {
 }
 
 // patience tells at once, and then every few seconds, who is waited for.
-func patience(progress io.Writer) func(*filelock.HeldError) {
+func (e entry) patience(progress io.Writer) func(*filelock.HeldError) {
 	start, calls := time.Now(), 0
 	return func(held *filelock.HeldError) {
 		if calls%5 == 1 {
-			fmt.Fprintf(progress, "process %d is building the control plane: waiting for it (%s)\n", held.PID, elapsed(start))
+			fmt.Fprintf(progress, "process %d is building %s: waiting for it (%s)\n", held.PID, e.what, elapsed(start))
 		}
 		calls++
 	}

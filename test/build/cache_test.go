@@ -15,12 +15,14 @@ import (
 	"testing"
 )
 
+const fakeBinary = "plane"
+
 // fake is an entry whose build takes no time and is counted.
 func fake(t *testing.T) (entry, *atomic.Int32) {
 	dir, built := t.TempDir(), &atomic.Int32{}
-	return entry{dir: filepath.Join(dir, "e"), lock: filepath.Join(dir, "e.lock"), make: func(_ context.Context, dir string, _ io.Writer) error {
+	return entry{what: "the program", dir: filepath.Join(dir, "e"), lock: filepath.Join(dir, "e.lock"), make: func(_ context.Context, dir string, _ io.Writer) error {
 		built.Add(1)
-		return errors.Join(os.WriteFile(filepath.Join(dir, binary), []byte("program"), 0o755), os.Symlink(binary, filepath.Join(dir, Etcd)))
+		return errors.Join(os.WriteFile(filepath.Join(dir, fakeBinary), []byte("program"), 0o755), os.Symlink(fakeBinary, filepath.Join(dir, Etcd)))
 	}}, built
 }
 
@@ -32,15 +34,15 @@ func TestEntry(t *testing.T) {
 	}{
 		"a whole one is used again": {func(string) error { return nil }, 1, ""},
 		"a changed binary is built again": {func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, binary), []byte("progran"), 0o755)
+			return os.WriteFile(filepath.Join(dir, fakeBinary), []byte("progran"), 0o755)
 		}, 2, "plane has another SHA-256"},
-		"a lost binary is built again":                     {func(dir string) error { return os.Remove(filepath.Join(dir, binary)) }, 2, "plane has another SHA-256"},
+		"a lost binary is built again":                     {func(dir string) error { return os.Remove(filepath.Join(dir, fakeBinary)) }, 2, "plane has another SHA-256"},
 		"a lost link is built again":                       {func(dir string) error { return os.Remove(filepath.Join(dir, Etcd)) }, 2, "etcd is missing or links elsewhere"},
 		"a lost manifest is built again":                   {func(dir string) error { return os.Remove(filepath.Join(dir, manifestName)) }, 2, "manifest.json cannot be read"},
 		"an empty manifest is built again":                 {func(dir string) error { return os.Truncate(filepath.Join(dir, manifestName), 0) }, 2, "manifest.json is not what was written"},
 		"an absent one is built, without a word of damage": {os.RemoveAll, 2, ""},
 		"what a killed build left is in nobody's way": {func(dir string) error {
-			return errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Join(dir+".next", binary), 0o755))
+			return errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Join(dir+".next", fakeBinary), 0o755))
 		}, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // The names under which the control plane's binary is called.
@@ -31,23 +29,7 @@ func Plane(ctx context.Context, progress io.Writer) (dir string, err error) {
 	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
 		return fromAssets(ctx, assets, progress)
 	}
-	return built(ctx, progress)
-}
-
-func built(ctx context.Context, progress io.Writer) (string, error) {
-	p, err := describe(ctx)
-	if err != nil {
-		return "", err
-	}
-	cache, err := cacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir, err := entry{dir: filepath.Join(cache, p.name()), lock: filepath.Join(cache, p.name()+".lock"), make: p.compile}.get(ctx, progress)
-	if err != nil {
-		return "", inWords("building the control plane", err, cache)
-	}
-	return dir, nil
+	return planeProgram().get(ctx, progress)
 }
 
 // fromAssets serves the folder of KUBEBUILDER_ASSETS as it is if it is complete; else a folder of links to it, filled up
@@ -66,7 +48,7 @@ func fromAssets(ctx context.Context, assets string, progress io.Writer) (string,
 		return assets, nil
 	}
 	fmt.Fprintf(progress, "KUBEBUILDER_ASSETS (%s) has no %s: using the one that Poundlock builds\n", assets, strings.Join(missing, " and no "))
-	own, err := built(ctx, progress)
+	own, err := planeProgram().get(ctx, progress)
 	if err != nil {
 		return "", err
 	}
@@ -103,90 +85,4 @@ func mix(assets, own string, missing []string) (string, error) {
 		}
 	}
 	return dir, nil
-}
-
-// recipe is everything that decides what the built binary is.
-type recipe struct {
-	source  string // folder of the module test/plane
-	version string // of Kubernetes, with its v
-	key     string
-}
-
-func (r recipe) name() string { return "plane-" + r.version + "-" + r.key[:16] }
-
-func describe(ctx context.Context) (recipe, error) {
-	root, err := Root()
-	if err != nil {
-		return recipe{}, err
-	}
-	source := filepath.Join(root, "test", "plane")
-	goVersion, err := goOutput(ctx, source, "env", "GOVERSION", "GOOS", "GOARCH")
-	if err != nil {
-		return recipe{}, inWords("asking the go tool for its version", err, source)
-	}
-	files, err := hashFiles(source, "go.mod", "go.sum", "*.go")
-	if err != nil {
-		return recipe{}, fmt.Errorf("reading the control plane's module: %w", err)
-	}
-	version, err := required(filepath.Join(source, "go.mod"), "k8s.io/kubernetes")
-	if err != nil {
-		return recipe{}, err
-	}
-	return recipe{source: source, version: version, key: digest(goVersion, files, ldflags(version))}, nil
-}
-
-// compile builds the binary into dir and links every part's name to it.
-func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
-	cmd := goCommand(ctx, r.source, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(r.version), "-o", filepath.Join(dir, binary), ".")
-	// An interrupted go tool can leave its work folder behind; here it goes with the unfinished entry.
-	work := filepath.Join(dir, "work")
-	cmd.Env = append(cmd.Env, "GOTMPDIR="+work)
-	if err := os.Mkdir(work, 0o755); err != nil {
-		return err
-	}
-	if err := watch(ctx, cmd, "building the control plane (Kubernetes "+r.version+")", progress); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(work); err != nil {
-		return err
-	}
-	for _, name := range Parts() {
-		if err := os.Symlink(binary, filepath.Join(dir, name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// binary is the multi-call binary's file name in an entry.
-const binary = "plane"
-
-// ldflags gives the binary its version; without it `kubectl version` fails, because v0.0.0 is no version that it can compare.
-func ldflags(version string) string {
-	major, minor, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
-	minor, _, _ = strings.Cut(minor, ".")
-	set := " -X k8s.io/component-base/version."
-	return "-s -w" + set + "gitVersion=" + version + set + "gitMajor=" + major + set + "gitMinor=" + minor
-}
-
-func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	// An interrupted go tool lets its compilers end; a killed one does not.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	// A workspace, or flags meant for the caller's own build (-mod=vendor, -race), must not change this one.
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-	return cmd
-}
-
-func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
-	var stderr strings.Builder
-	cmd := goCommand(ctx, dir, args...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", failed(ctx, args, stderr.String(), err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }

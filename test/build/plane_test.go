@@ -61,14 +61,14 @@ func TestModuleDirHoldsTheModule(t *testing.T) {
 }
 
 func TestPhases(t *testing.T) {
-	p := &phase{}
+	p := &phase{last: planeProgram().main, total: 2000}
 	for _, step := range []struct{ line, want string }{
 		{"", "reading modules"},
 		{"go: downloading k8s.io/api v0.36.4", "downloading modules, 1 so far"},
 		{"k8s.io/api/core/v1", "compiling, 1 packages so far"},
 		{"go: downloading k8s.io/kms v0.36.4", "compiling, 1 packages so far"},
 		{"# k8s.io/api/core/v1", "compiling, 1 packages so far"},
-		{planePackage, "linking"},
+		{planeProgram().main, "linking"},
 	} {
 		p.line(step.line)
 		if got := p.String(); !strings.HasPrefix(got, step.want) {
@@ -107,14 +107,30 @@ func TestTheEntryIsNamedAfterWhatGoesIntoIt(t *testing.T) {
 	if second == first || hash() == second {
 		t.Error("a change of a source did not change the name")
 	}
-	r, err := describe(t.Context())
-	if err != nil || !strings.HasPrefix(r.name(), "plane-"+r.version+"-") {
-		t.Errorf("%s, %v", r.name(), err)
+	for _, p := range []program{planeProgram(), clusterAPIProgram()} {
+		if r, err := p.describe(t.Context()); err != nil || !strings.HasPrefix(r.name(), p.folder+"-"+r.version+"-") {
+			t.Errorf("%s, %v", r.name(), err)
+		}
+	}
+}
+
+// The controllers that Poundlock is tried against are those of the types that it is compiled with.
+func TestTheCoreManagerIsOfTheProductsClusterAPI(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := required(filepath.Join(root, "go.mod"), clusterAPIModule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := required(filepath.Join(root, "test", "clusterapi", "go.mod"), clusterAPIModule); got != want || err != nil {
+		t.Errorf("test/clusterapi pins %s, the product %s (%v): go get -C test/clusterapi -tool %s@%s", got, want, err, clusterAPIModule, want)
 	}
 }
 
 func TestVersionFlags(t *testing.T) {
-	got := ldflags("v1.36.4")
+	got := planeProgram().ldflags("v1.36.4")
 	for _, want := range []string{".gitVersion=v1.36.4 ", ".gitMajor=1 ", ".gitMinor=36"} {
 		if !strings.Contains(got+" ", want) {
 			t.Errorf("%q is not in %q", want, got)

@@ -19,12 +19,12 @@ const beat = 5 * time.Second
 
 // watch runs a `go build -v` and tells progress every beat for how long it has run and in what phase it is. What the go tool
 // said beside package names is in the error.
-func watch(ctx context.Context, cmd *exec.Cmd, title string, progress io.Writer) error {
+func watch(ctx context.Context, cmd *exec.Cmd, title string, state *phase, progress io.Writer) error {
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err
 	}
-	start, state := time.Now(), &phase{}
+	start := time.Now()
 	fmt.Fprintf(progress, "%s: this happens once, and takes minutes if Go has not compiled it before\n", title)
 	if err := cmd.Start(); err != nil {
 		return err
@@ -50,6 +50,9 @@ func scan(r io.Reader, state *phase) {
 
 // phase is what the lines of a `go build -v` add up to.
 type phase struct {
+	last  string // the package that is compiled last; after it there is only the linker
+	total int    // about how many there are
+
 	mu         sync.Mutex
 	downloaded int
 	compiled   int
@@ -63,7 +66,7 @@ func (p *phase) line(text string) {
 	switch {
 	case strings.HasPrefix(text, "go: downloading "):
 		p.downloaded++
-	case text == planePackage:
+	case text == p.last:
 		p.linking = true
 	case strings.ContainsAny(text, " :\t"):
 		p.rest = append(p.rest, text)
@@ -72,9 +75,6 @@ func (p *phase) line(text string) {
 	}
 }
 
-// planePackage is compiled last; after it there is only the linker.
-const planePackage = "github.com/poundlock/poundlock/test/plane"
-
 func (p *phase) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *phase) String() string {
 	case p.linking:
 		return "linking"
 	case p.compiled > 0:
-		return fmt.Sprintf("compiling, %d packages so far (of about 2,000 if none is in Go's own cache)", p.compiled)
+		return fmt.Sprintf("compiling, %d packages so far (of about %d if none is in Go's own cache)", p.compiled, p.total)
 	case p.downloaded > 0:
 		return fmt.Sprintf("downloading modules, %d so far", p.downloaded)
 	default:

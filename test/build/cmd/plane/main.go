@@ -1,12 +1,14 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command plane builds the embedded control plane's binaries, or finds them in the cache, and prints their folder.
+// Command plane builds what the tests start, or finds it in the cache: the embedded control plane, whose folder it prints, and Cluster API's core manager,
+// whose path it prints.
 package main
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,10 +19,13 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	dir, err := build.Plane(ctx, os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "plane: "+err.Error())
-		os.Exit(1)
+	// One after the other: each build takes all processors.
+	for _, get := range []func(context.Context, io.Writer) (string, error){build.Plane, build.ClusterAPI} {
+		path, err := get(ctx, os.Stderr)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "plane: "+err.Error())
+			os.Exit(1)
+		}
+		fmt.Println(path)
 	}
-	fmt.Println(dir)
 }

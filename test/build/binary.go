@@ -1,0 +1,128 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// program is one binary that is built from a module of its own in a folder below test/, and cached.
+type program struct {
+	what    string // in a sentence: "the control plane"
+	product string // what has a version: "Kubernetes"
+	folder  string // of the module, below test/
+	pinned  string // the module whose version, as that module pins it, is the binary's
+	main    string // import path of the main package
+	binary  string // its file name in the cache's entry
+	links   []string
+	ldflags func(version string) string
+	// packages is about how many there are to compile, so that a count says how far it is.
+	packages int
+}
+
+// planeProgram and clusterAPIProgram are all that is built here.
+func planeProgram() program {
+	return program{
+		what: "the control plane", product: "Kubernetes", folder: "plane", pinned: "k8s.io/kubernetes",
+		main: "github.com/poundlock/poundlock/test/plane", binary: "plane", links: Parts(), packages: 2000,
+		// Without a version `kubectl version` fails, because v0.0.0 is none that it can compare.
+		ldflags: func(v string) string { return version("k8s.io/component-base/version", v) },
+	}
+}
+
+func clusterAPIProgram() program {
+	return program{
+		what: "Cluster API's core manager", product: "Cluster API", folder: "clusterapi", pinned: clusterAPIModule,
+		main: clusterAPIModule, binary: "cluster-api", packages: 1100,
+		ldflags: func(v string) string { return version(clusterAPIModule+"/version", v) },
+	}
+}
+
+const clusterAPIModule = "sigs.k8s.io/cluster-api"
+
+// version are linker flags that give a binary its version, in the way of Kubernetes' projects.
+func version(in, version string) string {
+	major, minor, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	minor, _, _ = strings.Cut(minor, ".")
+	set := " -X " + in + "."
+	return "-s -w" + set + "gitVersion=" + version + set + "gitMajor=" + major + set + "gitMinor=" + minor
+}
+
+// get returns the folder of the cache with the program, building it if no verified build is there.
+func (p program) get(ctx context.Context, progress io.Writer) (string, error) {
+	r, err := p.describe(ctx)
+	if err != nil {
+		return "", err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, r.name())
+	dir, err = entry{what: p.what, dir: dir, lock: dir + ".lock", make: r.compile}.get(ctx, progress)
+	if err != nil {
+		return "", inWords("building "+p.what, err, cache)
+	}
+	return dir, nil
+}
+
+// recipe is everything that decides what the built binary is.
+type recipe struct {
+	program
+	source  string // folder of the module
+	version string // with its v
+	key     string
+}
+
+func (r recipe) name() string { return r.folder + "-" + r.version + "-" + r.key[:16] }
+
+func (p program) describe(ctx context.Context) (recipe, error) {
+	root, err := Root()
+	if err != nil {
+		return recipe{}, err
+	}
+	source := filepath.Join(root, "test", p.folder)
+	goVersion, err := goOutput(ctx, source, "env", "GOVERSION", "GOOS", "GOARCH")
+	if err != nil {
+		return recipe{}, inWords("asking the go tool for its version", err, source)
+	}
+	files, err := hashFiles(source, "go.mod", "go.sum", "*.go")
+	if err != nil {
+		return recipe{}, fmt.Errorf("reading the module of %s: %w", p.what, err)
+	}
+	version, err := required(filepath.Join(source, "go.mod"), p.pinned)
+	if err != nil {
+		return recipe{}, err
+	}
+	return recipe{program: p, source: source, version: version, key: digest(goVersion, files, p.main, p.ldflags(version))}, nil
+}
+
+// compile builds the binary into dir and links its other names to it.
+func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
+	cmd := goCommand(ctx, r.source, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", r.ldflags(r.version), "-o", filepath.Join(dir, r.binary), r.main)
+	// An interrupted go tool can leave its work folder behind; here it goes with the unfinished entry.
+	work := filepath.Join(dir, "work")
+	cmd.Env = append(cmd.Env, "GOTMPDIR="+work)
+	if err := os.Mkdir(work, 0o755); err != nil {
+		return err
+	}
+	title := fmt.Sprintf("building %s (%s %s)", r.what, r.product, r.version)
+	if err := watch(ctx, cmd, title, &phase{last: r.main, total: r.packages}, progress); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(work); err != nil {
+		return err
+	}
+	for _, name := range r.links {
+		if err := os.Symlink(r.binary, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	// An interrupted go tool lets its compilers end; a killed one does not.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	// A workspace, or flags meant for the caller's own build (-mod=vendor, -race), must not change this one.
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	return cmd
+}
+
+func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
+	var stderr strings.Builder
+	cmd := goCommand(ctx, dir, args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", failed(ctx, args, stderr.String(), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
