@@ -48,7 +48,7 @@ func TestDefaulters(t *testing.T) {
 		"a status that lost its authority stays":       {sub: "status", old: `{"status":{"authoritativeAPI":"Migrating"}}`, new: `{"status":{}}`},
 		"a status that has authority is left in peace": {sub: "status", old: `{"status":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"authoritativeAPI":"ClusterAPI"}}`},
 	} {
-		for _, kind := range []string{"Machine", "MachineSet"} {
+		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck"} {
 			t.Run(name+" ("+kind+")", func(t *testing.T) {
 				c := policies.Change{
 					Subject:   policies.Subject{Side: policies.MachineAPI, Kind: kind, Subresource: tt.sub},

@@ -26,8 +26,11 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 
 // runs says what goes on running.
 func runs(c policies.Change, s standing) string {
-	if c.Kind == "Machine" {
+	switch c.Kind {
+	case "Machine":
 		return "its Machine and instance run on"
+	case "MachineHealthCheck":
+		return "its check goes on to delete Machines that it finds unhealthy"
 	}
 	return fmt.Sprintf("its set with %s and their instances runs on", count(max(s.Replicas, setReplicas(c.Facts.Twin)), "Machine"))
 }

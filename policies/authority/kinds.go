@@ -50,6 +50,9 @@ func Kinds() []Kind {
 			Infra: InfraMachineTemplate, Scales: true,
 			ClusterAPIFinalizer: "cluster.x-k8s.io/machineset",
 		},
+		{
+			Name: "MachineHealthCheck", Resource: "machinehealthchecks", MachineAPI: machineAPI, ClusterAPI: clusterAPI,
+		},
 	}
 }
 

@@ -140,14 +140,17 @@ func provisioned(infra *policies.Object) bool {
 	return status.Ready || status.Initialization.Provisioned
 }
 
-// extentWarning says how many machines a set's move concerns, and that it is not they who move.
+// extentWarning says which machines a move concerns, and that it is not they who move.
 func extentWarning(c policies.Change, s standing) []string {
-	if c.Kind != "MachineSet" {
-		return nil
-	}
 	to := askedFor(c.New)
-	return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
-		to.Text(), count(s.Replicas, "Machine"))}
+	switch c.Kind {
+	case "MachineSet":
+		return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
+			to.Text(), count(s.Replicas, "Machine"))}
+	case "MachineHealthCheck":
+		return []string{fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is in charge of each", to.Text())}
+	}
+	return nil
 }
 
 // Unconvertible warns early: the authority rules, so what the other API cannot express is stored, but a later move

@@ -11,7 +11,7 @@ import (
 
 // The parts of scopes.
 var (
-	kinds      = []string{"Machine", "MachineSet"}
+	kinds      = names(Kinds())
 	machine    = []string{"Machine"}
 	machineSet = []string{"MachineSet"}
 	infraKinds = []string{InfraMachine, InfraMachineTemplate}
@@ -21,6 +21,14 @@ var (
 	onDelete = []admissionv1.Operation{admissionv1.Delete}
 	onWrite  = []admissionv1.Operation{admissionv1.Create, admissionv1.Update}
 )
+
+func names(kinds []Kind) []string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, k.Name)
+	}
+	return out
+}
 
 func mapi(kinds []string, ops []admissionv1.Operation) policies.Scope {
 	return policies.Scope{Side: policies.MachineAPI, Kinds: kinds, Operations: ops}
@@ -192,7 +200,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Says:   "A request for a move is stored, and warns: of each field that does not convert, of a Synchronized condition that is not True, of what the move will wait for, and of how many machines it concerns.",
+			Says:   "A request for a move is stored, and warns: of each field that does not convert, of a Synchronized condition that is not True, of what the move will wait for, and of the machines that it concerns.",
 			Remedy: "Repair the fields that are named, or set spec.authoritativeAPI back.",
 			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion), Check: RequestWarning,
 		},
@@ -204,13 +212,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,
-			Says:   "Deleting a Machine API MachineSet or an unowned Machine of which Cluster API is in charge warns: what Cluster API runs stays.",
-			Remedy: "Delete the Cluster API object to end its machines.",
+			Says:   "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine of which Cluster API is in charge warns: what Cluster API runs stays.",
+			Remedy: "Delete the Cluster API object to end it and its machines.",
 			On:     on(mapi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteDetached,
 		},
 		{
 			ID: "authority/delete-recreated", Clause: table,
-			Says:   "Deleting a Cluster API MachineSet or an unowned Machine of which Machine API is in charge warns: it will be made again.",
+			Says:   "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine of which Machine API is in charge warns: it will be made again.",
 			Remedy: "Delete the Machine API object.",
 			On:     on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteRecreated,
 		},

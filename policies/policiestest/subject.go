@@ -17,7 +17,7 @@ const ObjectName = "worker-a"
 
 // plurals of the kinds by their names in the rules; a provider's are AWS's.
 var plurals = map[string]string{
-	"Machine": "machines", "MachineSet": "machinesets",
+	"Machine": "machines", "MachineSet": "machinesets", "MachineHealthCheck": "machinehealthchecks",
 	"InfraMachine": "awsmachines", "InfraMachineTemplate": "awsmachinetemplates",
 }
 
