@@ -1,0 +1,319 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machinetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// API is the cloud as the controllers of one API see it. Each call is in the ledger under that API's name.
+type API interface {
+	// Launch makes an instance, or returns the one that was ever made with the same token, whatever has become of it.
+	Launch(context.Context, Machine, Order) (Instance, error)
+	// Describe tells of an instance. One that is not there, or not yet to be seen, is an error for which IsNotFound holds.
+	Describe(context.Context, Machine, Key) (Instance, error)
+	// Terminate ends an instance, which takes time. To end it again changes nothing.
+	Terminate(ctx context.Context, m Machine, id string) error
+}
+
+// Key names an instance: by its ID, or by the token that it was asked for with.
+type Key struct {
+	ID    string `json:"id,omitempty"`
+	Token string `json:"token,omitempty"`
+}
+
+func (k Key) String() string {
+	if k.ID != "" {
+		return k.ID
+	}
+	return "token " + k.Token
+}
+
+// Panel is the cloud as a person and a test see it: all of it, at once, and in no ledger. A Cloud and a Client are panels.
+type Panel interface {
+	// As is the cloud as that API's controllers see it.
+	As(authority.API) API
+	// Instances returns every instance there ever was, the terminated included, in the order of their launch.
+	Instances(context.Context) ([]Instance, error)
+	// Ledger returns the calls that are kept, oldest first.
+	Ledger(context.Context) ([]Call, error)
+	// Audit is an error that lists everything that should not have happened; nil if there is nothing.
+	Audit(context.Context) error
+	// Act does by hand what no controller asked for.
+	Act(ctx context.Context, id string, act Act) error
+	// Inject adds faults to those that wait for their call.
+	Inject(context.Context, ...Fault) error
+	// Faults are those that wait.
+	Faults(context.Context) ([]Fault, error)
+	// Heal takes all faults away; a call that hangs goes on hanging.
+	Heal(context.Context) error
+	// Settings and Configure read and replace what the cloud is like.
+	Settings(context.Context) (Settings, error)
+	Configure(context.Context, Settings) error
+}
+
+var (
+	_ Panel = (*Cloud)(nil)
+	_ Panel = (*Client)(nil)
+)
+
+// Act is what a person does at the cloud's console.
+type Act string
+
+// What can be done by hand.
+const (
+	Stop Act = "stop"
+	Boot Act = "start"
+	End  Act = "terminate"
+)
+
+// Options of a cloud. The zero value is one in memory, in which everything happens at once.
+type Options struct {
+	Settings
+	// File, if set, keeps instances and ledger over a restart. Settings and faults are not kept.
+	File string
+	// Witness, if set, is asked at every call whether the caller may make it.
+	Witness Witness
+	// Now and Wait are the clock; the system's if nil. Wait returns early, with its error, when the context ends.
+	Now  func() time.Time
+	Wait func(context.Context, time.Duration) error
+	// Keep is how many calls the ledger keeps; 5000 if 0. One that there is an objection to is kept always.
+	Keep int
+}
+
+// Cloud is the simulated cloud. Use New. Its methods may be called from several goroutines.
+type Cloud struct {
+	file    string
+	keep    int
+	witness Witness
+	now     func() time.Time
+	wait    func(context.Context, time.Duration) error
+
+	mu        sync.Mutex
+	settings  Settings
+	faults    []Fault
+	instances []Instance
+	ledger    []Call
+	last      int // Seq of the newest call
+	dirty     bool
+}
+
+// New returns an empty cloud, or the one that the file holds.
+func New(o Options) (*Cloud, error) {
+	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, now: o.Now, wait: o.Wait, settings: o.Settings}
+	if c.keep == 0 {
+		c.keep = 5000
+	}
+	if c.witness == nil {
+		c.witness = func(context.Context, authority.API, Machine) Testimony { return Testimony{} }
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if c.wait == nil {
+		c.wait = wait
+	}
+	return c, c.load()
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Instances returns every instance there ever was, the terminated included, in the order of their launch.
+func (c *Cloud) Instances(context.Context) ([]Instance, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := slices.Clone(c.instances)
+	for i := range out {
+		out[i] = out[i].at(c.now(), c.settings)
+	}
+	return out, nil
+}
+
+// Act does by hand what no controller asked for.
+func (c *Cloud) Act(_ context.Context, id string, act Act) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := slices.IndexFunc(c.instances, func(i Instance) bool { return i.ID == id })
+	if n < 0 {
+		return notFound(Key{ID: id})
+	}
+	i := &c.instances[n]
+	if !i.Ended.IsZero() {
+		return refuse(IncorrectState, "%s was ended: nothing more can be done with it", id)
+	}
+	switch act {
+	case Stop:
+		i.Stopped = c.now()
+	case Boot:
+		i.Stopped, i.Launched = time.Time{}, c.now()
+	case End:
+		i.Ended = c.now()
+	default:
+		return refuse(Malformed, "%q cannot be done with an instance: it is one of %s, %s and %s", act, Stop, Boot, End)
+	}
+	return c.save()
+}
+
+// As is the cloud as that API's controllers see it.
+func (c *Cloud) As(caller authority.API) API { return account{c, caller} }
+
+// account is an API of a cloud in the same process.
+type account struct {
+	cloud  *Cloud
+	caller authority.API
+}
+
+func (a account) Launch(ctx context.Context, m Machine, o Order) (Instance, error) {
+	return a.cloud.call(ctx, Call{Caller: a.caller, Verb: Launch, Machine: m}, func(t Testimony) (Instance, error) {
+		return a.cloud.launch(Instance{Order: o, Machine: m, CreatedBy: a.caller, Incarnation: t.Incarnation})
+	})
+}
+
+func (a account) Describe(ctx context.Context, m Machine, k Key) (Instance, error) {
+	return a.cloud.call(ctx, Call{Caller: a.caller, Verb: Describe, Machine: m, Instance: k.ID}, func(Testimony) (Instance, error) {
+		return a.cloud.find(k)
+	})
+}
+
+func (a account) Terminate(ctx context.Context, m Machine, id string) error {
+	_, err := a.cloud.call(ctx, Call{Caller: a.caller, Verb: Terminate, Machine: m, Instance: id}, func(Testimony) (Instance, error) {
+		return a.cloud.terminate(id)
+	})
+	return err
+}
+
+// call puts a call into the ledger, lets it take its time and meet its fault, and carries it out. do is called under the lock.
+func (c *Cloud) call(ctx context.Context, call Call, do func(Testimony) (Instance, error)) (Instance, error) {
+	if err := ctx.Err(); err != nil {
+		return Instance{}, err // it never left
+	}
+	before := c.witness(ctx, call.Caller, call.Machine)
+	call.Objection = before.Objection
+	seq, fault, latency := c.begin(call)
+	if err := c.delay(ctx, fault, latency); err != nil {
+		c.end(seq, "", err.Error(), c.late(ctx, call))
+		return Instance{}, err
+	}
+	late := ""
+	if latency > 0 {
+		late = c.late(ctx, call)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, err := c.carryOut(fault, call.Verb, before, do)
+	outcome := "done"
+	if err != nil {
+		outcome = err.Error()
+	}
+	c.close(seq, i.ID, outcome, late)
+	if err != nil {
+		return Instance{}, err
+	}
+	return i, nil
+}
+
+func (c *Cloud) delay(ctx context.Context, fault Fault, latency time.Duration) error {
+	if fault.Do == Hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if latency <= 0 {
+		return nil
+	}
+	return c.wait(ctx, latency)
+}
+
+// late asks again when a call took time: who was in charge when it began need not be when it is carried out, or given up.
+func (c *Cloud) late(ctx context.Context, call Call) string {
+	if call.Objection != "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if after := c.witness(ctx, call.Caller, call.Machine); after.Objection != "" {
+		return "when it came to an end, " + after.Objection
+	}
+	return ""
+}
+
+func (c *Cloud) carryOut(fault Fault, verb Verb, t Testimony, do func(Testimony) (Instance, error)) (Instance, error) {
+	if fault.Do == Refuse {
+		return Instance{}, fault.err(verb)
+	}
+	i, err := do(t)
+	if err == nil && fault.Do == LoseAnswer {
+		return Instance{ID: i.ID}, fault.err(verb)
+	}
+	return i, err
+}
+
+// launch keeps what the settings allow, and marks what is one too many.
+func (c *Cloud) launch(want Instance) (Instance, error) {
+	now := c.now()
+	alive := 0
+	for _, i := range c.instances {
+		i = i.at(now, c.settings)
+		if i.Token != "" && i.Token == want.Token {
+			return i, nil
+		}
+		if !i.Gone() {
+			alive++
+		}
+		if want.Objection == "" {
+			want.Objection = want.second(i)
+		}
+	}
+	if c.settings.Quota > 0 && alive >= c.settings.Quota {
+		return Instance{}, refuse(LimitExceeded, "%d instances are all that this account may have at a time", c.settings.Quota)
+	}
+	want.ID = fmt.Sprintf("i-%08x%09x", hash(want.Token), len(c.instances)+1)
+	want.Launched = now
+	c.instances = append(c.instances, want)
+	return want.at(now, c.settings), c.save()
+}
+
+// find answers as one whom the news reaches late: for a while an instance is not there yet, or has not ended.
+func (c *Cloud) find(k Key) (Instance, error) {
+	now := c.now()
+	for _, i := range c.instances {
+		if k.ID != i.ID && (k.ID != "" || k.Token == "" || k.Token != i.Token) {
+			continue
+		}
+		if now.Sub(i.Launched) < c.settings.Lag {
+			break
+		}
+		if now.Sub(i.Ended) < c.settings.Lag {
+			i.Ended = time.Time{}
+		}
+		return i.at(now, c.settings), nil
+	}
+	return Instance{}, notFound(k)
+}
+
+func (c *Cloud) terminate(id string) (Instance, error) {
+	if _, err := c.find(Key{ID: id}); err != nil {
+		return Instance{}, err
+	}
+	n := slices.IndexFunc(c.instances, func(i Instance) bool { return i.ID == id })
+	if !c.instances[n].Ended.IsZero() {
+		return c.instances[n], nil
+	}
+	c.instances[n].Ended = c.now()
+	return c.instances[n], c.save()
+}

@@ -1,0 +1,113 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machinetest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Mishap is what goes wrong with a call.
+type Mishap string
+
+// What can go wrong.
+const (
+	// Refuse: nothing is done, and the caller gets an error that passes.
+	Refuse Mishap = "refuse"
+	// LoseAnswer: the call is carried out, and the caller gets an error.
+	LoseAnswer Mishap = "lose-answer"
+	// Hang: nothing is done, and the caller waits until its context ends.
+	Hang Mishap = "hang"
+)
+
+// Fault waits for a call and spoils it.
+type Fault struct {
+	Do Mishap `json:"do"`
+	// Verb, Machine (by its name) and Caller narrow it down to certain calls; each may be empty.
+	Verb    Verb          `json:"verb,omitempty"`
+	Machine string        `json:"machine,omitempty"`
+	Caller  authority.API `json:"caller,omitempty"`
+	// Times is how many calls it spoils: one if 0, all until Heal if negative.
+	Times int `json:"times,omitempty"`
+	// Message is what the caller is told; a sentence that says what was arranged if empty.
+	Message string `json:"message,omitempty"`
+}
+
+func (f Fault) check() error {
+	if !slices.Contains([]Mishap{Refuse, LoseAnswer, Hang}, f.Do) {
+		return refuse(Malformed, "do is %q: it is one of %s, %s and %s", f.Do, Refuse, LoseAnswer, Hang)
+	}
+	if f.Verb != "" && !f.Verb.known() {
+		return refuse(Malformed, "verb is %q: it is one of %s, %s and %s, or left out for each of them", f.Verb, Launch, Describe, Terminate)
+	}
+	if f.Caller != "" && f.Caller.Other() == "" {
+		return refuse(Malformed, "caller is %q: it is %s or %s, or left out for both", f.Caller, authority.MachineAPI, authority.ClusterAPI)
+	}
+	return nil
+}
+
+func (f Fault) meets(c Call) bool {
+	return (f.Verb == "" || f.Verb == c.Verb) && (f.Machine == "" || f.Machine == c.Machine.Name) && (f.Caller == "" || f.Caller == c.Caller)
+}
+
+func (f Fault) err(verb Verb) error {
+	message := f.Message
+	switch {
+	case message != "":
+	case f.Do == LoseAnswer:
+		message = "the answer to this " + string(verb) + " was lost, as arranged by a fault"
+	default:
+		message = "this " + string(verb) + " was refused, as arranged by a fault"
+	}
+	return refuse(Unavailable, "%s", message)
+}
+
+// Inject adds faults to those that wait for their call.
+func (c *Cloud) Inject(_ context.Context, faults ...Fault) error {
+	for i := range faults {
+		if err := faults[i].check(); err != nil {
+			return err
+		}
+		if faults[i].Times == 0 {
+			faults[i].Times = 1
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = append(c.faults, faults...)
+	return nil
+}
+
+// Faults are those that wait.
+func (c *Cloud) Faults(context.Context) ([]Fault, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.faults), nil
+}
+
+// Heal takes all faults away; a call that hangs goes on hanging.
+func (c *Cloud) Heal(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = nil
+	return nil
+}
+
+// take uses up one time of the first fault that meets the call; one without a mishap if there is none.
+func (c *Cloud) take(call Call) Fault {
+	n := slices.IndexFunc(c.faults, func(f Fault) bool { return f.meets(call) })
+	if n < 0 {
+		return Fault{}
+	}
+	fault := c.faults[n]
+	if fault.Times > 0 {
+		c.faults[n].Times--
+	}
+	if c.faults[n].Times == 0 {
+		c.faults = slices.Delete(c.faults, n, n+1)
+	}
+	return fault
+}

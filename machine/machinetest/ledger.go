@@ -1,0 +1,104 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machinetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Call is one entry of the ledger: who asked the cloud for what, when, and what came of it.
+type Call struct {
+	// Seq counts the calls, from 1; it has no gaps but where old calls were dropped.
+	Seq int       `json:"seq"`
+	At  time.Time `json:"at"`
+	// Caller is the API whose controller called.
+	Caller   authority.API `json:"caller"`
+	Verb     Verb          `json:"verb"`
+	Machine  Machine       `json:"machine"`
+	Instance string        `json:"instance,omitempty"`
+	// Outcome is "done", or what the caller was told instead; "" while the call is under way.
+	Outcome string `json:"outcome,omitempty"`
+	// Objection is why the caller should not have called, "" if there is nothing against it.
+	Objection string `json:"objection,omitempty"`
+}
+
+func (c Call) String() string {
+	return fmt.Sprintf("%s %s of Machine %s by %s", c.At.Format(time.StampMilli), c.Verb, c.Machine.Name, c.Caller.Text())
+}
+
+// Ledger returns the calls that are kept, oldest first.
+func (c *Cloud) Ledger(context.Context) ([]Call, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.ledger), nil
+}
+
+// Audit checks what must hold whatever happened: one instance at most for each Machine, ever, and no call by a
+// side that was not in charge.
+func (c *Cloud) Audit(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var wrong []string
+	for _, i := range c.instances {
+		if i.Objection != "" {
+			wrong = append(wrong, fmt.Sprintf("Machine %s got %s from %s: %s", i.Machine.Name, i.ID, i.CreatedBy.Text(), i.Objection))
+		}
+	}
+	for _, call := range c.ledger {
+		if call.Objection != "" {
+			wrong = append(wrong, fmt.Sprintf("%s: %s", call, call.Objection))
+		}
+	}
+	return accusation(wrong)
+}
+
+// begin writes a call down before anything comes of it: what hangs is seen.
+func (c *Cloud) begin(call Call) (seq int, fault Fault, latency time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	call.Seq, call.At = c.last, c.now()
+	c.ledger = append(c.ledger, call)
+	c.trim()
+	c.dirty = true
+	return call.Seq, c.take(call), c.settings.Latency[call.Verb]
+}
+
+// trim drops the oldest call that nobody objects to.
+func (c *Cloud) trim() {
+	if len(c.ledger) <= c.keep {
+		return
+	}
+	if n := slices.IndexFunc(c.ledger, func(old Call) bool { return old.Objection == "" }); n >= 0 {
+		c.ledger = slices.Delete(c.ledger, n, n+1)
+	}
+}
+
+func (c *Cloud) end(seq int, instance, outcome, late string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.close(seq, instance, outcome, late)
+}
+
+// close says what came of a call. It is called under the lock.
+func (c *Cloud) close(seq int, instance, outcome, late string) {
+	n, found := slices.BinarySearchFunc(c.ledger, seq, func(call Call, seq int) int { return call.Seq - seq })
+	if !found {
+		return
+	}
+	call := &c.ledger[n]
+	call.Outcome = outcome
+	if instance != "" {
+		call.Instance = instance
+	}
+	if late != "" {
+		call.Objection = late
+	}
+	c.dirty = true
+}

@@ -1,0 +1,87 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machinetest
+
+import (
+	"context"
+	"fmt"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Witness looks, when a call begins, at what it is made for. It is asked again when a call that took time comes to an end.
+type Witness func(ctx context.Context, caller authority.API, m Machine) Testimony
+
+// Testimony is what a Witness saw.
+type Testimony struct {
+	// Objection is why the caller may not call, "" for nothing.
+	Objection string
+	// Incarnation is the UIDs of the objects that stand for the Machine in either API and are not being deleted.
+	Incarnation []types.UID
+}
+
+// LiveWitness asks the API server who is in charge of the Machine. live must not be a cache.
+//
+// While authority is moving the side that it comes from may still finish what it was at, until it has said that it
+// is paused; the side that it goes to may do nothing.
+func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
+	return func(ctx context.Context, caller authority.API, m Machine) Testimony {
+		pair, ok := pairs.Of(m.Namespace)
+		if !ok {
+			return Testimony{Objection: fmt.Sprintf("no pair of namespaces has %q", m.Namespace)}
+		}
+		var t Testimony
+		// An error but "not found" means that the server is going down; it is no proof of anything.
+		old := &machinev1beta1.Machine{}
+		if live.Get(ctx, client.ObjectKey{Namespace: pair.MachineAPI, Name: m.Name}, old) == nil {
+			t.Objection = objection(caller, old.Spec.AuthoritativeAPI, old.Status)
+			t.stands(old)
+		} // else one side alone has it: there is nobody to be in the way of
+		twin := &clusterv1.Machine{}
+		if live.Get(ctx, client.ObjectKey{Namespace: pair.ClusterAPI, Name: m.Name}, twin) == nil {
+			t.stands(twin)
+		}
+		return t
+	}
+}
+
+// stands counts an object in that is there to stay: one that is being deleted may share its name's next days with a new Machine.
+func (t *Testimony) stands(o client.Object) {
+	if o.GetDeletionTimestamp().IsZero() {
+		t.Incarnation = append(t.Incarnation, o.GetUID())
+	}
+}
+
+func objection(caller authority.API, requested machinev1beta1.MachineAuthority, status machinev1beta1.MachineStatus) string {
+	current := authority.API(status.AuthoritativeAPI)
+	switch {
+	case current == caller:
+		return ""
+	case current == authority.Unset && (authority.API(requested) == caller || requested == "" && caller == authority.MachineAPI):
+		return "" // a new object: it will be this side's
+	case current == authority.Migrating && authority.API(status.SynchronizedAPI) == caller && !saysPaused(caller, status):
+		return ""
+	}
+	return fmt.Sprintf("status.authoritativeAPI was %q, coming from %q", current, status.SynchronizedAPI)
+}
+
+// saysPaused looks at Machine API's own acknowledgement; Cluster API's is on objects of its own, and the switch away from
+// Migrating, which is checked, follows it.
+func saysPaused(caller authority.API, status machinev1beta1.MachineStatus) bool {
+	if caller != authority.MachineAPI {
+		return false
+	}
+	for _, c := range status.Conditions {
+		if string(c.Type) == authority.ConditionPaused {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
