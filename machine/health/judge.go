@@ -1,0 +1,125 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// SkipAnnotation on a Machine, with any value, keeps every check from remediating it; it counts all the same. It is Cluster API's, and
+// read on the Machine API's Machines too, so that a Machine is left alone whichever API's check finds it.
+const SkipAnnotation = "cluster.x-k8s.io/skip-remediation"
+
+// Judgement is what a check finds at a moment.
+type Judgement struct {
+	// Expected is how many Machines there are, Healthy with how many of them nothing is amiss.
+	Expected, Healthy int
+	// MaxUnhealthy is how many of them may be other than healthy, in Machines.
+	MaxUnhealthy int
+	// Verdicts are on every Machine, in the order in which they were given.
+	Verdicts []Verdict
+	// Remediate are those who are to be remediated now, in the same order: unhealthy, the caller's own, not spared, and nothing if the
+	// check is restricted.
+	Remediate []Verdict
+	// Next is how long it takes from now until another Machine is unhealthy if nothing changes; 0 for never.
+	Next time.Duration
+}
+
+// Unhealthy is how many Machines are not healthy: unhealthy ones, those that are on the way there, and those being deleted.
+func (j Judgement) Unhealthy() int { return j.Expected - j.Healthy }
+
+// Restricted reports whether so many Machines are not healthy that none may be remediated: the fault is then likelier to be elsewhere.
+func (j Judgement) Restricted() bool { return j.Unhealthy() > j.MaxUnhealthy }
+
+// Allowed is how many more Machines may become unhealthy and still be remediated.
+func (j Judgement) Allowed() int { return max(0, j.MaxUnhealthy-j.Unhealthy()) }
+
+// Restriction says in a sentence why a restricted check remediates nothing.
+func (j Judgement) Restriction() string {
+	return fmt.Sprintf("Remediation is not allowed: of %d Machines %d are unhealthy, starting or being deleted, and maxUnhealthy allows %d",
+		j.Expected, j.Unhealthy(), j.MaxUnhealthy)
+}
+
+// Judge judges all Machines that the check selects. mine says which of them are the caller's to remediate; nil means all. The
+// error is a sentence about the field of the spec that cannot be what its author meant; nothing may be remediated then.
+func Judge(spec *machinev1beta1.MachineHealthCheckSpec, targets []Target, now time.Time, mine func(*machinev1beta1.Machine) bool) (Judgement, error) {
+	j := Judgement{Expected: len(targets)}
+	var err error
+	if j.MaxUnhealthy, err = MaxUnhealthy(spec.MaxUnhealthy, len(targets)); err != nil {
+		return Judgement{}, err
+	}
+	for _, t := range targets {
+		v := Of(spec, t, now)
+		v.Spared = spared(spec, v)
+		j.add(v)
+	}
+	if !j.Restricted() {
+		j.Remediate = due(j.Verdicts, mine)
+	}
+	return j, nil
+}
+
+func (j *Judgement) add(v Verdict) {
+	j.Verdicts = append(j.Verdicts, v)
+	if v.Healthy() {
+		j.Healthy++
+	}
+	if v.In > 0 && !v.Deleting() && (j.Next == 0 || v.In < j.Next) {
+		j.Next = v.In
+	}
+}
+
+func due(verdicts []Verdict, mine func(*machinev1beta1.Machine) bool) []Verdict {
+	var out []Verdict
+	for _, v := range verdicts {
+		if v.Unhealthy() && v.Spared == "" && (mine == nil || mine(v.Machine)) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// spared says why an unhealthy Machine is left alone. "MachineHealthChecks only remediate Machines that have owners" (converting › MachineHealthCheck
+// remediates Machine): nobody would replace the others. A machine of the control plane is no case of its own: it has an
+// owner where a ControlPlaneMachineSet looks after it. A remediation template does not delete, so it is for Machines without an owner too.
+func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Verdict) string {
+	if !v.Unhealthy() {
+		return ""
+	}
+	_, skip := v.Machine.Annotations[SkipAnnotation]
+	switch {
+	case v.Deleting():
+		return "it is being deleted"
+	case skip:
+		return "its annotation " + SkipAnnotation + " says so"
+	case v.Machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating:
+		return "its authority is moving from one API to the other, and a deletion would hold that up"
+	case spec.RemediationTemplate == nil && metav1.GetControllerOf(v.Machine) == nil:
+		return "it has no controller that would replace it"
+	}
+	return ""
+}
+
+// MaxUnhealthy is how many of total Machines may be other than healthy. A percentage is rounded down and capped at 100%; absent is 100%.
+func MaxUnhealthy(value *intstr.IntOrString, total int) (int, error) {
+	if value == nil {
+		return total, nil
+	}
+	text, percent := strings.CutSuffix(value.String(), "%")
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("spec.maxUnhealthy is %q: give a number of Machines, as 3, or a share of them, as 40%%", value.String())
+	}
+	if percent {
+		return total * int(min(n, 100)) / 100, nil
+	}
+	return int(n), nil
+}

@@ -1,0 +1,121 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"fmt"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// DefaultStartupTimeout is how long a Machine may be without a Node where the check does not say.
+const DefaultStartupTimeout = 10 * time.Minute
+
+// Cause is why a Machine is not healthy, in CamelCase for events and metrics.
+type Cause string
+
+// The causes, in the order in which they are looked for.
+const (
+	MachineFailed  Cause = "MachineFailed"
+	NodeGone       Cause = "NodeGone"
+	StartupTimeout Cause = "NodeStartupTimeout"
+	NodeCondition  Cause = "UnhealthyNode"
+)
+
+// Target is a Machine as it was found, with its Node: nil where the Machine names none, or where the Node that it names is not there.
+type Target struct {
+	Machine *machinev1beta1.Machine
+	Node    *corev1.Node
+}
+
+// Deleting reports whether the Machine is on its way out: whatever is amiss with it, that is being seen to.
+func (t Target) Deleting() bool { return !t.Machine.DeletionTimestamp.IsZero() }
+
+// Verdict is what is to be said about one Machine.
+type Verdict struct {
+	Target
+	// Cause is what is amiss, "" if nothing is.
+	Cause Cause
+	// Message says it in a sentence without a full stop.
+	Message string
+	// In is how long it takes from now until the Machine is unhealthy if nothing changes; 0 if it is, or if nothing is amiss.
+	In time.Duration
+	// Spared is why an unhealthy Machine is not remediated all the same, "" if nothing speaks against it.
+	Spared string
+}
+
+// Unhealthy reports whether what is amiss has lasted long enough.
+func (v Verdict) Unhealthy() bool { return v.Cause != "" && v.In == 0 }
+
+// Healthy reports whether nothing is amiss. A Machine may be neither: not for long enough yet.
+func (v Verdict) Healthy() bool { return v.Cause == "" && !v.Deleting() }
+
+// Of judges one Machine by the check's conditions and startup timeout. Its Spared is empty: Judge fills it in.
+func Of(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Verdict {
+	switch m := t.Machine; {
+	case m.Status.Phase != nil && *m.Status.Phase == machinev1beta1.PhaseFailed:
+		return Verdict{Target: t, Cause: MachineFailed, Message: failed(m)}
+	case t.Node == nil && m.Status.NodeRef != nil:
+		return Verdict{Target: t, Cause: NodeGone, Message: fmt.Sprintf("its Node %s is gone", m.Status.NodeRef.Name)}
+	case t.Node == nil:
+		return starting(spec, t, now)
+	}
+	return conditions(spec, t, now)
+}
+
+func failed(m *machinev1beta1.Machine) string {
+	if m.Status.ErrorMessage != nil && *m.Status.ErrorMessage != "" {
+		return "it has failed: " + *m.Status.ErrorMessage
+	}
+	return "it has failed"
+}
+
+func starting(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Verdict {
+	timeout := DefaultStartupTimeout
+	if spec.NodeStartupTimeout != nil {
+		timeout = spec.NodeStartupTimeout.Duration
+	}
+	if timeout <= 0 {
+		return Verdict{Target: t} // "disable startup checks by setting this value explicitly to 0"
+	}
+	return Verdict{
+		Target: t, Cause: StartupTimeout, In: remaining(t.Machine.CreationTimestamp.Time, timeout, now),
+		Message: fmt.Sprintf("it has had no Node within %s of its creation", timeout),
+	}
+}
+
+// conditions names the condition that is due first: the check's conditions are combined by a logical or.
+func conditions(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Verdict {
+	first := Verdict{Target: t}
+	for _, named := range spec.UnhealthyConditions {
+		c, ok := conditionOf(t.Node, named.Type)
+		if !ok || c.Status != named.Status {
+			continue
+		}
+		in := remaining(c.LastTransitionTime.Time, named.Timeout.Duration, now)
+		if first.Cause != "" && in >= first.In {
+			continue
+		}
+		first.Cause, first.In = NodeCondition, in
+		first.Message = fmt.Sprintf("the condition %s of its Node %s has been %s since %s, for %s or more",
+			c.Type, t.Node.Name, c.Status, c.LastTransitionTime.UTC().Format(time.RFC3339), named.Timeout.Duration)
+	}
+	return first
+}
+
+func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) (corev1.NodeCondition, bool) {
+	for _, c := range n.Status.Conditions {
+		if c.Type == kind {
+			return c, true
+		}
+	}
+	return corev1.NodeCondition{}, false
+}
+
+// remaining is how long it takes until something has lasted for a timeout, 0 if it has.
+func remaining(since time.Time, timeout time.Duration, now time.Time) time.Duration {
+	return max(0, since.Add(timeout).Sub(now))
+}
