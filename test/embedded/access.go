@@ -5,6 +5,8 @@ package embedded
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -48,6 +50,19 @@ func (p *Plane) config(client pair) *rest.Config {
 		// The server has fair queueing of its own; a limit in the client would only make tests slow and timings false.
 		QPS: -1,
 	}
+}
+
+// Serving writes tls.crt and tls.key to dir: a certificate for a server on loopback, such as a webhook's, that clients of Admin and As, and whoever is given
+// their CAData as a caBundle, trust. What is there is kept.
+func (p *Plane) Serving(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	beside := keyring{dir: dir}
+	if _, err := beside.load("tls", &p.keys.api, serving(filepath.Base(dir))); err != nil {
+		return fmt.Errorf("issuing a serving certificate: %w", err)
+	}
+	return nil
 }
 
 // Kubeconfig writes a self-contained kubeconfig for cfg (from Admin or As) to path, readable by its owner alone.

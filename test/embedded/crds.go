@@ -49,16 +49,19 @@ func sources() []source {
 		{module: "sigs.k8s.io/cluster-api", files: []string{
 			"config/crd/bases/*.yaml",
 		}, labels: map[string]string{
-			"cluster.x-k8s.io/v1beta1": "v1beta1",
-			"cluster.x-k8s.io/v1beta2": "v1beta2",
+			"cluster.x-k8s.io/provider": "cluster-api",
 		}},
-		// Its versions v1beta1 and v1beta2 both keep Cluster API's contract v1beta1; the names are alike by chance.
+		// Its versions v1beta1 and v1beta2 both keep Cluster API's contract v1beta1; the names are alike by chance. Cluster API's core manager looks for its own
+		// contract, v1beta2, first, takes v1beta1 where that is not promised, and then reads the last version that the label names: status.ready,
+		// status.failureReason and conditions of the old kind. A label with v1beta2 in its name would be a lie, and the core manager would look
+		// for status.initialization.provisioned in vain.
 		{module: "sigs.k8s.io/cluster-api-provider-aws/v2", files: []string{
 			"config/crd/bases/infrastructure.cluster.x-k8s.io_awscluster*.yaml",
 			"config/crd/bases/infrastructure.cluster.x-k8s.io_awsmachines.yaml",
 			"config/crd/bases/infrastructure.cluster.x-k8s.io_awsmachinetemplates.yaml",
 		}, labels: map[string]string{
-			"cluster.x-k8s.io/v1beta1": "v1beta1_v1beta2",
+			"cluster.x-k8s.io/provider": "infrastructure-aws",
+			"cluster.x-k8s.io/v1beta1":  "v1beta1_v1beta2",
 		}},
 	}
 }
@@ -121,8 +124,9 @@ func (s source) parse(file string) (*apiextensionsv1.CustomResourceDefinition, e
 		crd.Labels = map[string]string{}
 	}
 	maps.Copy(crd.Labels, s.labels)
-	// The conversion webhooks are served by the providers' managers, which do not run here: with them, every read of a version that is not the stored one
-	// would fail, the garbage collector's included. Without them such a read changes the apiVersion alone and prunes.
+	// The conversion webhooks are served by the providers' managers, which need not run: with them, every read of a version that is not the stored one
+	// would then fail, the garbage collector's included. Without them such a read changes the apiVersion alone and prunes. Who starts a manager installs
+	// its CRDs again, with its webhook.
 	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 	return crd, nil
 }

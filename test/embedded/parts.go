@@ -18,6 +18,8 @@ var controllers = []string{
 	"serviceaccount-controller",
 	"serviceaccount-token-controller",
 	"root-ca-certificate-publisher-controller",
+	"clusterrole-aggregation-controller", // Cluster API's role is an aggregate
+	"disruption-controller",              // evictions obey a PodDisruptionBudget by its status
 }
 
 func (p *Plane) args(part string) []string {

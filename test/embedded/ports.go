@@ -41,18 +41,26 @@ func choosePorts(file string, asked int) (ports, error) {
 	return chosen, chosen.write(file)
 }
 
-// freshPorts holds all ports before it lets go of any, so that they differ.
 func freshPorts() (ports, error) {
+	numbers, err := FreePorts(3)
+	if err != nil {
+		return ports{}, err
+	}
+	return ports{API: numbers[0], Etcd: numbers[1], Manager: numbers[2]}, nil
+}
+
+// FreePorts finds n ports of 127.0.0.1 that nobody listens on. It holds all of them before it lets go of any, so that they differ.
+func FreePorts(n int) ([]int, error) {
 	var numbers []int
-	for range 3 {
+	for range n {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return ports{}, fmt.Errorf("finding a free port: %w", err)
+			return nil, fmt.Errorf("finding a free port: %w", err)
 		}
 		defer listener.Close()
 		numbers = append(numbers, listener.Addr().(*net.TCPAddr).Port)
 	}
-	return ports{API: numbers[0], Etcd: numbers[1], Manager: numbers[2]}, nil
+	return numbers, nil
 }
 
 func readPorts(file string) ports {
