@@ -35,6 +35,9 @@ func TestEveryFieldHasARow(t *testing.T) {
 	for _, problem := range conversion.Uncovered(MachineSets) {
 		t.Error(problem)
 	}
+	for _, problem := range conversion.Uncovered(MachineHealthChecks) {
+		t.Error(problem)
+	}
 }
 
 // exported is a capiMachine without what is not JSON.

@@ -23,24 +23,20 @@ import (
 // observation: what the other API has no word for is left out, and nothing is an error. The conditions Paused and
 // Synchronized, the fields about authority and the generations are never among it: they are each object's own.
 func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (core, infra map[string]any) {
-	switch kindName {
-	case "Machine":
-		return machineStatusTo(mapi, &env)
-	case "MachineSet":
-		return setStatusTo(mapi), nil
+	k, ok := kindNamed(kindName)
+	if !ok {
+		return nil, nil
 	}
-	return nil, nil
+	return k.statusTo(mapi, &env)
 }
 
 // StatusToMachineAPI is what the Machine API object's status should say, given the twin's: the reverse.
 func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]any {
-	switch kindName {
-	case "Machine":
-		return machineStatusFrom(t, &env)
-	case "MachineSet":
-		return setStatusFrom(t)
+	k, ok := kindNamed(kindName)
+	if !ok {
+		return nil
 	}
-	return nil
+	return k.statusFrom(t, &env)
 }
 
 // phases of a Machine: each API's word for the other's. Cluster API has more of them.
@@ -242,7 +238,7 @@ func conditionsFrom(in []metav1.Condition) []machinev1beta1.Condition {
 }
 
 // setStatusTo writes zeros too: a count that is absent would be the last writer's.
-func setStatusTo(mapi *unstructured.Unstructured) map[string]any {
+func setStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infra map[string]any) {
 	var m machinev1beta1.MachineSetStatus
 	observe(mapi, &m)
 	old := map[string]any{
@@ -265,10 +261,10 @@ func setStatusTo(mapi *unstructured.Unstructured) map[string]any {
 	if s := selectorText(mapi); s != "" {
 		out["selector"] = s
 	}
-	return out
+	return out, nil
 }
 
-func setStatusFrom(t Twin) map[string]any {
+func setStatusFrom(t Twin, _ *conversion.Env) map[string]any {
 	var c clusterv1.MachineSetStatus
 	observe(t.Core, &c)
 	out := map[string]any{
@@ -290,6 +286,73 @@ func setStatusFrom(t Twin) map[string]any {
 	if old.FailureMessage != nil {
 		out["errorMessage"] = *old.FailureMessage
 	}
+	return out
+}
+
+// checkStatusTo says what a check has counted, if it has.
+func checkStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infra map[string]any) {
+	var m machinev1beta1.MachineHealthCheckStatus
+	observe(mapi, &m)
+	out := counted(m.ExpectedMachines, m.CurrentHealthy, m.RemediationsAllowed)
+	for _, c := range m.Conditions {
+		if c.Type == machinev1beta1.RemediationAllowedCondition {
+			out["conditions"] = []any{encode(allowedTo(c))}
+		}
+	}
+	return out, nil
+}
+
+func allowedTo(in machinev1beta1.Condition) *metav1.Condition {
+	out := &metav1.Condition{
+		Type: clusterv1.MachineHealthCheckRemediationAllowedCondition, Status: metav1.ConditionStatus(in.Status),
+		Reason: in.Reason, Message: in.Message, LastTransitionTime: in.LastTransitionTime,
+	}
+	switch {
+	case in.Status == corev1.ConditionTrue:
+		out.Reason = clusterv1.MachineHealthCheckRemediationAllowedReason
+	case out.Reason == "":
+		out.Reason = clusterv1.MachineHealthCheckTooManyUnhealthyReason
+	}
+	return out
+}
+
+func checkStatusFrom(t Twin, _ *conversion.Env) map[string]any {
+	var c clusterv1.MachineHealthCheckStatus
+	observe(t.Core, &c)
+	var allowed int32
+	if c.RemediationsAllowed != nil {
+		allowed = max(0, *c.RemediationsAllowed) // Machine API's has no less
+	}
+	out := counted(c.ExpectedMachines, c.CurrentHealthy, allowed)
+	for _, a := range c.Conditions {
+		if a.Type == clusterv1.MachineHealthCheckRemediationAllowedCondition {
+			out["conditions"] = []any{encode(allowedFrom(a))}
+		}
+	}
+	return out
+}
+
+func allowedFrom(in metav1.Condition) *machinev1beta1.Condition {
+	out := &machinev1beta1.Condition{
+		Type: machinev1beta1.RemediationAllowedCondition, Status: corev1.ConditionStatus(in.Status),
+		Reason: in.Reason, Message: in.Message, LastTransitionTime: in.LastTransitionTime,
+	}
+	switch in.Status {
+	case metav1.ConditionTrue:
+		out.Reason = ""
+	case metav1.ConditionFalse:
+		out.Severity = machinev1beta1.ConditionSeverityWarning
+	}
+	return out
+}
+
+// counted is what a check says of the Machines that it has counted; before it has there is nothing to say.
+func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any {
+	out := map[string]any{}
+	if expected == nil || healthy == nil {
+		return out
+	}
+	out["expectedMachines"], out["currentHealthy"], out["remediationsAllowed"] = int64(*expected), int64(*healthy), int64(allowed)
 	return out
 }
 

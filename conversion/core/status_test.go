@@ -104,7 +104,7 @@ func TestTheStatusOfAMachineSet(t *testing.T) {
 // TestAStatusThatMakesNoSense: whatever stands there, no panic.
 func TestAStatusThatMakesNoSense(t *testing.T) {
 	for _, status := range []any{nil, "x", map[string]any{"phase": 1}, map[string]any{"conditions": "x"}, map[string]any{"providerStatus": "x"}} {
-		for _, kind := range []string{"Machine", "MachineSet", "Moon"} {
+		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck", "Moon"} {
 			o := wrap(map[string]any{"status": status, "spec": "x"})
 			core.StatusToClusterAPI(kind, o, env())
 			core.StatusToMachineAPI(kind, core.Twin{Core: o, Infra: o}, env())

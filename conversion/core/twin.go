@@ -16,34 +16,59 @@ import (
 )
 
 // Twin is the Cluster API side of one Machine API object: the core object and the infrastructure machine (for a
-// MachineSet: the infrastructure machine template) that it refers to.
+// MachineSet: the infrastructure machine template) that it refers to. Infra is nil for a kind that refers to none.
 type Twin struct{ Core, Infra *unstructured.Unstructured }
 
 // kind is a row of what converts.
 type kind struct {
+	name         string
 	toClusterAPI func(p *conversion.Pass, raw []byte) twin
 	toMachineAPI func(p *conversion.Pass, raw, infra []byte) object
+	// statusTo and statusFrom convert status; infra is nil for a kind whose infrastructure object observes nothing.
+	statusTo   func(mapi *unstructured.Unstructured, env *conversion.Env) (core, infra map[string]any)
+	statusFrom func(t Twin, env *conversion.Env) map[string]any
 	// machineSpec is where an object of this kind, and its infrastructure object, keeps a machine's spec.
 	machineSpec []string
-	infra       func(conversion.Platform) conversion.Resource
+	// infra is the platform's kind behind it; nil where there is none, and then nothing of the kind is the platform's.
+	infra func(conversion.Platform) conversion.Resource
+}
+
+func kinds() []kind {
+	return []kind{
+		{
+			name: "Machine", toClusterAPI: machineToClusterAPI, toMachineAPI: machineToMachineAPI,
+			statusTo: machineStatusTo, statusFrom: machineStatusFrom,
+			machineSpec: []string{"spec"},
+			infra:       func(p conversion.Platform) conversion.Resource { return p.InfraMachine },
+		},
+		{
+			name: "MachineSet", toClusterAPI: setToClusterAPI, toMachineAPI: setToMachineAPI,
+			statusTo: setStatusTo, statusFrom: setStatusFrom,
+			machineSpec: []string{"spec", "template", "spec"},
+			infra:       func(p conversion.Platform) conversion.Resource { return p.InfraMachineTemplate },
+		},
+		{
+			name: "MachineHealthCheck", toClusterAPI: checkToClusterAPI, toMachineAPI: checkToMachineAPI,
+			statusTo: checkStatusTo, statusFrom: checkStatusFrom,
+		},
+	}
 }
 
 func kindNamed(name string) (kind, bool) {
-	switch name {
-	case "Machine":
-		return kind{
-			toClusterAPI: machineToClusterAPI, toMachineAPI: machineToMachineAPI,
-			machineSpec: []string{"spec"},
-			infra:       func(p conversion.Platform) conversion.Resource { return p.InfraMachine },
-		}, true
-	case "MachineSet":
-		return kind{
-			toClusterAPI: setToClusterAPI, toMachineAPI: setToMachineAPI,
-			machineSpec: []string{"spec", "template", "spec"},
-			infra:       func(p conversion.Platform) conversion.Resource { return p.InfraMachineTemplate },
-		}, true
+	for _, k := range kinds() {
+		if k.name == name {
+			return k, true
+		}
 	}
 	return kind{}, false
+}
+
+func kindNames() []string {
+	var out []string
+	for _, k := range kinds() {
+		out = append(out, k.name)
+	}
+	return out
 }
 
 // object is a converted object before it becomes JSON.
@@ -61,7 +86,7 @@ type twin struct {
 	infra     any
 }
 
-// ToClusterAPI converts a Machine API object ("Machine" or "MachineSet") into what its twin should be: name, namespace,
+// ToClusterAPI converts a Machine API object ("Machine", "MachineSet" or "MachineHealthCheck") into what its twin should be: name, namespace,
 // labels, annotations and spec of the core object and of its infrastructure object. Where there are errors, the result
 // is empty; each error names the field of the Machine API object by its full path.
 func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (Twin, field.ErrorList) {
@@ -115,7 +140,7 @@ func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Un
 		return nil, errs
 	}
 	out, err := o.encode(machinev1beta1.GroupVersion.String(), kindName, env.MachineAPINamespace)
-	if err == nil {
+	if err == nil && k.infra != nil {
 		err = o.encodeProvider(k, out)
 	}
 	if err != nil {
@@ -164,18 +189,18 @@ func toMachineAPI(kindName string, core, infra []byte, env *conversion.Env) (kin
 func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.ErrorList) {
 	k, ok := kindNamed(kindName)
 	if !ok {
-		return k, nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), kindName, []string{"Machine", "MachineSet"})}
+		return k, nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), kindName, kindNames())}
 	}
-	if errs := unknown(env); errs != nil {
+	if errs := unknown(k, env); errs != nil {
 		return k, nil, errs
 	}
 	return k, conversion.NewPass(env, &conversion.Core{}, ""), nil
 }
 
 // unknown tells what of the cluster no conversion can do without.
-func unknown(env *conversion.Env) field.ErrorList {
+func unknown(k kind, env *conversion.Env) field.ErrorList {
 	status := field.NewPath("Infrastructure", "status")
-	if env.Platform.Spec == nil {
+	if k.infra != nil && env.Platform.Spec == nil {
 		return field.ErrorList{field.Required(status.Child("platformStatus", "type"), "the Infrastructure \"cluster\" names no platform that Poundlock converts")}
 	}
 	if env.ClusterName == "" {
@@ -185,6 +210,10 @@ func unknown(env *conversion.Env) field.ErrorList {
 }
 
 func (t twin) encode(k kind, env *conversion.Env) (Twin, error) {
+	if k.infra == nil {
+		core, err := t.core.encode(clusterv1.GroupVersion.String(), k.name, env.ClusterAPINamespace)
+		return Twin{Core: core}, err
+	}
 	spec, err := conversion.Encode(t.infra)
 	if err != nil {
 		return Twin{}, err
@@ -194,7 +223,7 @@ func (t twin) encode(k kind, env *conversion.Env) (Twin, error) {
 		t.infraName = TemplateName(t.core.metadata.Name, spec)
 	}
 	point(t.core.spec, gvk, t.infraName)
-	core, err := t.core.encode(clusterv1.GroupVersion.String(), coreKind(k), env.ClusterAPINamespace)
+	core, err := t.core.encode(clusterv1.GroupVersion.String(), k.name, env.ClusterAPINamespace)
 	if err != nil {
 		return Twin{}, err
 	}
@@ -214,17 +243,10 @@ func nest(content map[string]any, fields ...string) map[string]any {
 	return content
 }
 
-func coreKind(k kind) string {
-	if len(k.machineSpec) == 1 {
-		return "Machine"
-	}
-	return "MachineSet"
-}
-
 // infraLabels: an infrastructure machine bears its Machine's labels, as Cluster API's own would; a template says which
 // MachineSet it belongs to.
 func infraLabels(k kind, core object, env *conversion.Env) map[string]string {
-	if coreKind(k) == "Machine" {
+	if k.name == "Machine" {
 		return core.metadata.Labels
 	}
 	return map[string]string{clusterv1.ClusterNameLabel: env.ClusterName, MachineSetLabel: core.metadata.Name}

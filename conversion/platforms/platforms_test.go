@@ -22,7 +22,8 @@ var update = flag.Bool("update", false, "write the pages instead of comparing th
 // TestThePagesAreTheTables: docs/fields says what the tables say.
 func TestThePagesAreTheTables(t *testing.T) {
 	pages := map[string]string{
-		"core": conversion.Page("Machines and MachineSets", "A field of a Machine is at the same path without `spec.template`. Labels and annotations that have two names:\n\n"+names(), core.MachineSets.Lines()),
+		"core":         conversion.Page("Machines and MachineSets", "A field of a Machine is at the same path without `spec.template`. Labels and annotations that have two names:\n\n"+names(), core.MachineSets.Lines()),
+		"healthchecks": conversion.Page("MachineHealthChecks", "On every platform the same. Labels and annotations that have two names are those of [Machines](core.md).", core.MachineHealthChecks.Lines()),
 	}
 	for _, p := range platforms.List() {
 		pages[strings.ToLower(p.Name)] = conversion.Page(p.Name+": fields of the providerSpec",

@@ -1,0 +1,377 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+type mapiCheck struct {
+	Metadata metadata                              `json:"metadata"`
+	Spec     machinev1beta1.MachineHealthCheckSpec `json:"spec"`
+}
+
+type capiCheck struct {
+	Metadata metadata                         `json:"metadata"`
+	Spec     clusterv1.MachineHealthCheckSpec `json:"spec"`
+}
+
+var check conversion.Rows[mapiCheck, capiCheck]
+
+// rebootAnnotation on a Machine API check has Machines rebooted that are found unhealthy, instead of deleted.
+const rebootAnnotation = "machine.openshift.io/remediation-strategy"
+
+// What Cluster API asks of a check: by its CRD (conditions) and by its webhook (startup).
+const (
+	leastStartup   = 30 * time.Second
+	mostConditions = 100
+)
+
+// MachineHealthChecks converts a MachineHealthCheck. Nothing of it is the platform's.
+var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
+	check.Same("metadata.name", "metadata.name"),
+	check.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.", checkLabelsTo, checkLabelsFrom),
+	check.Iso(at("metadata.annotations"), at("metadata.annotations"),
+		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; machine.openshift.io/remediation-strategy cannot go: Cluster API's check would delete what Machine API's reboots.",
+		checkAnnotationsTo, checkAnnotationsFrom),
+	check.Iso(at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator", "spec.selector.matchExpressions[].values"),
+		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator", "spec.selector.matchExpressions[].values"),
+		"As it is; cluster-api-cluster is cluster.x-k8s.io/cluster-name. An empty one, which in Machine API selects every Machine, cannot go.",
+		checkSelectorTo, checkSelectorFrom),
+	check.Iso(at("spec.unhealthyConditions[].type", "spec.unhealthyConditions[].status", "spec.unhealthyConditions[].timeout"),
+		at("spec.checks.unhealthyNodeConditions[].type", "spec.checks.unhealthyNodeConditions[].status", "spec.checks.unhealthyNodeConditions[].timeoutSeconds"),
+		"The timeout in whole seconds. Machine API wants one condition at least, Cluster API 100 at most.", conditionsOfNodesTo, conditionsOfNodesFrom),
+	check.Iso(at("spec.maxUnhealthy"), at("spec.remediation.triggerIf.unhealthyLessThanOrEqualTo"),
+		"A number or a percentage of up to 100%; a number that is written as a text becomes one.", maxUnhealthyTo, maxUnhealthyFrom),
+	check.Iso(at("spec.nodeStartupTimeout"), at("spec.checks.nodeStartupTimeoutSeconds"),
+		"In whole seconds, 30 at least; 0 is none on both sides.", startupTo, startupFrom),
+	check.Iso(at("spec.remediationTemplate.apiVersion", "spec.remediationTemplate.kind", "spec.remediationTemplate.name", "spec.remediationTemplate.namespace"),
+		at("spec.remediation.templateRef.apiVersion", "spec.remediation.templateRef.kind", "spec.remediation.templateRef.name"),
+		"Each API looks for the template in the namespace of its own check, so a namespace may be named only if it is that one.", remediationTo, remediationFrom),
+	check.OnlyMAPI("spec.remediationTemplate.uid", "Cluster API refers to a template by its name"),
+	check.OnlyMAPI("spec.remediationTemplate.resourceVersion", "Cluster API refers to a template by its name"),
+	check.OnlyMAPI("spec.remediationTemplate.fieldPath", "Cluster API refers to a template by its name"),
+	check.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
+		func(p *pass, _ *mapiCheck, c *capiCheck) { c.Spec.ClusterName = p.Env.ClusterName },
+		func(p *pass, c *capiCheck, _ *mapiCheck) { sameCluster(p, "spec.clusterName", c.Spec.ClusterName) }),
+	check.OnlyCAPI("spec.checks.unhealthyMachineConditions.*", "Machine API's check looks at conditions of Nodes alone"),
+	check.OnlyCAPI("spec.remediation.triggerIf.unhealthyInRange", "Machine API's check has maxUnhealthy alone: give unhealthyLessThanOrEqualTo"),
+}
+
+func checkLabelsTo(p *pass, m *mapiCheck, c *capiCheck) {
+	copyLabelsTo(p, m.Metadata.Labels, &c.Metadata)
+	addClusterName(p, &c.Metadata)
+}
+
+func checkLabelsFrom(p *pass, c *capiCheck, m *mapiCheck) {
+	for _, k := range sorted(c.Metadata.Labels) {
+		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
+			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API knows this label on Machines only")
+			continue
+		}
+		copyLabelFrom(p, c.Metadata, k, &m.Metadata)
+	}
+}
+
+func checkAnnotationsTo(p *pass, m *mapiCheck, c *capiCheck) {
+	if v := m.Metadata.Annotations[rebootAnnotation]; v != "" {
+		p.Unsupported(annotation(rebootAnnotation), v, "Cluster API's check would delete the Machines that this one has rebooted: remove the annotation, or give a remediationTemplate")
+	}
+	copyAnnotationsTo(p, m.Metadata.Annotations, &c.Metadata)
+}
+
+func checkAnnotationsFrom(p *pass, c *capiCheck, m *mapiCheck) {
+	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
+		switch {
+		case isHook(k) || annotatesNode(k):
+			p.Unsupported(annotation(k), v, "Machine API knows this annotation on Machines only")
+		case k == rebootAnnotation && v != "":
+			p.Unsupported(annotation(k), v, "Machine API's check would reboot the Machines that this one deletes: remove the annotation")
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+func checkSelectorTo(p *pass, m *mapiCheck, c *capiCheck) {
+	c.Spec.Selector = selector(p, m.Spec.Selector, func(path, k string) string {
+		switch {
+		case k == clusterLabel:
+			return clusterv1.ClusterNameLabel
+		case k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel || reachesNode(k):
+			p.Unsupported(path, k, clusterAPIOwn)
+		}
+		return k
+	})
+	sameSelectedCluster(p, clusterLabel, m.Spec.Selector)
+	validSelector(p, m.Spec.Selector, "Cluster API refuses a selector that is empty: select by a label that the Machines have")
+}
+
+func checkSelectorFrom(p *pass, c *capiCheck, m *mapiCheck) {
+	m.Spec.Selector = selector(p, c.Spec.Selector, func(path, k string) string {
+		switch {
+		case k == clusterv1.ClusterNameLabel:
+			return clusterLabel
+		case k == clusterLabel:
+			p.Unsupported(path, k, "this is the Machine API's name: Cluster API's is "+clusterv1.ClusterNameLabel)
+		case k == clusterv1.MachineControlPlaneLabel || reachesNode(k):
+			p.Unsupported(path, k, "Machine API's Machines have no such label: select by one that both have")
+		}
+		return k
+	})
+	sameSelectedCluster(p, clusterv1.ClusterNameLabel, c.Spec.Selector)
+	validSelector(p, c.Spec.Selector, "an empty selector would select every Machine in Machine API: select by a label that the Machines have")
+}
+
+// sameSelectedCluster: Cluster API's webhook refuses a selector of another cluster.
+func sameSelectedCluster(p *pass, key string, s metav1.LabelSelector) {
+	if v, there := s.MatchLabels[key]; there {
+		sameCluster(p, "spec.selector.matchLabels["+key+"]", v)
+	}
+}
+
+func validSelector(p *pass, s metav1.LabelSelector, empty string) {
+	if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
+		p.Required("spec.selector", empty)
+		return
+	}
+	if _, err := metav1.LabelSelectorAsSelector(&s); err != nil {
+		p.Invalid("spec.selector", nil, err.Error())
+	}
+}
+
+func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
+	const root = "spec.unhealthyConditions"
+	if len(m.Spec.UnhealthyConditions) == 0 {
+		p.Required(root, "without a condition a check of the Machine API has nothing to look at")
+	}
+	if n := len(m.Spec.UnhealthyConditions); n > mostConditions {
+		p.Unsupported(root, n, fmt.Sprintf("Cluster API's check looks at %d conditions at most", mostConditions))
+	}
+	for i, u := range m.Spec.UnhealthyConditions {
+		path := fmt.Sprintf("%s[%d]", root, i)
+		whole(p, path, u.Type, u.Status)
+		c.Spec.Checks.UnhealthyNodeConditions = append(c.Spec.Checks.UnhealthyNodeConditions, clusterv1.UnhealthyNodeCondition{
+			Type: u.Type, Status: u.Status, TimeoutSeconds: seconds(p, path+".timeout", u.Timeout.Duration),
+		})
+	}
+}
+
+// whole: the Machine API's CRD lets a condition pass that does not say which it is, Cluster API's does not.
+func whole(p *pass, path string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
+	if kind == "" {
+		p.Required(path+".type", "a condition is looked for by its type")
+	}
+	if status == "" {
+		p.Required(path+".status", "a condition is looked for by its status")
+	}
+}
+
+func conditionsOfNodesFrom(p *pass, c *capiCheck, m *mapiCheck) {
+	const root = "spec.checks.unhealthyNodeConditions"
+	if len(c.Spec.Checks.UnhealthyNodeConditions) == 0 {
+		p.Required(root, "Machine API's check wants one condition at least")
+	}
+	for i, u := range c.Spec.Checks.UnhealthyNodeConditions {
+		path := fmt.Sprintf("%s[%d]", root, i)
+		whole(p, path, u.Type, u.Status)
+		m.Spec.UnhealthyConditions = append(m.Spec.UnhealthyConditions, machinev1beta1.UnhealthyCondition{
+			Type: u.Type, Status: u.Status, Timeout: duration(p, path+".timeoutSeconds", u.TimeoutSeconds),
+		})
+	}
+}
+
+// seconds refuses what would be another time in whole seconds.
+func seconds(p *pass, path string, d time.Duration) *int32 {
+	s := int32(0)
+	switch {
+	case d%time.Second != 0:
+		p.Unsupported(path, d.String(), "Cluster API counts in whole seconds: round it")
+	case d < 0 || d/time.Second > math.MaxInt32:
+		p.Unsupported(path, d.String(), "Cluster API counts up to 2147483647 seconds")
+	default:
+		s = int32(d / time.Second)
+	}
+	return &s
+}
+
+func duration(p *pass, path string, seconds *int32) metav1.Duration {
+	switch {
+	case seconds == nil:
+		p.Required(path, "a condition is unhealthy after a time")
+		return metav1.Duration{}
+	case *seconds < 0:
+		p.Invalid(path, *seconds, "must be 0 or more")
+	}
+	return metav1.Duration{Duration: time.Duration(*seconds) * time.Second}
+}
+
+func startupTo(p *pass, m *mapiCheck, c *capiCheck) {
+	t := m.Spec.NodeStartupTimeout
+	if t == nil {
+		return
+	}
+	if t.Duration > 0 && t.Duration < leastStartup {
+		p.Unsupported("spec.nodeStartupTimeout", t.Duration.String(), "Cluster API waits 30 seconds at least, or, with 0, does not look")
+	}
+	c.Spec.Checks.NodeStartupTimeoutSeconds = seconds(p, "spec.nodeStartupTimeout", t.Duration)
+}
+
+func startupFrom(p *pass, c *capiCheck, m *mapiCheck) {
+	const path = "spec.checks.nodeStartupTimeoutSeconds"
+	s := c.Spec.Checks.NodeStartupTimeoutSeconds
+	if s == nil {
+		return // ten minutes, on both sides
+	}
+	if *s > 0 && *s < int32(leastStartup/time.Second) {
+		p.Invalid(path, *s, "must be 30 at least, or 0 for none")
+	}
+	d := duration(p, path, s)
+	m.Spec.NodeStartupTimeout = &d
+}
+
+// percentage is what the Machine API's CRD takes for one.
+var percentage = regexp.MustCompile(`^(100|[0-9]{1,2})%$`)
+
+const percentOrNumber = "must be a number of Machines or a percentage of up to 100%"
+
+func maxUnhealthyTo(p *pass, m *mapiCheck, c *capiCheck) {
+	v := m.Spec.MaxUnhealthy
+	if v == nil {
+		return
+	}
+	to := *v
+	if v.Type == intstr.String && !strings.HasSuffix(v.StrVal, "%") {
+		n, err := strconv.ParseInt(v.StrVal, 10, 32)
+		if err != nil {
+			p.Invalid("spec.maxUnhealthy", v.StrVal, percentOrNumber)
+			return
+		}
+		to = intstr.FromInt32(int32(n))
+	}
+	if limit(p, "spec.maxUnhealthy", to) {
+		c.Spec.Remediation.TriggerIf.UnhealthyLessThanOrEqualTo = &to
+	}
+}
+
+func maxUnhealthyFrom(p *pass, c *capiCheck, m *mapiCheck) {
+	v := c.Spec.Remediation.TriggerIf.UnhealthyLessThanOrEqualTo
+	if v == nil {
+		return // all of them, on both sides
+	}
+	if limit(p, "spec.remediation.triggerIf.unhealthyLessThanOrEqualTo", *v) {
+		to := *v
+		m.Spec.MaxUnhealthy = &to
+	}
+}
+
+// limit tells a limit that means the same to both.
+func limit(p *pass, path string, v intstr.IntOrString) bool {
+	if v.Type == intstr.Int && v.IntVal >= 0 || v.Type == intstr.String && percentage.MatchString(v.StrVal) {
+		return true
+	}
+	p.Unsupported(path, v.String(), percentOrNumber)
+	return false
+}
+
+func remediationTo(p *pass, m *mapiCheck, c *capiCheck) {
+	const root = "spec.remediationTemplate"
+	t := m.Spec.RemediationTemplate
+	if t == nil || *t == (corev1.ObjectReference{}) {
+		return
+	}
+	if t.Namespace != "" && t.Namespace != p.Env.MachineAPINamespace {
+		p.Differs(root+".namespace", t.Namespace, "the check's own namespace", p.Env.MachineAPINamespace)
+	}
+	refersWhole(p, root, t.APIVersion, t.Kind, t.Name)
+	c.Spec.Remediation.TemplateRef = clusterv1.MachineHealthCheckRemediationTemplateReference{APIVersion: t.APIVersion, Kind: t.Kind, Name: t.Name}
+}
+
+func refersWhole(p *pass, root, apiVersion, kind, name string) {
+	for _, f := range []struct{ name, value string }{{"apiVersion", apiVersion}, {"kind", kind}, {"name", name}} {
+		if f.value == "" {
+			p.Required(root+"."+f.name, "a template is referred to by its apiVersion, kind and name")
+		}
+	}
+}
+
+func remediationFrom(p *pass, c *capiCheck, m *mapiCheck) {
+	t := c.Spec.Remediation.TemplateRef
+	if !t.IsDefined() {
+		return
+	}
+	refersWhole(p, "spec.remediation.templateRef", t.APIVersion, t.Kind, t.Name)
+	m.Spec.RemediationTemplate = &corev1.ObjectReference{APIVersion: t.APIVersion, Kind: t.Kind, Name: t.Name}
+}
+
+// writtenCheck is a Machine API check as it is written: with authority, for which the overlay of the CRD adds a field that
+// the published type lacks, and with durations as texts, since the CRD's patterns let some pass that are none.
+type writtenCheck struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
+		machinev1beta1.MachineHealthCheckSpec `json:",inline"`
+		AuthoritativeAPI                      string `json:"authoritativeAPI"`
+		UnhealthyConditions                   []struct {
+			Type    corev1.NodeConditionType `json:"type"`
+			Status  corev1.ConditionStatus   `json:"status"`
+			Timeout string                   `json:"timeout"`
+		} `json:"unhealthyConditions"`
+		NodeStartupTimeout *string `json:"nodeStartupTimeout"`
+	} `json:"spec"`
+}
+
+func (w *writtenCheck) read(p *pass) mapiCheck {
+	m := mapiCheck{Metadata: w.Metadata, Spec: w.Spec.MachineHealthCheckSpec}
+	for i, u := range w.Spec.UnhealthyConditions {
+		m.Spec.UnhealthyConditions = append(m.Spec.UnhealthyConditions, machinev1beta1.UnhealthyCondition{
+			Type: u.Type, Status: u.Status, Timeout: parsed(p, fmt.Sprintf("spec.unhealthyConditions[%d].timeout", i), u.Timeout),
+		})
+	}
+	if t := w.Spec.NodeStartupTimeout; t != nil {
+		d := parsed(p, "spec.nodeStartupTimeout", *t)
+		m.Spec.NodeStartupTimeout = &d
+	}
+	return m
+}
+
+func parsed(p *pass, path, text string) metav1.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		p.Invalid(path, text, "must be a duration such as 5m or 1h30m")
+	}
+	return metav1.Duration{Duration: d}
+}
+
+func checkToClusterAPI(p *pass, raw []byte) twin {
+	var w writtenCheck
+	var c capiCheck
+	if decode(p, raw, &w, nothing) {
+		m := w.read(p)
+		MachineHealthChecks.ToClusterAPI(p, &m, &c)
+	}
+	return twin{core: object{metadata: c.Metadata, spec: &c.Spec}}
+}
+
+func checkToMachineAPI(p *pass, raw, _ []byte) object {
+	var m mapiCheck
+	var c capiCheck
+	if decode(p, raw, &c, nothing) {
+		MachineHealthChecks.ToMachineAPI(p, &c, &m)
+	}
+	return object{metadata: m.Metadata, spec: &m.Spec}
+}
