@@ -34,7 +34,8 @@ type source struct {
 	labels map[string]string
 }
 
-// sources lists the CRDs that Poundlock works with. Only the CustomNoUpgrade variants of openshift/api have the authority fields.
+// sources lists the CRDs that Poundlock works with. Only the CustomNoUpgrade variants of openshift/api have the authority fields; CRDs that are
+// published without get them by overlay.
 func sources() []source {
 	return []source{
 		{module: "github.com/openshift/api", files: []string{
@@ -66,7 +67,8 @@ func sources() []source {
 	}
 }
 
-// CRDs reads the CRDs of the Machine API, the configuration API, Cluster API and its AWS provider from their modules, sorted by name.
+// CRDs reads the CRDs of the Machine API, the configuration API, Cluster API and its AWS provider from their modules, sorted by name, and lays
+// Poundlock's overlay (manifests/crds) over them.
 func CRDs(ctx context.Context) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	var mu sync.Mutex
 	var all []*apiextensionsv1.CustomResourceDefinition
@@ -86,7 +88,7 @@ func CRDs(ctx context.Context) ([]*apiextensionsv1.CustomResourceDefinition, err
 	slices.SortFunc(all, func(a, b *apiextensionsv1.CustomResourceDefinition) int {
 		return strings.Compare(a.Name, b.Name)
 	})
-	return all, nil
+	return all, overlay(all)
 }
 
 func (s source) read(ctx context.Context) ([]*apiextensionsv1.CustomResourceDefinition, error) {
