@@ -40,6 +40,7 @@ import (
 // needed are the CRDs of these stories.
 var needed = []string{
 	"machines.machine.openshift.io", "machinesets.machine.openshift.io", "infrastructures.config.openshift.io",
+	"machinehealthchecks.machine.openshift.io", "machinehealthchecks.cluster.x-k8s.io",
 	"machines.cluster.x-k8s.io", "machinesets.cluster.x-k8s.io", "awsmachines.infrastructure.cluster.x-k8s.io",
 	"awsmachinetemplates.infrastructure.cluster.x-k8s.io", "awsclusters.infrastructure.cluster.x-k8s.io",
 }

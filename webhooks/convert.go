@@ -46,7 +46,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if c.Side == policies.MachineAPI && c.Old != nil {
 		stored = c.Old
 	}
-	env, err := v.envs.of(ctx, pairOf(c))
+	env, err := v.envs.of(ctx, pairOf(c), c.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +90,17 @@ type envs struct {
 	platforms []conversion.Platform
 }
 
-// of describes the cluster to a conversion between a pair's namespaces.
-func (e envs) of(ctx context.Context, pair authority.Pair) (conversion.Env, error) {
+// of describes the cluster to a conversion of a kind between a pair's namespaces; to one behind which no platform
+// stands, by its name alone.
+func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (conversion.Env, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	about, err := e.get(ctx, infrastructure)
 	if err != nil {
 		return conversion.Env{}, err
+	}
+	if row, _ := authority.KindNamed(kind); row.Infra == "" {
+		return bare(about, pair), nil
 	}
 	env, err := e.describe(about, pair)
 	if err != nil {
@@ -119,11 +123,16 @@ func (e envs) describe(about *unstructured.Unstructured, pair authority.Pair) (c
 	if i < 0 {
 		return conversion.Env{}, fmt.Errorf("platform %q of the Infrastructure is none that can be converted", platform)
 	}
+	env := bare(about, pair)
+	env.Platform, env.Region = e.platforms[i], text(about, "status", "platformStatus", strings.ToLower(platform), "region")
+	return env, nil
+}
+
+func bare(about *unstructured.Unstructured, pair authority.Pair) conversion.Env {
 	return conversion.Env{
-		Platform: e.platforms[i], ClusterName: text(about, "status", "infrastructureName"),
+		ClusterName:         text(about, "status", "infrastructureName"),
 		MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI,
-		Region: text(about, "status", "platformStatus", strings.ToLower(platform), "region"),
-	}, nil
+	}
 }
 
 func text(u *unstructured.Unstructured, path ...string) string {

@@ -94,6 +94,9 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedTwin) || needs.Has(policies.NeedLiveTwin) {
 		c.Facts.Twin, c.Facts.TwinLive, err = l.twin(ctx, *c, needs.Has(policies.NeedLiveTwin))
 	}
+	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.ClusterAPI && c.Facts.Twin != nil && !kind.Says(c.Facts.Twin) {
+		c.Facts.Twin = nil // a namesake, which nobody mirrors
+	}
 	return err
 }
 

@@ -21,6 +21,9 @@ type reference struct {
 // infraRef is the provider's object that a Cluster API object of this kind refers to, of a platform that is known.
 func infraRef(core *policies.Object, kind string, platforms []conversion.Platform) (Ref, bool) {
 	row, _ := authority.KindNamed(kind)
+	if row.Infra == "" {
+		return Ref{}, false
+	}
 	r := readReference(core.Spec, kind)
 	for _, p := range platforms {
 		s := infraSubject(p, row.Infra)

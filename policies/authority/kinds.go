@@ -5,6 +5,8 @@ package authority
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/policies"
 )
 
 // Kind is one row of what can change hands: everything that differs between the kinds, as data.
@@ -71,3 +73,12 @@ func (k Kind) MachineAPIGVK() schema.GroupVersionKind { return k.MachineAPI.With
 
 // ClusterAPIGVK is the kind as Cluster API has it.
 func (k Kind) ClusterAPIGVK() schema.GroupVersionKind { return k.ClusterAPI.WithKind(k.Name) }
+
+// Says reports whether a Machine API object can say who is in charge of it. The published CRD of a check cannot: where
+// Poundlock's overlay gives it the fields, spec.authoritativeAPI is never empty, by its default; where not, the check is
+// left alone, and so is one of its name in Cluster API. Behind the other kinds stand machines, on which two controllers
+// must never act: they stay locked.
+func (k Kind) Says(mapi *policies.Object) bool {
+	s := Read(mapi)
+	return k.Infra != "" || s.Requested != Unset || s.Current != Unset
+}

@@ -1,8 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mirror creates and keeps the twin of a Machine or MachineSet equal to the object in charge of it, in both
-// directions, and carries deletions over (DESIGN §5, converting › Synchronisation of resources, › Deletion of Machines).
+// Package mirror creates and keeps the twin of a Machine, MachineSet or MachineHealthCheck equal to the object in charge of
+// it, in both directions, and carries deletions over (DESIGN §5, converting › Synchronisation of resources, › Deletion of Machines).
 //
 // It knows the objects of a pair (state), the one next write that brings them closer (next, pure), and how to
 // perform it. A pass looks at a cache; only if that calls for a write does it read the same from the API server and

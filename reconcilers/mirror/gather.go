@@ -117,13 +117,24 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state
 		return err
 	}
 	s.env = conversion.Env{MachineAPINamespace: s.pair.MachineAPI, ClusterAPINamespace: s.pair.ClusterAPI}
-	if s.missing = readInfrastructure(infrastructure, &s.env); s.missing != "" {
+	if s.missing = readInfrastructure(s.kind, infrastructure, &s.env); s.missing != "" {
 		return nil
 	}
-	if err := r.watchPlatform(s.env.Platform); err != nil {
+	if s.cluster, err = get(ctx, from, clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil {
 		return err
 	}
-	if s.cluster, err = get(ctx, from, clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil {
+	if s.cluster == nil {
+		s.missing = absent("Cluster", s)
+	}
+	if s.kind.Infra == "" {
+		return nil
+	}
+	return r.gatherPlatform(ctx, from, s)
+}
+
+// gatherPlatform reads what a conversion of a kind with an infrastructure object needs beside.
+func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *state) error {
+	if err := r.watchPlatform(s.env.Platform); err != nil {
 		return err
 	}
 	infraCluster, err := get(ctx, from, s.env.Platform.InfraCluster.GroupVersionKind, s.pair.ClusterAPI, s.env.ClusterName)
@@ -131,12 +142,10 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state
 		return err
 	}
 	switch {
-	case s.cluster == nil:
-		s.missing = absent("Cluster", s)
-	case infraCluster == nil:
-		s.missing = absent(s.env.Platform.InfraCluster.Kind, s)
-	default:
+	case infraCluster != nil:
 		s.env.InfraCluster = infraCluster.Object
+	case s.cluster != nil:
+		s.missing = absent(s.env.Platform.InfraCluster.Kind, s)
 	}
 	return nil
 }
@@ -145,12 +154,16 @@ func absent(kind string, s *state) string {
 	return fmt.Sprintf("%s %s/%s does not exist: Cluster API needs it before a %s can be mirrored there", kind, s.pair.ClusterAPI, s.env.ClusterName, s.kind.Name)
 }
 
-func readInfrastructure(o *unstructured.Unstructured, env *conversion.Env) (missing string) {
+// readInfrastructure asks for a platform only where one stands behind the kind.
+func readInfrastructure(kind authority.Kind, o *unstructured.Unstructured, env *conversion.Env) (missing string) {
 	if o == nil {
 		return "Infrastructure cluster (config.openshift.io) does not exist: it tells the cluster's name and platform"
 	}
 	platform := nested(o, "status", "platformStatus", "type")
 	env.ClusterName = nested(o, "status", "infrastructureName")
+	if kind.Infra == "" && env.ClusterName != "" {
+		return ""
+	}
 	if env.ClusterName == "" || platform == "" {
 		return "Infrastructure cluster (config.openshift.io) does not yet say status.infrastructureName and status.platformStatus.type"
 	}
@@ -188,6 +201,8 @@ func (s *state) infraKind() schema.GroupVersionKind {
 // object refers to that the mirror has yet to make its own (a user made it, paused) is not Poundlock's to overwrite.
 func (s *state) infraName() string {
 	switch {
+	case s.kind.Infra == "":
+		return ""
 	case s.core != nil && (s.isMirror(s.core) || s.source() != authority.MachineAPI):
 		return nested(s.core, s.infraRef()...)
 	case s.kind.Infra == authority.InfraMachine:

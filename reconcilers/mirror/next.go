@@ -90,19 +90,27 @@ func (c converting) toClusterAPI(s *state) *write {
 		return c.fails(s, "FieldsNotConvertible", sentences(errs))
 	}
 	wantInfra := s.wantInfra(twin.Infra)
-	wantCore := s.wantCore(twin.Core, wantInfra.GetName())
+	wantCore := s.wantCore(twin.Core, wantInfra)
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.kind.Name, s.machineAPI, s.env)
 	return first(
 		func() *write { return s.enrol(s.machineAPI, nil) },
 		func() *write { return yielded(s.machineAPI) },
 		func() *write { return s.releaseInfra(s.infra) },
-		func() *write { return s.become(wantInfra, s.infraNamed(wantInfra.GetName())) },
+		func() *write { return s.becomeInfra(wantInfra) },
 		func() *write { return s.become(wantCore, s.core) },
 		func() *write { return c.report(s.core, coreStatus) },
 		func() *write { return c.report(s.infra, infraStatus) },
 		s.staleTemplate,
 		func() *write { return c.synchronized(s, s.machineAPI.GetGeneration(), nil) },
 	)
+}
+
+// becomeInfra makes the infrastructure object what is wanted, where the kind has one.
+func (s *state) becomeInfra(want *unstructured.Unstructured) *write {
+	if want == nil {
+		return nil
+	}
+	return s.become(want, s.infraNamed(want.GetName()))
 }
 
 // infraNamed is the infrastructure object of that name, as far as it was read.
@@ -183,8 +191,11 @@ func (s *state) reflected() bool {
 }
 
 // wantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
-// named after its content.
+// named after its content; nil for a kind without.
 func (s *state) wantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
+	if converted == nil {
+		return nil
+	}
 	want := s.mirrored(converted, s.infraKind().GroupVersion().String(), s.infraKind().Kind, s.pair.ClusterAPI)
 	if s.kind.Infra == authority.InfraMachineTemplate {
 		want.SetName(converted.GetName())
@@ -204,10 +215,12 @@ func (s *state) wantInfra(converted *unstructured.Unstructured) *unstructured.Un
 	return want
 }
 
-func (s *state) wantCore(converted *unstructured.Unstructured, infraName string) *unstructured.Unstructured {
+func (s *state) wantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
 	want := s.mirrored(converted, s.kind.ClusterAPI.String(), s.kind.Name, s.pair.ClusterAPI)
 	want.SetName(s.name)
-	put(want, infraName, s.infraRef()...)
+	if infra != nil {
+		put(want, infra.GetName(), s.infraRef()...)
+	}
 	want.SetFinalizers([]string{authority.SyncFinalizer})
 	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})
 	return want
