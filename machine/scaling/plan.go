@@ -1,0 +1,98 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scaling
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Plan is what a set does about its Machines.
+type Plan struct {
+	// Members are the Machines that count, in the order in which they were given.
+	Members []*machinev1beta1.Machine
+	// Adopt are those of them that nobody controls and that the set may take in: Machine API is in charge of them. Another's are Cluster API's to give an owner.
+	Adopt []*machinev1beta1.Machine
+	// Create is how many are missing.
+	Create int
+	// Delete are those that are too many, the first to go first. Members that the set neither controls nor takes in stay.
+	Delete []*machinev1beta1.Machine
+}
+
+// Idle reports whether there is nothing to do.
+func (p Plan) Idle() bool { return len(p.Adopt) == 0 && p.Create == 0 && len(p.Delete) == 0 }
+
+// PlanFor plans for a set that is valid (Selector), out of the Machines of its namespace. Equal input gives an equal plan, whatever the order of
+// the Machines: under the policy Random the seed decides who goes.
+func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine, seed string) Plan {
+	var p Plan
+	var own []*machinev1beta1.Machine
+	for _, m := range machines {
+		owner := metav1.GetControllerOfNoCopy(m)
+		if !m.DeletionTimestamp.IsZero() || !selector.Matches(labels.Set(m.Labels)) || owner != nil && owner.UID != set.UID {
+			continue
+		}
+		p.Members = append(p.Members, m)
+		if owner != nil {
+			own = append(own, m)
+		} else if ofMachineAPI(m) {
+			p.Adopt = append(p.Adopt, m)
+		}
+	}
+	surplus := len(p.Members) - Replicas(set)
+	p.Create = max(0, -surplus)
+	p.Delete = first(append(own, p.Adopt...), policyOf(set), seed, surplus)
+	return p
+}
+
+// ofMachineAPI reports whether the Machine API is in charge, or nobody has ever said who is.
+func ofMachineAPI(m *machinev1beta1.Machine) bool {
+	switch cmp.Or(m.Status.AuthoritativeAPI, m.Spec.AuthoritativeAPI) {
+	case "", machinev1beta1.MachineAuthorityMachineAPI:
+		return true
+	}
+	return false
+}
+
+// Replicas is how many Machines the set wants: 1 where it does not say.
+func Replicas(set *machinev1beta1.MachineSet) int {
+	if set.Spec.Replicas == nil {
+		return 1
+	}
+	return int(*set.Spec.Replicas)
+}
+
+// Selector returns the set's selector. The error is a sentence for each thing in the spec that no repetition mends: with it, the set may neither
+// make nor give up a Machine.
+func Selector(set *machinev1beta1.MachineSet) (labels.Selector, error) {
+	selector, err := metav1.LabelSelectorAsSelector(&set.Spec.Selector)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("spec.selector cannot be read: %w", err)
+	case selector.Empty():
+		err = errors.New("spec.selector is empty, and would match every Machine: name a label that the template's Machines carry")
+	case !selector.Matches(labels.Set(set.Spec.Template.Labels)):
+		err = fmt.Errorf("spec.template.metadata.labels do not match spec.selector (%s), so that the set would not know the Machines that it makes: give the template these labels", selector)
+	}
+	return selector, errors.Join(err, validReplicas(set), validPolicy(set))
+}
+
+func validReplicas(set *machinev1beta1.MachineSet) error {
+	if n := Replicas(set); n < 0 {
+		return fmt.Errorf("spec.replicas is %d: give the number of Machines, 0 or more", n)
+	}
+	return nil
+}
+
+func validPolicy(set *machinev1beta1.MachineSet) error {
+	if order(policyOf(set)) == nil {
+		return fmt.Errorf("spec.deletePolicy is %q: it can be Random, Newest or Oldest", set.Spec.DeletePolicy)
+	}
+	return nil
+}

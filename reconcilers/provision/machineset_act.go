@@ -1,0 +1,135 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provision
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/machine/scaling"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// batch is how many Machines a pass creates at most: a set that asks for a thousand does not keep others waiting, and is heard in between.
+const batch = 50
+
+// act plans again by what the API server says of the set and its Machines, so that a cache that is behind never makes or deletes one too many.
+// It returns how soon to go on, 0 if all is done.
+func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector) (time.Duration, error) {
+	set := &machinev1beta1.MachineSet{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(seen), set); err != nil {
+		return 0, err
+	}
+	if !r.sameToAct(seen, set) {
+		return soon, nil
+	}
+	plan, err := r.plan(ctx, r.stored, set, selector)
+	if err != nil {
+		return 0, err
+	}
+	return r.carryOut(ctx, set, plan)
+}
+
+// sameToAct reports whether the set that is stored is the one that was seen, and still ours. A spec that has changed may name another selector.
+func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
+	shape := shapeOfSet(stored)
+	gate := authority.GateOf(shape, r.on)
+	return stored.UID == seen.UID && stored.Generation == seen.Generation && stored.DeletionTimestamp.IsZero() && gate.Act && gate.Told(shape)
+}
+
+func (r *machineSets) carryOut(ctx context.Context, set *machinev1beta1.MachineSet, plan scaling.Plan) (time.Duration, error) {
+	for _, m := range plan.Adopt {
+		if err := r.adopt(ctx, set, m); err != nil {
+			return 0, err
+		}
+	}
+	for range min(plan.Create, batch) {
+		if err := r.create(ctx, set); err != nil {
+			return 0, err
+		}
+	}
+	for _, m := range plan.Delete {
+		if err := r.delete(ctx, set, m); err != nil {
+			return 0, err
+		}
+	}
+	if plan.Create > batch {
+		return soon, nil
+	}
+	return 0, nil
+}
+
+var machineSetKind = machinev1beta1.GroupVersion.WithKind("MachineSet")
+
+func (r *machineSets) adopt(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
+	before := m.DeepCopy()
+	m.OwnerReferences = append(m.OwnerReferences, *metav1.NewControllerRef(set, machineSetKind))
+	_, err := patch(ctx, r, before, m)
+	return r.done(ctx, set, m, "adopt", err)
+}
+
+func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet) error {
+	m := machineFrom(set)
+	return r.done(ctx, set, m, "create", r.Create(ctx, m))
+}
+
+// machineFrom is a Machine as the set's template has it, the authority included: it may be Cluster API's from birth (converting › Creation of new Machines).
+func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
+	template := set.Spec.Template.DeepCopy()
+	return &machinev1beta1.Machine{
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: set.Name + "-", Namespace: set.Namespace, Labels: template.Labels, Annotations: template.Annotations,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, machineSetKind)},
+		},
+		Spec: template.Spec,
+	}
+}
+
+// delete deletes the Machine that was looked at, not one of the same name. Also one that Cluster API is in charge of: it is the set's, and its
+// deletion is carried over.
+func (r *machineSets) delete(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
+	err := r.Delete(ctx, m, client.Preconditions{UID: &m.UID})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // it is gone already
+	}
+	return r.done(ctx, set, m, "delete", err)
+}
+
+// done tells what was done, or why it could not be.
+func (r *machineSets) done(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine, verb string, err error) error {
+	r.meters.count(verb, err)
+	name := m.Name
+	if name == "" {
+		name = m.GenerateName
+	}
+	past, reason := setVerbs(verb)
+	if err == nil {
+		r.recorder.Eventf(set, m, corev1.EventTypeNormal, "Successful"+reason, verb, "%s Machine %s", past, name)
+		log.FromContext(ctx).Info("changing the set's Machines", "verb", verb, "machine", name)
+		return nil
+	}
+	if !apierrors.IsConflict(err) {
+		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, "Failed"+reason, verb, "Could not %s Machine %s: %v", verb, name, err)
+	}
+	return fmt.Errorf("%s: %s of Machine %s: %w", set.Name, verb, name, err)
+}
+
+func setVerbs(verb string) (past, reason string) {
+	switch verb {
+	case "create":
+		return "Created", "Create"
+	case "delete":
+		return "Deleted", "Delete"
+	}
+	return "Adopted", "Adopt"
+}
