@@ -68,7 +68,9 @@ func (m *Manager) Run(ctx context.Context) error {
 func (m *Manager) Kill() error { return m.plane.StopPart(Name) }
 
 // User is the identity under which the manager acts.
-func (m *Manager) User() string { return "system:serviceaccount:" + m.options.Namespace + ":capi-manager" }
+func (m *Manager) User() string {
+	return "system:serviceaccount:" + m.options.Namespace + ":capi-manager"
+}
 
 func (m *Manager) install(ctx context.Context) error {
 	var err error
@@ -139,7 +141,9 @@ func (m *Manager) args() []string {
 
 func (m *Manager) path(name string) string { return filepath.Join(m.plane.Dir(), Name, name) }
 
-func (m *Manager) url(path *string) string { return fmt.Sprintf("https://127.0.0.1:%d%s", m.port, *path) }
+func (m *Manager) url(path *string) string {
+	return fmt.Sprintf("https://127.0.0.1:%d%s", m.port, *path)
+}
 
 func (m *Manager) ca() []byte { return m.plane.Admin().CAData }
 

@@ -40,7 +40,7 @@ func TestWhatOfTheFleetConverts(t *testing.T) {
 
 func env(t *testing.T) conversion.Env {
 	t.Helper()
-	cluster, err := objects(clusterYAML)
+	cluster, err := objects(clusterAPIYAML)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
 )
 
 // Poundlock is the name of its process and of its log.
@@ -46,16 +46,12 @@ func (s *Stage) buildManager(ctx context.Context) error {
 	return nil
 }
 
-// choosePorts holds all of them before it lets go of any, so that they differ.
 func (s *Stage) choosePorts() error {
-	for _, port := range []*int{&s.manager.webhooks, &s.manager.health, &s.manager.metrics} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return fmt.Errorf("finding a free port for Poundlock: %w", err)
-		}
-		defer listener.Close()
-		*port = listener.Addr().(*net.TCPAddr).Port
+	ports, err := embedded.FreePorts(3)
+	if err != nil {
+		return err
 	}
+	s.manager = managerPorts{webhooks: ports[0], health: ports[1], metrics: ports[2]}
 	return nil
 }
 

@@ -20,6 +20,9 @@ import (
 //go:embed cluster.yaml
 var clusterYAML []byte
 
+//go:embed clusterapi.yaml
+var clusterAPIYAML []byte
+
 //go:embed fleet.yaml
 var fleetYAML []byte
 

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/coremanager"
 	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/simulation"
 )
@@ -43,7 +44,9 @@ type Options struct {
 type Stage struct {
 	Plane *embedded.Plane
 	Cloud *simulation.Cloud
-	Pairs authority.Pairs
+	// ClusterAPI is Cluster API's core manager, the real one.
+	ClusterAPI *coremanager.Manager
+	Pairs      authority.Pairs
 	// Admin may do everything, and reads from the server.
 	Admin client.Client
 	// Broken is closed when something ended that nobody stopped; then Cause tells what.
@@ -114,9 +117,10 @@ func (s *Stage) steps() []step {
 		own = nil
 	}
 	return slices.Concat([]step{
-		{"setting up the cluster lock-7x2k9, on AWS in us-east-1", s.furnish},
+		{"setting up the cluster " + cluster + ", on AWS in us-east-1", s.furnish},
+		{"starting Cluster API's core manager, the real one, with its webhooks", s.startClusterAPI},
 	}, own, []step{
-		{"starting the simulated cloud and the machine controllers of both APIs", s.startSimulation},
+		{"starting the simulated cloud, and the controllers of both APIs that call it", s.startSimulation},
 		{"creating the fleet: MachineSets worker-a and worker-b, and the control plane's master-0", s.createFleet},
 		{"waiting for the Machines to run and to be mirrored", s.waitForFleet},
 	})
@@ -211,7 +215,7 @@ func (s *Stage) startSimulation(context.Context) error {
 	return nil
 }
 
-// Thaw starts the machine controllers of both APIs, at first and after Freeze.
+// Thaw starts the controllers that call the cloud, at first and after Freeze: the Machine API's, and those of Cluster API's infrastructure.
 func (s *Stage) Thaw() {
 	running, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -223,12 +227,13 @@ func (s *Stage) Thaw() {
 		defer close(ended)
 		err := simulation.Run(running, simulation.Options{Config: s.admin(), Pairs: s.Pairs, Cloud: s.Cloud, Log: s.logger})
 		if running.Err() == nil {
-			s.broke(fmt.Errorf("the simulated machine controllers ended by themselves: %w", err))
+			s.broke(fmt.Errorf("the simulated controllers ended by themselves: %w", err))
 		}
 	}()
 }
 
-// Freeze stops the machine controllers of both APIs, so that nobody acknowledges anything.
+// Freeze stops the controllers that call the cloud, so that neither a pause of the Machine API's objects nor of infrastructure is acknowledged. Cluster
+// API's core manager runs on: its webhooks are needed for every write.
 func (s *Stage) Freeze() { s.freeze() }
 
 // Strike ends everything; nothing is left but Dir, if one was named.

@@ -5,6 +5,7 @@ package simulation
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,11 +25,13 @@ import (
 // awsMachine is the AWS provider's machine controller: the one of Cluster API's that calls the cloud.
 type awsMachine struct {
 	client.Client
+	// live reads Secrets: they are asked for once, and not worth a watch.
+	live  client.Reader
 	cloud account
 }
 
 func addAWSMachine(m manager.Manager, o Options) error {
-	r := &awsMachine{Client: m.GetClient(), cloud: account{o.Cloud, authority.ClusterAPI}}
+	r := &awsMachine{Client: m.GetClient(), live: m.GetAPIReader(), cloud: account{o.Cloud, authority.ClusterAPI}}
 	all := func() client.ObjectList { return &awsv1.AWSMachineList{} }
 	return ctrl.NewControllerManagedBy(m).Named("awsmachine").For(&awsv1.AWSMachine{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(infraOf)).
@@ -68,6 +71,14 @@ func (r *awsMachine) reconcile(ctx context.Context, key reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	return r.provision(ctx, owner, a)
+}
+
+func ensureFinalizer(ctx context.Context, c client.Client, o client.Object, name string) (bool, error) {
+	before := o.DeepCopyObject().(client.Object)
+	if !o.GetDeletionTimestamp().IsZero() || !controllerutil.AddFinalizer(o, name) {
+		return false, nil
+	}
+	return patch(ctx, c, before, o)
 }
 
 func (r *awsMachine) owner(ctx context.Context, a *awsv1.AWSMachine) (*clusterv1.Machine, error) {
@@ -114,12 +125,25 @@ func (r *awsMachine) instance(ctx context.Context, owner *clusterv1.Machine, a *
 		i, found := r.cloud.describe(ctx, of, id)
 		return i, found, nil
 	}
+	if err := r.bootstrapData(ctx, owner); err != nil {
+		return Instance{}, false, err
+	}
 	zone := owner.Spec.FailureDomain
 	if zone == "" {
 		zone = "us-east-1a"
 	}
 	i, err := r.cloud.launch(ctx, of, string(a.UID), zone, a.Spec.InstanceType)
 	return i, err == nil, err
+}
+
+// bootstrapData is what an instance would be launched with: without it there is none.
+func (r *awsMachine) bootstrapData(ctx context.Context, owner *clusterv1.Machine) error {
+	name := *owner.Spec.Bootstrap.DataSecretName
+	if err := r.live.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: name}, &corev1.Secret{}); err != nil {
+		// %v: a Secret that is missing is a failure, not the end of the story.
+		return fmt.Errorf("reading the bootstrap data of Machine %s: %v", owner.Name, err)
+	}
+	return nil
 }
 
 func instanceNamed(a *awsv1.AWSMachine) string {
@@ -148,6 +172,8 @@ func reportProvider(a *awsv1.AWSMachine, i Instance) {
 		a.Status.FailureReason, a.Status.FailureMessage = ptr("UpdateError"), ptr("EC2 instance state "+string(i.State)+" is unexpected")
 	case Pending:
 	}
+	setProviderCondition(a, ready)
+	ready.Type = clusterv1beta1.ReadyCondition // the one that Cluster API's Machine copies
 	setProviderCondition(a, ready)
 }
 

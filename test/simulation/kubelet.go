@@ -61,11 +61,28 @@ func (k *kubelets) join(ctx context.Context, i Instance) error {
 	}
 	before := node.DeepCopy()
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	node.Status.Conditions = []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "simulated",
-		LastHeartbeatTime: now, LastTransitionTime: now,
-	}}
+	node.Status.Conditions = healthy(now)
 	return k.Status().Patch(ctx, node, client.MergeFrom(before))
+}
+
+// healthy are the conditions that a kubelet reports, all of them: to Cluster API a Node that is silent about one is not known to be healthy.
+func healthy(now metav1.Time) []corev1.NodeCondition {
+	var all []corev1.NodeCondition
+	for _, c := range []struct {
+		kind   corev1.NodeConditionType
+		status corev1.ConditionStatus
+		reason string
+	}{
+		{corev1.NodeReady, corev1.ConditionTrue, "KubeletReady"},
+		{corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory"},
+		{corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure"},
+		{corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID"},
+	} {
+		all = append(all, corev1.NodeCondition{
+			Type: c.kind, Status: c.status, Reason: c.reason, Message: "simulated", LastHeartbeatTime: now, LastTransitionTime: now,
+		})
+	}
+	return all
 }
 
 // nodeOf returns the name of the Node that an instance registered, "" while there is none.

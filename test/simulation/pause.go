@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -26,23 +25,6 @@ func why(cluster *clusterv1.Cluster, o client.Object, kind string) string {
 		causes = append(causes, kind+" has the cluster.x-k8s.io/paused annotation")
 	}
 	return strings.Join(causes, ", ")
-}
-
-// pausedCondition is how a core controller of Cluster API acknowledges that it stays away, or acts.
-func pausedCondition(conditions *[]metav1.Condition, cause string, generation int64) {
-	c := metav1.Condition{Type: authority.ConditionPaused, Status: metav1.ConditionFalse, Reason: "NotPaused", ObservedGeneration: generation}
-	if cause != "" {
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, "Paused", cause
-	}
-	meta.SetStatusCondition(conditions, c)
-}
-
-func condition(kind string, is bool, yes, no string, generation int64) metav1.Condition {
-	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: no, ObservedGeneration: generation}
-	if is {
-		c.Status, c.Reason = metav1.ConditionTrue, yes
-	}
-	return c
 }
 
 func clusterOf(ctx context.Context, c client.Reader, namespace, name string) (*clusterv1.Cluster, error) {

@@ -28,7 +28,6 @@ import (
 // The identities under which the controllers run in a cluster: what Poundlock's flags name by default.
 const (
 	MachineAPIControllers    = "system:serviceaccount:openshift-machine-api:machine-api-controllers"
-	ClusterAPIControllers    = "system:serviceaccount:openshift-cluster-api:capi-manager"
 	InfrastructureController = "system:serviceaccount:openshift-cluster-api:capa-manager"
 )
 
@@ -67,7 +66,6 @@ type side struct {
 func sides(Options) []side {
 	return []side{
 		{MachineAPIControllers, []func(manager.Manager, Options) error{addMachineAPIMachine, addMachineAPIMachineSet}},
-		{ClusterAPIControllers, []func(manager.Manager, Options) error{addClusterAPIMachine, addClusterAPIMachineSet}},
 		{InfrastructureController, []func(manager.Manager, Options) error{addAWSMachine}},
 		{"", []func(manager.Manager, Options) error{addKubelets}},
 	}
