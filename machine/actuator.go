@@ -21,8 +21,8 @@ import (
 // instance is known by the Machine's UID (where the provider takes a token or a tag with a request, that is what to put into it), and by its
 // provider ID once that is known; never by the Machine's name alone, which comes back.
 //
-// What may be changed. Each method is given a copy that is its own: metadata.labels and annotations, spec.providerID, status.addresses,
-// status.providerStatus and, of the status' conditions, those of types that the controller does not write. What it changed there is stored when the
+// What may be changed. Each method is given a copy that is its own: the provider's own of metadata.labels and annotations, spec.providerID,
+// status.addresses, status.providerStatus and, of the status' conditions, those of types that the controller does not write. What it changed there is stored when the
 // method returns, also when it returns an error. Changes elsewhere are dropped. No method writes to the API server.
 //
 // Errors. One made by InvalidConfiguration or Terminal says that no repetition will help: the Machine fails, and says why.
@@ -34,8 +34,9 @@ type Actuator interface {
 	// Exists reports whether the Machine has an instance that is not gone for good: one that boots, runs, stopped or is on its way out
 	// counts, a terminated one does not. It changes nothing at the provider.
 	//
-	// It must not answer false while a provider that is slow to tell may still come to know of an instance that Create made: where that can
-	// happen, Create makes sure that asking twice makes one. An error means that it is not known, and nothing is created.
+	// A provider may be slow to tell of what it made. Of an instance that the Machine names, false is not answered for that alone, but
+	// RequeueAfter; of one that it does not name yet, because an answer was lost, it may be: Create makes sure that asking twice makes one.
+	// An error means that it is not known, and nothing is created.
 	Exists(context.Context, *machinev1beta1.Machine) (bool, error)
 
 	// Create asks the provider for the Machine's instance. It is called only when Exists has just answered false, when no instance was
@@ -47,11 +48,12 @@ type Actuator interface {
 
 	// Update finds out what has become of the instance, and changes of it what can be changed in place. It is called only when Exists has
 	// just answered true. It tells what it found: spec.providerID, addresses, providerStatus, the annotation
-	// machine.openshift.io/instance-state, and the labels of region, zone and instance type.
+	// machine.openshift.io/instance-state, and the labels of region, zone and instance type. When it finds nothing new it changes nothing.
 	Update(context.Context, *machinev1beta1.Machine) error
 
 	// Delete removes the instance and all that was made for it. It is called only for a Machine that is being deleted, whose hooks are gone
-	// and whose Node is drained. It returns nil only when nothing is left, and for a Machine that has no instance; the Machine's finalizer then goes.
-	// While the provider is still at it, it returns RequeueAfter.
+	// and whose Node is drained. It returns nil only when nothing is left, and for a Machine that has no instance, be its spec invalid; the
+	// Machine's finalizer then goes. While the provider is still at it, or may still come to tell of an instance that Create asked for, it
+	// returns RequeueAfter.
 	Delete(context.Context, *machinev1beta1.Machine) error
 }
