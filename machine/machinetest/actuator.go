@@ -106,8 +106,15 @@ func (a *Actuator) Update(ctx context.Context, m *machinev1beta1.Machine) error 
 		return machine.RequeueAfter(a.poll(), "the cloud to tell of the instance")
 	}
 	tell(m, i)
-	if i.State != ShuttingDown && !i.Gone() {
-		a.condition(m, metav1.ConditionTrue, machinev1beta1.MachineCreationSucceededConditionReason, "Machine successfully created")
+	switch i.State {
+	case Terminated:
+		return nil
+	case ShuttingDown:
+		return machine.RequeueAfter(a.poll(), "the instance "+i.ID+" to shut down")
+	}
+	a.condition(m, metav1.ConditionTrue, machinev1beta1.MachineCreationSucceededConditionReason, "Machine successfully created")
+	if i.State == Pending {
+		return machine.RequeueAfter(a.poll(), "the instance "+i.ID+" to run")
 	}
 	return nil
 }

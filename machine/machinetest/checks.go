@@ -371,6 +371,7 @@ func foreign(l *life) {
 	if is, err := l.exists(l.Context()); !is || err != nil {
 		l.Fatalf("Exists() = %t, %v of a Machine with the provider ID %s, want true", is, err, id)
 	}
+	l.Rest()
 	if err := l.update(l.Context()); err != nil {
 		l.Fatalf("Update() = %v of a Machine with the provider ID %s", err, id)
 	}
