@@ -40,7 +40,8 @@ type gated[T client.Object] struct {
 	// work is everything that the controller does because of the object, when it may.
 	work func(context.Context, T) (reconcile.Result, error)
 	// settle finishes, before a pause is acknowledged, what earlier passes have left in flight. A result other than zero says that
-	// it is not finished. nil: every pass of this controller finishes what it begins.
+	// it is not finished. nil: every pass of this controller finishes what it begins. It is not asked again where the pause stands acknowledged and
+	// only its wording changes (ClusterAPI, Migrating): nothing was done since.
 	settle func(context.Context, T) (reconcile.Result, error)
 }
 
@@ -63,7 +64,7 @@ func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconc
 
 // tell stores the acknowledgement, or who is in charge of a new object.
 func (g *gated[T]) tell(ctx context.Context, s subject[T], gate authority.Gate) (reconcile.Result, error) {
-	if gate.Paused.Status == metav1.ConditionTrue && g.settle != nil {
+	if gate.Paused.Status == metav1.ConditionTrue && s.shape.Condition(authority.ConditionPaused).Status != metav1.ConditionTrue && g.settle != nil {
 		if result, err := g.settle(ctx, s.object); err != nil || !result.IsZero() {
 			return result, err
 		}

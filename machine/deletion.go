@@ -1,0 +1,92 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// ExcludeDrainAnnotation on a Machine, with any value, has it deleted without that its Node is drained.
+const ExcludeDrainAnnotation = "machine.openshift.io/exclude-node-draining"
+
+// Reasons of the conditions Drainable, Drained and Terminable that the published API has no names for.
+const (
+	ReasonOwnNode      = "ControllerRunsHere"
+	ReasonControlPlane = "WaitingForControlPlane"
+	ReasonDraining     = "Draining"
+	ReasonDrained      = "Drained"
+	ReasonDrainSkipped = "DrainSkipped"
+	ReasonNoNode       = "NoNode"
+)
+
+// HasFinalizer reports whether the Machine controller has the Machine in its hands: it calls no provider before.
+func HasFinalizer(m *machinev1beta1.Machine) bool {
+	return slices.Contains(m.Finalizers, machinev1beta1.MachineFinalizer)
+}
+
+// Drainable says whether the Machine's Node may be drained, as far as hooks go. The condition has no time.
+func Drainable(m *machinev1beta1.Machine) machinev1beta1.Condition {
+	return hooked(machinev1beta1.MachineDrainable, "Draining its Node", "preDrain", m.Spec.LifecycleHooks.PreDrain)
+}
+
+// Terminable says whether the Machine's instance may be removed, as far as hooks go. The condition has no time.
+func Terminable(m *machinev1beta1.Machine) machinev1beta1.Condition {
+	return hooked(machinev1beta1.MachineTerminable, "Removing its instance", "preTerminate", m.Spec.LifecycleHooks.PreTerminate)
+}
+
+func hooked(kind machinev1beta1.ConditionType, what, list string, hooks []machinev1beta1.LifecycleHook) machinev1beta1.Condition {
+	if len(hooks) == 0 {
+		return True(kind, "", "")
+	}
+	var names []string
+	for _, h := range hooks {
+		names = append(names, fmt.Sprintf("%s (owner %s)", h.Name, h.Owner))
+	}
+	return False(kind, machinev1beta1.ConditionSeverityWarning, machinev1beta1.MachineHookPresent,
+		"%s waits until its owner takes away each hook in spec.lifecycleHooks.%s: %s", what, list, strings.Join(names, ", "))
+}
+
+// ExcludesDrain reports whether the Machine is to be deleted without a drain.
+func ExcludesDrain(m *machinev1beta1.Machine) bool {
+	_, excluded := m.Annotations[ExcludeDrainAnnotation]
+	return excluded
+}
+
+// DrainBegun reports whether the Machine's Node is being drained, or was.
+func DrainBegun(m *machinev1beta1.Machine) bool {
+	c := condition(m, machinev1beta1.MachineDrained)
+	return !m.DeletionTimestamp.IsZero() && c.Status != "" && c.Reason != ReasonControlPlane
+}
+
+// ControlPlane reports whether a Node is one of the control plane.
+func ControlPlane(n *corev1.Node) bool {
+	_, now := n.Labels["node-role.kubernetes.io/control-plane"]
+	_, once := n.Labels["node-role.kubernetes.io/master"]
+	return now || once
+}
+
+// Unreachable reports whether a Node's kubelet has fallen silent: its pods never say that they have ended.
+func Unreachable(n *corev1.Node) bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionUnknown
+		}
+	}
+	return false
+}
+
+// True is a condition that holds; it has no time.
+func True(kind machinev1beta1.ConditionType, reason, message string) machinev1beta1.Condition {
+	return machinev1beta1.Condition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message}
+}
+
+// False is a condition that does not hold; it has no time.
+func False(kind machinev1beta1.ConditionType, severity machinev1beta1.ConditionSeverity, reason, format string, args ...any) machinev1beta1.Condition {
+	return machinev1beta1.Condition{Type: kind, Status: corev1.ConditionFalse, Severity: severity, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,65 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+)
+
+// Move is what is done about a Machine's instance once Exists has answered.
+type Move string
+
+// The moves.
+const (
+	// Create asks the provider for the instance.
+	Create Move = "Create"
+	// Update finds out what has become of it.
+	Update Move = "Update"
+	// Await asks again a little later: the provider has taken the order, and does not show the instance yet.
+	Await Move = "Await"
+	// GiveUp fails the Machine: its instance is gone, and there is never a second one.
+	GiveUp Move = "GiveUp"
+)
+
+// Grace is how long after a creation a provider may be unable to show what it has just made.
+const Grace = 2 * time.Minute
+
+// Missing is what a Machine says whose instance is gone.
+const Missing = "Can't find created instance."
+
+// Next decides from what Exists has answered. A provider that forgets for a moment what it has taken an order for is waited for; one
+// that has shown the instance before is believed at once.
+func Next(m *machinev1beta1.Machine, exists bool, now time.Time) Move {
+	switch {
+	case exists:
+		return Update
+	case !Known(m):
+		return Create
+	case !Seen(m) && now.Before(created(m).Add(Grace)):
+		return Await
+	}
+	return GiveUp
+}
+
+// created is when Create was answered, the zero time if this is not known.
+func created(m *machinev1beta1.Machine) time.Time {
+	return condition(m, machinev1beta1.MachineCreated).LastTransitionTime.Time
+}
+
+// Existence is the condition InstanceExists that goes with a move; it has no time.
+func Existence(m Move) machinev1beta1.Condition {
+	switch m {
+	case Update:
+		return True(machinev1beta1.InstanceExistsCondition, "", "")
+	case Create:
+		return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityWarning, machinev1beta1.InstanceNotCreatedReason,
+			"No instance was made yet")
+	case Await:
+		return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityInfo, machinev1beta1.InstanceMissingReason,
+			"The provider does not show the instance yet that it took the order for")
+	}
+	return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityError, machinev1beta1.InstanceMissingReason, Missing)
+}

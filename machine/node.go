@@ -1,0 +1,110 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"maps"
+	"slices"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// NodeAnnotation on a Node names its Machine: namespace/name.
+const NodeAnnotation = "machine.openshift.io/machine"
+
+// NodeOf returns that of the Nodes which is the Machine's, nil if none is.
+//
+// The provider ID decides where both have one. Addresses come back, with another instance: they decide only where one of the two has no
+// provider ID and no other Machine has a claim, and not where they name two Nodes.
+func NodeOf(m *machinev1beta1.Machine, nodes []corev1.Node) *corev1.Node {
+	if own := pick(m, nodes, func(n *corev1.Node) bool { return sameProviderID(m, n) }); len(own) > 0 {
+		return own[0]
+	}
+	if near := pick(m, nodes, func(n *corev1.Node) bool { return sameAddress(m, n) }); len(near) == 1 {
+		return near[0]
+	}
+	return nil
+}
+
+// pick returns the Nodes that match, each once: first the one that the Machine refers to, then the youngest, which is the one that a kubelet
+// has registered last.
+func pick(m *machinev1beta1.Machine, nodes []corev1.Node, match func(*corev1.Node) bool) []*corev1.Node {
+	var out []*corev1.Node
+	for i := range nodes {
+		n := &nodes[i]
+		if match(n) && !slices.ContainsFunc(out, func(o *corev1.Node) bool { return o.Name == n.Name }) {
+			out = append(out, n)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *corev1.Node) int {
+		switch {
+		case refers(m, a) != refers(m, b):
+			return map[bool]int{true: -1, false: 1}[refers(m, a)]
+		case !a.CreationTimestamp.Equal(&b.CreationTimestamp):
+			return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
+		}
+		return 0
+	})
+	return out
+}
+
+func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {
+	return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name
+}
+
+func sameProviderID(m *machinev1beta1.Machine, n *corev1.Node) bool {
+	return providerID(m) != "" && providerID(m) == n.Spec.ProviderID
+}
+
+func sameAddress(m *machinev1beta1.Machine, n *corev1.Node) bool {
+	if providerID(m) != "" && n.Spec.ProviderID != "" {
+		return false // each has one, and they differ
+	}
+	if of := n.Annotations[NodeAnnotation]; of != "" && of != Name(m) {
+		return false
+	}
+	theirs := Addresses(n.Status.Addresses)
+	return refers(m, n) || slices.ContainsFunc(Addresses(m.Status.Addresses), func(a string) bool { return slices.Contains(theirs, a) })
+}
+
+// Addresses returns the addresses by which a Machine and its Node are known inside the cluster. An outer address may be a gateway's.
+func Addresses(all []corev1.NodeAddress) []string {
+	var out []string
+	for _, a := range all {
+		switch a.Type {
+		case corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeHostName:
+			if a.Address != "" && !slices.Contains(out, a.Address) {
+				out = append(out, a.Address)
+			}
+		}
+	}
+	return out
+}
+
+// Name is the Machine's name as its Node has it: namespace/name.
+func Name(m *machinev1beta1.Machine) string { return m.Namespace + "/" + m.Name }
+
+// Furnish returns the Node with what its Machine gives it: labels and annotations of spec.metadata, taints, and the Machine's
+// name. It takes nothing away, so that it needs no memory of what it gave; a taint of the same key and effect stays as it is, since it may be
+// another's ("this list will not overwrite any other taints", MachineSpec).
+func Furnish(m *machinev1beta1.Machine, n *corev1.Node) *corev1.Node {
+	n = n.DeepCopy()
+	n.Labels = with(n.Labels, m.Spec.Labels)
+	n.Annotations = with(with(n.Annotations, m.Spec.Annotations), map[string]string{NodeAnnotation: Name(m)})
+	for _, t := range m.Spec.Taints {
+		if !slices.ContainsFunc(n.Spec.Taints, func(o corev1.Taint) bool { return o.MatchTaint(&t) }) {
+			n.Spec.Taints = append(n.Spec.Taints, t)
+		}
+	}
+	return n
+}
+
+func with(have, more map[string]string) map[string]string {
+	if have == nil && len(more) > 0 {
+		have = map[string]string{}
+	}
+	maps.Copy(have, more)
+	return have
+}

@@ -1,0 +1,89 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Phase is the phase that a Machine has come to, from what it says of itself. What is not known changes no phase: a provider that
+// does not answer takes no Machine back from Running, and a Machine for which nothing was asked yet has none.
+func Phase(m *machinev1beta1.Machine) string {
+	switch {
+	case !m.DeletionTimestamp.IsZero():
+		return machinev1beta1.PhaseDeleting
+	case Failed(m):
+		return machinev1beta1.PhaseFailed
+	case !Seen(m):
+		return phase(m)
+	case m.Status.NodeRef != nil:
+		return machinev1beta1.PhaseRunning
+	case identified(m):
+		return machinev1beta1.PhaseProvisioned
+	}
+	return machinev1beta1.PhaseProvisioning
+}
+
+// Failed reports whether the Machine has met an error that no repetition mends. It stays so until it is deleted: a Machine whose
+// fault was mended may have left something behind, and a new one has not.
+func Failed(m *machinev1beta1.Machine) bool {
+	return m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil || phase(m) == machinev1beta1.PhaseFailed
+}
+
+// Seen reports whether Exists has answered true when it was last asked.
+func Seen(m *machinev1beta1.Machine) bool {
+	return condition(m, machinev1beta1.InstanceExistsCondition).Status == corev1.ConditionTrue
+}
+
+// Known reports whether an instance was ever known of the Machine: then there must never be another one.
+//
+// status.providerStatus does not count. It is the provider's own, and actuators tell there why a creation failed: a Machine that waits for
+// capacity would be taken for one that lost its instance.
+func Known(m *machinev1beta1.Machine) bool {
+	switch phase(m) {
+	case machinev1beta1.PhaseProvisioned, machinev1beta1.PhaseRunning:
+		return true
+	}
+	return identified(m) || m.Status.NodeRef != nil || Seen(m) ||
+		condition(m, machinev1beta1.MachineCreated).Status == corev1.ConditionTrue
+}
+
+// CreationOpen reports whether Create may have been called without that its end is known: the phase is stored before the call, what it
+// made after it. Before the phase there was no call, and none is made without the finalizer.
+func CreationOpen(m *machinev1beta1.Machine) bool {
+	switch phase(m) {
+	case machinev1beta1.PhaseProvisioning, machinev1beta1.PhaseDeleting:
+		return HasFinalizer(m) && !Known(m)
+	}
+	return false
+}
+
+// identified reports whether the provider has told which instance it is.
+func identified(m *machinev1beta1.Machine) bool {
+	return providerID(m) != "" || len(m.Status.Addresses) > 0
+}
+
+func phase(m *machinev1beta1.Machine) string {
+	if m.Status.Phase == nil {
+		return ""
+	}
+	return *m.Status.Phase
+}
+
+func providerID(m *machinev1beta1.Machine) string {
+	if m.Spec.ProviderID == nil {
+		return ""
+	}
+	return *m.Spec.ProviderID
+}
+
+func condition(m *machinev1beta1.Machine, kind machinev1beta1.ConditionType) machinev1beta1.Condition {
+	for _, c := range m.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return machinev1beta1.Condition{}
+}

@@ -1,0 +1,267 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provision
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/machine"
+)
+
+// callError is what an actuator's method said. It hides what it is made of, but for the errors of the contract: a conflict that an actuator met is
+// none of ours, and the Secret that it did not find is not our Machine.
+type callError struct {
+	err error
+}
+
+func (e *callError) Error() string { return e.err.Error() }
+
+func (e *callError) As(target any) bool {
+	t, ok := target.(**machine.TerminalError)
+	if ok {
+		*t, ok = machine.AsTerminal(e.err)
+	}
+	return ok
+}
+
+// call asks the actuator, with a copy that is its own, and takes over from it what the contract lets it change. wished says that it
+// wants to be asked again later, which is no failure.
+func (c *machines) call(ctx context.Context, p *pass, method func(context.Context, *machinev1beta1.Machine) error) (wished bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.pace.call)
+	defer cancel()
+	theirs := p.machine.DeepCopy()
+	err = method(ctx, theirs)
+	machine.Keep(p.machine, theirs)
+	if r, ok := machine.AsRequeueAfter(err); ok {
+		p.log.V(1).Info("Waiting", "for", r.For, "after", r.After)
+		p.wish = r.After
+		if p.wish <= 0 {
+			p.wish = soon
+		}
+		return true, nil
+	}
+	if err != nil {
+		return false, &callError{err}
+	}
+	return false, nil
+}
+
+// addFinalizer comes before any call: what a provider makes for a Machine is removed only while there is a Machine. Admission refuses
+// it where another API is in charge (authority/finalizer-fence), which stops also a controller whose feature gate is off.
+func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
+	if !controllerutil.AddFinalizer(p.machine, machinev1beta1.MachineFinalizer) {
+		return nil, nil
+	}
+	return nil, c.store(ctx, p)
+}
+
+// tellHooks says at all times what a deletion will meet.
+func (c *machines) tellHooks(_ context.Context, p *pass) (*stop, error) {
+	p.is(machine.Drainable(p.machine))
+	p.is(machine.Terminable(p.machine))
+	return nil, nil
+}
+
+func (c *machines) leaveFailed(_ context.Context, p *pass) (*stop, error) {
+	if machine.Failed(p.machine) {
+		return &stop{}, nil
+	}
+	return nil, nil
+}
+
+// exists asks whether there is an instance, unless the actuator wished to be left alone for a while.
+func (c *machines) exists(ctx context.Context, p *pass) (*stop, error) {
+	if c.wishes.left(p.machine, p.now()) > 0 {
+		return nil, nil
+	}
+	there := false
+	wished, err := c.call(ctx, p, func(ctx context.Context, m *machinev1beta1.Machine) (err error) {
+		there, err = c.actuator.Exists(ctx, m)
+		return err
+	})
+	if err != nil {
+		p.is(machinev1beta1.Condition{
+			Type: machinev1beta1.InstanceExistsCondition, Status: corev1.ConditionUnknown,
+			Reason: machinev1beta1.ErrorCheckingProviderReason, Message: err.Error(),
+		})
+	}
+	if err != nil || wished {
+		return nil, err
+	}
+	p.move = machine.Next(p.machine, there, p.now())
+	p.is(machine.Existence(p.move))
+	if there {
+		p.is(machine.True(machinev1beta1.MachineCreated, machinev1beta1.MachineCreationSucceededConditionReason, ""))
+	}
+	return nil, nil
+}
+
+// create asks for the instance, in a pass whose Exists has answered false for a Machine of which none was ever known.
+//
+// What is about to be done is stored first, with the resourceVersion that this pass has read or written last: if authority, or anything else, has
+// changed since, that is a conflict and nothing is asked for. If nothing is left to be stored, the same is sent to hear that from the
+// API server. After a crash between the two the next pass finds the phase, and asks.
+func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
+	if p.move != machine.Create {
+		return nil, nil
+	}
+	p.setPhase(machinev1beta1.PhaseProvisioning)
+	if err := c.store(ctx, p); err != nil {
+		return &stop{}, err
+	}
+	if err := patchStatusFields(ctx, c.client, p.stored, map[string]any{"phase": machinev1beta1.PhaseProvisioning}); err != nil {
+		return &stop{}, err
+	}
+	wished, err := c.call(ctx, p, c.actuator.Create)
+	switch {
+	case err != nil:
+		p.is(machine.False(machinev1beta1.MachineCreated, machinev1beta1.ConditionSeverityError, machinev1beta1.MachineCreationFailedConditionReason, "%s", err))
+		return &stop{}, err
+	case wished:
+		return &stop{}, nil
+	}
+	p.is(machine.True(machinev1beta1.MachineCreated, machinev1beta1.MachineCreationSucceededConditionReason, ""))
+	c.tell(p, corev1.EventTypeNormal, "Created", "Create", "The provider has taken the order for the instance")
+	return &stop{after: c.pace.boot}, nil
+}
+
+// update finds out what has become of the instance. What goes wrong here is no reason to leave the Node alone.
+func (c *machines) update(ctx context.Context, p *pass) (*stop, error) {
+	if p.move != machine.Update {
+		return nil, nil
+	}
+	_, err := c.call(ctx, p, c.actuator.Update)
+	return nil, err
+}
+
+// findInstance fails a Machine whose instance is gone, or waits where the provider may only be slow to show it.
+func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
+	switch p.move {
+	case machine.Await:
+		p.lookAgain(c.pace.boot)
+	case machine.GiveUp:
+		return &stop{}, machine.Terminal(machinev1beta1.UpdateMachineError, "%s", machine.Missing)
+	}
+	return nil, nil
+}
+
+// rest says when to look again at a Machine for which everything is done.
+func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
+	if machine.Phase(p.machine) == machinev1beta1.PhaseRunning {
+		return &stop{after: spread(c.pace.idle)}, nil
+	}
+	return &stop{after: c.pace.boot}, nil
+}
+
+// certainty is how long Exists must have answered false, while nothing is asked for, before a creation counts as never made.
+const certainty = 2 * time.Minute
+
+// settle finds out, before a pause is acknowledged, what has become of a creation whose answer is not known.
+//
+// If there is an instance, what is known of it is stored. If Exists answers false, that may be a provider that is slow to tell: the
+// contract lets Exists be wrong where a second Create would find the first one's instance, and no Create is allowed here. So false must be
+// the answer for as long as a provider may be slow; that counts from the first pass that saw the pause, when no call was under way, here or (behind
+// leader election) elsewhere. After that, nothing that this controller has asked for can still turn up.
+func (c *machines) settle(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
+	if !machine.CreationOpen(m) {
+		c.openings.close(m.UID)
+		return reconcile.Result{}, nil
+	}
+	p := c.newPass(ctx, m)
+	if _, err := c.exists(ctx, p); err != nil {
+		return reconcile.Result{}, fmt.Errorf("finding out whether the instance was made, before the pause is acknowledged: %w", err)
+	}
+	if p.move == machine.Update {
+		return c.takeOver(ctx, p)
+	}
+	if left := certainty - c.openings.since(m.UID, p.now()); left > 0 || p.move == "" {
+		return reconcile.Result{RequeueAfter: min(max(left, soon), c.pace.drain)}, nil
+	}
+	c.openings.close(m.UID)
+	return reconcile.Result{}, nil
+}
+
+// takeOver stores what there is to be known of an instance that was found, so that whoever is in charge next finds it, too.
+func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, error) {
+	wished, err := c.call(ctx, p, c.actuator.Update)
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("finding out about the instance, before the pause is acknowledged: %w", err)
+	}
+	if err := c.store(ctx, p); err != nil || !wished {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: p.wish}, nil
+}
+
+// openings remember since when a pause has waited for creations whose end is not known. A restart begins anew, which only waits longer.
+type openings struct {
+	mu sync.Mutex
+	at map[types.UID]time.Time
+}
+
+func (o *openings) since(uid types.UID, now time.Time) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.at == nil {
+		o.at = map[types.UID]time.Time{}
+	}
+	if _, ok := o.at[uid]; !ok {
+		o.at[uid] = now
+	}
+	return now.Sub(o.at[uid])
+}
+
+func (o *openings) close(uid types.UID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.at, uid)
+}
+
+// wishes keep what actuators asked for by RequeueAfter: it is honoured as it is, whatever wakes the controller before. A change of
+// the Machine's spec, or its deletion, ends the wish: it was made about another Machine, so to speak.
+type wishes struct {
+	mu sync.Mutex
+	of map[types.UID]wish
+}
+
+type wish struct {
+	generation int64
+	until      time.Time
+}
+
+func (w *wishes) grant(m *machinev1beta1.Machine, now time.Time, after time.Duration) {
+	if after <= 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of = map[types.UID]wish{}
+	}
+	for uid, old := range w.of { // those of Machines that are gone
+		if now.After(old.until) {
+			delete(w.of, uid)
+		}
+	}
+	w.of[m.UID] = wish{m.Generation, now.Add(after)}
+}
+
+// left is for how long the actuator is not to be asked.
+func (w *wishes) left(m *machinev1beta1.Machine, now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wish, ok := w.of[m.UID]; ok && wish.generation == m.Generation {
+		return max(wish.until.Sub(now), 0)
+	}
+	return 0
+}

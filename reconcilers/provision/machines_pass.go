@@ -1,0 +1,196 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/machine"
+)
+
+// pass is what one look at a Machine knows and changes.
+type pass struct {
+	// machine is as the pass would have it, stored as the API server has it.
+	machine, stored *machinev1beta1.Machine
+	// node is the Machine's, nil if it has none.
+	node *corev1.Node
+	// move is what is done about the instance, "" if nothing.
+	move machine.Move
+	now  func() time.Time
+	log  logr.Logger
+
+	// halt is the word of the step that the pass ended with, nil if all were taken; failures are what went wrong, in order.
+	halt     *stop
+	failures []failure
+	// again is when to look again without news, 0 for never: the least of what the steps want.
+	again time.Duration
+	// wish is for how long the actuator asked not to be called, 0 if it did not.
+	wish time.Duration
+	// over says that there is nothing to store: the Machine is gone, or no longer this controller's.
+	over bool
+}
+
+// failure is an error and the step that met it.
+type failure struct {
+	step string
+	err  error
+}
+
+func (c *machines) newPass(ctx context.Context, m *machinev1beta1.Machine) *pass {
+	return &pass{machine: m.DeepCopy(), stored: m, now: c.clock.Now, log: log.FromContext(ctx)}
+}
+
+func (p *pass) note(s step, halt *stop, err error) {
+	if err != nil {
+		p.failures = append(p.failures, failure{s.name, err})
+	}
+	if halt != nil {
+		p.halt = halt
+		p.lookAgain(halt.after)
+	}
+}
+
+func (p *pass) lookAgain(after time.Duration) {
+	if after > 0 && (p.again == 0 || after < p.again) {
+		p.again = after
+	}
+}
+
+// is sets a condition. Its time is that of the last stored change of status: what a pass says twice changes once, or not at all.
+func (p *pass) is(c machinev1beta1.Condition) {
+	at := p.now()
+	if old, ok := conditionOfType(p.stored.Status.Conditions, c.Type); ok && old.Status == c.Status {
+		at = old.LastTransitionTime.Time
+	}
+	for i := range p.machine.Status.Conditions {
+		if p.machine.Status.Conditions[i].Type == c.Type {
+			p.machine.Status.Conditions[i].Status = "" // what the pass said before was not stored
+		}
+	}
+	p.machine.Status.Conditions = withCondition(p.machine.Status.Conditions, c, at)
+}
+
+func conditionOfType(all []machinev1beta1.Condition, kind machinev1beta1.ConditionType) (machinev1beta1.Condition, bool) {
+	for _, c := range all {
+		if c.Type == kind {
+			return c, true
+		}
+	}
+	return machinev1beta1.Condition{}, false
+}
+
+// conclude is the one place that turns what the steps said into conditions, phase, events, metrics, and when to look again.
+func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, error) {
+	if p.halt != nil && p.halt.waits.Type != "" {
+		c.tellWait(p, p.halt.waits)
+	}
+	var back error // what is tried again, ever more slowly
+	for _, f := range p.failures {
+		if err := c.tellFailure(p, f); back == nil {
+			back = err
+		}
+	}
+	if err := c.store(ctx, p); err != nil && back == nil {
+		back = err
+	}
+	if back != nil || p.over {
+		return reconcile.Result{}, back
+	}
+	c.wishes.grant(p.stored, p.now(), p.wish)
+	p.lookAgain(c.wishes.left(p.stored, p.now()))
+	return reconcile.Result{RequeueAfter: p.again}, nil
+}
+
+// tellWait sets the condition that says what is waited for, with an event when it begins to say so.
+func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
+	if old, ok := conditionOfType(p.stored.Status.Conditions, waits.Type); !ok || old.Status != waits.Status || old.Reason != waits.Reason {
+		c.tell(p, corev1.EventTypeNormal, waits.Reason, string(waits.Type), waits.Message)
+	}
+	p.is(waits)
+}
+
+// tellFailure tells of an error, and returns what is to be tried again.
+func (c *machines) tellFailure(p *pass, f failure) error {
+	var call *callError
+	theirs := errors.As(f.err, &call)
+	if !theirs && (apierrors.IsConflict(f.err) || apierrors.IsNotFound(f.err)) {
+		p.lookAgain(soon) // somebody wrote first: no news
+		return nil
+	}
+	t, terminal := machine.AsTerminal(f.err)
+	if theirs || terminal {
+		c.meters.failed(f.step, terminal)
+	}
+	c.tell(p, corev1.EventTypeWarning, "Failed"+f.step, f.step, f.err.Error())
+	if !terminal {
+		return fmt.Errorf("%s: %w", f.step, f.err)
+	}
+	p.machine.Status.ErrorReason, p.machine.Status.ErrorMessage = &t.Reason, new(f.err.Error())
+	return nil
+}
+
+// tell writes an event, and the same into the log.
+func (c *machines) tell(p *pass, kind, reason, action, note string) {
+	p.log.Info(reason, "machine", machine.Name(p.machine), "note", note)
+	c.recorder.Eventf(p.machine, nil, kind, reason, action, "%s", cut(note, longestNote))
+}
+
+// longestNote is how much an Event can say.
+const longestNote = 1000
+
+func cut(s string, to int) string {
+	if len(s) <= to {
+		return s
+	}
+	return string([]rune(s[:to-3])) + "…"
+}
+
+// store writes what the pass has changed: metadata and spec, then the status with the phase that follows. It finishes also when the process
+// is asked to stop: what a provider has just said is worth a moment.
+func (c *machines) store(ctx context.Context, p *pass) error {
+	if p.over {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	p.setPhase(machine.Phase(p.machine))
+	wanted := p.machine
+	next := wanted.DeepCopy()
+	next.Status = *p.stored.Status.DeepCopy()
+	if _, err := patch(ctx, c.client, p.stored, next); err != nil {
+		return err
+	}
+	p.stored, p.machine = next, next.DeepCopy()
+	p.machine.Status = wanted.Status
+	if _, err := patchStatus(ctx, c.client, p.stored, p.machine); err != nil {
+		return err
+	}
+	p.stored = p.machine.DeepCopy()
+	return nil
+}
+
+const storeTime = 10 * time.Second
+
+// setPhase sets the phase, and lastUpdated only where it changes: a MachineHealthCheck measures from it how long a Node has been missing.
+func (p *pass) setPhase(phase string) {
+	if s := &p.machine.Status; phase != "" && (s.Phase == nil || *s.Phase != phase) {
+		p.log.Info("Phase", "machine", machine.Name(p.machine), "phase", phase)
+		s.Phase, s.LastUpdated = &phase, new(metav1.NewTime(p.now()).Rfc3339Copy())
+	}
+}
+
+// spread keeps apart what would otherwise come all at once, ever again.
+func spread(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) }
