@@ -39,7 +39,8 @@ func planeProgram() program {
 func clusterAPIProgram() program {
 	return program{
 		what: "Cluster API's core manager", product: "Cluster API", folder: "clusterapi", pinned: clusterAPIModule,
-		main: clusterAPIModule, binary: "cluster-api", packages: 1100,
+		// The name of the program is the name under which managedFields tell what it wrote; in its image it is this one.
+		main: clusterAPIModule, binary: "manager", packages: 1300,
 		ldflags: func(v string) string { return version(clusterAPIModule+"/version", v) },
 	}
 }
