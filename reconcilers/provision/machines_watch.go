@@ -40,7 +40,7 @@ const (
 	lastRetry  = 5 * time.Minute
 )
 
-func (c *machines) watch(m manager.Manager, o Options) error {
+func machineIndexes(m manager.Manager) error {
 	for _, i := range []struct {
 		of    client.Object
 		field string
@@ -53,6 +53,13 @@ func (c *machines) watch(m manager.Manager, o Options) error {
 		if err := m.GetFieldIndexer().IndexField(context.Background(), i.of, i.field, i.keys); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (c *machines) watch(m manager.Manager, o Options) error {
+	if err := machineIndexes(m); err != nil {
+		return err
 	}
 	return ctrl.NewControllerManagedBy(m).Named("machine").
 		For(&machinev1beta1.Machine{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: machineNews})).
@@ -80,7 +87,9 @@ func machineKeys(m *machinev1beta1.Machine) []string {
 	return keysOf(ptr.Deref(m.Spec.ProviderID, ""), name, m.Status.Addresses)
 }
 
-func keysOfNode(n *corev1.Node) []string { return keysOf(n.Spec.ProviderID, n.Name, n.Status.Addresses) }
+func keysOfNode(n *corev1.Node) []string {
+	return keysOf(n.Spec.ProviderID, n.Name, n.Status.Addresses)
+}
 
 func keysOf(id, name string, addresses []corev1.NodeAddress) []string {
 	var keys []string
