@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package provision_test
+package provision
 
 import (
 	"fmt"
@@ -16,8 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/poundlock/poundlock/reconcilers/provision"
 )
 
 // newSet creates a MachineSet; edits change it before.
@@ -112,12 +110,12 @@ func (p *place) says(n *corev1.Node, kind, status string, since time.Time) {
 		kind, status, since.UTC().Format(time.RFC3339), time.Now().UTC().Format(time.RFC3339))
 }
 
-func onlyGated() provision.Options { return provision.Options{Gated: true} }
+func onlyGated() Options { return Options{Gated: true} }
 
 // TestMachineSetScales: up, down, to its number again, and at rest in between.
 func TestMachineSetScales(t *testing.T) {
 	p := newPlace(t)
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(3)
 	p.settles(3)
 	for _, m := range p.machines() {
@@ -154,7 +152,7 @@ func TestMachineSetScales(t *testing.T) {
 // TestMachineSetScalesThroughScale uses the API's own subresource, as kubectl scale and the autoscaler do.
 func TestMachineSetScalesThroughScale(t *testing.T) {
 	p := newPlace(t)
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(1)
 	p.settles(1)
 	scale := &autoscalingv1.Scale{}
@@ -174,7 +172,7 @@ func TestMachineSetScalesThroughScale(t *testing.T) {
 // TestMachineSetDefaultsToOne: a set whose number was taken away has one Machine.
 func TestMachineSetDefaultsToOne(t *testing.T) {
 	p := newPlace(t)
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	p.newSet(1, func(s *machinev1beta1.MachineSet) { s.Spec.Replicas = nil })
 	p.settles(1)
 }
@@ -189,7 +187,7 @@ func TestMachineSetDeletesByPolicy(t *testing.T) {
 				p.eventually("another second", func() bool { return time.Since(m.CreationTimestamp.Time) > time.Second })
 			}
 			p.newSet(1, func(s *machinev1beta1.MachineSet) { s.Spec.DeletePolicy = policy })
-			p.run(provision.AddMachineSets, onlyGated())
+			p.run(AddMachineSets, onlyGated())
 			p.settles(1)
 			if got := p.machineNames(); got[0] != want {
 				t.Errorf("%v is left, want %s", got, want)
@@ -199,7 +197,7 @@ func TestMachineSetDeletesByPolicy(t *testing.T) {
 	t.Run("a mark comes first, and counts on the authority of either API", func(t *testing.T) {
 		p := newPlace(t)
 		p.newSet(3)
-		p.run(provision.AddMachineSets, onlyGated())
+		p.run(AddMachineSets, onlyGated())
 		p.settles(3)
 		marked := p.machines()[1]
 		p.merge(&marked, true, `{"status": {"authoritativeAPI": "ClusterAPI"}}`)
@@ -221,7 +219,7 @@ func TestMachineSetAdopts(t *testing.T) {
 	p.newMachine("anothers", func(m *machinev1beta1.Machine) {
 		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "x", UID: "x", Controller: new(true)}}
 	})
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(2)
 	p.eventually("the set counts two", func() bool { return p.set().Status.Replicas == 2 })
 	p.rests()
@@ -245,7 +243,7 @@ func TestMachineSetThatIsBeingDeletedAdoptsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.newMachine("nobodys")
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	p.rests()
 	if n := len(p.machines()); n != 1 || p.requests.count("PATCH", "machines") != 0 {
 		t.Errorf("%d Machines; requests %v", n, p.requests.changes())
@@ -260,11 +258,11 @@ func TestMachineSetNeverMakesOneTooMany(t *testing.T) {
 		p.scale(n)
 		for range 4 {
 			begun := len(p.requests.changes())
-			stop := p.run(provision.AddMachineSets, onlyGated())
+			stop := p.run(AddMachineSets, onlyGated())
 			p.eventually("something happens, or nothing is left to do", func() bool { return len(p.requests.changes()) > begun+2 || len(p.machines()) == n })
 			stop()
 		}
-		stop := p.run(provision.AddMachineSets, onlyGated())
+		stop := p.run(AddMachineSets, onlyGated())
 		p.settles(n)
 		p.rests()
 		stop()
@@ -277,7 +275,7 @@ func TestMachineSetNeverMakesOneTooMany(t *testing.T) {
 // TestMachineSetMakesManyInBatches: more than one pass creates.
 func TestMachineSetMakesManyInBatches(t *testing.T) {
 	p := newPlace(t)
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	p.newSet(70)
 	p.settles(70)
 	if made := p.requests.count("POST", "machines"); made != 70 {
@@ -288,7 +286,7 @@ func TestMachineSetMakesManyInBatches(t *testing.T) {
 // TestMachineSetTemplateAuthority: Machines may be Cluster API's from birth, and are scaled down all the same.
 func TestMachineSetTemplateAuthority(t *testing.T) {
 	p := newPlace(t)
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	p.newSet(2, func(s *machinev1beta1.MachineSet) { s.Spec.Template.Spec.AuthoritativeAPI = "ClusterAPI" })
 	p.settles(2)
 	for _, m := range p.machines() {
@@ -303,7 +301,7 @@ func TestMachineSetTemplateAuthority(t *testing.T) {
 // TestMachineSetIsGated: it says who is in charge before it acts, pauses, says so also while it is being deleted, and goes on afterwards.
 func TestMachineSetIsGated(t *testing.T) {
 	p := newPlace(t)
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(1)
 	p.settles(1)
 	p.paused(set, "False", "AuthoritativeAPIMachineAPI")
@@ -354,7 +352,7 @@ func TestMachineSetWithItsGateOff(t *testing.T) {
 	p := newPlace(t)
 	set := p.newSet(2, func(s *machinev1beta1.MachineSet) { s.Spec.AuthoritativeAPI = "ClusterAPI" })
 	p.merge(set, true, `{"status": {"authoritativeAPI": "ClusterAPI"}}`)
-	p.run(provision.AddMachineSets, provision.Options{})
+	p.run(AddMachineSets, Options{})
 	p.settles(2)
 	if conditions := p.set().Status.Conditions; len(conditions) != 0 {
 		t.Errorf("it says %v", conditions)
@@ -364,7 +362,7 @@ func TestMachineSetWithItsGateOff(t *testing.T) {
 // TestMachineSetThatIsInvalid says so once, does nothing, keeps saying it while it is paused, and recovers.
 func TestMachineSetThatIsInvalid(t *testing.T) {
 	p := newPlace(t)
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(2, func(s *machinev1beta1.MachineSet) { s.Spec.Template.Labels = map[string]string{"set": "others"} })
 	wrong := func() bool {
 		s := p.set().Status
@@ -389,7 +387,7 @@ func TestMachineSetThatIsInvalid(t *testing.T) {
 // TestMachineSetNumbers: ready and available follow the Nodes, available also the clock, whoever is in charge of the Machine.
 func TestMachineSetNumbers(t *testing.T) {
 	p := newPlace(t)
-	p.run(provision.AddMachineSets, onlyGated())
+	p.run(AddMachineSets, onlyGated())
 	p.newSet(3, func(s *machinev1beta1.MachineSet) { s.Spec.MinReadySeconds = 3 })
 	p.settles(3)
 	numbers := func(labeled, ready, available int32) {
