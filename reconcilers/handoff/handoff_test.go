@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -76,11 +79,13 @@ func (w *world) completed() (n float64) {
 	return n
 }
 
-// TestWithoutFields is about a CRD that has no status.authoritativeAPI, as that of MachineHealthCheck is published.
+// TestWithoutFields is about a CRD that has no authoritativeAPI, as that of MachineHealthCheck without Poundlock's overlay.
 func TestWithoutFields(t *testing.T) {
 	w := newWorld(t, "Machine")
-	w.kind.Name, w.kind.Resource, w.r.kind.Name = "MachineHealthCheck", "machinehealthchecks", "MachineHealthCheck"
-	w.create(fmt.Sprintf("{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: %s, namespace: %s}, spec: {selector: {}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 300s}]}}", name, w.pair.MachineAPI))
+	w.kind.Name, w.kind.Resource, w.r.kind.Name = "BareCheck", "barechecks", "BareCheck"
+	w.kind.ClusterAPI, w.r.kind.ClusterAPI = w.kind.MachineAPI, w.kind.MachineAPI // Cluster API has no such kind
+	w.install(bare)
+	w.create(fmt.Sprintf("{apiVersion: machine.openshift.io/v1beta1, kind: BareCheck, metadata: {name: %s, namespace: %s}, spec: {selector: a}}", name, w.pair.MachineAPI))
 	before := w.of(w.mapi()).GetResourceVersion()
 	for range 2 {
 		w.pass()
@@ -220,5 +225,35 @@ func TestDeletedOnItsWay(t *testing.T) {
 	}
 	if n := w.pass(); n != 0 {
 		t.Errorf("waiting for the deletion wrote %d times", n)
+	}
+}
+
+const bare = `
+metadata: {name: barechecks.machine.openshift.io}
+spec:
+  group: machine.openshift.io
+  names: {kind: BareCheck, plural: barechecks}
+  scope: Namespaced
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {selector: {type: string}}}
+          status: {type: object, properties: {expectedMachines: {type: integer}}}
+`
+
+func (w *world) install(manifest string) {
+	w.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict([]byte(manifest), crd); err != nil {
+		w.Fatal(err)
+	}
+	if err := plane.InstallCRDs(w.Context(), crd); err != nil {
+		w.Fatal(err)
 	}
 }

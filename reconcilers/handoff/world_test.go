@@ -133,8 +133,9 @@ func (w *world) create(manifest string) {
 func (w *world) machineAPI(of authority.API) {
 	w.Helper()
 	w.create(fmt.Sprintf(map[string]string{
-		"Machine":    "{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: %s, namespace: %s}, spec: {authoritativeAPI: %s, providerSpec: {value: {}}}}",
-		"MachineSet": "{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: %s, namespace: %s}, spec: {authoritativeAPI: %s, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {providerSpec: {value: {}}}}}}",
+		"Machine":            "{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: %s, namespace: %s}, spec: {authoritativeAPI: %s, providerSpec: {value: {}}}}",
+		"MachineSet":         "{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: %s, namespace: %s}, spec: {authoritativeAPI: %s, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {providerSpec: {value: {}}}}}}",
+		"MachineHealthCheck": "{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: %s, namespace: %s}, spec: {authoritativeAPI: %s, selector: {matchLabels: {a: b}}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 5m}]}}",
 	}[w.kind.Name], name, w.pair.MachineAPI, of))
 }
 
@@ -152,6 +153,9 @@ func (w *world) mirrorRuns() {
 			"{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachineTemplate, metadata: {name: %s, namespace: %s, " + mark + "}, spec: {template: {spec: {instanceType: m6i.large}}}}",
 			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: %s, namespace: %s, " + mark + "}, spec: {clusterName: c, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {" + ref + "}}}}",
 		},
+		"MachineHealthCheck": {
+			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: %s, namespace: %s, " + mark + "}, spec: {clusterName: c, selector: {matchLabels: {a: b}}}}",
+		},
 	}[w.kind.Name] {
 		w.create(fmt.Sprintf(manifest, name, w.pair.ClusterAPI))
 	}
@@ -159,6 +163,8 @@ func (w *world) mirrorRuns() {
 	generation := m.GetGeneration()
 	if authority.Source(shape) == authority.ClusterAPI {
 		generation = w.of(w.core()).GetGeneration()
+	}
+	if authority.Source(shape) == authority.ClusterAPI && w.kind.InfraActs() {
 		w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 			authority.InfraGenerationAnnotation: fmt.Sprint(w.of(w.provider()).GetGeneration())}}})
 	}
@@ -330,7 +336,7 @@ func (w *world) inCharge(a authority.API) {
 		w.Errorf("the Cluster API object paused: %t", told)
 	}
 	if !w.kind.InfraActs() {
-		if a == authority.ClusterAPI && w.told(w.provider()) {
+		if a == authority.ClusterAPI && w.kind.Infra != "" && w.told(w.provider()) {
 			w.Error("the template is still paused")
 		}
 		return
