@@ -1,0 +1,76 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"net/http"
+	"slices"
+	"sync/atomic"
+)
+
+// Match says which requests a rule is about. It is asked once for each request, in the order in which they come, and by one goroutine at a time.
+type Match func(Request) bool
+
+// Effect is what happens to a request that a rule matches, in the place of what would have happened: it may call that, before, after or never.
+type Effect func(next http.Handler) http.Handler
+
+// Rule is an effect on some of the requests.
+type Rule struct {
+	// When is nil for every request.
+	When Match
+	Do   Effect
+}
+
+// Stores matches everything that asks to change something.
+func Stores(r Request) bool { return r.Stores() }
+
+// Reads matches GET and LIST.
+func Reads(r Request) bool { return r.Verb == "get" || r.Verb == "list" }
+
+// Watches matches watches.
+func Watches(r Request) bool { return r.Verb == "watch" }
+
+// Both matches what all of the matches do; a later one is not asked where an earlier one says no.
+func Both(all ...Match) Match {
+	return func(r Request) bool {
+		return !slices.ContainsFunc(all, func(m Match) bool { return !m(r) })
+	}
+}
+
+// Nth matches once: the n-th request, from 1, that m matches.
+func Nth(n int, m Match) Match {
+	var seen atomic.Int64
+	return func(r Request) bool { return m(r) && seen.Add(1) == int64(n) }
+}
+
+// Every matches each n-th request that m matches, so that one that is tried again gets through.
+func Every(n int, m Match) Match {
+	var seen atomic.Int64
+	return func(r Request) bool { return m(r) && seen.Add(1)%int64(n) == 0 }
+}
+
+// Lay puts a rule in force until lift is called. Of several, the one that was laid last sees a request first.
+func (w *Wire) Lay(r Rule) (lift func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	laid := &r
+	w.rules = append(w.rules, laid)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.rules = slices.DeleteFunc(w.rules, func(other *Rule) bool { return other == laid })
+	}
+}
+
+// bent is the handler of one request: what the rules that match it make of the way to the server.
+func (w *Wire) bent(r Request, way http.Handler) http.Handler {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, rule := range w.rules {
+		if rule.When == nil || rule.When(r) {
+			way = rule.Do(way)
+		}
+	}
+	return way
+}
