@@ -155,8 +155,11 @@ func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// rest says when to look again at a Machine for which everything is done.
+// rest says when to look again at a Machine for which everything is done, unless the actuator has said.
 func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
+	if p.wish > 0 || c.wishes.left(p.machine, p.now()) > 0 {
+		return &stop{}, nil
+	}
 	if machine.Phase(p.machine) == machinev1beta1.PhaseRunning {
 		return &stop{after: spread(c.pace.idle)}, nil
 	}

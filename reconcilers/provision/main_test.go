@@ -24,7 +24,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(embedded.Main(m, embedded.Options{CRDs: crds, ControllerManager: true}, func(p *embedded.Plane) error {
+	options := embedded.Options{CRDs: crds, ControllerManager: true, ControllerManagerArgs: []string{
+		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,root-ca-certificate-publisher-controller,disruption-controller",
+	}}
+	os.Exit(embedded.Main(m, options, func(p *embedded.Plane) error {
 		plane = p
 		return nil
 	}))
