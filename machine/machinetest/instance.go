@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,11 +66,14 @@ type Instance struct {
 // ProviderID is how both APIs and the Node name the instance.
 func (i Instance) ProviderID() string { return "aws:///" + i.Zone + "/" + i.ID }
 
-// IP is the instance's private address; it follows from the ID.
+// IP is the instance's private address. It follows from the end of the ID, which counts the instances: no two share one.
 func (i Instance) IP() string {
-	n := hash(i.ID)
-	return fmt.Sprintf("10.0.%d.%d", n>>8&0xff, n&0xff)
+	n, _ := strconv.ParseUint(i.ID[max(0, len(i.ID)-countDigits):], 16, 64)
+	return fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff)
 }
+
+// countDigits is how many digits of an ID count the instances; those before tell the tokens apart.
+const countDigits = 9
 
 // DNS is the instance's private name, and its Node's.
 func (i Instance) DNS() string {

@@ -8,17 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/coremanager"
@@ -43,7 +38,7 @@ type Options struct {
 // Stage is everything that runs. Its fields are set once.
 type Stage struct {
 	Plane *embedded.Plane
-	Cloud *simulation.Cloud
+	Cloud *Cloud
 	// ClusterAPI is Cluster API's core manager, the real one.
 	ClusterAPI *coremanager.Manager
 	Pairs      authority.Pairs
@@ -58,9 +53,8 @@ type Stage struct {
 	manager managerPorts
 	breaks  sync.Once
 	cause   error
-	freeze  func()
-	log     *os.File // of the simulation
-	logger  logr.Logger
+	// cloudAddress is the simulated cloud's, for as long as the stage stands.
+	cloudAddress string
 }
 
 // step is one line of progress.
@@ -194,54 +188,8 @@ func (s *Stage) whileWhole(ctx context.Context) (context.Context, context.Cancel
 	return ctx, cancel
 }
 
-func (s *Stage) startSimulation(context.Context) error {
-	file := ""
-	if s.options.Dir != "" {
-		file = filepath.Join(s.Plane.Dir(), "cloud.json")
-	}
-	cloud, err := simulation.NewCloud(s.options.BootTime, file)
-	if err != nil {
-		return err
-	}
-	cloud.Witness = simulation.LiveWitness(s.Admin, s.Pairs)
-	s.Cloud = cloud
-	if s.log, err = os.Create(s.Plane.Log("simulation")); err != nil {
-		return err
-	}
-	// Libraries that ask for no logger use the process's, and complain on the terminal where there is none.
-	s.logger = zap.New(zap.WriteTo(s.log))
-	ctrl.SetLogger(s.logger)
-	s.Thaw()
-	return nil
-}
-
-// Thaw starts the controllers that call the cloud, at first and after Freeze: the Machine API's, and those of Cluster API's infrastructure.
-func (s *Stage) Thaw() {
-	running, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	s.freeze = func() {
-		cancel()
-		<-ended
-	}
-	go func() {
-		defer close(ended)
-		err := simulation.Run(running, simulation.Options{Config: s.admin(), Pairs: s.Pairs, Cloud: s.Cloud, Log: s.logger})
-		if running.Err() == nil {
-			s.broke(fmt.Errorf("the simulated controllers ended by themselves: %w", err))
-		}
-	}()
-}
-
-// Freeze stops the controllers that call the cloud, so that neither a pause of the Machine API's objects nor of infrastructure is acknowledged. Cluster
-// API's core manager runs on: its webhooks are needed for every write.
-func (s *Stage) Freeze() { s.freeze() }
-
 // Strike ends everything; nothing is left but Dir, if one was named.
 func (s *Stage) Strike() error {
-	if s.freeze != nil {
-		s.freeze()
-		s.log.Close()
-	}
 	if s.Plane == nil {
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -27,11 +28,11 @@ type awsMachine struct {
 	client.Client
 	// live reads Secrets: they are asked for once, and not worth a watch.
 	live  client.Reader
-	cloud account
+	cloud machinetest.API
 }
 
 func addAWSMachine(m manager.Manager, o Options) error {
-	r := &awsMachine{Client: m.GetClient(), live: m.GetAPIReader(), cloud: account{o.Cloud, authority.ClusterAPI}}
+	r := &awsMachine{Client: m.GetClient(), live: m.GetAPIReader(), cloud: o.Cloud.As(authority.ClusterAPI)}
 	all := func() client.ObjectList { return &awsv1.AWSMachineList{} }
 	return ctrl.NewControllerManagedBy(m).Named("awsmachine").For(&awsv1.AWSMachine{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(infraOf)).
@@ -64,7 +65,7 @@ func (r *awsMachine) reconcile(ctx context.Context, key reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	if !a.DeletionTimestamp.IsZero() {
-		return r.remove(ctx, a)
+		return r.remove(ctx, owner, a)
 	}
 	// Unlike the core controllers, the provider adds its finalizer only once it is not paused.
 	if added, err := ensureFinalizer(ctx, r, a, awsv1.MachineFinalizer); err != nil || added {
@@ -101,39 +102,57 @@ func (r *awsMachine) provision(ctx context.Context, owner *clusterv1.Machine, a 
 		return reconcile.Result{}, err
 	}
 	if !found {
-		i.State = Terminated
+		return again, nil // news of what was launched a moment ago come late
 	}
 	before := a.DeepCopy()
-	if found {
-		a.Spec.ProviderID, a.Spec.InstanceID = ptr(i.ProviderID()), ptr(i.ID)
-	}
+	a.Spec.ProviderID, a.Spec.InstanceID = ptr(i.ProviderID()), ptr(i.ID)
 	if _, err := patch(ctx, r, before, a); err != nil {
 		return reconcile.Result{}, err
 	}
 	before = a.DeepCopy()
 	reportProvider(a, i)
-	if _, err := patchStatus(ctx, r, before, a); err != nil || i.State != Pending {
+	if _, err := patchStatus(ctx, r, before, a); err != nil || i.State != machinetest.Pending {
 		return reconcile.Result{}, err
 	}
 	return again, nil
 }
 
-// instance adopts the instance that the AWSMachine names, and makes one only where it names none.
-func (r *awsMachine) instance(ctx context.Context, owner *clusterv1.Machine, a *awsv1.AWSMachine) (Instance, bool, error) {
-	of := machine{owner.Namespace, owner.Name}
-	if id := instanceNamed(a); id != "" {
-		i, found := r.cloud.describe(ctx, of, id)
-		return i, found, nil
+// instance adopts the instance that the AWSMachine names, and makes one only where it names none. To ask twice is to ask once: the
+// token is the AWSMachine's UID.
+func (r *awsMachine) instance(ctx context.Context, owner *clusterv1.Machine, a *awsv1.AWSMachine) (machinetest.Instance, bool, error) {
+	if instanceNamed(a) != "" {
+		return r.describe(ctx, owner, a)
 	}
 	if err := r.bootstrapData(ctx, owner); err != nil {
-		return Instance{}, false, err
+		return machinetest.Instance{}, false, err
 	}
 	zone := owner.Spec.FailureDomain
 	if zone == "" {
 		zone = "us-east-1a"
 	}
-	i, err := r.cloud.launch(ctx, of, string(a.UID), zone, a.Spec.InstanceType)
+	order := machinetest.Order{Token: string(a.UID), Zone: zone, Type: a.Spec.InstanceType}
+	if a.Spec.AMI.ID != nil {
+		order.Image = *a.Spec.AMI.ID
+	}
+	i, err := r.cloud.Launch(ctx, madeFor(owner, a), order)
 	return i, err == nil, err
+}
+
+func (r *awsMachine) describe(ctx context.Context, owner *clusterv1.Machine, a *awsv1.AWSMachine) (machinetest.Instance, bool, error) {
+	key := machinetest.Key{ID: instanceNamed(a)}
+	if key.ID == "" {
+		key.Token = string(a.UID)
+	}
+	i, err := r.cloud.Describe(ctx, madeFor(owner, a), key)
+	if machinetest.IsNotFound(err) {
+		return i, false, nil
+	}
+	return i, err == nil, err
+}
+
+// madeFor names the Machine by its core object, whose twin has the same name, and the one who asks by the AWSMachine.
+func madeFor(owner *clusterv1.Machine, a *awsv1.AWSMachine) machinetest.Machine {
+	return machinetest.Machine{Namespace: owner.Namespace, Name: owner.Name, UID: a.UID}
 }
 
 // bootstrapData is what an instance would be launched with: without it there is none.
@@ -148,7 +167,7 @@ func (r *awsMachine) bootstrapData(ctx context.Context, owner *clusterv1.Machine
 
 func instanceNamed(a *awsv1.AWSMachine) string {
 	if a.Spec.ProviderID != nil {
-		return InstanceID(*a.Spec.ProviderID)
+		return machinetest.InstanceID(*a.Spec.ProviderID)
 	}
 	if a.Spec.InstanceID != nil {
 		return *a.Spec.InstanceID
@@ -156,21 +175,21 @@ func instanceNamed(a *awsv1.AWSMachine) string {
 	return ""
 }
 
-func reportProvider(a *awsv1.AWSMachine, i Instance) {
+func reportProvider(a *awsv1.AWSMachine, i machinetest.Instance) {
 	a.Status.InstanceState = ptr(awsv1.InstanceState(i.State))
-	a.Status.Ready = i.State == Running
+	a.Status.Ready = i.State == machinetest.Running
 	ready := clusterv1beta1.Condition{Type: awsv1.InstanceReadyCondition, Status: corev1.ConditionFalse, Severity: clusterv1beta1.ConditionSeverityInfo, Reason: awsv1.InstanceNotReadyReason}
 	switch i.State {
-	case Running:
+	case machinetest.Running:
 		ready = clusterv1beta1.Condition{Type: awsv1.InstanceReadyCondition, Status: corev1.ConditionTrue}
 		a.Status.Addresses = []clusterv1beta1.MachineAddress{
 			{Type: clusterv1beta1.MachineInternalDNS, Address: i.DNS()},
 			{Type: clusterv1beta1.MachineInternalIP, Address: i.IP()},
 		}
-	case ShuttingDown, Terminated:
+	case machinetest.ShuttingDown, machinetest.Terminated:
 		ready.Reason, ready.Severity = awsv1.InstanceTerminatedReason, clusterv1beta1.ConditionSeverityError
 		a.Status.FailureReason, a.Status.FailureMessage = ptr("UpdateError"), ptr("EC2 instance state "+string(i.State)+" is unexpected")
-	case Pending:
+	case machinetest.Pending, machinetest.Stopped:
 	}
 	setProviderCondition(a, ready)
 	ready.Type = clusterv1beta1.ReadyCondition // the one that Cluster API's Machine copies
@@ -200,16 +219,32 @@ func setProviderCondition(a *awsv1.AWSMachine, c clusterv1beta1.Condition) {
 }
 
 // remove terminates the instance, waits until it is gone, and lets the AWSMachine go.
-func (r *awsMachine) remove(ctx context.Context, a *awsv1.AWSMachine) (reconcile.Result, error) {
+func (r *awsMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *awsv1.AWSMachine) (reconcile.Result, error) {
 	if !controllerutil.ContainsFinalizer(a, awsv1.MachineFinalizer) {
 		return reconcile.Result{}, nil
 	}
-	gone, err := terminated(ctx, r, r.cloud, machine{a.Namespace, a.Name}, instanceNamed(a))
-	if err != nil || !gone {
-		return again, err
+	switch gone, err := r.terminated(ctx, owner, a); {
+	case err != nil:
+		return reconcile.Result{}, err
+	case !gone:
+		return again, nil
 	}
 	before := a.DeepCopy()
 	controllerutil.RemoveFinalizer(a, awsv1.MachineFinalizer)
-	_, err = patch(ctx, r, before, a)
+	_, err := patch(ctx, r, before, a)
 	return reconcile.Result{}, err
+}
+
+// terminated asks for the instance's end, and reports whether it has come. The Node is the core's to delete, once the AWSMachine is gone.
+func (r *awsMachine) terminated(ctx context.Context, owner *clusterv1.Machine, a *awsv1.AWSMachine) (bool, error) {
+	switch i, found, err := r.describe(ctx, owner, a); {
+	case err != nil:
+		return false, err
+	case !found:
+		return instanceNamed(a) == "", nil // one that has a name is only not yet to be seen
+	case i.State == machinetest.ShuttingDown || i.Gone():
+		return i.Gone(), nil
+	default:
+		return false, r.cloud.Terminate(ctx, madeFor(owner, a), i.ID)
+	}
 }

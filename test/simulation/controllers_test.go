@@ -6,6 +6,7 @@ package simulation_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -138,18 +139,29 @@ func pauses(t *testing.T, c client.Client) {
 	})
 }
 
-// rests compares the whole fleet over a time in which every controller polls several times.
+// rests compares the whole fleet over a time in which every controller polls several times, once what was done to it has settled.
 func rests(t *testing.T, c client.Client) {
 	before := versions(t, c)
-	timer := time.NewTimer(3 * time.Second)
-	defer timer.Stop()
-	<-timer.C
+	eventually(t, "a fleet that has settled", func() bool {
+		pause(time.Second)
+		last := before
+		before = versions(t, c)
+		return maps.Equal(last, before)
+	})
+	pause(3 * time.Second)
 	after := versions(t, c)
 	for name, version := range after {
 		if before[name] != version {
 			t.Errorf("%s moved from %s to %s", name, before[name], version)
 		}
 	}
+}
+
+// pause lets time pass in which nothing should happen: that cannot be waited for otherwise.
+func pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
 }
 
 func versions(t *testing.T, c client.Client) map[string]string {

@@ -5,6 +5,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,83 +15,184 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/poundlock/poundlock/machine/machinetest"
 )
 
-// kubelets registers a Node for each instance that runs: all that is seen of the software on it.
+// NotReadyAnnotation on a Node silences its kubelet: the Node turns NotReady, with the annotation's value as the message, its pods are
+// neither started nor ended, and all comes back when the annotation goes.
+const NotReadyAnnotation = "simulation.poundlock.io/not-ready"
+
+// kubelets stands for the software on every instance, and for the controllers of a cluster that look after what is left when an
+// instance goes: the cloud's, which deletes its Node, and the collector of its pods.
 type kubelets struct {
 	client.Client
-	live  client.Reader
-	cloud *Cloud
+	cloud instances
+	now   func() time.Time
+	// joined are the instances whose kubelet has registered its Node since it was started: one that somebody deletes stays away.
+	joined map[string]bool
+}
+
+// instances is all that kubelets ask of a cloud.
+type instances interface {
+	Instances(context.Context) ([]machinetest.Instance, error)
 }
 
 func addKubelets(m manager.Manager, o Options) error {
-	k := &kubelets{Client: m.GetClient(), live: m.GetAPIReader(), cloud: o.Cloud}
+	k := &kubelets{Client: m.GetClient(), cloud: o.Cloud, now: time.Now, joined: map[string]bool{}}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		known := map[string]bool{}
-		wait.UntilWithContext(ctx, func(ctx context.Context) { k.register(ctx, known, m.GetLogger().Error) }, poll)
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			if err := k.beat(ctx); err != nil && ctx.Err() == nil {
+				o.Log.Error(err, "the simulated kubelets")
+			}
+		}, poll)
 		return nil
 	}))
 }
 
-// register creates the Node of each running instance once: a Node that somebody deletes stays away.
-func (k *kubelets) register(ctx context.Context, known map[string]bool, log func(error, string, ...any)) {
-	for _, i := range k.cloud.Instances() {
-		if i.State != Running || known[i.ID] {
-			continue
-		}
-		if err := k.join(ctx, i); err != nil {
-			log(err, "registering a Node", "instance", i.ID)
-			continue
-		}
-		known[i.ID] = true
+// beat brings each instance's Node, and the pods on it, to where they should be. What fails for one is no reason to leave the others.
+func (k *kubelets) beat(ctx context.Context) error {
+	all, err := k.cloud.Instances(ctx)
+	if err != nil {
+		return err
 	}
+	nodes, pods := &corev1.NodeList{}, &corev1.PodList{}
+	if err := errors.Join(k.List(ctx, nodes), k.List(ctx, pods)); err != nil {
+		return err
+	}
+	on := map[string][]*corev1.Pod{}
+	for i := range pods.Items {
+		on[pods.Items[i].Spec.NodeName] = append(on[pods.Items[i].Spec.NodeName], &pods.Items[i])
+	}
+	known := map[string]*corev1.Node{}
+	for i := range nodes.Items {
+		known[nodes.Items[i].Spec.ProviderID] = &nodes.Items[i]
+	}
+	var failures []error
+	for _, i := range all {
+		if err := k.attend(ctx, i, known[i.ProviderID()], on[i.DNS()]); err != nil && !passes(err) {
+			failures = append(failures, fmt.Errorf("instance %s: %w", i.ID, err))
+		}
+	}
+	return errors.Join(failures...)
 }
 
-func (k *kubelets) join(ctx context.Context, i Instance) error {
+// passes knows what the next beat puts right: the cache was old.
+func passes(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
+// attend looks after one instance. node is nil while there is none.
+func (k *kubelets) attend(ctx context.Context, i machinetest.Instance, node *corev1.Node, pods []*corev1.Pod) error {
+	switch {
+	case node == nil && i.State == machinetest.Running && !k.joined[i.ID]:
+		return k.join(ctx, i)
+	case node == nil:
+		return nil
+	case i.Gone():
+		return k.bury(ctx, node, pods)
+	}
+	k.joined[i.ID] = true
+	silence, silent := node.Annotations[NotReadyAnnotation]
+	if i.State != machinetest.Running {
+		silence, silent = "the instance is "+string(i.State), true
+	}
+	if err := k.report(ctx, node, silence, silent); err != nil || silent {
+		return err
+	}
+	return k.run(ctx, pods)
+}
+
+// join registers the Node.
+func (k *kubelets) join(ctx context.Context, i machinetest.Instance) error {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: i.DNS(), Labels: map[string]string{
 			corev1.LabelHostname: i.DNS(), corev1.LabelTopologyZone: i.Zone, corev1.LabelInstanceTypeStable: i.Type,
 		}},
 		Spec: corev1.NodeSpec{ProviderID: i.ProviderID()},
 	}
-	if err := k.Create(ctx, node); err != nil {
-		if apierrors.IsAlreadyExists(err) {
-			return nil
-		}
-		return fmt.Errorf("creating the Node of %s: %w", i.ID, err)
+	if err := k.Create(ctx, node); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("registering its Node: %w", err)
 	}
+	k.joined[i.ID] = true
+	return k.report(ctx, node, "", false)
+}
+
+// report writes the Node's conditions where they are not as they should be.
+func (k *kubelets) report(ctx context.Context, node *corev1.Node, silence string, silent bool) error {
 	before := node.DeepCopy()
-	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	node.Status.Conditions = healthy(now)
-	return k.Status().Patch(ctx, node, client.MergeFrom(before))
+	for _, c := range conditions(silence, silent) {
+		k.set(node, c)
+	}
+	_, err := patchStatus(ctx, k, before, node)
+	return err
 }
 
-// healthy are the conditions that a kubelet reports, all of them: to Cluster API a Node that is silent about one is not known to be healthy.
-func healthy(now metav1.Time) []corev1.NodeCondition {
-	var all []corev1.NodeCondition
-	for _, c := range []struct {
-		kind   corev1.NodeConditionType
-		status corev1.ConditionStatus
-		reason string
-	}{
-		{corev1.NodeReady, corev1.ConditionTrue, "KubeletReady"},
-		{corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory"},
-		{corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure"},
-		{corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID"},
-	} {
-		all = append(all, corev1.NodeCondition{
-			Type: c.kind, Status: c.status, Reason: c.reason, Message: "simulated", LastHeartbeatTime: now, LastTransitionTime: now,
-		})
+// conditions are all that a kubelet reports: to Cluster API a Node that is silent about one is not known to be healthy.
+func conditions(silence string, silent bool) []corev1.NodeCondition {
+	if silent {
+		return []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: silence}}
 	}
-	return all
+	return []corev1.NodeCondition{
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "simulated"},
+		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "simulated"},
+		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "simulated"},
+		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "simulated"},
+	}
 }
 
-// nodeOf returns the name of the Node that an instance registered, "" while there is none.
-func nodeOf(ctx context.Context, c client.Reader, i Instance) (string, error) {
-	node := &corev1.Node{}
-	err := c.Get(ctx, client.ObjectKey{Name: i.DNS()}, node)
-	if err != nil || node.Spec.ProviderID != i.ProviderID() {
-		return "", client.IgnoreNotFound(err)
+func (k *kubelets) set(node *corev1.Node, c corev1.NodeCondition) {
+	c.LastTransitionTime = metav1.NewTime(k.now().Truncate(time.Second))
+	c.LastHeartbeatTime = c.LastTransitionTime
+	for i, old := range node.Status.Conditions {
+		switch {
+		case old.Type != c.Type:
+			continue
+		case old.Status == c.Status && old.Message == c.Message:
+			return
+		case old.Status == c.Status:
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+		node.Status.Conditions[i] = c
+		return
 	}
-	return node.Name, nil
+	node.Status.Conditions = append(node.Status.Conditions, c)
+}
+
+// run starts the pods that were bound to the Node, and ends those that are being deleted: they need no time to end.
+func (k *kubelets) run(ctx context.Context, pods []*corev1.Pod) error {
+	var failures []error
+	for _, pod := range pods {
+		switch {
+		case pod.DeletionTimestamp != nil:
+			failures = append(failures, k.remove(ctx, pod))
+		case pod.Status.Phase == "" || pod.Status.Phase == corev1.PodPending:
+			failures = append(failures, k.start(ctx, pod))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+func (k *kubelets) start(ctx context.Context, pod *corev1.Pod) error {
+	before := pod.DeepCopy()
+	now := metav1.NewTime(k.now().Truncate(time.Second))
+	pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &now
+	pod.Status.Conditions = nil
+	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})
+	}
+	_, err := patchStatus(ctx, k, before, pod)
+	return err
+}
+
+func (k *kubelets) remove(ctx context.Context, pod *corev1.Pod) error {
+	return client.IgnoreNotFound(k.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID}))
+}
+
+// bury removes what an instance leaves behind.
+func (k *kubelets) bury(ctx context.Context, node *corev1.Node, pods []*corev1.Pod) error {
+	var failures []error
+	for _, pod := range pods {
+		failures = append(failures, k.remove(ctx, pod))
+	}
+	failures = append(failures, client.IgnoreNotFound(k.Delete(ctx, node, client.Preconditions{UID: &node.UID})))
+	return errors.Join(failures...)
 }

@@ -22,7 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reconcilers/provision"
 )
 
 // The identities under which the controllers run in a cluster: what Poundlock's flags name by default.
@@ -31,79 +33,112 @@ const (
 	InfrastructureController = "system:serviceaccount:openshift-cluster-api:capa-manager"
 )
 
-// Options are what the simulation stands on.
+// Options are what a side stands on.
 type Options struct {
 	// Config reaches the API server and may impersonate the identities above.
 	Config *rest.Config
 	Pairs  authority.Pairs
-	Cloud  *Cloud
-	// Ungated makes Machine API's controllers ignore who is in charge, as with the feature gate off.
+	Cloud  machinetest.Panel
+	// Ungated makes the Machine API's controllers ignore who is in charge, as with the feature gate off.
 	Ungated bool
+	// Settle is how long the cloud may be late with its news.
+	Settle time.Duration
 	// Log must be set: a zero one would be the process's.
 	Log logr.Logger
 }
 
-// Run runs every controller until ctx ends, or one of them fails.
-func Run(ctx context.Context, o Options) error {
+// Side is controllers that start and stop together.
+type Side string
+
+// The sides: the Machine API's controllers, and Cluster API's infrastructure with the kubelets of all instances.
+const (
+	MachineAPI     Side = "machine-api"
+	Infrastructure Side = "infrastructure"
+)
+
+// Sides lists them.
+func Sides() []Side { return []Side{MachineAPI, Infrastructure} }
+
+// Run runs sides until ctx ends, or a controller of them fails.
+func Run(ctx context.Context, o Options, sides ...Side) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for _, side := range sides(o) {
-		m, err := side.manager(o)
-		if err != nil {
-			return err
+	for _, side := range sides {
+		for _, l := range lots[side] {
+			m, err := l.manager(o)
+			if err != nil {
+				return err
+			}
+			group.Go(func() error { return m.Start(ctx) })
 		}
-		group.Go(func() error { return m.Start(ctx) })
 	}
 	return group.Wait()
 }
 
-// side is the controllers that share an identity, and therefore a connection.
-type side struct {
-	identity    string
-	controllers []func(manager.Manager, Options) error
+// lot is the controllers that share an identity, and therefore a connection.
+type lot struct {
+	// identity is impersonated; "" is Config's own.
+	identity string
+	// everywhere: not only in the namespaces of the pairs.
+	everywhere bool
+	add        func(manager.Manager, Options) error
 }
 
-// sides lists what runs.
-func sides(Options) []side {
-	return []side{
-		{MachineAPIControllers, []func(manager.Manager, Options) error{addMachineAPIMachine, addMachineAPIMachineSet}},
-		{InfrastructureController, []func(manager.Manager, Options) error{addAWSMachine}},
-		{"", []func(manager.Manager, Options) error{addKubelets}},
-	}
+// lots lists what runs.
+var lots = map[Side][]lot{
+	MachineAPI: {{MachineAPIControllers, false, addMachineAPI}},
+	Infrastructure: {
+		{InfrastructureController, false, addAWSMachine},
+		{"", true, addKubelets},
+	},
 }
 
-func (s side) manager(o Options) (manager.Manager, error) {
+// addMachineAPI adds Poundlock's own Machine API controllers, with the actuator of the simulated cloud.
+func addMachineAPI(m manager.Manager, o Options) error {
+	return provision.Add(m, provision.Options{
+		Actuator: &machinetest.Actuator{Cloud: o.Cloud.As(authority.MachineAPI), Settle: o.Settle},
+		Gated:    !o.Ungated,
+		AnyName:  true,
+	})
+}
+
+func (l lot) manager(o Options) (manager.Manager, error) {
 	config := rest.CopyConfig(o.Config)
 	config.QPS, config.Burst = 200, 400
 	config.UserAgent = "simulation"
-	if s.identity != "" {
-		config.Impersonate = rest.ImpersonationConfig{UserName: s.identity}
+	if l.identity != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: l.identity}
 	}
-	m, err := ctrl.NewManager(config, s.options(o))
+	m, err := ctrl.NewManager(config, l.options(o))
 	if err != nil {
-		return nil, fmt.Errorf("starting the simulated controllers of %s: %w", s.identity, err)
+		return nil, fmt.Errorf("starting the simulated controllers of %s: %w", l.identity, err)
 	}
-	for _, add := range s.controllers {
-		if err := add(m, o); err != nil {
-			return nil, fmt.Errorf("starting the simulated controllers of %s: %w", s.identity, err)
-		}
+	if err := l.add(m, o); err != nil {
+		return nil, fmt.Errorf("starting the simulated controllers of %s: %w", l.identity, err)
 	}
 	return m, nil
 }
 
-func (s side) options(o Options) manager.Options {
-	namespaces := map[string]cache.Config{}
-	for _, ns := range o.Pairs.Namespaces() {
-		namespaces[ns] = cache.Config{}
-	}
+func (l lot) options(o Options) manager.Options {
 	immediately := time.Duration(0)
 	return manager.Options{
 		Scheme: Scheme(), Logger: o.Log,
-		Cache:                   cache.Options{DefaultNamespaces: namespaces},
+		Cache:                   cache.Options{DefaultNamespaces: l.namespaces(o.Pairs)},
 		Metrics:                 server.Options{BindAddress: "0"},
 		GracefulShutdownTimeout: &immediately,
 		// One process may run several simulations, one after the other.
 		Controller: config.Controller{SkipNameValidation: ptr(true)},
 	}
+}
+
+func (l lot) namespaces(pairs authority.Pairs) map[string]cache.Config {
+	if l.everywhere {
+		return nil
+	}
+	out := map[string]cache.Config{}
+	for _, ns := range pairs.Namespaces() {
+		out[ns] = cache.Config{}
+	}
+	return out
 }
 
 // Scheme knows the types of both APIs, of the provider and of the core.
