@@ -159,10 +159,10 @@ func (c *machines) living() []step {
 func (c *machines) leaving() []step {
 	return []step{
 		{name: "WithoutFinalizer", take: c.withoutFinalizer},
-		{name: "TellHooks", take: c.tellHooks},
-		{name: "TellDeleting", take: c.tellDeleting},
 		{name: "FindNode", take: c.findNode},
 		{name: "OwnNode", take: c.ownGround},
+		{name: "TellHooks", take: c.tellHooks},
+		{name: "TellDeleting", take: c.tellDeleting},
 		{name: "PreDrainHooks", take: c.preDrain},
 		{name: "TakeTurn", take: c.takeTurn},
 		{name: "Drain", take: c.drain},
