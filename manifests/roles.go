@@ -30,7 +30,8 @@ func roles() []any {
 			rule("coordination.k8s.io", []string{"create"}, "leases"),
 			named(rule("coordination.k8s.io", []string{"get", "update"}, "leases"), Name)),
 		binding(ClusterAPINamespace, Name+"-leader-election"),
-		clusterRole(rule("config.openshift.io", read, "featuregates", "infrastructures")),
+		// Nodes: by their conditions a health check's verdict is told.
+		clusterRole(rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes")),
 		clusterBinding(),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers/handoff"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
+	"github.com/poundlock/poundlock/reconcilers/remediation"
 )
 
 // Options are what reconcilers are told.
@@ -26,5 +27,6 @@ func All(mgr ctrl.Manager, o Options) error {
 	return errors.Join(
 		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs}),
 		handoff.SetupWithManager(mgr, handoff.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
+		remediation.SetupWithManager(mgr, remediation.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
 	)
 }

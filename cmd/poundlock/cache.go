@@ -4,6 +4,8 @@
 package main
 
 import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,5 +26,18 @@ func cacheOptions(pairs authority.Pairs) cache.Options {
 		object.SetGroupVersionKind(k.MachineAPIGVK())
 		o.ByObject[object] = cache.ByObject{Namespaces: machineAPI}
 	}
+	o.ByObject[&corev1.Node{}] = cache.ByObject{Transform: conditionsAlone}
 	return o
+}
+
+// conditionsAlone keeps of a Node what is read of it: most of the rest is a list of images.
+func conditionsAlone(o any) (any, error) {
+	n, ok := o.(*corev1.Node)
+	if !ok {
+		return o, nil // a deletion that was missed
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion, DeletionTimestamp: n.DeletionTimestamp},
+		Status:     corev1.NodeStatus{Conditions: n.Status.Conditions},
+	}, nil
 }

@@ -148,9 +148,19 @@ func extentWarning(c policies.Change, s standing) []string {
 		return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
 			to.Text(), count(s.Replicas, "Machine"))}
 	case "MachineHealthCheck":
-		return []string{fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is in charge of each", to.Text())}
+		return append(pausedWarning(c, to),
+			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is in charge of each", to.Text()))
 	}
 	return nil
+}
+
+// pausedWarning: people pause the Machine API's checks by Cluster API's annotation while they upgrade a cluster. On the
+// Cluster API side that annotation is Poundlock's.
+func pausedWarning(c policies.Change, to API) []string {
+	if to != ClusterAPI || !c.New.HasAnnotation(PausedAnnotation) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the annotation %s of this check does not go along: Cluster API's acts once the move is over", PausedAnnotation)}
 }
 
 // Unconvertible warns early: the authority rules, so what the other API cannot express is stored, but a later move

@@ -1,0 +1,224 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package remediation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/machine/health"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func checkKind() authority.Kind   { return kindNamed("MachineHealthCheck") }
+func machineKind() authority.Kind { return kindNamed("Machine") }
+
+func kindNamed(name string) authority.Kind {
+	k, _ := authority.KindNamed(name)
+	return k
+}
+
+// state is a check and what it selects, as it was found.
+type state struct {
+	// check and core are the check in the Machine API and in Cluster API, nil where there is none.
+	check, core *unstructured.Unstructured
+	shape       authority.Shape
+	// spec is the check's in the words of the Machine API; the mirror has put it into them.
+	spec machinev1beta1.MachineHealthCheckSpec
+	// targets are the Machines that Cluster API's check selects, each as the API in charge of it has it.
+	targets []health.Target
+	// machineAPI and clusterAPI are those Machines on both sides, by name.
+	machineAPI, clusterAPI map[string]*unstructured.Unstructured
+}
+
+// carried reports whether the check's verdict is one to carry over: Cluster API is in charge of it and acts, and its rules stand
+// in the Machine API's words too. While authority moves, over the check or over a Machine, nothing is deleted.
+func (s *state) carried() bool {
+	if s.check == nil || s.core == nil || s.shape.Current != authority.ClusterAPI || s.check.GetDeletionTimestamp() != nil || s.core.GetDeletionTimestamp() != nil {
+		return false
+	}
+	_, paused := s.core.GetAnnotations()[authority.PausedAnnotation]
+	return !paused && s.shape.Condition(authority.ConditionSynchronized).Status == metav1.ConditionTrue &&
+		s.shape.SynchronizedGeneration >= s.core.GetGeneration()
+}
+
+// ours reports whether a Machine is one to which Cluster API's check does not do what it says: one that Machine API is in charge of
+// and whose mirror it skips because it is paused. Skipping that somebody else asked for is honoured on either side.
+func (s *state) ours(m *machinev1beta1.Machine) bool {
+	mirror := s.clusterAPI[m.Name]
+	if mirror == nil || m.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityMachineAPI || mirror.GetDeletionTimestamp() != nil {
+		return false
+	}
+	annotations := mirror.GetAnnotations()
+	_, skip := annotations[health.SkipAnnotation]
+	return !skip && annotations[authority.MirrorAnnotation] == "Machine/"+m.Name && m.Annotations[strategyAnnotation] == ""
+}
+
+// strategyAnnotation on a Machine says that it is remediated in another way than by its deletion.
+const strategyAnnotation = "machine.openshift.io/remediation-strategy"
+
+func (r *reconciler) gather(ctx context.Context, from client.Reader, key client.ObjectKey) (*state, error) {
+	s := &state{}
+	pair, ok := r.pairs.Of(key.Namespace)
+	if !ok {
+		return s, nil
+	}
+	var err error
+	if s.core, err = get(ctx, from, checkKind().ClusterAPIGVK(), pair.ClusterAPI, key.Name); err != nil {
+		return nil, err
+	}
+	if s.check, err = get(ctx, from, checkKind().MachineAPIGVK(), pair.MachineAPI, key.Name); err != nil || s.check == nil {
+		return s, err
+	}
+	if s.shape, err = shapeOf(s.check); err != nil || !s.carried() {
+		return s, err
+	}
+	if err := typed(s.check, &s.spec, "spec"); err != nil {
+		return nil, err
+	}
+	return s, r.gatherMachines(ctx, from, pair, s)
+}
+
+func (r *reconciler) gatherMachines(ctx context.Context, from client.Reader, pair authority.Pair, s *state) (err error) {
+	selector, err := selectorOf(s.core)
+	if err != nil {
+		return err
+	}
+	if s.clusterAPI, err = all(ctx, from, machineKind().ClusterAPIGVK(), pair.ClusterAPI, selector); err != nil {
+		return err
+	}
+	if s.machineAPI, err = all(ctx, from, machineKind().MachineAPIGVK(), pair.MachineAPI); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.clusterAPI)) {
+		m, err := s.machine(name)
+		if err != nil {
+			return err
+		}
+		t, err := r.target(ctx, r.cache, m)
+		if err != nil {
+			return err
+		}
+		s.targets = append(s.targets, t)
+	}
+	return nil
+}
+
+// selectorOf is what Cluster API's check selects by: its selector, among the Machines of its cluster.
+func selectorOf(check *unstructured.Unstructured) (client.ListOption, error) {
+	var spec clusterv1.MachineHealthCheckSpec
+	if err := typed(check, &spec, "spec"); err != nil {
+		return nil, err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(metav1.CloneSelectorAndAddLabel(&spec.Selector, clusterv1.ClusterNameLabel, spec.ClusterName))
+	if err != nil {
+		return nil, fmt.Errorf("reading spec.selector of the check %s: %w", check.GetName(), err)
+	}
+	return client.MatchingLabelsSelector{Selector: selector}, nil
+}
+
+// machine is a selected Machine in the Machine API's words: the Machine API's own object, and of one that is Cluster API's what
+// that says.
+func (s *state) machine(name string) (*machinev1beta1.Machine, error) {
+	m := &machinev1beta1.Machine{}
+	if o := s.machineAPI[name]; o != nil {
+		if err := typed(o, m); err != nil || m.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
+			return m, err
+		}
+	}
+	o := s.clusterAPI[name]
+	status := core.StatusToMachineAPI("Machine", core.Twin{Core: o}, conversion.Env{})
+	m = &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Namespace: o.GetNamespace(), CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
+		OwnerReferences: o.GetOwnerReferences(), Annotations: o.GetAnnotations(),
+	}}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &m.Status)
+	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
+	return m, err
+}
+
+// target adds the Machine's Node.
+func (r *reconciler) target(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (health.Target, error) {
+	t := health.Target{Machine: m}
+	if m.Status.NodeRef == nil {
+		return t, nil
+	}
+	n := &corev1.Node{}
+	err := from.Get(ctx, client.ObjectKey{Name: m.Status.NodeRef.Name}, n)
+	if apierrors.IsNotFound(err) {
+		return t, nil
+	}
+	if err != nil {
+		return t, fmt.Errorf("reading the Node of Machine %s: %w", m.Name, err)
+	}
+	t.Node = n
+	return t, nil
+}
+
+// typed reads an object, or a part of it, as a Go type.
+func typed(o *unstructured.Unstructured, into any, fields ...string) error {
+	part, _, err := unstructured.NestedFieldNoCopy(o.Object, fields...)
+	content, _ := part.(map[string]any)
+	if len(fields) == 0 {
+		content = o.Object
+	}
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(content, into)
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
+	}
+	return nil
+}
+
+func shapeOf(o *unstructured.Unstructured) (authority.Shape, error) {
+	raw, err := json.Marshal(o.Object)
+	if err != nil {
+		return authority.Shape{}, err
+	}
+	parsed, err := policies.ParseObject(raw)
+	return authority.Read(parsed), err
+}
+
+func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(gvk)
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s/%s: %w", gvk.Kind, namespace, name, err)
+	}
+	return o, nil
+}
+
+func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, only ...client.ListOption) (map[string]*unstructured.Unstructured, error) {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := from.List(ctx, l, append(only, client.InNamespace(namespace))...); err != nil {
+		return nil, fmt.Errorf("listing %s in %s: %w", gvk.Kind, namespace, err)
+	}
+	out := map[string]*unstructured.Unstructured{}
+	for i := range l.Items {
+		out[l.Items[i].GetName()] = &l.Items[i]
+	}
+	return out, nil
+}

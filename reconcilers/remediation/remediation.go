@@ -1,0 +1,147 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/machine/health"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Options are what remediation is told.
+type Options struct {
+	// Pairs are the namespaces that mirror each other.
+	Pairs authority.Pairs
+	// Enabled says whether authority over a kind can move at all; nil: yes. Where it cannot over checks, nothing runs.
+	Enabled func(authority.Kind) bool
+	// Now is the clock by which Machines are judged; nil: the computer's.
+	Now func() time.Time
+}
+
+// SetupWithManager adds the controller to the manager. It reads through the manager's cache and live through its API reader.
+// It must run in one place at a time: behind leader election.
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Enabled != nil && !o.Enabled(checkKind()) {
+		return nil
+	}
+	counted, err := newMeters()
+	if err != nil {
+		return fmt.Errorf("registering the metrics of remediation: %w", err)
+	}
+	r := &reconciler{
+		pairs: o.Pairs, now: o.Now, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
+		recorder: mgr.GetEventRecorder("poundlock-remediation"), meters: counted,
+	}
+	if err := r.setup(mgr); err != nil {
+		return fmt.Errorf("starting remediation: %w", err)
+	}
+	return nil
+}
+
+type reconciler struct {
+	pairs authority.Pairs
+	now   func() time.Time
+
+	cache, live client.Reader
+	writer      client.Writer
+	recorder    events.EventRecorder
+	meters      meters
+}
+
+// afterConflict is how soon to look again when somebody was faster.
+const afterConflict = 200 * time.Millisecond
+
+// Reconcile looks at one check and the Machines that it selects.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	j, _, err := r.judge(ctx, r.cache, req)
+	if err != nil || len(j.Remediate) == 0 {
+		return settle(j.Next, err)
+	}
+	// The cache calls for a deletion. It may lag: the API server decides.
+	j, s, err := r.judge(ctx, r.live, req)
+	if err != nil {
+		return settle(0, err)
+	}
+	var failures error
+	for _, v := range j.Remediate {
+		failures = errors.Join(failures, r.carry(ctx, s, v))
+	}
+	return settle(j.Next, failures)
+}
+
+// settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
+func settle(next time.Duration, err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: afterConflict}, nil
+	}
+	return reconcile.Result{RequeueAfter: next}, err
+}
+
+// judge is empty where the check is not one whose verdict is carried over.
+func (r *reconciler) judge(ctx context.Context, from client.Reader, req reconcile.Request) (health.Judgement, *state, error) {
+	s, err := r.gather(ctx, from, req.NamespacedName)
+	if err != nil || !s.carried() {
+		return health.Judgement{}, s, err
+	}
+	j, err := health.Judge(&s.spec, s.targets, r.now(), s.ours)
+	if err != nil {
+		// What cannot be judged is not mended by looking again: the next change of the check does that.
+		log.FromContext(ctx).Info("A check cannot be judged", "check", req.NamespacedName, "why", err.Error())
+		return health.Judgement{}, s, nil
+	}
+	return j, s, nil
+}
+
+// carry deletes the Machine that was judged, if its Node as it is stored still says what the cached one said.
+func (r *reconciler) carry(ctx context.Context, s *state, v health.Verdict) error {
+	t, err := r.target(ctx, r.live, v.Machine)
+	if err != nil {
+		return err
+	}
+	if v = health.Of(&s.spec, t, r.now()); !v.Unhealthy() {
+		return nil
+	}
+	o := s.machineAPI[v.Machine.Name]
+	if s.spec.RemediationTemplate != nil {
+		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",
+			"Machine %s is unhealthy: %s. Machine API is in charge of it, so Cluster API makes no request from the remediation template: move the Machine to Cluster API, or remediate it by hand", o.GetName(), v.Message)
+		return nil
+	}
+	uid, version := o.GetUID(), o.GetResourceVersion()
+	err = r.writer.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version})
+	if apierrors.IsNotFound(err) {
+		return nil // somebody else's deletion was faster
+	}
+	if err != nil {
+		return fmt.Errorf("deleting Machine %s, which is unhealthy: %w", o.GetName(), err)
+	}
+	r.tell(ctx, s, v)
+	return nil
+}
+
+// tell says on the Machine and on the check what was done and why.
+func (r *reconciler) tell(ctx context.Context, s *state, v health.Verdict) {
+	o := s.machineAPI[v.Machine.Name]
+	r.meters.remediations.WithLabelValues(string(v.Cause)).Inc()
+	log.FromContext(ctx).Info("Remediation carried over", "machine", o.GetName(), "check", s.core.GetName(), "cause", v.Cause, "message", v.Message)
+	r.recorder.Eventf(o, s.core, corev1.EventTypeWarning, string(v.Cause), "Delete",
+		"Deleted for Cluster API's MachineHealthCheck %s, which skips it because Machine API is in charge of it: %s", s.core.GetName(), v.Message)
+	r.recorder.Eventf(s.core, o, corev1.EventTypeNormal, "RemediationCarriedOver", "Delete",
+		"Poundlock deleted Machine %s, of which Machine API is in charge, for this check: %s", o.GetName(), v.Message)
+}

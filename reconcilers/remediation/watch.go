@@ -1,0 +1,114 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package remediation
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func (r *reconciler) setup(mgr ctrl.Manager) error {
+	c, err := controller.New("remediation", mgr, controller.Options{Reconciler: r})
+	if err != nil {
+		return err
+	}
+	for _, w := range []struct {
+		object client.Object
+		to     handler.MapFunc
+		only   predicate.Predicate
+	}{
+		{of(checkKind().MachineAPIGVK()), r.same, predicate.ResourceVersionChangedPredicate{}},
+		{of(checkKind().ClusterAPIGVK()), r.same, predicate.ResourceVersionChangedPredicate{}},
+		{of(machineKind().MachineAPIGVK()), r.checks, changed(machineHealth)},
+		{of(machineKind().ClusterAPIGVK()), r.checks, changed(machineHealth)},
+		{&corev1.Node{}, r.checks, changed(nodeHealth)},
+	} {
+		if err := c.Watch(source.Kind(mgr.GetCache(), w.object, handler.EnqueueRequestsFromMapFunc(w.to), w.only)); err != nil {
+			return fmt.Errorf("watching %T %s: %w", w.object, w.object.GetObjectKind().GroupVersionKind(), err)
+		}
+	}
+	return nil
+}
+
+func of(gvk schema.GroupVersionKind) client.Object {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(gvk)
+	return o
+}
+
+// same maps a check, of either side, to the pair of its name.
+func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Request {
+	pair, ok := r.pairs.Of(o.GetNamespace())
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: o.GetName()}}}
+}
+
+// checks maps a Machine to the checks of its pair, and a Node, which has no namespace, to all: those that Cluster API is in charge
+// of. There are few.
+func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Request {
+	var out []reconcile.Request
+	for _, pair := range r.pairs {
+		if ns := o.GetNamespace(); ns != "" && ns != pair.MachineAPI && ns != pair.ClusterAPI {
+			continue
+		}
+		found, err := all(ctx, r.cache, checkKind().MachineAPIGVK(), pair.MachineAPI, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			continue // the cache is not there yet; its first list maps them all
+		}
+		for name, check := range found {
+			if current, _, _ := unstructured.NestedString(check.Object, "status", "authoritativeAPI"); current == string(authority.ClusterAPI) {
+				out = append(out, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: name}})
+			}
+		}
+	}
+	return out
+}
+
+// changed lets pass what changes a verdict, or whose it is to carry it over.
+func changed(of func(client.Object) any) predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !reflect.DeepEqual(of(e.ObjectOld), of(e.ObjectNew)) }}
+}
+
+func machineHealth(o client.Object) any {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	said := []any{u.GetLabels(), u.GetAnnotations(), u.GetOwnerReferences(), u.GetDeletionTimestamp()}
+	status, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status")
+	if fields, ok := status.(map[string]any); ok {
+		said = append(said, fields["phase"], fields["nodeRef"], fields["errorMessage"], fields["authoritativeAPI"])
+	}
+	return said
+}
+
+// nodeHealth leaves out the time at which a Node last said that nothing has changed.
+func nodeHealth(o client.Object) any {
+	n, ok := o.(*corev1.Node)
+	if !ok {
+		return nil
+	}
+	var said []corev1.NodeCondition
+	for _, c := range n.Status.Conditions {
+		said = append(said, corev1.NodeCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
+	}
+	return said
+}
