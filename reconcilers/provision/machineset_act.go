@@ -23,6 +23,9 @@ import (
 // batch is how many Machines a pass creates at most: a set that asks for a thousand does not keep others waiting, and is heard in between.
 const batch = 50
 
+// longestRequest bounds one creation, webhooks included; the API server gives up after as long.
+const longestRequest = time.Minute
+
 // act plans again by what the API server says of the set and its Machines, so that a cache that is behind never makes or deletes one too many.
 // It returns how soon to go on, 0 if all is done.
 func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector) (time.Duration, error) {
@@ -54,6 +57,9 @@ func (r *machineSets) carryOut(ctx context.Context, set *machinev1beta1.MachineS
 		}
 	}
 	for range min(plan.Create, batch) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		if err := r.create(ctx, set); err != nil {
 			return 0, err
 		}
@@ -78,9 +84,12 @@ func (r *machineSets) adopt(ctx context.Context, set *machinev1beta1.MachineSet,
 	return r.done(ctx, set, m, "adopt", err)
 }
 
+// create outlives the end of the process' work by the time of one request: a creation that was cut off may be stored after somebody else has counted.
 func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet) error {
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRequest)
+	defer cancel()
 	m := machineFrom(set)
-	return r.done(ctx, set, m, "create", r.Create(ctx, m))
+	return r.done(ctx, set, m, "create", r.Create(finish, m))
 }
 
 // machineFrom is a Machine as the set's template has it, the authority included: it may be Cluster API's from birth (converting › Creation of new Machines).

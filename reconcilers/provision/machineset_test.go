@@ -238,7 +238,6 @@ func TestMachineSetAdopts(t *testing.T) {
 func TestMachineSetThatIsBeingDeletedAdoptsNothing(t *testing.T) {
 	p := newPlace(t)
 	set := p.newSet(2, func(s *machinev1beta1.MachineSet) { s.Finalizers = []string{"example.com/hold"} })
-	p.Cleanup(func() { p.merge(set, false, `{"metadata": {"finalizers": null}}`) })
 	if err := p.Delete(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
@@ -267,8 +266,15 @@ func TestMachineSetNeverMakesOneTooMany(t *testing.T) {
 		p.rests()
 		stop()
 	}
-	if made, gone := p.requests.count("POST", "machines"), p.requests.count("DELETE", "machines"); made != 20+12 || gone != 17 {
-		t.Errorf("created %d and deleted %d, want 32 and 17", made, gone)
+	// A deletion that was cut off is asked for again, of the same Machine; a creation is not.
+	gone := map[string]bool{}
+	for _, q := range p.requests.changes() {
+		if strings.HasPrefix(q, "DELETE ") {
+			gone[q] = true
+		}
+	}
+	if made := p.requests.count("POST", "machines"); made != 20+12 || len(gone) != 17 {
+		t.Errorf("created %d and deleted %d, want 32 and 17", made, len(gone))
 	}
 }
 
