@@ -29,14 +29,17 @@ func SpecLocked(c policies.Change) policies.Verdict {
 	return denyEach(c, specPath, c.Old.Spec, c.New.Spec, lockedReason(c, s), mayChange(c)...)
 }
 
-// mayChange are the exceptions to the lock of a spec: who is in charge may always be asked for, and the autoscaler
-// scales the Cluster API set whoever is in charge (converting › The Cluster Autoscaler in mixed MachineSet clusters).
+// mayChange are the exceptions to the lock of a spec: who is in charge may always be asked for, the autoscaler
+// scales the Cluster API set whoever is in charge (converting › The Cluster Autoscaler in mixed MachineSet clusters), and Cluster API
+// writes onto paused Machines what its MachineSet propagates in place.
 func mayChange(c policies.Change) []string {
 	switch {
 	case c.Side == policies.MachineAPI:
 		return []string{authorityField}
 	case c.Actor == policies.Autoscaler && c.Kind == "MachineSet":
 		return []string{"spec.replicas"}
+	case propagates(c):
+		return PropagatedFields()
 	}
 	return nil
 }

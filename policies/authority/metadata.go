@@ -142,6 +142,13 @@ func twinValue(twin *policies.Object, m metadataChange) (string, bool) {
 // that it stands in the documentation and can be explained.
 func MetadataFree(policies.Change) policies.Verdict { return policies.Verdict{} }
 
+// PropagatedFields are the fields of a Machine, by path, that Cluster API's MachineSet writes onto its Machines in place, beside labels and annotations: a set
+// that may not gives up on all that it would write, and says so for ever. The lock on a paused Machine lets exactly these through,
+// and to Cluster API alone; the mirror leaves them as they are while the set is in charge.
+func PropagatedFields() []string {
+	return []string{"spec.bootstrap.dataSecretName", "spec.deletion", "spec.minReadySeconds", "spec.readinessGates", "spec.taints"}
+}
+
 // Propagation: Cluster API's MachineSet writes labels and annotations onto its Machines in place, paused ones too.
 // It may, but for what is Poundlock's.
 func Propagation(c policies.Change) policies.Verdict {

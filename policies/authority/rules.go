@@ -146,7 +146,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/propagation", Clause: "converting › Pausing of Cluster API controllers",
-			Says:   "Cluster API's own identity may write onto paused Machines and provider's machines the labels and annotations that its MachineSet propagates in place, but nothing of Poundlock's.",
+			Says:   "Cluster API's own identity may write onto paused Machines and provider's machines what its MachineSet propagates in place: labels and annotations, but none of Poundlock's, and of a Machine's spec bootstrap.dataSecretName, deletion, minReadySeconds, readinessGates and taints.",
 			Remedy: "Do not put Poundlock's labels or annotations into the template of a Cluster API MachineSet.",
 			On:     on(capi(machine, onUpdate), infra([]string{InfraMachine}, onUpdate)), Needs: when(propagates, policies.NeedTwin), Check: Propagation,
 		},

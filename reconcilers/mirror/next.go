@@ -330,7 +330,8 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 	if live == nil {
 		return &write{verb: apply, object: want, reason: "MirrorCreated", note: "created " + describe(want) + " to mirror " + s.describeSource()}
 	}
-	if managed := takeover(want, live, "spec.authoritativeAPI"); managed != nil {
+	want, conceded := s.concede(want, live)
+	if managed := takeover(want, live, append(conceded, "spec.authoritativeAPI")...); managed != nil {
 		return &write{verb: patch, object: live, patch: metadataPatch(live, map[string]any{"managedFields": managed}),
 			reason: "FieldsTakenOver"}
 	}

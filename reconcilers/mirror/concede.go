@@ -1,0 +1,77 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// propagators are the field managers under which a MachineSet of Cluster API applies to its Machines, and to their infrastructure machines.
+var propagators = []string{"capi-machineset", "capi-machineset-metadata"}
+
+// concede takes out of what is wanted the labels, annotations and fields for which a MachineSet of Cluster API's, in charge, has a value of its own: it
+// writes them onto its Machines in place, paused ones too (authority/propagation), and each would undo the other's write for ever. keep are the paths
+// of spec that are left to it even if nothing is wanted there. When the set is no longer in charge nothing is conceded, and the mirror takes all back.
+func (s *state) concede(want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
+	if !s.propagated() {
+		return want, nil
+	}
+	theirs := ownership{}
+	for _, e := range live.GetManagedFields() {
+		if slices.Contains(propagators, e.Manager) && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
+			merge(theirs, owned(e))
+		}
+	}
+	want = want.DeepCopy()
+	for _, path := range propagatedPaths(theirs) {
+		if says, has := valueAt(want, path), valueAt(live, path); says != nil && has != nil && len(differs("", says, has)) > 0 {
+			unstructured.RemoveNestedField(want.Object, path...)
+		}
+	}
+	return want, authority.PropagatedFields()
+}
+
+// propagated reports whether a MachineSet of Cluster API's that is in charge owns the Machine of which Machine API is.
+func (s *state) propagated() bool {
+	owner, set := controllerOf(s.core), s.parents[authority.ClusterAPI]
+	return owner != nil && presence(set) == authority.Present && owner.UID == set.GetUID() &&
+		authority.Source(shape(s.parents[authority.MachineAPI])) == authority.ClusterAPI
+}
+
+// propagatedPaths are the fields of a tree that a MachineSet propagates: each label, each annotation, and some of spec.
+func propagatedPaths(tree ownership) [][]string {
+	var out [][]string
+	for _, names := range []string{"labels", "annotations"} {
+		for key := range below(below(tree, "f:metadata"), "f:"+names) {
+			out = append(out, []string{"metadata", names, strings.TrimPrefix(key, "f:")})
+		}
+	}
+	for _, field := range authority.PropagatedFields() {
+		path := strings.Split(field, ".")
+		if holds(tree, path) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+func holds(tree ownership, path []string) bool {
+	for _, step := range path {
+		if tree = below(tree, "f:"+step); tree == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func valueAt(o *unstructured.Unstructured, path []string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+	return value
+}

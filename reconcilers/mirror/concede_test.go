@@ -1,0 +1,59 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
+	all := `{"f:metadata": {"f:labels": {"f:role": {}}, "f:annotations": {"f:note": {}}}, "f:spec": {"f:clusterName": {}, "f:taints": {}, "f:bootstrap": {"f:dataSecretName": {}}}}`
+	live := func(manager string) string {
+		return `{metadata: {labels: {role: infra}, annotations: {note: theirs}, ownerReferences: [{kind: MachineSet, name: worker-a, uid: set, controller: true}], managedFields: [` +
+			manager + `]}, spec: {clusterName: theirs, taints: [{key: t}], bootstrap: {dataSecretName: new}}}`
+	}
+	want := `{metadata: {labels: {role: worker}, annotations: {note: ours}}, spec: {clusterName: ours, taints: [{key: o}], bootstrap: {dataSecretName: old}}}`
+	for _, c := range []struct {
+		sentence   string
+		live, want string
+		inCharge   authority.API
+		after      string
+	}{
+		{"what the set has another value for is the set's, and the rest is not", live(manager("capi-machineset", "Apply", all)), want, authority.ClusterAPI, `{metadata: {labels: {}, annotations: {}}, spec: {clusterName: ours, bootstrap: {}}}`},
+		{"so it is on an infrastructure machine, which another manager writes", live(manager("capi-machineset-metadata", "Apply", `{"f:metadata": {"f:labels": {"f:role": {}}}}`)), want, authority.ClusterAPI,
+			`{metadata: {labels: {}, annotations: {note: ours}}, spec: {clusterName: ours, taints: [{key: o}], bootstrap: {dataSecretName: old}}}`},
+		{"what both say alike stays the mirror's too", live(manager("capi-machineset", "Apply", all)), `{metadata: {labels: {role: infra}}, spec: {taints: [{key: t}]}}`, authority.ClusterAPI,
+			`{metadata: {labels: {role: infra}}, spec: {taints: [{key: t}]}}`},
+		{"a set that is not in charge is conceded nothing", live(manager("capi-machineset", "Apply", all)), want, authority.MachineAPI, want},
+		{"nor is anybody else", live(manager("kubectl", "Apply", all)), want, authority.ClusterAPI, want},
+		{"nor one that writes under the set's name without applying", live(manager("capi-machineset", "Update", all)), want, authority.ClusterAPI, want},
+	} {
+		s := &state{kind: kindNamed(t, "Machine"), core: parse(t, c.live), parents: map[authority.API]*unstructured.Unstructured{
+			authority.ClusterAPI: parse(t, `{metadata: {name: worker-a, uid: set}}`),
+			authority.MachineAPI: parse(t, fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.inCharge)),
+		}}
+		got, keep := s.concede(parse(t, c.want), s.core)
+		if diff := cmp.Diff(parse(t, c.after).Object, got.Object); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+		if conceding := len(keep) > 0; conceding != (c.inCharge == authority.ClusterAPI) {
+			t.Errorf("%s: keeps %v", c.sentence, keep)
+		}
+	}
+}
+
+func kindNamed(t *testing.T, name string) authority.Kind {
+	t.Helper()
+	kind, ok := authority.KindNamed(name)
+	if !ok {
+		t.Fatalf("no kind %s", name)
+	}
+	return kind
+}
