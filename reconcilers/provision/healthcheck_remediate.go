@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -87,6 +88,9 @@ func (r *healthChecks) cure(ctx context.Context, c *check, v health.Verdict) err
 	}
 	version := v.Machine.ResourceVersion
 	err := r.Delete(ctx, v.Machine, client.Preconditions{UID: &v.Machine.UID, ResourceVersion: &version})
+	if apierrors.IsNotFound(err) {
+		return nil // somebody else's deletion was faster
+	}
 	return r.told(ctx, c, v, "Deleted", "delete", err)
 }
 
@@ -105,18 +109,15 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Verdict) e
 
 // told says what was done about a Machine, on the Machine and on the check, and counts it.
 func (r *healthChecks) told(ctx context.Context, c *check, v health.Verdict, past, action string, err error) error {
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("%s of Machine %s: %w", action, v.Machine.Name, err)
-	}
 	if err != nil {
-		return nil // somebody else's deletion was faster
+		return fmt.Errorf("%s of Machine %s: %w", action, v.Machine.Name, err)
 	}
 	r.meters.remediated(c.stored)
 	log.FromContext(ctx).Info("remediating a Machine", "machine", v.Machine.Name, "action", action, "cause", v.Cause, "message", v.Message)
 	r.recorder.Eventf(v.Machine, c.stored, corev1.EventTypeWarning, string(v.Cause), action,
-		"%s for MachineHealthCheck %s: %s", past, c.stored.GetName(), v.Message)
+		"%s", cut(fmt.Sprintf("%s for MachineHealthCheck %s: %s", past, c.stored.GetName(), v.Message), longestNote))
 	r.recorder.Eventf(c.stored, v.Machine, corev1.EventTypeNormal, "Machine"+past, action,
-		"%s Machine %s: %s", past, v.Machine.Name, v.Message)
+		"%s", cut(fmt.Sprintf("%s Machine %s: %s", past, v.Machine.Name, v.Message), longestNote))
 	return nil
 }
 

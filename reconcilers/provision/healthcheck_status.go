@@ -81,30 +81,21 @@ func (c *check) withoutExternal() []machinev1beta1.Condition {
 
 // with is withCondition, but for a condition that is there and says the same: that stays as it is.
 func (r *healthChecks) with(conditions []machinev1beta1.Condition, c machinev1beta1.Condition) []machinev1beta1.Condition {
-	old, ok := conditionNamed(conditions, c.Type)
+	old, ok := conditionOfType(conditions, c.Type)
 	if ok && old.Status == c.Status && old.Severity == c.Severity && old.Reason == c.Reason && old.Message == c.Message {
 		return conditions
 	}
 	return withCondition(conditions, c, r.clock.Now())
 }
 
-func conditionNamed(conditions []machinev1beta1.Condition, kind machinev1beta1.ConditionType) (machinev1beta1.Condition, bool) {
-	for _, c := range conditions {
-		if c.Type == kind {
-			return c, true
-		}
-	}
-	return machinev1beta1.Condition{}, false
-}
-
 // announce makes an event of each condition that has become False, or False for another reason.
 func (r *healthChecks) announce(ctx context.Context, c *check, before, conditions []machinev1beta1.Condition) {
 	for _, now := range conditions {
-		was, _ := conditionNamed(before, now.Type)
+		was, _ := conditionOfType(before, now.Type)
 		if now.Status != corev1.ConditionFalse || was.Status == now.Status && was.Reason == now.Reason {
 			continue
 		}
-		r.recorder.Eventf(c.stored, nil, corev1.EventTypeWarning, now.Reason, "check", "%s", now.Message)
+		r.recorder.Eventf(c.stored, nil, corev1.EventTypeWarning, now.Reason, "check", "%s", cut(now.Message, longestNote))
 		log.FromContext(ctx).Info("remediation is held up", "reason", now.Reason, "message", now.Message)
 	}
 }

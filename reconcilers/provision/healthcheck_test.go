@@ -73,7 +73,7 @@ func (p *place) condition(kind machinev1beta1.ConditionType, status corev1.Condi
 	p.Helper()
 	p.eventually(fmt.Sprintf("%s is %s: %s", kind, status, reason), func() bool {
 		_, s := p.check()
-		c, _ := conditionNamed(s.Conditions, kind)
+		c, _ := conditionOfType(s.Conditions, kind)
 		return c.Status == status && c.Reason == reason && strings.Contains(c.Message, part)
 	})
 }
@@ -427,7 +427,7 @@ func TestHealthCheckWithATemplate(t *testing.T) {
 	p.merge(check, false, `{"spec": {"remediationTemplate": null}}`)
 	p.eventually("what was said of the template goes with it", func() bool {
 		_, s := p.check()
-		_, said := conditionNamed(s.Conditions, machinev1beta1.ExternalRemediationTemplateAvailable)
+		_, said := conditionOfType(s.Conditions, machinev1beta1.ExternalRemediationTemplateAvailable)
 		return !said
 	})
 }

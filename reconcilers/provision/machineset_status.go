@@ -9,7 +9,6 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -42,9 +41,7 @@ func (r *machineSets) refuse(ctx context.Context, seen *machinev1beta1.MachineSe
 	if _, err := patchStatus(ctx, r, seen, set); err != nil || said {
 		return err
 	}
-	r.recorder.Eventf(seen, nil, corev1.EventTypeWarning, string(reason), "reconcile", "%s", message)
+	r.recorder.Eventf(seen, nil, corev1.EventTypeWarning, string(reason), "reconcile", "%s", cut(message, longestNote))
 	log.FromContext(ctx).Info("refusing a set that is invalid", "message", message)
 	return nil
 }
-
-func statusOf(s corev1.ConditionStatus) metav1.ConditionStatus { return metav1.ConditionStatus(s) }

@@ -34,8 +34,10 @@ type place struct {
 	requests  *requests
 }
 
+// newPlace begins a test that runs beside others.
 func newPlace(t *testing.T) *place {
 	t.Helper()
+	t.Parallel()
 	c, err := client.New(plane.Admin(), client.Options{Scheme: schemeOf(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -85,23 +87,26 @@ func (p *place) run(add func(manager.Manager, Options) error, o Options) (stop f
 	return stop
 }
 
+// patience is for machines that are busy.
+const patience = 60 * time.Second
+
 // eventually polls until the state is reached.
 func (p *place) eventually(what string, reached func() bool) {
 	p.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		if reached() {
 			return
 		}
 		p.pause(20 * time.Millisecond)
 	}
-	p.Fatalf("20 s passed before this: %s\nrequests: %v", what, p.requests.changes())
+	p.Fatalf("%s passed before this: %s\nrequests: %v", patience, what, p.requests.changes())
 }
 
 // rests waits until the controllers have written nothing for a while, and reports what they wrote by then.
 func (p *place) rests() []string {
 	p.Helper()
 	seen, since := p.requests.changes(), time.Now()
-	for deadline := time.Now().Add(20 * time.Second); time.Since(since) < 1500*time.Millisecond; {
+	for deadline := time.Now().Add(patience); time.Since(since) < 1500*time.Millisecond; {
 		if now := p.requests.changes(); len(now) != len(seen) {
 			seen, since = now, time.Now()
 		}
