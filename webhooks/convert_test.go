@@ -148,6 +148,19 @@ func TestConversions(t *testing.T) {
 	}
 }
 
+// TestChecksConvertOnEveryPlatform: nothing of a check is the platform's, so none need be known.
+func TestChecksConvertOnEveryPlatform(t *testing.T) {
+	s := shelf{"Infrastructure cluster": decoded(t, `{"status":{"infrastructureName":"x","platformStatus":{"type":"Abacus"}}}`)}
+	c := policies.Change{
+		Subject: policies.Subject{Side: policies.MachineAPI, Kind: "MachineHealthCheck", Namespace: "m", TwinNamespace: "c"}, Operation: create,
+		New: parsed(t, `{"metadata":{"name":"a","namespace":"m"},"spec":{"selector":{},"unhealthyConditions":[{"type":"Ready","status":"Unknown","timeout":"5m"}]}}`),
+	}
+	errs, err := converting(s, &world{}).Unconvertible(t.Context(), c)
+	if err != nil || len(errs) != 1 || errs[0].Field != "spec.selector" {
+		t.Errorf("%v and %v, want the empty selector alone", errs, err)
+	}
+}
+
 func parsed(t testing.TB, text string) *policies.Object {
 	t.Helper()
 	o, err := policies.ParseObject([]byte(text))

@@ -105,14 +105,17 @@ func review(request string) string {
 const (
 	mapiMachines = `"resource":{"group":"machine.openshift.io","version":"v1beta1","resource":"machines"},"namespace":"m","name":"a"`
 	capiMachines = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machines"},"namespace":"c","name":"a"`
+	capiChecks   = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machinehealthchecks"},"namespace":"c","name":"a"`
 	awsMachines  = `"resource":{"group":"infrastructure.cluster.x-k8s.io","version":"v1beta2","resource":"awsmachines"},"namespace":"c","name":"a"`
 	awsTemplates = `"resource":{"group":"infrastructure.cluster.x-k8s.io","version":"v1beta2","resource":"awsmachinetemplates"},"namespace":"c","name":"t"`
 	capiScale    = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machinesets"},"subResource":"scale","namespace":"c","name":"s"`
 
 	mapiA = "machine.openshift.io Machine m/a"
 	mapiS = "machine.openshift.io MachineSet m/s"
-	capiA = "cluster.x-k8s.io Machine c/a"
-	capiS = "cluster.x-k8s.io MachineSet c/s"
+
+	mapiCheck = "machine.openshift.io MachineHealthCheck m/a"
+	capiA     = "cluster.x-k8s.io Machine c/a"
+	capiS     = "cluster.x-k8s.io MachineSet c/s"
 
 	underMachineAPI = `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI"}}`
 )
@@ -175,6 +178,20 @@ func TestReviews(t *testing.T) {
 				`,"operation":"CREATE","object":{"metadata":{"name":"a","generateName":"a"}}`,
 			world:  world{live: map[string]string{mapiA: underMachineAPI}},
 			denied: "authority/create-clusterapi", field: "metadata.annotations[cluster.x-k8s.io/paused]", liveReads: 1,
+		},
+		"a check whose twin cannot say who is in charge is nobody's mirror": {
+			path: "/validate/cluster-api",
+			request: capiChecks + `,"operation":"UPDATE","oldObject":{"kind":"MachineHealthCheck","spec":{"clusterName":"x"}},
+				"object":{"kind":"MachineHealthCheck","metadata":{"ownerReferences":[{"kind":"Cluster","name":"x","uid":"u","apiVersion":"v"}]},"spec":{"clusterName":"y"}}`,
+			world:     world{live: map[string]string{mapiCheck: `{"metadata":{"name":"a","namespace":"m"},"spec":{"selector":{}},"status":{"expectedMachines":1}}`}},
+			liveReads: 1,
+		},
+		"a check whose twin can, and has not yet, is locked": {
+			path: "/validate/cluster-api",
+			request: capiChecks + `,"operation":"UPDATE","oldObject":{"kind":"MachineHealthCheck","spec":{"clusterName":"x"}},
+				"object":{"kind":"MachineHealthCheck","spec":{"clusterName":"y"}}`,
+			world:  world{live: map[string]string{mapiCheck: `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"MachineAPI"}}`}},
+			denied: "authority/spec-locked", field: "spec.clusterName", liveReads: 1,
 		},
 		"a provider's machine is locked through its owner": {
 			path: "/validate/infrastructure",
