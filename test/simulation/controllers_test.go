@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -21,6 +23,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/test/scene"
 )
 
@@ -46,7 +49,10 @@ func TestControllers(t *testing.T) {
 	t.Run("Machine API's set scales down and the instance goes", func(t *testing.T) { machineAPIScalesDown(t, c) })
 	t.Run("Cluster API clones, provisions and labels what its set makes", func(t *testing.T) { clusterAPIRuns(t, c) })
 	t.Run("what is paused acknowledges it, is still labelled by its set, and hangs when deleted", func(t *testing.T) { pauses(t, c) })
+	t.Run("a pod runs on its Node, ends when it is deleted, and waits while the Node is silent", func(t *testing.T) { podsLive(t, c) })
+	t.Run("a stopped instance's Node is silent", func(t *testing.T) { stops(t, stage) })
 	t.Run("a fleet at rest writes nothing", func(t *testing.T) { rests(t, c) })
+	t.Run("what an instance leaves behind goes with it", func(t *testing.T) { leavesNothing(t, stage) })
 	if err := stage.Cloud.Audit(); err != nil {
 		t.Error(err)
 	}
@@ -136,6 +142,114 @@ func pauses(t *testing.T, c client.Client) {
 		machines := &clusterv1.MachineList{}
 		list(t, c, machines, client.InNamespace(capi))
 		return len(machines.Items) == 0
+	})
+}
+
+func podsLive(t *testing.T, c client.Client) {
+	node := &corev1.Node{}
+	get(t, c, "", nodeOf(t, c, "master-0"), node)
+	first := bind(t, c, "first", node.Name)
+	running(t, c, first)
+	if err := c.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, c, first)
+	patch(t, c, node, `{"metadata":{"annotations":{"simulation.poundlock.io/not-ready":"the disk is on fire"}}}`)
+	ready(t, c, node.Name, corev1.ConditionFalse, "the disk is on fire")
+	second := bind(t, c, "second", node.Name)
+	third := bind(t, c, "third", node.Name)
+	if err := c.Delete(t.Context(), third); err != nil {
+		t.Fatal(err)
+	}
+	pause(time.Second) // several beats of a kubelet that lives
+	get(t, c, "default", second.Name, second)
+	if second.Status.Phase == corev1.PodRunning {
+		t.Error("a pod was started by a kubelet that is silent")
+	}
+	get(t, c, "default", third.Name, third) // to end it is the kubelet's
+	patch(t, c, node, `{"metadata":{"annotations":{"simulation.poundlock.io/not-ready":null}}}`)
+	ready(t, c, node.Name, corev1.ConditionTrue, "simulated")
+	running(t, c, second)
+	gone(t, c, third)
+}
+
+func stops(t *testing.T, stage *scene.Stage) {
+	i := stage.Cloud.InstancesOf("master-0")[0]
+	if err := stage.Cloud.Act(i.ID, machinetest.Stop); err != nil {
+		t.Fatal(err)
+	}
+	ready(t, stage.Admin, i.DNS(), corev1.ConditionFalse, "the instance is stopped")
+	if err := stage.Cloud.Act(i.ID, machinetest.Boot); err != nil {
+		t.Fatal(err)
+	}
+	ready(t, stage.Admin, i.DNS(), corev1.ConditionTrue, "simulated")
+}
+
+func leavesNothing(t *testing.T, stage *scene.Stage) {
+	c := stage.Admin
+	i := stage.Cloud.InstancesOf("master-0")[0]
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "second"}}
+	if err := stage.Cloud.Act(i.ID, machinetest.End); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, c, pod)
+	gone(t, c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: i.DNS()}})
+}
+
+func nodeOf(t *testing.T, c client.Client, machine string) string {
+	t.Helper()
+	m := &machinev1beta1.Machine{}
+	get(t, c, mapi, machine, m)
+	if m.Status.NodeRef == nil {
+		t.Fatalf("Machine %s has no Node", machine)
+	}
+	return m.Status.NodeRef.Name
+}
+
+func bind(t *testing.T, c client.Client, name, node string) *corev1.Pod {
+	t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec: corev1.PodSpec{
+			NodeName: node, Containers: []corev1.Container{{Name: "main", Image: "example.com/none"}},
+			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		},
+	}
+	eventually(t, "the namespace's service account, without which there is no pod", func() bool {
+		err := c.Create(t.Context(), pod)
+		if err != nil && !apierrors.IsForbidden(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	return pod
+}
+
+func running(t *testing.T, c client.Client, pod *corev1.Pod) {
+	t.Helper()
+	eventually(t, "pod "+pod.Name+" to run", func() bool {
+		get(t, c, pod.Namespace, pod.Name, pod)
+		return pod.Status.Phase == corev1.PodRunning && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+	})
+}
+
+func gone(t *testing.T, c client.Client, o client.Object) {
+	t.Helper()
+	eventually(t, "the end of "+o.GetName(), func() bool {
+		return apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+	})
+}
+
+func ready(t *testing.T, c client.Client, name string, status corev1.ConditionStatus, message string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("Node %s to be Ready=%s: %s", name, status, message), func() bool {
+		node := &corev1.Node{}
+		get(t, c, "", name, node)
+		return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == status && c.Message == message
+		})
 	})
 }
 
