@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -296,10 +297,9 @@ func planted() map[string]sin {
 				create: after(good.Create, func(m *machinev1beta1.Machine) { delete(m.Labels, "machine.openshift.io/zone") })}
 		}, "Update tells what it found"},
 		"Update that tells the time": {func(_ world, good machine.Actuator) machine.Actuator {
-			calls := 0
+			var calls atomic.Int32
 			return bad{Actuator: good, update: after(good.Update, func(m *machinev1beta1.Machine) {
-				calls++
-				m.Annotations["seen"] = fmt.Sprint(calls)
+				metav1.SetMetaDataAnnotation(&m.ObjectMeta, "seen", fmt.Sprint(calls.Add(1)))
 			})}
 		}, "Update that finds nothing new changes nothing"},
 		"Delete that misses what is not there": {func(w world, good machine.Actuator) machine.Actuator {
