@@ -55,7 +55,7 @@ type pace struct {
 	boot time.Duration
 	// drain: pods end in their own time.
 	drain time.Duration
-	// held: another Machine is first, or a person has to do something, elsewhere.
+	// held: another Machine is first, or a person has something to do elsewhere.
 	held time.Duration
 	// call bounds one call of the actuator, evict what one pass spends on evictions.
 	call, evict time.Duration

@@ -36,6 +36,9 @@ func TestHooksHoldTheDeletionInTheirOrder(t *testing.T) {
 		return c.Status == corev1.ConditionFalse && c.Reason == machinev1beta1.MachineHookPresent &&
 			strings.Contains(c.Message, "MigrateApp") && strings.Contains(c.Message, "the-app")
 	})
+	if !s.heard(machinev1beta1.MachineHookPresent) {
+		t.Error("no event says so")
+	}
 	s.rests("one")
 	if s.getNode(node).Spec.Unschedulable || !s.runs("app") {
 		t.Error("the Node is drained before the pre-drain hook is gone")

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -23,8 +24,8 @@ import (
 
 // pass is what one look at a Machine knows and changes.
 type pass struct {
-	// machine is as the pass would have it, stored as the API server has it.
-	machine, stored *machinev1beta1.Machine
+	// machine is as the pass would have it, stored as the API server has it, found as it had it when the pass began.
+	machine, stored, found *machinev1beta1.Machine
 	// node is the Machine's, nil if it has none.
 	node *corev1.Node
 	// move is what is done about the instance, "" if nothing.
@@ -50,7 +51,7 @@ type failure struct {
 }
 
 func (c *machines) newPass(ctx context.Context, m *machinev1beta1.Machine) *pass {
-	return &pass{machine: m.DeepCopy(), stored: m, now: c.clock.Now, log: log.FromContext(ctx)}
+	return &pass{machine: m.DeepCopy(), stored: m, found: m, now: c.clock.Now, log: log.FromContext(ctx)}
 }
 
 func (p *pass) note(s step, halt *stop, err error) {
@@ -114,9 +115,10 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: p.again}, nil
 }
 
-// tellWait sets the condition that says what is waited for, with an event when it begins to say so.
+// tellWait sets the condition that says what is waited for, with an event when it begins to say so, and when it begins to matter.
 func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
-	if old, ok := conditionOfType(p.stored.Status.Conditions, waits.Type); !ok || old.Status != waits.Status || old.Reason != waits.Reason {
+	old, _ := conditionOfType(p.found.Status.Conditions, waits.Type)
+	if old.Status != waits.Status || old.Reason != waits.Reason || ptr.Deref(p.found.Status.Phase, "") != machinev1beta1.PhaseDeleting {
 		c.tell(p, corev1.EventTypeNormal, waits.Reason, string(waits.Type), waits.Message)
 	}
 	p.is(waits)
