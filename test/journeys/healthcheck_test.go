@@ -1,0 +1,123 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/test/simulation"
+)
+
+const mixedCheck = `
+apiVersion: machine.openshift.io/v1beta1
+kind: MachineHealthCheck
+metadata:
+  name: both-sets
+  namespace: openshift-machine-api
+spec:
+  selector:
+    matchExpressions:
+    - {key: machine.openshift.io/cluster-api-machineset, operator: In, values: [checked-here, checked-over-there]}
+  unhealthyConditions:
+  - {type: Ready, status: "False", timeout: 1s}
+  - {type: Ready, status: Unknown, timeout: 1s}
+  maxUnhealthy: "3"
+`
+
+// converting › Test Plan › Full migration E2E, step by step.
+func TestMachineHealthCheckInMixedClusters(t *testing.T) {
+	story(t)
+	// Ensure a mixed cluster is created with authoritative MachineSets in both APIs.
+	here, there := newSet(t, "checked-here", 2), newSet(t, "checked-over-there", 2)
+	move(t, there, "ClusterAPI")
+	left := machinesOf(t, there.name)[0] // stays Machine API's, in a set that is Cluster API's
+	move(t, mapiMachine(machinesOf(t, there.name)[1]), "ClusterAPI")
+	check := object{mapi, "machinehealthchecks.machine.openshift.io", "both-sets"}
+	mirror := object{capi, "machinehealthchecks.cluster.x-k8s.io", "both-sets"}
+	apply(t, mixedCheck)
+	settled(t, check)
+	eventually(t, "its mirror is paused", func() string { return condition(t, mirror, "Paused") }, "True")
+	eventually(t, "it counts the Machines of both APIs", func() string { return field(t, check, ".status.currentHealthy") }, "4")
+	rest(t, check, mirror)
+
+	// Trigger a MachineHealthCheck reconciliation using a Machine API authoritative MachineHealthCheck; ensure that Machines are deleted correctly.
+	heal(t, here, there, machinesOf(t, here.name)[0], machinesOf(t, there.name)[1])
+	kept := machinesOf(t, here.name)
+	if !slices.Contains(machinesOf(t, there.name), left) {
+		t.Errorf("%s, whose Node was ready, is gone", left)
+	}
+
+	// Switch authority of MachineHealthCheck to Cluster API.
+	if a := request(t, check, "ClusterAPI"); !slices.ContainsFunc(a.warnings(), func(w string) bool { return strings.Contains(w, "Cluster API will judge them all") }) {
+		t.Errorf("nothing is said of whom it will judge: %q", a.warnings())
+	}
+	authorityIs(t, check, "ClusterAPI")
+	settled(t, check)
+	refused(t, kubectl(t, "", append(check.args("patch"), "--type=merge", "-p", `{"spec":{"maxUnhealthy":1}}`)...), "authority/spec-locked")
+
+	// Trigger a second one using the now Cluster API authoritative MachineHealthCheck; ensure that Machines are deleted correctly.
+	grown := slices.DeleteFunc(machinesOf(t, there.name), func(name string) bool { return name == left })[0]
+	eventually(t, "the authority over "+grown, func() string { return field(t, mapiMachine(grown), ".status.authoritativeAPI") }, "ClusterAPI")
+	heal(t, here, there, kept[0], left, grown)
+	if !slices.Contains(machinesOf(t, here.name), kept[1]) {
+		t.Errorf("%s, whose Node was ready, is gone", kept[1])
+	}
+	for _, name := range []string{kept[0], left} {
+		eventually(t, "who deleted "+name, func() string { return carriedOver(t, name) }, "1")
+	}
+	if n := carriedOver(t, grown); n != "0" {
+		t.Errorf("%s was Cluster API's own to delete, and Poundlock did", grown)
+	}
+	rest(t, check, mirror)
+
+	move(t, check, "MachineAPI")
+	rest(t, check, mirror)
+	must(t, check.args("delete", "--wait=false")...)
+	for _, o := range []object{check, mirror} {
+		eventually(t, o.resource+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+	}
+}
+
+// rest waits until nobody writes to either object any more.
+func rest(t *testing.T, objects ...object) {
+	t.Helper()
+	last, same := "", 0
+	eventually(t, "nobody writes to the check or its mirror", func() string {
+		now := ""
+		for _, o := range objects {
+			now += " " + field(t, o, ".metadata.resourceVersion")
+		}
+		if same++; now != last {
+			last, same = now, 0
+		}
+		return fmt.Sprint(same >= 15)
+	}, "true")
+}
+
+// heal silences the kubelets of some Machines, and waits until these are gone on both sides and in the cloud, and others in their place.
+func heal(t *testing.T, here, there object, sick ...string) {
+	t.Helper()
+	for _, name := range sick {
+		node := field(t, mapiMachine(name), ".status.nodeRef.name")
+		must(t, "annotate", "node", node, simulation.NotReadyAnnotation+"=by the test")
+	}
+	for _, name := range sick {
+		gone(t, name)
+	}
+	for _, set := range []object{here, there} {
+		eventually(t, "Machines of "+set.name, func() string {
+			return fmt.Sprint(len(machinesOf(t, set.name)), " ", field(t, set, ".status.availableReplicas"))
+		}, "2 2")
+	}
+}
+
+// carriedOver is how many events say that Poundlock deleted a Machine for Cluster API's check.
+func carriedOver(t *testing.T, machine string) string {
+	t.Helper()
+	said := must(t, "-n", capi, "get", "events.v1.events.k8s.io", "-o", `jsonpath={range .items[?(@.reason=="RemediationCarriedOver")]}{.note}{"\n"}{end}`).out
+	return fmt.Sprint(strings.Count(said, "Machine "+machine+","))
+}
