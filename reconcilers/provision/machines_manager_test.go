@@ -161,4 +161,3 @@ func TestNodeThatRefusesWhatItsMachineGives(t *testing.T) {
 		t.Error("no event says what is wrong")
 	}
 }
-

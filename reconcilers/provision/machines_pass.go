@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -151,13 +152,14 @@ func (c *machines) tell(p *pass, kind, reason, action, note string) {
 }
 
 // longestNote is how much an Event can say.
-const longestNote = 1000
+const longestNote = 1024
 
+// cut shortens a text to so many bytes.
 func cut(s string, to int) string {
 	if len(s) <= to {
 		return s
 	}
-	return string([]rune(s[:to-3])) + "…"
+	return strings.ToValidUTF8(s[:to-len("…")], "") + "…"
 }
 
 // store writes what the pass has changed: metadata and spec, then the status with the phase that follows. It finishes also when the process

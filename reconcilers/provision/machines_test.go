@@ -128,37 +128,43 @@ func (s *scene) crash(name string) {
 	s.Fatal("no pass crashed")
 }
 
+// TestAuthorityThatMovedMeanwhileStopsCreate has authority move between the read that a pass begins with and Create.
 func TestAuthorityThatMovedMeanwhileStopsCreate(t *testing.T) {
-	s := newScene(t)
-	s.machine("one")
-	for range 2 {
-		_, _ = s.pass("one") // says who is in charge
+	moves := func(s *scene) {
+		s.c.actuator = spoilt{Actuator: s.c.actuator, exists: func(context.Context, *machinev1beta1.Machine) error {
+			s.authority("one", machinev1beta1.MachineAuthorityMigrating)
+			return nil
+		}, create: func(context.Context, *machinev1beta1.Machine) error {
+			t.Error("Create is called though authority has moved")
+			return nil
+		}}
+		for range 3 {
+			_, _ = s.pass("one")
+		}
+		if got := s.get("one").Status.AuthoritativeAPI; got != machinev1beta1.MachineAuthorityMigrating {
+			t.Errorf("no pass asked: %s", got)
+		}
 	}
-	before := s.c.actuator
-	s.c.actuator = spoilt{Actuator: before, exists: func(context.Context, *machinev1beta1.Machine) error {
-		s.authority("one", machinev1beta1.MachineAuthorityMigrating) // between the read of this pass and Create
-		return nil
-	}, create: func(context.Context, *machinev1beta1.Machine) error {
-		t.Error("Create is called though authority has moved")
-		return nil
-	}}
-	for range 3 {
-		_, _ = s.pass("one")
-	}
-	s.instances(0)
-
-	// The same where the phase is stored already, and there would be nothing to write.
-	s.authority("one", machinev1beta1.MachineAuthorityMachineAPI)
-	s.edit("one", func(m *machinev1beta1.Machine) { m.Status.Phase = new(machinev1beta1.PhaseProvisioning) })
-	for range 5 {
-		_, _ = s.pass("one")
-	}
-	s.instances(0)
+	t.Run("of a new Machine", func(t *testing.T) {
+		s := newScene(t)
+		s.machine("one")
+		for range 2 {
+			_, _ = s.pass("one") // says who is in charge
+		}
+		moves(s)
+	})
+	t.Run("of one that was tried before, so that there is nothing to be stored", func(t *testing.T) {
+		s := newScene(t)
+		s.openCreation("one", machinetest.Refuse)
+		moves(s)
+	})
 }
 
 func TestTerminalErrorFailsTheMachineAndIsKept(t *testing.T) {
 	s := newScene(t)
-	s.machine("one", func(m *machinev1beta1.Machine) { m.Spec.ProviderSpec.Value.Raw = []byte(`{"kind":"AWSMachineProviderConfig"}`) })
+	s.machine("one", func(m *machinev1beta1.Machine) {
+		m.Spec.ProviderSpec.Value.Raw = []byte(`{"kind":"AWSMachineProviderConfig"}`)
+	})
 	s.phase("one", machinev1beta1.PhaseFailed)
 	failed := func() {
 		t.Helper()

@@ -93,7 +93,9 @@ func TestPagePermissionsAreEnough(t *testing.T) {
 	})
 	s.deleting("template")
 	s.patch(set, `{"spec":{"replicas":0}}`)
-	s.eventually("all is gone", func() bool { return s.getNode(nodes[0]) == nil && s.getNode(nodes[1]) == nil && s.get("template") == nil })
+	s.eventually("all is gone", func() bool {
+		return s.getNode(nodes[0]) == nil && s.getNode(nodes[1]) == nil && s.get("template") == nil
+	})
 	events := &corev1.EventList{}
 	if err := s.List(t.Context(), events, client.InNamespace(s.namespace)); err != nil || len(events.Items) == 0 {
 		t.Errorf("%d events: %v", len(events.Items), err)
