@@ -20,7 +20,10 @@ import (
 // Handler serves a cloud to Clients, and to people with curl: text for those, JSON for who accepts it. It asks nobody who they are: serve it on loopback.
 func Handler(c *Cloud) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, help) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, strings.ReplaceAll(help, "HERE", "http://"+r.Host))
+	})
 	mux.Handle("GET /instances", shown(func(r *http.Request) (page, error) {
 		all, err := c.Instances(r.Context())
 		return instancesOf(all, r.URL.Query().Get("machine")), err

@@ -13,6 +13,7 @@ import (
 	"time"
 )
 
+// help is the first page; HERE becomes the address under which it was asked for.
 const help = `This is Poundlock's simulated cloud: the instances behind the Machines of both APIs.
 
   curl HERE/instances            every instance there ever was; ?machine=NAME narrows it down
@@ -20,6 +21,8 @@ const help = `This is Poundlock's simulated cloud: the instances behind the Mach
   curl HERE/audit                what should not have happened: a second instance of a Machine, a call by the side not in charge
   curl HERE/settings             how long an instance boots, how many there may be, how late news come
   curl HERE/faults               what is to go wrong
+
+To change what it is like, and what goes wrong:
 
   curl -X PATCH HERE/settings -d '{"bootTime":"10s","latency":{"Launch":"3s"},"quota":6,"lag":"2s"}'
   curl HERE/faults -d '{"verb":"Launch","do":"lose-answer","machine":"NAME","times":2}'

@@ -99,8 +99,8 @@ func hint(out io.Writer, stage *scene.Stage) error {
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		kubectl = filepath.Dir(stage.Plane.Kubectl())
 	}
-	return welcome.Execute(out, struct{ Kubeconfig, KubectlDir, Logs string }{
-		stage.Plane.KubeconfigPath(), kubectl, short(filepath.Dir(stage.Plane.Log(scene.Poundlock))),
+	return welcome.Execute(out, struct{ Kubeconfig, KubectlDir, Logs, Cloud string }{
+		stage.Plane.KubeconfigPath(), kubectl, short(filepath.Dir(stage.Plane.Log(scene.Poundlock))), stage.Cloud.URL(),
 	})
 }
 
@@ -124,6 +124,8 @@ A bare "machineset" means Cluster API's, which comes first in the alphabet: say 
      kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-a --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'
 5  Ask for what cannot be: this set uses two things that Cluster API cannot express:
      kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-b --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'
+6  See who asked the cloud for what, and have it go wrong: the first page tells how:
+     curl {{.Cloud}}  {{.Cloud}}/instances  {{.Cloud}}/ledger?machine=master-0  {{.Cloud}}/audit
 
 Logs are in {{.Logs}}. Ctrl-C stops everything.
 `))
