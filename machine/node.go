@@ -6,6 +6,7 @@ package machine
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -81,6 +82,15 @@ func Addresses(all []corev1.NodeAddress) []string {
 		}
 	}
 	return out
+}
+
+// Claim is the name of the other Machine of the same namespace that a Node says it belongs to, "" if there is none.
+func Claim(m *machinev1beta1.Machine, n *corev1.Node) string {
+	namespace, name, _ := strings.Cut(n.Annotations[NodeAnnotation], "/")
+	if namespace != m.Namespace || name == m.Name {
+		return ""
+	}
+	return name
 }
 
 // Name is the Machine's name as its Node has it: namespace/name.

@@ -50,12 +50,12 @@ func Known(m *machinev1beta1.Machine) bool {
 		condition(m, machinev1beta1.MachineCreated).Status == corev1.ConditionTrue
 }
 
-// CreationOpen reports whether Create may have been called without that its end is known: the phase is stored before the call, what it
-// made after it. Before the phase there was no call, and none is made without the finalizer.
+// CreationOpen reports whether Create may have been called without that it is known which instance came of it: the phase is stored before the
+// call, what it made after it. Before the phase there was no call, and none is made without the finalizer.
 func CreationOpen(m *machinev1beta1.Machine) bool {
 	switch phase(m) {
 	case machinev1beta1.PhaseProvisioning, machinev1beta1.PhaseDeleting:
-		return HasFinalizer(m) && !Known(m)
+		return HasFinalizer(m) && !identified(m) && m.Status.NodeRef == nil
 	}
 	return false
 }

@@ -135,16 +135,17 @@ func TestCreationOpen(t *testing.T) {
 		m    *machinev1beta1.Machine
 		want bool
 	}{
-		"intended, and no end known":                        {machineThat(held, inPhase("Provisioning")), true},
-		"the same of one that is deleted meanwhile":         {machineThat(held, deleted, inPhase("Deleting")), true},
-		"the same where the last attempt failed":            {machineThat(held, inPhase("Provisioning"), says(machinev1beta1.MachineCreated, corev1.ConditionFalse)), true},
-		"not intended":                                      {machineThat(held), false},
-		"never in this controller's hands: a mirror":        {machineThat(inPhase("Provisioning")), false},
-		"its instance is known":                             {machineThat(held, inPhase("Provisioning"), withProviderID("a://1")), false},
-		"its instance was seen":                             {machineThat(held, inPhase("Provisioning"), seen), false},
-		"failed for good: nothing is asked for any more":    {machineThat(held, withError, inPhase("Failed")), false},
-		"deleted, with an instance that is known":           {machineThat(held, deleted, inPhase("Deleting"), withProviderID("a://1")), false},
-		"deleted while Cluster API was to make it: a phase": {machineThat(deleted, inPhase("Deleting")), false},
+		"intended, and no end known":                          {machineThat(held, inPhase("Provisioning")), true},
+		"the same of one that is deleted meanwhile":           {machineThat(held, deleted, inPhase("Deleting")), true},
+		"the same where the last attempt failed":              {machineThat(held, inPhase("Provisioning"), says(machinev1beta1.MachineCreated, corev1.ConditionFalse)), true},
+		"not intended":                                        {machineThat(held), false},
+		"never in this controller's hands: a mirror":          {machineThat(inPhase("Provisioning")), false},
+		"its instance is known":                               {machineThat(held, inPhase("Provisioning"), withProviderID("a://1")), false},
+		"its instance was seen, and nobody knows which it is": {machineThat(held, inPhase("Provisioning"), seen), true},
+		"it has a Node":                                       {machineThat(held, inPhase("Provisioning"), withNode("n")), false},
+		"failed for good: nothing is asked for any more":      {machineThat(held, withError, inPhase("Failed")), false},
+		"deleted, with an instance that is known":             {machineThat(held, deleted, inPhase("Deleting"), withProviderID("a://1")), false},
+		"deleted while Cluster API was to make it: a phase":   {machineThat(deleted, inPhase("Deleting")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := machine.CreationOpen(c.m); got != c.want {

@@ -62,7 +62,12 @@ func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	if !controllerutil.AddFinalizer(p.machine, machinev1beta1.MachineFinalizer) {
 		return nil, nil
 	}
-	return nil, c.store(ctx, p)
+	if err := c.store(ctx, p); err != nil {
+		p.over = true // there is nothing to be said of a Machine that is not in our hands
+		return nil, err
+	}
+	p.log.Info("Added the finalizer", "machine", machine.Name(p.machine))
+	return nil, nil
 }
 
 // tellHooks says at all times what a deletion will meet.

@@ -161,3 +161,18 @@ func TestNodeThatRefusesWhatItsMachineGives(t *testing.T) {
 		t.Error("no event says what is wrong")
 	}
 }
+
+// TestTwoMachinesOfOneInstance: somebody has copied a Machine, provider ID and all.
+func TestTwoMachinesOfOneInstance(t *testing.T) {
+	s := newScene(t)
+	node := s.running("one")
+	s.until("one", "has claimed the Node", func(*machinev1beta1.Machine) bool {
+		return s.getNode(node).Annotations[machine.NodeAnnotation] == s.namespace+"/one"
+	})
+	s.machine("two", func(m *machinev1beta1.Machine) { m.Spec.ProviderID = s.get("one").Spec.ProviderID })
+	s.until("two", "is refused the Node", func(*machinev1beta1.Machine) bool { return s.heard("FailedLinkNode") })
+	if owner := s.getNode(node).Annotations[machine.NodeAnnotation]; owner != s.namespace+"/one" || s.get("two").Status.NodeRef != nil {
+		t.Errorf("the Node is %s's", owner)
+	}
+	s.instances(1)
+}

@@ -105,14 +105,17 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 			back = err
 		}
 	}
-	if err := c.store(ctx, p); err != nil && back == nil {
-		back = err
+	if err := c.store(ctx, p); err != nil {
+		if err := c.tellFailure(p, failure{"Store", err}); back == nil {
+			back = err
+		}
+	} else if !p.over {
+		c.wishes.grant(p.stored, p.now(), p.wish)
+		p.lookAgain(c.wishes.left(p.stored, p.now()))
 	}
-	if back != nil || p.over {
+	if back != nil {
 		return reconcile.Result{}, back
 	}
-	c.wishes.grant(p.stored, p.now(), p.wish)
-	p.lookAgain(c.wishes.left(p.stored, p.now()))
 	return reconcile.Result{RequeueAfter: p.again}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/machine"
@@ -34,11 +35,32 @@ func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
 	if err != nil || p.node == nil {
 		return nil, err
 	}
+	if err := c.disputed(ctx, p.machine, p.node); err != nil {
+		p.node = nil
+		return nil, err
+	}
 	if old := p.machine.Status.NodeRef; old == nil || old.Name != p.node.Name || old.UID != p.node.UID {
 		p.log.Info("Linked the Node", "machine", machine.Name(p.machine), "node", p.node.Name)
 		p.machine.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: p.node.Name, UID: p.node.UID}
 	}
 	return nil, nil
+}
+
+// disputed refuses a Node that another Machine has: two of them would write over each other without end.
+func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *corev1.Node) error {
+	name := machine.Claim(m, n)
+	if name == "" {
+		return nil
+	}
+	other := &machinev1beta1.Machine{}
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: name}, other)
+	if apierrors.IsNotFound(err) {
+		return nil // a name that nobody has any more
+	}
+	if err == nil {
+		err = fmt.Errorf("Node %s belongs to Machine %s already: see whether both have the same spec.providerID or address", n.Name, name)
+	}
+	return err
 }
 
 // furnishNode gives the Node what the Machine has for it. That is done in this pass, and by no controller of its own, so that it is behind
