@@ -26,36 +26,50 @@ import (
 var checks = []check{
 	{"Exists is false where nothing was created", nil, existsOfNothing},
 	{"Exists changes nothing", nil, existsOnly},
-	{"Exists is an error where it is not known", need("Refuse", func(s Subject) bool { return s.Refuse != nil }), existsUnknown},
-	{"Exists is true of a stopped instance", need("Stop", func(s Subject) bool { return s.Stop != nil }), existsStopped},
-	{"Exists is false of one that is gone for good", need("End", func(s Subject) bool { return s.End != nil }), existsGone},
+	{"Exists is an error where it is not known", needsRefuse, existsUnknown},
+	{"Exists is true of a stopped instance", needsStop, existsStopped},
+	{"Exists is false of one that is gone for good", needsEnd, existsGone},
 	{"Create makes one instance", nil, createMakesOne},
 	{"Create twice makes one instance", nil, createTwice},
 	{"Create with a Machine from an old cache makes no second instance", nil, createStale},
-	{"Create whose answer was lost is found and not done twice", need("LoseAnswer", func(s Subject) bool { return s.LoseAnswer != nil }), createLost},
-	{"Create makes no second instance while the provider is slow to tell", need("Delay", func(s Subject) bool { return s.Delay != nil }), createDelayed},
-	{"Create for want of room passes", need("Exhaust", func(s Subject) bool { return s.Exhaust != nil }), createExhausted},
-	{"an invalid configuration is terminal, and says what to change", need("Invalid", func(s Subject) bool { return len(s.Invalid) > 0 }), invalid},
-	{"what the provider refuses for now passes", need("Refuse", func(s Subject) bool { return s.Refuse != nil }), refused},
+	{"Create whose answer was lost is found and not done twice", needsLoseAnswer, createLost},
+	{"Create makes no second instance while the provider is slow to tell", needsDelay, createDelayed},
+	{"Create for want of room passes", needsExhaust, createExhausted},
+	{"an invalid configuration is terminal, and says what to change", needsInvalid, invalid},
+	{"what the provider refuses for now passes", needsRefuse, refused},
 	{"Update tells what it found", nil, updateTells},
 	{"Update that finds nothing new changes nothing", nil, updateTwice},
 	{"Delete of nothing is done", nil, deleteNothing},
-	{"Delete of what never could be made is done", need("Invalid", func(s Subject) bool { return len(s.Invalid) > 0 }), deleteInvalid},
+	{"Delete of what never could be made is done", needsInvalid, deleteInvalid},
 	{"Delete is done only when nothing is left", nil, deleteWaits},
 	{"Delete again is done", nil, deleteAgain},
 	{"Delete with a Machine from an old cache finds its instance", nil, deleteStale},
-	{"Delete finds the instance of a Create whose answer was lost", need("LoseAnswer", func(s Subject) bool { return s.LoseAnswer != nil }), deleteLost},
-	{"Delete leaves nothing while the provider is slow to tell", need("Delay", func(s Subject) bool { return s.Delay != nil }), deleteDelayed},
+	{"Delete finds the instance of a Create whose answer was lost", needsLoseAnswer, deleteLost},
+	{"Delete leaves nothing while the provider is slow to tell", needsDelay, deleteDelayed},
 	{"an instance is known by the UID, not by the name", nil, nameComesBack},
-	{"an instance is known by its provider ID alone", need("Foreign", func(s Subject) bool { return s.Foreign != nil }), foreign},
+	{"an instance is known by its provider ID alone", needsForeign, foreign},
 	{"nothing is changed but what may be", nil, changesOwn},
-	{"the end of the context ends a call", need("Hang", func(s Subject) bool { return s.Hang != nil }), contextEnds},
+	{"the end of the context ends a call", needsHang, contextEnds},
 	{"Machines do not get in each other's way", nil, together},
 }
 
-func need(what string, there func(Subject) bool) func(Subject) map[string]bool {
-	return func(s Subject) map[string]bool { return map[string]bool{what: there(s)} }
+// part is one of the Subject's optional ones, by its name.
+type part struct {
+	name  string
+	there func(Subject) bool
 }
+
+var (
+	needsInvalid    = &part{"Invalid", func(s Subject) bool { return len(s.Invalid) > 0 }}
+	needsForeign    = &part{"Foreign", func(s Subject) bool { return s.Foreign != nil }}
+	needsLoseAnswer = &part{"LoseAnswer", func(s Subject) bool { return s.LoseAnswer != nil }}
+	needsRefuse     = &part{"Refuse", func(s Subject) bool { return s.Refuse != nil }}
+	needsExhaust    = &part{"Exhaust", func(s Subject) bool { return s.Exhaust != nil }}
+	needsHang       = &part{"Hang", func(s Subject) bool { return s.Hang != nil }}
+	needsDelay      = &part{"Delay", func(s Subject) bool { return s.Delay != nil }}
+	needsEnd        = &part{"End", func(s Subject) bool { return s.End != nil }}
+	needsStop       = &part{"Stop", func(s Subject) bool { return s.Stop != nil }}
+)
 
 func existsOfNothing(l *life) {
 	if is, err := l.exists(l.Context()); is || err != nil {

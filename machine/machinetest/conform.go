@@ -69,8 +69,8 @@ func Conform(t *testing.T, new func(*testing.T) Subject) {
 // check is one promise.
 type check struct {
 	says string
-	// needs returns what of the Subject's optional part it cannot do without, by name.
-	needs func(Subject) map[string]bool
+	// needs is what of the Subject it cannot do without, if that is optional.
+	needs *part
 	run   func(*life)
 }
 
@@ -79,12 +79,8 @@ func (c check) try(t T, s Subject) {
 	if s.Patience == 0 {
 		s.Patience = 5 * time.Second
 	}
-	if c.needs != nil {
-		for what, there := range c.needs(s) {
-			if !there {
-				t.Skipf("the Subject has no %s", what)
-			}
-		}
+	if c.needs != nil && !c.needs.there(s) {
+		t.Skipf("the Subject has no %s", c.needs.name)
 	}
 	c.run(&life{T: t, Subject: s, m: s.Machine("conform-1", "conform-uid-1")})
 }

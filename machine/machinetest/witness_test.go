@@ -4,10 +4,17 @@
 package machinetest
 
 import (
+	"context"
+	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -39,6 +46,65 @@ func TestWhoMayCall(t *testing.T) {
 				if got := objection(c.caller, requested, c.status); (got == "") != c.may {
 					t.Errorf("requested %q: objection %q, may call: %t", requested, got, c.may)
 				}
+			}
+		})
+	}
+}
+
+// shelf is an API server that has two Machines, or one, or is going down.
+type shelf struct {
+	old  *machinev1beta1.Machine
+	twin *clusterv1.Machine
+	down bool
+}
+
+func (s shelf) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	switch o := o.(type) {
+	case *machinev1beta1.Machine:
+		if s.old != nil && !s.down && key == client.ObjectKeyFromObject(s.old) {
+			s.old.DeepCopyInto(o)
+			return nil
+		}
+	case *clusterv1.Machine:
+		if s.twin != nil && !s.down && key == client.ObjectKeyFromObject(s.twin) {
+			s.twin.DeepCopyInto(o)
+			return nil
+		}
+	}
+	return errors.New("not found, or worse")
+}
+
+func (shelf) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("nobody lists")
+}
+
+func TestWhatALiveWitnessSees(t *testing.T) {
+	old := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "mapi", Name: "worker-1", UID: "m1"}}
+	old.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityMachineAPI
+	twin := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "capi", Name: "worker-1", UID: "c1"}}
+	going := twin.DeepCopy()
+	now := metav1.Now()
+	going.DeletionTimestamp = &now
+	mine, theirs := Machine{Namespace: "mapi", Name: "worker-1"}, Machine{Namespace: "capi", Name: "worker-1"}
+	for name, c := range map[string]struct {
+		server  shelf
+		caller  authority.API
+		machine Machine
+		objects bool
+		sees    []types.UID
+	}{
+		"the side in charge":                         {shelf{old: old, twin: twin}, authority.MachineAPI, mine, false, []types.UID{"m1", "c1"}},
+		"the other side":                             {shelf{old: old, twin: twin}, authority.ClusterAPI, theirs, true, []types.UID{"m1", "c1"}},
+		"a twin that is going stands for nothing":    {shelf{old: old, twin: going}, authority.MachineAPI, mine, false, []types.UID{"m1"}},
+		"a Machine of Cluster API alone":             {shelf{twin: twin}, authority.ClusterAPI, theirs, false, []types.UID{"c1"}},
+		"a server that is going down proves nothing": {shelf{old: old, twin: twin, down: true}, authority.ClusterAPI, theirs, false, nil},
+		"a namespace that nobody looks after":        {shelf{old: old}, authority.MachineAPI, Machine{Namespace: "else", Name: "worker-1"}, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			witness := LiveWitness(c.server, authority.Pairs{{MachineAPI: "mapi", ClusterAPI: "capi"}})
+			got := witness(t.Context(), c.caller, c.machine)
+			if diff := cmp.Diff(c.sees, got.Incarnation); diff != "" || (got.Objection != "") != c.objects {
+				t.Errorf("objection %q\n%s", got.Objection, diff)
 			}
 		})
 	}
