@@ -1,0 +1,143 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What a MachineSet of Cluster API's propagates in place it writes onto paused Machines too. Neither the lock nor the mirror may be in its way: a set that is
+// refused one field gives up on all of them, and a mirror that takes back what it wrote would do so for ever.
+func TestWhatAClusterAPISetPropagatesStaysOnPausedMachines(t *testing.T) {
+	story(t)
+	set := newSet(t, "propagates", 1)
+	name := machinesOf(t, set.name)[0]
+	request(t, set, "ClusterAPI")
+	authorityIs(t, set, "ClusterAPI")
+	settled(t, set)
+
+	role := `.metadata.labels.machine\.openshift\.io/cluster-api-machine-role`
+	must(t, append(capiSet(set.name).args("patch"), "--type=merge", "-p", `{"spec":{"template":{
+		"metadata":{"labels":{"machine.openshift.io/cluster-api-machine-role":"infra","example.com/painted":"yes"},"annotations":{"example.com/note":"hello"}},
+		"spec":{"deletion":{"nodeDrainTimeoutSeconds":30}}}}}`)...)
+	for _, o := range []object{capiMachine(name), awsMachine(name)} {
+		eventually(t, "the label of "+o.resource, func() string { return field(t, o, role) }, "infra")
+		eventually(t, "the free label of "+o.resource, func() string { return field(t, o, `.metadata.labels.example\.com/painted`) }, "yes")
+		eventually(t, "the annotation of "+o.resource, func() string { return field(t, o, `.metadata.annotations.example\.com/note`) }, "hello")
+	}
+	eventually(t, "the Machine's drain timeout", func() string { return field(t, capiMachine(name), ".spec.deletion.nodeDrainTimeoutSeconds") }, "30")
+	if got := field(t, mapiMachine(name), role); got != "worker" {
+		t.Errorf("the Machine in charge is of the role %q", got)
+	}
+	rests(t, 5*time.Second)
+
+	// When the set is no longer in charge, the Machine's mirror is as the Machine again.
+	must(t, append(capiSet(set.name).args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"deletion":null}}}}`)...)
+	request(t, set, "MachineAPI")
+	authorityIs(t, set, "MachineAPI")
+	settled(t, set)
+	for _, o := range []object{capiMachine(name), awsMachine(name)} {
+		eventually(t, "the label of "+o.resource, func() string { return field(t, o, role) }, "worker")
+	}
+	rests(t, 2*time.Second)
+}
+
+// rests fails if anything of the fleet is written to within that time. That nothing happens cannot be waited for otherwise.
+func rests(t *testing.T, long time.Duration) {
+	t.Helper()
+	before := atRest(t)
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	<-timer.C
+	if all := moved(before, versions(t)); len(all) > 0 {
+		t.Errorf("moved:\n%s", strings.Join(all, "\n"))
+	}
+}
+
+// A move that needs Cluster API, which is down: nobody can write what its webhooks look at, Poundlock no more than others.
+func TestAMoveWaitsForClusterAPIThatIsDown(t *testing.T) {
+	story(t)
+	set := newSet(t, "waits", 1)
+	request(t, set, "ClusterAPI")
+	authorityIs(t, set, "ClusterAPI")
+	settled(t, set)
+	if err := stage.ClusterAPI.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	request(t, set, "MachineAPI")
+	authorityIs(t, set, "Migrating")
+	if a := kubectl(t, "", capiSet(set.name).args("scale", "--replicas=4")...); a.ok {
+		t.Error("the set that is on the move could be scaled")
+	}
+	if err := stage.ClusterAPI.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	authorityIs(t, set, "MachineAPI")
+	settled(t, set)
+}
+
+// A Machine that Cluster API is in charge of is drained by Cluster API, which obeys a PodDisruptionBudget, before its instance ends.
+func TestClusterAPIDrainsAMachineThatWasMovedToIt(t *testing.T) {
+	story(t)
+	set := newSet(t, "drains", 1)
+	name := machinesOf(t, set.name)[0]
+	request(t, mapiMachine(name), "ClusterAPI")
+	authorityIs(t, mapiMachine(name), "ClusterAPI")
+	settled(t, mapiMachine(name))
+	pod := guarded(t, field(t, capiMachine(name), ".status.nodeRef.name"))
+
+	must(t, append(set.args("scale"), "--replicas=0")...)
+	eventually(t, "the drain waits for the budget", func() string {
+		return fmt.Sprint(strings.Contains(field(t, capiMachine(name), `.status.conditions[?(@.type=="Deleting")].message`), pod.name))
+	}, "true")
+	if left := stage.Cloud.InstancesOf(name); len(left) != 1 {
+		t.Fatalf("instances of %s while it is drained: %v", name, left)
+	}
+	must(t, object{"default", "poddisruptionbudgets", pod.name}.args("delete")...)
+	for _, o := range []object{pod, capiMachine(name), awsMachine(name), mapiMachine(name)} {
+		eventually(t, o.resource+" "+o.name+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+	}
+}
+
+// guarded runs a Pod on a Node, ready as far as anybody can see, that a budget holds.
+func guarded(t *testing.T, node string) object {
+	t.Helper()
+	pod := object{"default", "pods", "guarded"}
+	apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: guarded, namespace: default, labels: {app: guarded}}
+spec:
+  nodeName: %s
+  terminationGracePeriodSeconds: 0
+  containers: [{name: c, image: example.com/none}]
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: guarded, namespace: default}
+spec:
+  minAvailable: 1
+  selector: {matchLabels: {app: guarded}}
+`, node))
+	must(t, append(pod.args("patch", "--subresource=status"), "--type=merge", "-p", `{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`)...)
+	eventually(t, "the budget counts the Pod", func() string {
+		return field(t, object{"default", "poddisruptionbudgets", "guarded"}, ".status.currentHealthy")
+	}, "1")
+	return pod
+}
+
+// Programs that still speak the old version read a mirror as any other object.
+func TestAMirrorIsReadInTheOldVersion(t *testing.T) {
+	story(t)
+	set := newSet(t, "old-version", 0)
+	old := object{capi, "machinesets.v1beta1.cluster.x-k8s.io", set.name}
+	if got := field(t, old, ".spec.template.spec.infrastructureRef.apiVersion"); got != "infrastructure.cluster.x-k8s.io/v1beta2" {
+		t.Errorf("its infrastructureRef is of %q", got)
+	}
+	a := kubectl(t, "", append(old.args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"nodeDrainTimeout":"30s"}}}}`)...)
+	refused(t, a, "authority/spec-locked")
+}
