@@ -7,4 +7,12 @@
 // It knows what an actuator may be asked and what it may answer, which phase a Machine is in, whether it may be deleted, and what of it
 // belongs on its Node. It refuses to know who is in charge (policies/authority), and how anything is read, written, drained or repeated
 // (reconcilers/provision).
+//
+//	      intent stored      Exists: true      provider ID      Node
+//	""  ──────────────▶ Provisioning ──────────────▶ Provisioned ─────▶ Running
+//	                         │                           │                │
+//	                         │  terminal error           │ instance gone  │
+//	                         └─────────────▶ Failed ◀────┴────────────────┘
+//
+//	any of them, once it is being deleted ──▶ Deleting
 package machine

@@ -89,6 +89,11 @@ func (c *machines) exists(ctx context.Context, p *pass) (*stop, error) {
 	if c.wishes.left(p.machine, p.now()) > 0 {
 		return nil, nil
 	}
+	return nil, c.ask(ctx, p)
+}
+
+// ask asks whether there is an instance, and decides what follows from that.
+func (c *machines) ask(ctx context.Context, p *pass) error {
 	there := false
 	wished, err := c.call(ctx, p, func(ctx context.Context, m *machinev1beta1.Machine) (err error) {
 		there, err = c.actuator.Exists(ctx, m)
@@ -101,14 +106,14 @@ func (c *machines) exists(ctx context.Context, p *pass) (*stop, error) {
 		})
 	}
 	if err != nil || wished {
-		return nil, err
+		return err
 	}
 	p.move = machine.Next(p.machine, there, p.now())
 	p.is(machine.Existence(p.move))
 	if there {
 		p.is(machine.True(machinev1beta1.MachineCreated, machinev1beta1.MachineCreationSucceededConditionReason, ""))
 	}
-	return nil, nil
+	return nil
 }
 
 // create asks for the instance, in a pass whose Exists has answered false for a Machine of which none was ever known.
@@ -186,13 +191,15 @@ func (c *machines) settle(ctx context.Context, m *machinev1beta1.Machine) (recon
 		return reconcile.Result{}, nil
 	}
 	p := c.newPass(ctx, m)
-	if _, err := c.exists(ctx, p); err != nil {
+	if err := c.ask(ctx, p); err != nil {
 		return reconcile.Result{}, fmt.Errorf("finding out whether the instance was made, before the pause is acknowledged: %w", err)
 	}
-	if p.move == machine.Update {
+	switch left := certainty - c.openings.since(m.UID, p.now()); {
+	case p.move == machine.Update:
 		return c.takeOver(ctx, p)
-	}
-	if left := certainty - c.openings.since(m.UID, p.now()); left > 0 || p.move == "" {
+	case p.move == "":
+		return reconcile.Result{RequeueAfter: p.wish}, nil
+	case left > 0:
 		return reconcile.Result{RequeueAfter: min(max(left, soon), c.pace.drain)}, nil
 	}
 	c.openings.close(m.UID)
