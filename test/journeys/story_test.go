@@ -4,6 +4,7 @@
 package journeys
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,7 +45,7 @@ func newSet(t *testing.T, name string, replicas int) object {
 	}
 	o := mapiSet(name)
 	eventually(t, name+" is mirrored", func() string { return condition(t, o, "Synchronized") }, "True")
-	eventually(t, "the Machines of "+name, func() string { return field(t, o, ".status.availableReplicas") }, fmt.Sprint(replicas))
+	eventually(t, "the Machines of "+name, func() string { return cmp.Or(field(t, o, ".status.availableReplicas"), "0") }, fmt.Sprint(replicas))
 	for _, m := range machinesOf(t, name) {
 		eventually(t, "the Machine "+m+" is mirrored", func() string { return condition(t, mapiMachine(m), "Synchronized") }, "True")
 	}

@@ -1,0 +1,240 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/machine/machinetest"
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+// The rows of converting › Summary of the rules that tell of a Machine's deletion, and what DESIGN §3.3 adds to them. In each a Machine is
+// deleted on one side while one side is in charge; all that is then checked is what is left, on both sides and in the cloud.
+func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
+	for _, row := range []struct {
+		says          string
+		owned         bool
+		authority, on string
+		warns         string
+		machineAPI    bool // is there afterwards
+		clusterAPI    bool
+		instance      bool
+	}{
+		{says: "an owned mirror of the Machine API takes the machine with it", owned: true, authority: "ClusterAPI", on: mapi, warns: "authority/delete-propagates"},
+		{says: "an unowned mirror of the Machine API goes alone", authority: "ClusterAPI", on: mapi, warns: "authority/delete-detached", clusterAPI: true, instance: true},
+		{says: "an owned mirror of Cluster API takes the machine with it", owned: true, authority: "MachineAPI", on: capi, warns: "authority/delete-propagates"},
+		{says: "an unowned mirror of Cluster API is made again", authority: "MachineAPI", on: capi, warns: "authority/delete-recreated", machineAPI: true, clusterAPI: true, instance: true},
+		{says: "an owned Machine of the Machine API in charge takes its mirror with it", owned: true, authority: "MachineAPI", on: mapi},
+		{says: "an unowned Machine of the Machine API in charge takes its mirror with it", authority: "MachineAPI", on: mapi},
+		{says: "an owned Machine of Cluster API in charge takes its mirror with it", owned: true, authority: "ClusterAPI", on: capi},
+		{says: "an unowned Machine of Cluster API in charge takes its mirror with it", authority: "ClusterAPI", on: capi},
+	} {
+		t.Run(row.says, func(t *testing.T) {
+			story(t)
+			name := newMachine(t, row.owned, row.authority)
+			before := instances(name)
+			o, uid := mapiMachine(name), ""
+			if row.on == capi {
+				o = capiMachine(name)
+			}
+			uid = field(t, o, ".metadata.uid")
+
+			warned := must(t, o.args("delete", "--wait=false")...).warnings()
+			if said := strings.Join(warned, "\n"); row.warns != "" && !strings.Contains(said, row.warns) || row.warns == "" && said != "" {
+				t.Errorf("warnings: %q, want one by %q", warned, row.warns)
+			}
+			eventually(t, "the deleted object is gone, or another", func() string { return fmt.Sprint(field(t, o, ".metadata.uid") == uid) }, "false")
+			remains(t, mapiMachine(name), row.machineAPI)
+			remains(t, capiMachine(name), row.clusterAPI)
+			remains(t, awsMachine(name), row.clusterAPI)
+			want := []string{}
+			if row.instance {
+				want = before
+			}
+			eventually(t, "the instances of "+name, func() string { return fmt.Sprint(instances(name)) }, fmt.Sprint(want))
+			if row.machineAPI {
+				settled(t, mapiMachine(name))
+			}
+		})
+	}
+}
+
+// newMachine makes a Machine, on its own or of a set, that runs under an authority, and returns its name.
+func newMachine(t *testing.T, owned bool, authority string) string {
+	t.Helper()
+	name := "row-" + fmt.Sprint(time.Now().UnixNano()%1e9)
+	if owned {
+		newSet(t, name, 1)
+		name = machinesOf(t, name)[0]
+	} else {
+		lone(t, name)
+	}
+	m := mapiMachine(name)
+	if authority == "ClusterAPI" {
+		move(t, m, authority)
+	}
+	settled(t, m)
+	return name
+}
+
+// lone makes a Machine of the Machine API that nothing owns, like those of worker-a, and waits until it runs and is mirrored.
+func lone(t *testing.T, name string) {
+	t.Helper()
+	if a := kubectl(t, loneManifest(t, name), "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	eventually(t, name+" runs", func() string { return field(t, mapiMachine(name), ".status.phase") }, "Running")
+	eventually(t, name+" is mirrored", func() string { return condition(t, mapiMachine(name), "Synchronized") }, "True")
+}
+
+func loneManifest(t *testing.T, name string) string {
+	t.Helper()
+	var set struct {
+		Spec struct {
+			Template struct {
+				Metadata struct{ Labels map[string]string }
+				Spec     map[string]any
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(scene.MachineSet(name, 0)), &set); err != nil {
+		t.Fatal(err)
+	}
+	labels := set.Spec.Template.Metadata.Labels
+	delete(labels, "machine.openshift.io/cluster-api-machineset")
+	text, err := yaml.Marshal(map[string]any{
+		"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
+		"metadata": map[string]any{"name": name, "namespace": mapi, "labels": labels},
+		"spec":     set.Spec.Template.Spec,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// move hands an object over and waits until that has settled.
+func move(t *testing.T, o object, api string) {
+	t.Helper()
+	request(t, o, api)
+	authorityIs(t, o, api)
+	settled(t, o)
+}
+
+func remains(t *testing.T, o object, want bool) {
+	t.Helper()
+	eventually(t, o.resource+" "+o.name+" is there, and stays", func() string {
+		there := field(t, o, ".metadata.name") != "" && field(t, o, ".metadata.deletionTimestamp") == ""
+		return fmt.Sprint(there)
+	}, fmt.Sprint(want))
+}
+
+// instances are the IDs of those that a Machine has and that are not on their way out.
+func instances(name string) []string {
+	ids := []string{}
+	for _, i := range stage.Cloud.InstancesOf(name) {
+		if i.State != machinetest.Terminated && i.State != machinetest.ShuttingDown {
+			ids = append(ids, i.ID)
+		}
+	}
+	return ids
+}
+
+// A person tidies up on the Machine API's side after everything has moved. "The Cluster API equivalent will continue to operate on its own"
+// (converting › Deletion of Machines), whichever way the garbage collector goes about it.
+func TestDeletingTheMachineAPISetThatIsNotInChargeLeavesEverythingRunning(t *testing.T) {
+	for _, cascade := range []string{"background", "foreground", "orphan"} {
+		t.Run(cascade, func(t *testing.T) {
+			story(t)
+			set := newSet(t, "tidied-"+cascade, 2)
+			machines := machinesOf(t, set.name)
+			for _, o := range append([]object{set}, mapiMachine(machines[0]), mapiMachine(machines[1])) {
+				move(t, o, "ClusterAPI")
+			}
+			before := instancesOf(machines)
+
+			must(t, set.args("delete", "--wait=false", "--cascade="+cascade)...)
+			eventually(t, "the set is gone", func() string { return field(t, set, ".metadata.name") }, "")
+			remains(t, capiSet(set.name), true)
+			for _, name := range machines {
+				remains(t, mapiMachine(name), cascade == "orphan")
+				remains(t, capiMachine(name), true)
+				eventually(t, name+" runs", func() string { return field(t, capiMachine(name), ".status.phase") }, "Running")
+			}
+			if after := instancesOf(machines); !slices.Equal(before, after) {
+				t.Errorf("instances before: %q, after: %q", before, after)
+			}
+			// It works on its own now.
+			must(t, capiSet(set.name).args("scale", "--replicas=1")...)
+			eventually(t, "one is left", func() string { return fmt.Sprint(len(instancesOf(machines))) }, "1")
+		})
+	}
+}
+
+func instancesOf(machines []string) []string {
+	var ids []string
+	for _, name := range machines {
+		ids = append(ids, instances(name)...)
+	}
+	return ids
+}
+
+func TestDeletingTheClusterAPISetThatIsNotInChargeMakesItAgain(t *testing.T) {
+	story(t)
+	set := newSet(t, "made-again", 2)
+	machines := machinesOf(t, set.name)
+	before, uid := instancesOf(machines), field(t, capiSet(set.name), ".metadata.uid")
+
+	must(t, capiSet(set.name).args("delete", "--wait=false")...)
+	eventually(t, "another set", func() string {
+		now := field(t, capiSet(set.name), ".metadata.uid")
+		return fmt.Sprint(now != "" && now != uid)
+	}, "true")
+	for _, name := range machines {
+		remains(t, mapiMachine(name), true)
+		remains(t, capiMachine(name), true)
+	}
+	if after := instancesOf(machines); !slices.Equal(before, after) {
+		t.Errorf("instances before: %q, after: %q", before, after)
+	}
+	move(t, set, "ClusterAPI")
+	must(t, capiSet(set.name).args("scale", "--replicas=3")...)
+	eventually(t, "a third Machine", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, "3")
+}
+
+func TestDeletingASetThatIsInChargeEndsItsMachinesOnBothSides(t *testing.T) {
+	for _, authority := range []string{"MachineAPI", "ClusterAPI"} {
+		t.Run(authority, func(t *testing.T) {
+			story(t)
+			set := newSet(t, "ends-"+strings.ToLower(authority), 2)
+			machines := machinesOf(t, set.name)
+			inCharge := set
+			if authority == "ClusterAPI" {
+				inCharge = capiSet(set.name)
+				for _, o := range append([]object{set}, mapiMachine(machines[0])) { // a mixed set: one Machine stays the Machine API's
+					move(t, o, authority)
+				}
+			}
+			must(t, inCharge.args("delete", "--wait=false")...)
+			for _, name := range machines {
+				for _, o := range []object{mapiMachine(name), capiMachine(name), awsMachine(name)} {
+					eventually(t, o.resource+" "+name+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+				}
+			}
+			for _, o := range []object{set, capiSet(set.name)} {
+				eventually(t, o.resource+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+			}
+			if left := instancesOf(machines); len(left) > 0 {
+				t.Errorf("instances left: %q", left)
+			}
+		})
+	}
+}
