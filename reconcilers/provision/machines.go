@@ -61,9 +61,11 @@ type pace struct {
 	call, evict time.Duration
 }
 
-var usualPace = pace{
-	idle: 10 * time.Minute, boot: 15 * time.Second, drain: 5 * time.Second, held: 20 * time.Second,
-	call: 2 * time.Minute, evict: 10 * time.Second,
+func usualPace() pace {
+	return pace{
+		idle: 10 * time.Minute, boot: 15 * time.Second, drain: 5 * time.Second, held: 20 * time.Second,
+		call: 2 * time.Minute, evict: 10 * time.Second,
+	}
 }
 
 // AddMachines adds the Machine controller to a manager.
@@ -95,7 +97,7 @@ func newMachines(m manager.Manager, o Options) (*machines, error) {
 	meters, err := newMachineMeters()
 	return &machines{
 		actuator: o.Actuator, client: m.GetClient(), live: m.GetAPIReader(), pods: pods,
-		recorder: m.GetEventRecorder("machine-controller"), meters: meters, clock: o.Clock, ownNode: o.Node, gated: o.Gated, pace: usualPace,
+		recorder: m.GetEventRecorder("machine-controller"), meters: meters, clock: o.Clock, ownNode: o.Node, gated: o.Gated, pace: usualPace(),
 	}, err
 }
 
@@ -160,7 +162,7 @@ func (c *machines) leaving() []step {
 	return []step{
 		{name: "WithoutFinalizer", take: c.withoutFinalizer},
 		{name: "FindNode", take: c.findNode},
-		{name: "OwnNode", take: c.ownGround},
+		{name: "OwnNode", take: c.keepOwnNode},
 		{name: "TellHooks", take: c.tellHooks},
 		{name: "TellDeleting", take: c.tellDeleting},
 		{name: "PreDrainHooks", take: c.preDrain},

@@ -33,8 +33,8 @@ func (c *machines) findNode(ctx context.Context, p *pass) (_ *stop, err error) {
 	return nil, err
 }
 
-// ownGround: "one reason a Machine may not be deleted is if it corresponds to the node running the Machine controller" (machine-controller, note 1).
-func (c *machines) ownGround(_ context.Context, p *pass) (*stop, error) {
+// keepOwnNode: "one reason a Machine may not be deleted is if it corresponds to the node running the Machine controller" (machine-controller, note 1).
+func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
 	ref := p.machine.Status.NodeRef
 	if c.ownNode == "" || (p.node == nil || p.node.Name != c.ownNode) && (ref == nil || ref.Name != c.ownNode) {
 		return nil, nil
@@ -45,14 +45,14 @@ func (c *machines) ownGround(_ context.Context, p *pass) (*stop, error) {
 
 // preDrain and preTerminate wait without a time: who takes a hook away changes the Machine, and that wakes us.
 func (c *machines) preDrain(_ context.Context, p *pass) (*stop, error) {
-	return unless(machine.Drainable(p.machine))
+	return heldBy(machine.Drainable(p.machine))
 }
 
 func (c *machines) preTerminate(_ context.Context, p *pass) (*stop, error) {
-	return unless(machine.Terminable(p.machine))
+	return heldBy(machine.Terminable(p.machine))
 }
 
-func unless(may machinev1beta1.Condition) (*stop, error) {
+func heldBy(may machinev1beta1.Condition) (*stop, error) {
 	if may.Status == corev1.ConditionTrue {
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func (c *machines) deleteNode(ctx context.Context, p *pass) (*stop, error) {
 	if err := c.client.Delete(ctx, p.node, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("deleting Node %s: %w", p.node.Name, err)
 	}
-	p.log.Info("Deleted the Node", "machine", machine.Name(p.machine), "node", p.node.Name)
+	p.log.Info("Deleted the Node", "node", p.node.Name)
 	return nil, nil
 }
 

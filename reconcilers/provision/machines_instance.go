@@ -66,7 +66,7 @@ func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 		p.over = true // there is nothing to be said of a Machine that is not in our hands
 		return nil, err
 	}
-	p.log.Info("Added the finalizer", "machine", machine.Name(p.machine))
+	p.log.Info("Added the finalizer")
 	return nil, nil
 }
 

@@ -150,7 +150,7 @@ func (c *machines) tellFailure(p *pass, f failure) error {
 
 // tell writes an event, and the same into the log.
 func (c *machines) tell(p *pass, kind, reason, action, note string) {
-	p.log.Info(reason, "machine", machine.Name(p.machine), "note", note)
+	p.log.Info(reason, "note", note)
 	c.recorder.Eventf(p.machine, nil, kind, reason, action, "%s", cut(note, longestNote))
 }
 
@@ -194,7 +194,7 @@ const storeTime = 10 * time.Second
 // setPhase sets the phase, and lastUpdated only where it changes: a MachineHealthCheck measures from it how long a Node has been missing.
 func (p *pass) setPhase(phase string) {
 	if s := &p.machine.Status; phase != "" && (s.Phase == nil || *s.Phase != phase) {
-		p.log.Info("Phase", "machine", machine.Name(p.machine), "phase", phase)
+		p.log.Info("Phase", "phase", phase)
 		s.Phase, s.LastUpdated = &phase, new(metav1.NewTime(p.now()).Rfc3339Copy())
 	}
 }

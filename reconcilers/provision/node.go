@@ -40,7 +40,7 @@ func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
 		return nil, err
 	}
 	if old := p.machine.Status.NodeRef; old == nil || old.Name != p.node.Name || old.UID != p.node.UID {
-		p.log.Info("Linked the Node", "machine", machine.Name(p.machine), "node", p.node.Name)
+		p.log.Info("Linked the Node", "node", p.node.Name)
 		p.machine.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: p.node.Name, UID: p.node.UID}
 	}
 	return nil, nil
@@ -74,7 +74,7 @@ func (c *machines) furnishNode(ctx context.Context, p *pass) (*stop, error) {
 		return nil, fmt.Errorf("giving Node %s the labels, annotations and taints of its Machine: %w", p.node.Name, err)
 	}
 	if wrote {
-		p.log.Info("Furnished the Node", "machine", machine.Name(p.machine), "node", p.node.Name)
+		p.log.Info("Furnished the Node", "node", p.node.Name)
 	}
 	return nil, nil
 }
