@@ -85,7 +85,7 @@ var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.OnlyCAPI("spec.bootstrap.configRef.*", "Machine API takes its bootstrap data from a secret: give dataSecretName"),
 	machine.OnlyCAPI("spec.version", "Machine API knows no version of a Machine"),
 	machine.OnlyCAPI("spec.readinessGates.*", "Machine API has no readiness gates"),
-	machine.Iso(nil, at("spec.minReadySeconds"), "In a MachineSet's template: the MachineSet's minReadySeconds. A Machine has none in Machine API.", ignore, readyFrom),
+	machine.Iso(nil, at("spec.minReadySeconds"), "In a MachineSet's template, and on the Machines that it hands it on to: the MachineSet's minReadySeconds. A Machine without a set has none in Machine API.", ignore, readyFrom),
 	machine.OnlyCAPIBeyond("spec.deletion.nodeDrainTimeoutSeconds", "0", "Machine API has no such timeout."),
 	machine.OnlyCAPIBeyond("spec.deletion.nodeVolumeDetachTimeoutSeconds", "0", "Machine API has no such timeout."),
 	machine.OnlyCAPIBeyond("spec.deletion.nodeDeletionTimeoutSeconds", "10", "Machine API has no such timeout."),
@@ -106,8 +106,11 @@ func sameCluster(p *pass, path, name string) {
 	}
 }
 
+// readyFrom lets what a set hands on to its Machines be the set's, which says it in Machine API too: else no Machine of a set that
+// waits could be mirrored.
 func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
-	if s := c.Spec.MinReadySeconds; s != nil && *s != 0 && !p.Core.Template {
+	ofASet := p.Core.Template || c.Metadata.Labels[clusterv1.MachineSetNameLabel] != ""
+	if s := c.Spec.MinReadySeconds; s != nil && *s != 0 && !ofASet {
 		p.Unsupported("spec.minReadySeconds", *s, "a Machine of the Machine API is available as soon as it is ready")
 	}
 }

@@ -4,6 +4,8 @@
 package core
 
 import (
+	"maps"
+
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -42,7 +44,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 		conversion.Word{MachineAPI: "Oldest", ClusterAPI: "Oldest"}),
 	set.Iso(at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator", "spec.selector.matchExpressions[].values"),
 		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator", "spec.selector.matchExpressions[].values"),
-		"As it is; cluster.x-k8s.io/cluster-name comes back as cluster-api-cluster. Machine API's selector never changes: after a change in Cluster API the set cannot be mirrored back.",
+		"As it is; cluster.x-k8s.io/cluster-name, which Cluster API adds to each selector, does not come back, but for a selector that says nothing else: as cluster-api-cluster. Machine API's selector never changes: after another change in Cluster API the set cannot be mirrored back.",
 		selectorTo, selectorFrom),
 	set.Iso(at("spec.authoritativeAPI"), nil, authority, func(*pass, *mapiSet, *capiSet) {}, func(*pass, *capiSet, *mapiSet) {}),
 	set.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
@@ -123,7 +125,7 @@ func selectorTo(p *pass, m *mapiSet, c *capiSet) {
 }
 
 func selectorFrom(p *pass, c *capiSet, m *mapiSet) {
-	m.Spec.Selector = selector(p, c.Spec.Selector, func(path, k string) string {
+	m.Spec.Selector = selector(p, withoutImplied(c.Spec.Selector, c.Spec.ClusterName), func(path, k string) string {
 		if k == clusterv1.ClusterNameLabel {
 			return clusterLabel
 		}
@@ -132,6 +134,18 @@ func selectorFrom(p *pass, c *capiSet, m *mapiSet) {
 		}
 		return k
 	})
+}
+
+// withoutImplied leaves out what Cluster API's controller adds to the selector of each set of its own accord: that a Machine is of the cluster. In Machine
+// API it would be a change of a selector that never changes, and one by which a set loses its Machines if they have no such label.
+func withoutImplied(s metav1.LabelSelector, cluster string) metav1.LabelSelector {
+	name, has := s.MatchLabels[clusterv1.ClusterNameLabel]
+	if !has || name != cluster || len(s.MatchLabels)+len(s.MatchExpressions) == 1 {
+		return s
+	}
+	s.MatchLabels = maps.Clone(s.MatchLabels)
+	delete(s.MatchLabels, clusterv1.ClusterNameLabel)
+	return s
 }
 
 func selector(p *pass, from metav1.LabelSelector, name func(path, key string) string) metav1.LabelSelector {

@@ -258,7 +258,7 @@ func setStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infr
 		"availableReplicas": int64(m.AvailableReplicas),
 		"deprecated":        map[string]any{"v1beta1": old},
 	}
-	if s := selectorText(mapi); s != "" {
+	if s := selectorText(selectorOf(mapi)); s != "" {
 		out["selector"] = s
 	}
 	return out, nil
@@ -272,7 +272,8 @@ func setStatusFrom(t Twin, _ *conversion.Env) map[string]any {
 		"readyReplicas":     count(c.ReadyReplicas),
 		"availableReplicas": count(c.AvailableReplicas),
 	}
-	if s := selectorText(t.Core); s != "" {
+	cluster, _, _ := unstructured.NestedString(t.Core.Object, "spec", "clusterName")
+	if s := selectorText(withoutImplied(selectorOf(t.Core), cluster)); s != "" {
 		out["labelSelector"] = strings.ReplaceAll(s, clusterv1.ClusterNameLabel, clusterLabel)
 	}
 	if c.Deprecated == nil || c.Deprecated.V1Beta1 == nil {
@@ -356,15 +357,19 @@ func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any 
 	return out
 }
 
-// selectorText is the set's selector as /scale gives it to an autoscaler.
-func selectorText(set *unstructured.Unstructured) string {
+// selectorOf reads the set's selector; one that makes no sense is none.
+func selectorOf(set *unstructured.Unstructured) metav1.LabelSelector {
 	var selector metav1.LabelSelector
-	said := content(set, "spec", "selector")
-	if said == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(said, &selector) != nil {
-		return ""
+	if said := content(set, "spec", "selector"); said == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(said, &selector) != nil {
+		return metav1.LabelSelector{}
 	}
+	return selector
+}
+
+// selectorText is a selector as /scale gives it to an autoscaler, "" for none.
+func selectorText(selector metav1.LabelSelector) string {
 	parsed, err := metav1.LabelSelectorAsSelector(&selector)
-	if err != nil {
+	if err != nil || parsed.Empty() {
 		return ""
 	}
 	return parsed.String()

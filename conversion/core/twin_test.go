@@ -11,7 +11,9 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -162,29 +164,30 @@ func TestWhatAClusterAPIObjectMaySay(t *testing.T) {
 		kind, patch, infra string
 		want               []string
 	}{
-		"a version":                        {"Machine", `{"spec": {"version": "v1.30.0"}}`, `{}`, []string{"spec.version: FieldValueNotSupported"}},
-		"readiness gates":                  {"Machine", `{"spec": {"readinessGates": [{"conditionType": "x"}]}}`, `{}`, []string{"spec.readinessGates: FieldValueNotSupported"}},
-		"the default deletion timeout":     {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 10, "nodeDrainTimeoutSeconds": 0}}}`, `{}`, nil},
-		"timeouts":                         {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 0, "nodeDrainTimeoutSeconds": 5, "nodeVolumeDetachTimeoutSeconds": 5}}}`, `{}`, []string{"spec.deletion.nodeDeletionTimeoutSeconds: FieldValueNotSupported", "spec.deletion.nodeDrainTimeoutSeconds: FieldValueNotSupported", "spec.deletion.nodeVolumeDetachTimeoutSeconds: FieldValueNotSupported"}},
-		"another cluster":                  {"Machine", `{"spec": {"clusterName": "pond"}}`, `{}`, []string{"spec.clusterName: FieldValueNotSupported"}},
-		"a bootstrap provider":             {"Machine", `{"spec": {"bootstrap": {"configRef": {"kind": "x", "name": "x", "apiGroup": "x"}}}}`, `{}`, []string{"spec.bootstrap.configRef: FieldValueNotSupported"}},
-		"no bootstrap data":                {"Machine", `{"spec": {"bootstrap": {"dataSecretName": null}}}`, `{}`, []string{"spec.bootstrap.dataSecretName: FieldValueRequired"}},
-		"another platform":                 {"Machine", `{"spec": {"infrastructureRef": {"kind": "GCPMachine"}}}`, `{}`, []string{"spec.infrastructureRef: FieldValueNotSupported"}},
-		"a taint for the start only":       {"Machine", `{"spec": {"taints": [{"key": "a", "effect": "NoSchedule", "propagation": "OnInitialization"}]}}`, `{}`, []string{"spec.taints[0].propagation: FieldValueNotSupported"}},
-		"a hook without a name":            {"Machine", `{"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io": "somebody"}}}`, `{}`, []string{"metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io]: FieldValueNotSupported"}},
-		"a hook of two letters":            {"Machine", `{"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io/ab": "somebody"}}}`, `{}`, []string{"metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io/ab]: FieldValueNotSupported"}},
-		"a hook without an owner":          {"Machine", `{"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io/abc": ""}}}`, `{}`, []string{"metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io/abc]: FieldValueNotSupported"}},
-		"paused":                           {"Machine", `{"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}`, `{}`, nil},
-		"a control plane without the role": {"Machine", `{"metadata": {"labels": {"cluster.x-k8s.io/control-plane": ""}}}`, `{}`, []string{"metadata.labels[cluster.x-k8s.io/control-plane]: FieldValueInvalid"}},
-		"a Machine's minReadySeconds":      {"Machine", `{"spec": {"minReadySeconds": 5}}`, `{}`, []string{"spec.minReadySeconds: FieldValueNotSupported"}},
-		"a template's minReadySeconds":     {"MachineSet", `{"spec": {"template": {"spec": {"minReadySeconds": 9}}}}`, `{}`, nil},
-		"names for the set's Machines":     {"MachineSet", `{"spec": {"machineNaming": {"template": "x"}}}`, `{}`, []string{"spec.machineNaming: FieldValueNotSupported"}},
-		"a selector by the cluster's name": {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, `{}`, nil},
-		"a selector by a node's role":      {"MachineSet", `{"spec": {"selector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}}}`, `{}`, []string{"spec.selector.matchLabels[node-role.kubernetes.io/worker]: FieldValueNotSupported"}},
-		"the AWSMachine's field":           {"Machine", `{}`, `{"spec": {"imageLookupOrg": "x"}}`, []string{"AWSMachine.spec.imageLookupOrg: FieldValueNotSupported"}},
-		"the template's field":             {"MachineSet", `{}`, `{"spec": {"template": {"spec": {"imageLookupOrg": "x", "later": 1}}}}`, []string{"AWSMachineTemplate.spec.template.spec.imageLookupOrg: FieldValueNotSupported", "AWSMachineTemplate.spec.template.spec.later: FieldValueNotSupported"}},
-		"an AWSMachine of another name":    {"Machine", `{"spec": {"infrastructureRef": {"name": "other"}}}`, `{"metadata": {"name": "other"}}`, []string{"spec.infrastructureRef.name: FieldValueNotSupported"}},
-		"what the API servers fill in":     {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 10}}}`, `{"spec": {"instanceMetadataOptions": {"httpEndpoint": "enabled", "httpProtocolIpv6": "disabled", "httpPutResponseHopLimit": 1, "instanceMetadataTags": "disabled"}}}`, nil},
+		"a version":                         {"Machine", `{"spec": {"version": "v1.30.0"}}`, `{}`, []string{"spec.version: FieldValueNotSupported"}},
+		"readiness gates":                   {"Machine", `{"spec": {"readinessGates": [{"conditionType": "x"}]}}`, `{}`, []string{"spec.readinessGates: FieldValueNotSupported"}},
+		"the default deletion timeout":      {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 10, "nodeDrainTimeoutSeconds": 0}}}`, `{}`, nil},
+		"timeouts":                          {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 0, "nodeDrainTimeoutSeconds": 5, "nodeVolumeDetachTimeoutSeconds": 5}}}`, `{}`, []string{"spec.deletion.nodeDeletionTimeoutSeconds: FieldValueNotSupported", "spec.deletion.nodeDrainTimeoutSeconds: FieldValueNotSupported", "spec.deletion.nodeVolumeDetachTimeoutSeconds: FieldValueNotSupported"}},
+		"another cluster":                   {"Machine", `{"spec": {"clusterName": "pond"}}`, `{}`, []string{"spec.clusterName: FieldValueNotSupported"}},
+		"a bootstrap provider":              {"Machine", `{"spec": {"bootstrap": {"configRef": {"kind": "x", "name": "x", "apiGroup": "x"}}}}`, `{}`, []string{"spec.bootstrap.configRef: FieldValueNotSupported"}},
+		"no bootstrap data":                 {"Machine", `{"spec": {"bootstrap": {"dataSecretName": null}}}`, `{}`, []string{"spec.bootstrap.dataSecretName: FieldValueRequired"}},
+		"another platform":                  {"Machine", `{"spec": {"infrastructureRef": {"kind": "GCPMachine"}}}`, `{}`, []string{"spec.infrastructureRef: FieldValueNotSupported"}},
+		"a taint for the start only":        {"Machine", `{"spec": {"taints": [{"key": "a", "effect": "NoSchedule", "propagation": "OnInitialization"}]}}`, `{}`, []string{"spec.taints[0].propagation: FieldValueNotSupported"}},
+		"a hook without a name":             {"Machine", `{"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io": "somebody"}}}`, `{}`, []string{"metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io]: FieldValueNotSupported"}},
+		"a hook of two letters":             {"Machine", `{"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io/ab": "somebody"}}}`, `{}`, []string{"metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io/ab]: FieldValueNotSupported"}},
+		"a hook without an owner":           {"Machine", `{"metadata": {"annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io/abc": ""}}}`, `{}`, []string{"metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io/abc]: FieldValueNotSupported"}},
+		"paused":                            {"Machine", `{"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}`, `{}`, nil},
+		"a control plane without the role":  {"Machine", `{"metadata": {"labels": {"cluster.x-k8s.io/control-plane": ""}}}`, `{}`, []string{"metadata.labels[cluster.x-k8s.io/control-plane]: FieldValueInvalid"}},
+		"a Machine's minReadySeconds":       {"Machine", `{"spec": {"minReadySeconds": 5}}`, `{}`, []string{"spec.minReadySeconds: FieldValueNotSupported"}},
+		"a set's Machine's minReadySeconds": {"Machine", `{"metadata": {"labels": {"cluster.x-k8s.io/set-name": "worker-a"}}, "spec": {"minReadySeconds": 5}}`, `{}`, nil},
+		"a template's minReadySeconds":      {"MachineSet", `{"spec": {"template": {"spec": {"minReadySeconds": 9}}}}`, `{}`, nil},
+		"names for the set's Machines":      {"MachineSet", `{"spec": {"machineNaming": {"template": "x"}}}`, `{}`, []string{"spec.machineNaming: FieldValueNotSupported"}},
+		"a selector by the cluster's name":  {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, `{}`, nil},
+		"a selector by a node's role":       {"MachineSet", `{"spec": {"selector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}}}`, `{}`, []string{"spec.selector.matchLabels[node-role.kubernetes.io/worker]: FieldValueNotSupported"}},
+		"the AWSMachine's field":            {"Machine", `{}`, `{"spec": {"imageLookupOrg": "x"}}`, []string{"AWSMachine.spec.imageLookupOrg: FieldValueNotSupported"}},
+		"the template's field":              {"MachineSet", `{}`, `{"spec": {"template": {"spec": {"imageLookupOrg": "x", "later": 1}}}}`, []string{"AWSMachineTemplate.spec.template.spec.imageLookupOrg: FieldValueNotSupported", "AWSMachineTemplate.spec.template.spec.later: FieldValueNotSupported"}},
+		"an AWSMachine of another name":     {"Machine", `{"spec": {"infrastructureRef": {"name": "other"}}}`, `{"metadata": {"name": "other"}}`, []string{"spec.infrastructureRef.name: FieldValueNotSupported"}},
+		"what the API servers fill in":      {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 10}}}`, `{"spec": {"instanceMetadataOptions": {"httpEndpoint": "enabled", "httpProtocolIpv6": "disabled", "httpPutResponseHopLimit": 1, "instanceMetadataTags": "disabled"}}}`, nil},
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
@@ -267,5 +270,32 @@ func same(t *testing.T, want []string, errs field.ErrorList) {
 	slices.Sort(got)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
+	}
+}
+
+// TestTheSelectorThatClusterAPICompletes: its controller adds the cluster's name to the selector of a set once it is in charge, and Machine API's selector
+// never changes.
+func TestTheSelectorThatClusterAPICompletes(t *testing.T) {
+	for sentence, c := range map[string]struct{ there, back string }{
+		"added to what the set selects by":     {`{matchLabels: {set: blue, cluster.x-k8s.io/cluster-name: ocean-x7k2p}}`, `{matchLabels: {set: blue}}`},
+		"added to an expression":               {`{matchExpressions: [{key: set, operator: Exists}], matchLabels: {cluster.x-k8s.io/cluster-name: ocean-x7k2p}}`, `{matchExpressions: [{key: set, operator: Exists}]}`},
+		"all that the set selects by":          {`{matchLabels: {cluster.x-k8s.io/cluster-name: ocean-x7k2p}}`, `{matchLabels: {machine.openshift.io/cluster-api-cluster: ocean-x7k2p}}`},
+		"added beside the name in Machine API": {`{matchLabels: {machine.openshift.io/cluster-api-cluster: ocean-x7k2p, cluster.x-k8s.io/cluster-name: ocean-x7k2p}}`, `{matchLabels: {machine.openshift.io/cluster-api-cluster: ocean-x7k2p}}`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			twin, errs := core.ToClusterAPI("MachineSet", object(t, fullSet), env())
+			same(t, nil, errs)
+			spec := twin.Core.Object["spec"].(map[string]any)
+			spec["selector"] = fields(t, c.there)
+			m, errs := core.ToMachineAPI("MachineSet", twin, env())
+			same(t, nil, errs)
+			diff(t, fields(t, c.back), m.Object["spec"].(map[string]any)["selector"])
+			again := core.StatusToMachineAPI("MachineSet", twin, env())["labelSelector"]
+			var want metav1.LabelSelector
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields(t, c.back), &want); err != nil {
+				t.Fatal(err)
+			}
+			diff(t, metav1.FormatLabelSelector(&want), again)
+		})
 	}
 }
