@@ -40,6 +40,9 @@ type Deletion struct {
 	Held bool
 	// Marked: a core object carries the sync finalizer or the mirror's mark.
 	Marked bool
+	// Unreleased: Cluster API is in charge, and one of its objects still carries the pause annotation. Only the handoff takes
+	// it off, and only while there is a Machine API object.
+	Unreleased bool
 }
 
 // Parent is the pair of objects that owns another pair.
@@ -67,7 +70,8 @@ type DeletionStep string
 const (
 	// KeepMirroring: nothing is being deleted.
 	KeepMirroring DeletionStep = "KeepMirroring"
-	// AwaitHandoff: authority is moving; the handoff ends first, one way or the other.
+	// AwaitHandoff: authority is moving, or has moved and Cluster API is yet to be released; the handoff ends first, one way
+	// or the other.
 	AwaitHandoff DeletionStep = "AwaitHandoff"
 	// DeleteMirror deletes the mirror, because the authority is being deleted.
 	DeleteMirror DeletionStep = "DeleteMirror"
@@ -130,6 +134,8 @@ func (d Deletion) authorityGoing() DeletionStep {
 		return DeleteMirror
 	case d.Held:
 		return AwaitAuthority
+	case mirror == Deleting && d.Children && d.Authority == MachineAPI:
+		return DetachChildren // Cluster API never ends a Machine whose MachineSet it does not find
 	case mirror == Deleting:
 		return ReleaseMirror
 	}
@@ -143,6 +149,8 @@ func (d Deletion) mirrorGoing() DeletionStep {
 		return DeleteAuthority
 	case d.Children:
 		return DetachChildren
+	case d.Unreleased && side == MachineAPI:
+		return AwaitHandoff
 	}
 	return ReleaseMirror
 }

@@ -42,6 +42,9 @@ func TestDeletion(t *testing.T) {
 		{"Cluster API, delete, has mirror, not owned: it goes and is made again", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving}, authority.ReleaseMirror},
 
 		{"an owned Machine was detached before the collector took it", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Detached: true}, authority.ReleaseMirror},
+		{"authority has just moved, and Cluster API is not yet released: without this object it would stay paused for ever",
+			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Unreleased: true}, authority.AwaitHandoff},
+		{"a pause on the mirror's side holds nothing up", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Unreleased: true}, authority.ReleaseMirror},
 		{"the collector takes a Machine while its MachineSet waits, before it is marked", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: setGoesUnderCAPI}, authority.ReleaseMirror},
 		{"the collector takes a Machine whose MachineSet is gone and whose twin's MachineSet stays",
 			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Parent: authority.Parent{Authority: capi, MachineAPI: absent, ClusterAPI: there}}, authority.ReleaseMirror},
@@ -57,6 +60,9 @@ func TestDeletion(t *testing.T) {
 		{"a Machine API MachineSet that mirrors is deleted: its Machines are detached first", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Children: true}, authority.DetachChildren},
 		{"its Machines are detached: it goes, and the Cluster API MachineSet stays", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there}, authority.ReleaseMirror},
 		{"a Cluster API MachineSet that mirrors is deleted: its Machines are detached first", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Children: true}, authority.DetachChildren},
+		{"both MachineSets are deleted, Machine API's in charge: Cluster API would never end a Machine whose MachineSet is gone, so it is detached first",
+			authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: leaving, Children: true}, authority.DetachChildren},
+		{"both MachineSets are deleted, Cluster API's in charge: nothing is detached", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: leaving, Children: true}, authority.ReleaseMirror},
 		{"the MachineSet in charge is deleted: nothing is detached", authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: there, Children: true}, authority.DeleteMirror},
 
 		{"the Machine API object is gone, its Cluster API twin acts on its own", authority.Deletion{MachineAPI: absent, ClusterAPI: there, Marked: true}, authority.Forget},
