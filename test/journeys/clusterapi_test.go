@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/poundlock/poundlock/test/scene"
 )
 
 // What a MachineSet of Cluster API's propagates in place it writes onto paused Machines too. Neither the lock nor the mirror may be in its way: a set that is
@@ -140,4 +142,42 @@ func TestAMirrorIsReadInTheOldVersion(t *testing.T) {
 	}
 	a := kubectl(t, "", append(old.args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"nodeDrainTimeout":"30s"}}}}`)...)
 	refused(t, a, "authority/spec-locked")
+}
+
+// Cluster API completes a set in its charge: its controller adds the cluster's name to the selector, and hands the set's minReadySeconds on to each Machine. Neither
+// may keep the set from being mirrored, nor its Machines from being its own after a move back.
+func TestWhatClusterAPIAddsToASetInItsChargeHoldsNothingUp(t *testing.T) {
+	story(t)
+	const labels = "      machine.openshift.io/cluster-api-cluster: lock-7x2k9\n      machine.openshift.io/cluster-api-machineset: completed\n"
+	manifest := strings.Replace(scene.MachineSet("completed", 1), "    matchLabels:\n"+labels, "    matchLabels:\n      machine.openshift.io/cluster-api-machineset: completed\n", 1)
+	manifest = strings.Replace(manifest, "  replicas: 1\n", "  replicas: 1\n  minReadySeconds: 1\n", 1)
+	set := mapiSet("completed")
+	apply(t, manifest)
+	eventually(t, "the set's Machine", func() string { return field(t, set, ".status.availableReplicas") }, "1")
+	selector := field(t, set, ".spec.selector")
+
+	request(t, set, "ClusterAPI")
+	authorityIs(t, set, "ClusterAPI")
+	settled(t, set)
+	eventually(t, "Cluster API completes the selector", func() string {
+		return field(t, capiSet(set.name), `.spec.selector.matchLabels.cluster\.x-k8s\.io/cluster-name`)
+	}, "lock-7x2k9")
+	must(t, capiSet(set.name).args("scale", "--replicas=2")...)
+	eventually(t, "the mirror has two Machines", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, "2")
+	for _, name := range machinesOf(t, set.name) {
+		settled(t, mapiMachine(name))
+	}
+	if got := field(t, set, ".spec.selector"); got != selector {
+		t.Errorf("the Machine API's selector became %s, and was %s", got, selector)
+	}
+
+	request(t, set, "MachineAPI")
+	authorityIs(t, set, "MachineAPI")
+	settled(t, set)
+	if got := field(t, set, ".spec.selector"); got != selector {
+		t.Errorf("the Machine API's selector became %s, and was %s", got, selector)
+	}
+	if names := machinesOf(t, set.name); len(names) != 2 {
+		t.Errorf("Machines after the move back: %q", names)
+	}
 }
