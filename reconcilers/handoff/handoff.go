@@ -5,6 +5,7 @@ package handoff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -111,18 +112,34 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	again, err := r.apply(ctx, p, step)
 	if err != nil {
-		return settle(fmt.Errorf("%s: %w", gerund(step), err))
+		return settle(r.fails(ctx, p, step, fmt.Errorf("%s: %w", gerund(step), err)))
 	}
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
+// fails tells of a step that the API server does not carry out, as when Cluster API's webhooks are down: the move would hang, and nothing say so. A
+// conflict is not told: somebody was faster.
+func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, err error) error {
+	if passing(err) || !step.Action.Acts() {
+		return err
+	}
+	step.Action, step.Reason, step.On = authority.Wait, reasonStepFailed, 0
+	step.Message = "This is tried again: " + cut(err.Error())
+	return errors.Join(err, r.report(ctx, p, step))
+}
+
+// reasonStepFailed is the condition's while the API server refuses what the handoff writes.
+const reasonStepFailed = "StepFailed"
+
 // settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
 func settle(err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	if passing(err) {
 		return reconcile.Result{RequeueAfter: afterConflict}, nil
 	}
 	return reconcile.Result{}, err
 }
+
+func passing(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 func gerund(step authority.Step) string { return "taking the step " + string(step.Action) }
 

@@ -4,11 +4,17 @@
 package handoff
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -168,6 +174,46 @@ func TestWaits(t *testing.T) {
 		t.Errorf("status moved to %s", got)
 	}
 	w.settle(authority.ClusterAPI) // the mirror can run again
+}
+
+// refusing is an API server that lets one kind be written to by nobody, as one that cannot reach that kind's webhook.
+type refusing struct {
+	client.Client
+	kind schema.GroupVersionKind
+}
+
+func (r refusing) Patch(ctx context.Context, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if o.GetObjectKind().GroupVersionKind() == r.kind {
+		return apierrors.NewInternalError(errors.New("failed calling webhook: connection refused"))
+	}
+	return r.Client.Patch(ctx, o, patch, options...)
+}
+
+// TestAStepThatFails is told where a person looks, and forgotten when it succeeds.
+func TestAStepThatFails(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.ClusterAPI)
+	w.settle(authority.ClusterAPI)
+	w.heard()
+	w.request(authority.MachineAPI)
+	able := w.r.writer
+	w.r.writer = refusing{able, w.kind.ClusterAPIGVK()}
+	for range 3 {
+		w.everybody()
+		_, err := w.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: keyOf(w)})
+		if failed := w.reason() == reasonStepFailed; failed != (err != nil) {
+			t.Errorf("the condition's reason is %s, and the pass returns %v: nothing would try again", w.reason(), err)
+		}
+	}
+	said := w.shape().Condition(authority.ConditionSettled)
+	if said.Status != "False" || said.Reason != reasonStepFailed || !strings.Contains(said.Message, "connection refused") {
+		t.Errorf("the condition says %+v", said)
+	}
+	if heard := w.heard(); strings.Count(heard, "Warning "+reasonStepFailed) != 1 {
+		t.Errorf("events:\n%s", heard)
+	}
+	w.r.writer = able
+	w.settle(authority.MachineAPI)
 }
 
 // TestStaleDecision has somebody else write between what the handoff reads and what it writes.

@@ -72,6 +72,7 @@ func TestAMoveWaitsForClusterAPIThatIsDown(t *testing.T) {
 	}
 	request(t, set, "MachineAPI")
 	authorityIs(t, set, "Migrating")
+	eventually(t, "what holds the move up", func() string { return field(t, set, `.status.conditions[?(@.type=="AuthoritySettled")].reason`) }, "StepFailed")
 	if a := kubectl(t, "", capiSet(set.name).args("scale", "--replicas=4")...); a.ok {
 		t.Error("the set that is on the move could be scaled")
 	}
