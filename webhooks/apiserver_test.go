@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,7 +61,8 @@ func TestOnAnAPIServer(t *testing.T) {
 	if len(crds) != len(needed) {
 		t.Fatalf("%d CRDs, want %d", len(crds), len(needed))
 	}
-	p := newPlace(t, embedded.ForTest(t, embedded.Options{CRDs: crds}))
+	plane := embedded.ForTest(t, embedded.Options{CRDs: crds})
+	p := newPlace(t, plane)
 	for _, story := range []struct {
 		name string
 		tell func(*testing.T, *place)
@@ -74,6 +76,68 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"elsewhere nothing is locked", elsewhere},
 	} {
 		t.Run(story.name, func(t *testing.T) { story.tell(t, p) })
+	}
+	t.Run("checks of one name are locked", func(t *testing.T) { checks(t, p, "locked") })
+	for _, crd := range crds {
+		if crd.Name == "machinehealthchecks.machine.openshift.io" {
+			p.create(t, p.admin, check("seen"))
+			takeAuthority(crd)
+			p.must(t, plane.InstallCRDs(t.Context(), crd))
+			p.withoutAuthority(t, "seen")
+		}
+	}
+	t.Run("and left alone where their CRD has no fields of authority", func(t *testing.T) { checks(t, p, "") })
+}
+
+// takeAuthority leaves a CRD as it is published.
+func takeAuthority(crd *apiextensionsv1.CustomResourceDefinition) {
+	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+	for part, names := range map[string][]string{"spec": {"authoritativeAPI"}, "status": {"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}} {
+		schema := properties[part]
+		for _, name := range names {
+			delete(schema.Properties, name)
+		}
+		schema.XValidations = nil
+		properties[part] = schema
+	}
+}
+
+// withoutAuthority waits until the API server serves a check by the new schema.
+func (p *place) withoutAuthority(t *testing.T, name string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		o := toward(coreKind(policies.MachineAPI, "MachineHealthCheck"), "m", name)
+		p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+		if value(o, "spec", "authoritativeAPI") == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the API server goes on serving the fields of authority")
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
+func check(name string) string {
+	return fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: %s, namespace: m},
+		spec: {selector: {}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 5m}]}}`, name)
+}
+
+// checks are two of one name, one in each API, made by people who know nothing of Poundlock.
+func checks(t *testing.T, p *place, name string) {
+	want := name
+	if name == "" {
+		name = "alone"
+	}
+	p.create(t, p.admin, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: %s, namespace: c},
+		spec: {clusterName: x, selector: {matchLabels: {a: b}}}}`, name))
+	created := p.admin.Create(t.Context(), p.object(t, check(name)))
+	edited := p.admin.Patch(t.Context(), toward(coreKind(policies.ClusterAPI, "MachineHealthCheck"), "c", name), merge(`{"spec":{"checks":{"nodeStartupTimeoutSeconds":60}}}`))
+	if want == "" && (created != nil || edited != nil) {
+		t.Errorf("created: %v; edited: %v", created, edited)
+	}
+	if want != "" && (created == nil || !strings.Contains(created.Error(), "authority/create-machineapi")) {
+		t.Errorf("created beside Cluster API's: %v", created)
 	}
 }
 
