@@ -168,6 +168,9 @@ func (s *state) forget() *write {
 	if s.machineAPI != nil {
 		return first(func() *write { return s.unmark(s.core) }, func() *write { return s.unmark(s.machineAPI) })
 	}
+	if s.kind.Infra == authority.InfraMachineTemplate && presence(s.core) == authority.Deleting {
+		return s.unmark(s.core) // nobody is left who could use the template: it goes by its mark
+	}
 	return first(func() *write { return s.unmark(s.infra) }, func() *write { return s.unmark(s.core) })
 }
 

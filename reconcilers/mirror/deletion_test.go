@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -123,4 +124,30 @@ func server(w *write) *unstructured.Unstructured {
 		return nil
 	}
 	return o
+}
+
+// A template that the mirror made outlives the Machine API's MachineSet as a user's own, but not both MachineSets.
+func TestATemplateAndItsMachineSets(t *testing.T) {
+	const marked = `annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}, `
+	for going, want := range map[string][]string{
+		``: {"patch AWSMachineTemplate.infrastructure.cluster.x-k8s.io", "patch MachineSet.cluster.x-k8s.io"},
+		`deletionTimestamp: "2026-11-21T17:00:00Z", `: {"patch MachineSet.cluster.x-k8s.io", "delete AWSMachineTemplate.infrastructure.cluster.x-k8s.io"},
+	} {
+		kind, _ := authority.KindNamed("MachineSet")
+		platform, _ := platforms.For("AWS")
+		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform, ClusterName: "c"}, missing: "not asked"}
+		s.core = parse(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-1}}}}}`)
+		s.core.SetGroupVersionKind(kind.ClusterAPIGVK())
+		s.infra = parse(t, `{metadata: {name: m-1, `+marked+`}}`)
+		s.infra.SetGroupVersionKind(s.infraKind())
+		got := play(s)
+		if s.core == nil { // the next pass finds no template in use
+			s.templates, s.used = []*unstructured.Unstructured{s.infra}, sets.New[string]()
+			w := s.staleTemplate()
+			got = append(got, fmt.Sprintf("%s %s.%s", w.verb, w.object.GetKind(), w.object.GroupVersionKind().Group))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", going, diff)
+		}
+	}
 }

@@ -327,10 +327,10 @@ func (s *state) setParent(side authority.API, p authority.Presence) {
 	s.parent.ClusterAPI = p
 }
 
-// gatherChildren lists what a mirror that is being deleted owns, where its authority stays.
+// gatherChildren lists what a mirror that is being deleted owns, where its authority stays, and where Cluster API would look for it in vain.
 func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *state) error {
 	mirror, side := s.mirror()
-	if s.kind.Name != "MachineSet" || mirror == nil || mirror.GetDeletionTimestamp() == nil || presence(s.on(side.Other())) != authority.Present {
+	if s.kind.Name != "MachineSet" || presence(mirror) != authority.Deleting || presence(s.on(side.Other())) != authority.Present && side != authority.ClusterAPI {
 		return nil
 	}
 	machine, _ := authority.KindNamed("Machine")
