@@ -27,8 +27,8 @@ import (
 // checkAnnotation on a remediation request names the check that made it: another that finds the Machine healthy leaves it alone.
 const checkAnnotation = authority.Domain + "/health-check"
 
-// afterTemplate is how soon to look again for a template that is not there: nothing tells when it comes.
-const afterTemplate = time.Minute
+// afterExternal is how soon to look again for what nothing tells of: a template that comes, a request that its own controller takes away.
+const afterExternal = time.Minute
 
 func validTemplate(namespace string, ref *corev1.ObjectReference) error {
 	switch {
@@ -67,13 +67,16 @@ func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgemen
 		more.conditions = append(more.conditions, done.conditions...)
 		return more, err
 	}
+	if len(j.Remediate) > 0 {
+		done.again = afterExternal
+	}
 	done.conditions = append(done.conditions, machinev1beta1.Condition{Type: machinev1beta1.ExternalRemediationRequestAvailable, Status: corev1.ConditionTrue})
 	return done, nil
 }
 
 // unavailable says what is missing in a condition. What is missing may come; what went wrong otherwise is an error too, and repeated.
 func (r *healthChecks) unavailable(kind machinev1beta1.ConditionType, reason string, err error) (remediated, error) {
-	done := remediated{again: afterTemplate, conditions: []machinev1beta1.Condition{{
+	done := remediated{again: afterExternal, conditions: []machinev1beta1.Condition{{
 		Type: kind, Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityError, Reason: reason, Message: err.Error(),
 	}}}
 	switch {

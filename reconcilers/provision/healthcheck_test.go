@@ -5,6 +5,7 @@ package provision
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 )
 
@@ -238,6 +240,7 @@ func TestHealthCheckStopsWhereTooManyAreUnhealthy(t *testing.T) {
 	p.breaks(nodes[0], nodes[1])
 	p.counts(3, 1)
 	p.condition(machinev1beta1.RemediationAllowedCondition, "False", "TooManyUnhealthy", "of 3 Machines 2 are unhealthy")
+	p.measures(map[string]float64{"nodes_covered": 3, "short_circuit": 1})
 	p.merge(check, false, `{"spec": {"maxUnhealthy": "65%%"}}`)
 	p.condition(machinev1beta1.RemediationAllowedCondition, "False", "TooManyUnhealthy", "maxUnhealthy allows 1")
 	p.rests()
@@ -248,6 +251,30 @@ func TestHealthCheckStopsWhereTooManyAreUnhealthy(t *testing.T) {
 	p.eventually("the one that is left is deleted", func() bool { return slices.Equal(p.deleting(), []string{"a"}) })
 	p.condition(machinev1beta1.RemediationAllowedCondition, "True", "", "")
 	p.eventually("it is told once", func() bool { return p.reasons(check)["TooManyUnhealthy"] == 1 })
+	p.measures(map[string]float64{"nodes_covered": 3, "short_circuit": 0, "remediation_success_total": 1})
+	p.remove(check)
+	p.measures(map[string]float64{}) // no alert is left of a check that is gone
+}
+
+// measures waits until this is what is published of the namespace's checks.
+func (p *place) measures(want map[string]float64) {
+	p.Helper()
+	p.eventually(fmt.Sprintf("the metrics say %v", want), func() bool {
+		families, err := metrics.Registry.Gather()
+		if err != nil {
+			p.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				name, ours := strings.CutPrefix(f.GetName(), "mapi_machinehealthcheck_")
+				if labels := m.GetLabel(); ours && labels[1].GetValue() == p.namespace {
+					got[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+				}
+			}
+		}
+		return maps.Equal(want, got)
+	})
 }
 
 // TestHealthCheckIsGated: a check that is Cluster API's, or that its annotation pauses, does nothing; nor is a Machine touched while its authority moves.
@@ -269,6 +296,7 @@ func TestHealthCheckIsGated(t *testing.T) {
 	p.condition(machinev1beta1.RemediationAllowedCondition, "True", "", "")
 	p.merge(moving, true, `{"status": {"authoritativeAPI": "Migrating"}}`)
 	p.rests()
+	p.counts(2, 2) // as it was before the pause
 	p.merge(check, false, `{"metadata": {"annotations": null}}`)
 	p.counts(2, 1)
 	p.rests()
@@ -438,7 +466,7 @@ func TestHealthCheckOfBareMetal(t *testing.T) {
 	p.run(AddHealthChecks, onlyGated())
 	_, node := p.worker("a")
 	failed, _ := p.worker("failed")
-	p.newCheck(`, annotations: {machine.openshift.io/remediation-strategy: external-baremetal}`, everything+notReady)
+	check := p.newCheck(`, annotations: {machine.openshift.io/remediation-strategy: external-baremetal}`, everything+notReady)
 	p.counts(2, 2)
 	p.breaks(node)
 	p.eventually("the host is to be restarted", func() bool {
@@ -450,4 +478,8 @@ func TestHealthCheckOfBareMetal(t *testing.T) {
 	if n := p.requests.count("PATCH", "machines"); n != 1 {
 		t.Errorf("%d patches of Machines: %v", n, p.requests.changes())
 	}
+	p.eventually("both are told, once", func() bool {
+		said := p.reasons(check)
+		return said["MachineAnnotated"] == 1 && said["MachineDeleted"] == 1
+	})
 }

@@ -95,7 +95,7 @@ func nodeHealth() predicate.Predicate {
 	})
 }
 
-// machineHealth lets pass what changes a verdict, or who is to be remediated.
+// machineHealth lets pass what changes a verdict, a number, or whose the Machine is: its controllers write to it far more often.
 func machineHealth() predicate.Predicate {
 	return changed(func(o client.Object) any {
 		m := o.(*machinev1beta1.Machine)

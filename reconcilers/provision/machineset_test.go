@@ -4,6 +4,7 @@
 package provision
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,7 +98,7 @@ func (p *place) newNode(m *machinev1beta1.Machine) *corev1.Node {
 	if err := p.Create(p.Context(), n); err != nil {
 		p.Fatal(err)
 	}
-	p.Cleanup(func() { _ = p.Delete(p.Context(), n) })
+	p.Cleanup(func() { _ = p.Delete(context.Background(), n) })
 	p.says(n, "Ready", "True", time.Now().Add(-time.Hour))
 	p.merge(m, true, `{"status": {"phase": "Running", "nodeRef": {"name": %q}}}`, n.Name)
 	return n

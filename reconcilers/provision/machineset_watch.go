@@ -41,7 +41,7 @@ func (r *machineSets) watch(m manager.Manager, o Options) error {
 	}
 	return builder.ControllerManagedBy(m).Named("machineset").
 		For(&machinev1beta1.MachineSet{}).
-		Watches(&machinev1beta1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.setsOf)).
+		Watches(&machinev1beta1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.setsOf), builder.WithPredicates(machineHealth())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.setsOfNode), builder.WithPredicates(nodeHealth())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName}).
 		Complete(r.gated())

@@ -88,7 +88,7 @@ func (p *place) run(add func(manager.Manager, Options) error, o Options) (stop f
 }
 
 // patience is for machines that are busy.
-const patience = 60 * time.Second
+const patience = 30 * time.Second
 
 // eventually polls until the state is reached.
 func (p *place) eventually(what string, reached func() bool) {
@@ -139,13 +139,11 @@ func (p *place) pause(d time.Duration) {
 func (p *place) merge(o client.Object, status bool, format string, args ...any) {
 	p.Helper()
 	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, format, args...))
-	err := error(nil)
+	write := func() error { return p.Patch(p.Context(), o, patch) }
 	if status {
-		err = p.Status().Patch(p.Context(), o, patch)
-	} else {
-		err = p.Patch(p.Context(), o, patch)
+		write = func() error { return p.Status().Patch(p.Context(), o, patch) }
 	}
-	if err != nil {
+	if err := write(); err != nil {
 		p.Fatal(err)
 	}
 }
