@@ -5,7 +5,9 @@ package provision
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -50,37 +52,38 @@ func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
 	return stored.UID == seen.UID && stored.Generation == seen.Generation && stored.DeletionTimestamp.IsZero() && gate.Act && gate.Told(shape)
 }
 
+// carryOut does what is planned. A Machine that may not be taken in keeps the set from nothing but deleting it.
 func (r *machineSets) carryOut(ctx context.Context, set *machinev1beta1.MachineSet, plan scaling.Plan) (time.Duration, error) {
+	var failures error
 	for _, m := range plan.Adopt {
 		if err := r.adopt(ctx, set, m); err != nil {
-			return 0, err
+			failures = errors.Join(failures, err)
+			plan.Delete = slices.DeleteFunc(plan.Delete, func(other *machinev1beta1.Machine) bool { return other == m })
 		}
 	}
 	for range min(plan.Create, batch) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
 		}
 		if err := r.create(ctx, set); err != nil {
-			return 0, err
+			return 0, errors.Join(failures, err)
 		}
 	}
 	for _, m := range plan.Delete {
-		if err := r.delete(ctx, set, m); err != nil {
-			return 0, err
-		}
+		failures = errors.Join(failures, r.delete(ctx, set, m))
 	}
 	if plan.Create > batch {
-		return soon, nil
+		return soon, failures
 	}
-	return 0, nil
+	return 0, failures
 }
 
 var machineSetKind = machinev1beta1.GroupVersion.WithKind("MachineSet")
 
 func (r *machineSets) adopt(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
-	before := m.DeepCopy()
-	m.OwnerReferences = append(m.OwnerReferences, *metav1.NewControllerRef(set, machineSetKind))
-	_, err := patch(ctx, r, before, m)
+	after := m.DeepCopy()
+	after.OwnerReferences = append(after.OwnerReferences, *metav1.NewControllerRef(set, machineSetKind))
+	_, err := patch(ctx, r, m, after)
 	return r.done(ctx, set, m, "adopt", err)
 }
 

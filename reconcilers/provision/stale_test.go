@@ -5,6 +5,7 @@ package provision
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -141,6 +142,46 @@ func TestMachineSetOnACacheOfASetThatHasChanged(t *testing.T) {
 				t.Errorf("created %d Machines, want %d: %v", n, want, p.requests.changes())
 			}
 		})
+	}
+}
+
+// TestMachineSetWhoseAdoptionIsRefused: it counts the Machine all the same, makes what is missing, and deletes only what is its own.
+func TestMachineSetWhoseAdoptionIsRefused(t *testing.T) {
+	p := newPlace(t)
+	refused := p.newMachine("refused", func(m *machinev1beta1.Machine) {
+		m.Annotations = map[string]string{"machine.openshift.io/delete-machine": ""}
+	})
+	p.newSet(3)
+	c, err := client.NewWithWatch(p.requests.of(plane.Admin()), client.Options{Scheme: schemeOf(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := p.stale(nil)
+	strict := interceptor.NewClient(c, interceptor.Funcs{
+		List: func(ctx context.Context, _ client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			return known.List(ctx, l, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if o.GetName() == refused.Name {
+				return apierrors.NewForbidden(machinev1beta1.Resource("machines"), o.GetName(), errors.New("not yours"))
+			}
+			return c.Patch(ctx, o, patch, opts...)
+		},
+	})
+	pass := func() error {
+		_, err := p.setsOn(strict).Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: p.namespace, Name: "workers"}})
+		return err
+	}
+	p.eventually("the set has said who is in charge, and an adoption is refused", func() bool { return apierrors.IsForbidden(pass()) })
+	if n := len(p.machines()); n != 3 {
+		t.Errorf("%d Machines, want the one that is refused and 2", n)
+	}
+	p.scale(2)
+	if err := pass(); !apierrors.IsForbidden(err) {
+		t.Errorf("got %v", err)
+	}
+	if names := p.machineNames(); len(names) != 3 || p.requests.count("DELETE", "machines") != 0 {
+		t.Errorf("left: %v; requests %v", names, p.requests.changes())
 	}
 }
 
