@@ -15,8 +15,9 @@ import (
 // ExcludeDrainAnnotation on a Machine, with any value, has it deleted without that its Node is drained.
 const ExcludeDrainAnnotation = "machine.openshift.io/exclude-node-draining"
 
-// Reasons of the conditions Drainable, Drained and Terminable that the published API has no names for.
+// Reasons of conditions that the published API has no names for.
 const (
+	ReasonCreating     = "Creating"
 	ReasonOwnNode      = "ControllerRunsHere"
 	ReasonControlPlane = "WaitingForControlPlane"
 	ReasonDraining     = "Draining"

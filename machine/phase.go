@@ -4,6 +4,8 @@
 package machine
 
 import (
+	"time"
+
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -58,6 +60,25 @@ func CreationOpen(m *machinev1beta1.Machine) bool {
 		return HasFinalizer(m) && !identified(m) && m.Status.NodeRef == nil
 	}
 	return false
+}
+
+// OpenUntil is when a creation that is open can show no more instance: a call takes no longer than call, and a provider no longer than Grace to show what
+// it made. It is not known of a Machine that does not say when Create was called last.
+func OpenUntil(m *machinev1beta1.Machine, call time.Duration) (_ time.Time, known bool) {
+	c := condition(m, machinev1beta1.MachineCreated)
+	until := c.LastTransitionTime.Add(Grace)
+	if c.Status == corev1.ConditionUnknown {
+		until = until.Add(call)
+	}
+	return until, c.Status != ""
+}
+
+// Creating is the condition MachineCreated of a Machine whose Create is about to be called; it has no time.
+func Creating() machinev1beta1.Condition {
+	return machinev1beta1.Condition{
+		Type: machinev1beta1.MachineCreated, Status: corev1.ConditionUnknown, Reason: ReasonCreating,
+		Message: "The provider is asked for the instance, and has not answered yet",
+	}
 }
 
 // identified reports whether the provider has told which instance it is.

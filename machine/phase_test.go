@@ -154,3 +154,23 @@ func TestCreationOpen(t *testing.T) {
 		})
 	}
 }
+
+func TestOpenUntil(t *testing.T) {
+	at := time.Unix(1000, 0)
+	for name, c := range map[string]struct {
+		m     *machinev1beta1.Machine
+		want  time.Time
+		known bool
+	}{
+		"nobody says when it was asked for": {machineThat(), time.Time{}.Add(machine.Grace), false},
+		"the call may be under way":         {machineThat(saysSince(machinev1beta1.MachineCreated, corev1.ConditionUnknown, at)), at.Add(time.Hour + machine.Grace), true},
+		"the call has failed":               {machineThat(saysSince(machinev1beta1.MachineCreated, corev1.ConditionFalse, at)), at.Add(machine.Grace), true},
+		"the call was answered":             {machineThat(saysSince(machinev1beta1.MachineCreated, corev1.ConditionTrue, at)), at.Add(machine.Grace), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if until, known := machine.OpenUntil(c.m, time.Hour); known != c.known || !until.Equal(c.want) {
+				t.Errorf("%v %t, want %v %t", until, known, c.want, c.known)
+			}
+		})
+	}
+}

@@ -42,9 +42,8 @@ type machines struct {
 	gated    bool
 	pace     pace
 
-	turns    turns
-	wishes   wishes
-	openings openings
+	turns  turns
+	wishes wishes
 }
 
 // pace is when a pass is followed by another without news.
@@ -177,7 +176,6 @@ func (c *machines) leaving() []step {
 
 // work is one pass over a Machine that the Machine API is in charge of.
 func (c *machines) work(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
-	c.openings.close(m.UID)
 	steps := c.living()
 	if !m.DeletionTimestamp.IsZero() {
 		steps = c.leaving()

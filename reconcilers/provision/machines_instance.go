@@ -118,19 +118,21 @@ func (c *machines) ask(ctx context.Context, p *pass) error {
 
 // create asks for the instance, in a pass whose Exists has answered false for a Machine of which none was ever known.
 //
-// What is about to be done is stored first, with the resourceVersion that this pass has read or written last: if authority, or anything else, has
-// changed since, that is a conflict and nothing is asked for. If nothing is left to be stored, the same is sent to hear that from the
-// API server. After a crash between the two the next pass finds the phase, and asks.
+// What is about to be done is stored first, and when, with the resourceVersion that this pass has read or written last. If authority, or anything else, has
+// changed since, that is a conflict and nothing is asked for; and of two processes that mean to create at the same time one has it. After a
+// crash between the two the next pass finds the phase, and asks.
 func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
 	if p.move != machine.Create {
 		return nil, nil
 	}
 	p.setPhase(machinev1beta1.PhaseProvisioning)
+	p.begins(machine.Creating())
+	read := p.stored.ResourceVersion
 	if err := c.store(ctx, p); err != nil {
 		return &stop{}, err
 	}
-	if err := patchStatusFields(ctx, c.client, p.stored, map[string]any{"phase": machinev1beta1.PhaseProvisioning}); err != nil {
-		return &stop{}, err
+	if p.stored.ResourceVersion == read {
+		return &stop{after: soon}, nil // the second has not passed since the last attempt: nothing was written, so nothing was compared
 	}
 	wished, err := c.call(ctx, p, c.actuator.Create)
 	switch {
@@ -176,33 +178,32 @@ func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 	return &stop{after: c.pace.boot}, nil
 }
 
-// certainty is how long Exists must have answered false, while nothing is asked for, before a creation counts as never made.
-const certainty = 2 * time.Minute
-
 // settle finds out, before a pause is acknowledged, what has become of a creation whose answer is not known.
 //
 // If there is an instance, what is known of it is stored. If Exists answers false, that may be a provider that is slow to tell: the
-// contract lets Exists be wrong where a second Create would find the first one's instance, and no Create is allowed here. So false must be
-// the answer for as long as a provider may be slow; that counts from the first pass that saw the pause, when no call was under way, here or (behind
-// leader election) elsewhere. After that, nothing that this controller has asked for can still turn up.
+// contract lets Exists be wrong where a second Create would find the first one's instance, and no Create is allowed here. So false must still be the
+// answer when the last call has ended, at the latest, and a provider has had its time to show what it made. After that, nothing that this
+// controller or the one before it has asked for can turn up. (The times are stored by whoever called: they hold as far as the clocks of the
+// replicas agree.)
 func (c *machines) settle(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
 	if !machine.CreationOpen(m) {
-		c.openings.close(m.UID)
 		return reconcile.Result{}, nil
 	}
 	p := c.newPass(ctx, m)
 	if err := c.ask(ctx, p); err != nil {
 		return reconcile.Result{}, fmt.Errorf("finding out whether the instance was made, before the pause is acknowledged: %w", err)
 	}
-	switch left := certainty - c.openings.since(m.UID, p.now()); {
+	switch until, known := machine.OpenUntil(m, c.pace.call); {
 	case p.move == machine.Update:
 		return c.takeOver(ctx, p)
 	case p.move == "":
 		return reconcile.Result{RequeueAfter: p.wish}, nil
-	case left > 0:
-		return reconcile.Result{RequeueAfter: min(max(left, soon), c.pace.drain)}, nil
+	case !known: // another controller's work: count from now
+		p.begins(machine.Creating())
+		return reconcile.Result{RequeueAfter: soon}, c.store(ctx, p)
+	case p.now().Before(until):
+		return reconcile.Result{RequeueAfter: min(until.Sub(p.now()), c.pace.drain)}, nil
 	}
-	c.openings.close(m.UID)
 	return reconcile.Result{}, nil
 }
 
@@ -216,30 +217,6 @@ func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, err
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: p.wish}, nil
-}
-
-// openings remember since when a pause has waited for creations whose end is not known. A restart begins anew, which only waits longer.
-type openings struct {
-	mu sync.Mutex
-	at map[types.UID]time.Time
-}
-
-func (o *openings) since(uid types.UID, now time.Time) time.Duration {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.at == nil {
-		o.at = map[types.UID]time.Time{}
-	}
-	if _, ok := o.at[uid]; !ok {
-		o.at[uid] = now
-	}
-	return now.Sub(o.at[uid])
-}
-
-func (o *openings) close(uid types.UID) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.at, uid)
 }
 
 // wishes keep what actuators asked for by RequeueAfter: it is honoured as it is, whatever wakes the controller before. A change of

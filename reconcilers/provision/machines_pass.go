@@ -85,6 +85,16 @@ func (p *pass) is(c machinev1beta1.Condition) {
 	p.machine.Status.Conditions = withCondition(p.machine.Status.Conditions, c, at)
 }
 
+// begins sets a condition as of now, though it may have said so before.
+func (p *pass) begins(c machinev1beta1.Condition) {
+	p.is(c)
+	for i := range p.machine.Status.Conditions {
+		if p.machine.Status.Conditions[i].Type == c.Type {
+			p.machine.Status.Conditions[i].LastTransitionTime = metav1.NewTime(p.now()).Rfc3339Copy()
+		}
+	}
+}
+
 func conditionOfType(all []machinev1beta1.Condition, kind machinev1beta1.ConditionType) (machinev1beta1.Condition, bool) {
 	for _, c := range all {
 		if c.Type == kind {
