@@ -139,17 +139,19 @@ func keep(s State) Step {
 }
 
 // order pauses a Cluster API that is not in charge, and releases one that is: only once the switch is stored, the Machine
-// API's controllers stand still, and the last pause has been answered.
+// API's controllers stand still, and the last pause has been answered for all its objects: the provider's must not make an
+// instance before the core's controller holds the object that it belongs to. Nor once that is going and nobody holds it.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is in charge."}, s.untold() != 0
 	}
-	told := s.who(ClusterAPI, func(p Party) bool { return p.Told && (p.Says == SaysPaused || p.Deleting) })
+	told := s.who(ClusterAPI, func(p Party) bool { return p.Told })
+	waits := s.who(ClusterAPI, func(p Party) bool { return p.Told && p.Says != SaysPaused && !p.Deleting })
 	if !s.InfraActs && s.Infra.Told {
 		told |= WhoInfra
 	}
 	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is in charge and may act."},
-		told != 0 && s.MachineAPI.stands()
+		told != 0 && waits == 0 && !s.ClusterAPI.lost() && s.MachineAPI.stands()
 }
 
 // stands reports whether nobody acts because of the object. A MachineSet that is being deleted never says so, and never acts.
@@ -280,11 +282,21 @@ func last(s State) Step {
 		Message: fmt.Sprintf("Authority has moved from %s to %s.", s.Origin.Text(), target.Text())}
 }
 
-// handedOver reports that there is no way back: the source is being deleted without its finalizer, and a finalizer cannot
-// be put on what is being deleted. The target can still clean up, so authority goes there whatever is requested.
+// handedOver reports that there is no way back: the source is going without its finalizer, and a finalizer cannot be put
+// on what is being deleted. The target holds its own and can clean up, so authority goes there whatever is requested. A
+// target that does not was never given it: the source's own controller took its finalizer off, because its work is done.
 func (s State) handedOver() bool {
-	lost := func(p Party) bool { return p.Deleting && p.Hold == NotHeld }
-	return lost(s.core(s.Origin)) && s.core(s.Origin.Other()).Exists && !lost(s.core(s.Origin.Other()))
+	source, target := s.core(s.Origin), s.core(s.Origin.Other())
+	return (source.lost() || s.infraLost()) && target.Exists && target.Hold != NotHeld
+}
+
+// lost reports whether the object is going and nobody cleans up because of it.
+func (p Party) lost() bool { return p.Deleting && p.Hold == NotHeld }
+
+// infraLost reports that the provider's object, under which Cluster API would delete the instance, has gone after its
+// finalizer was handed over: the Machine API object holds its own, which it got while Cluster API stood still.
+func (s State) infraLost() bool {
+	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Hold == Held && (!s.Infra.Exists || s.Infra.lost())
 }
 
 // over ends a move that can only go forth.

@@ -206,6 +206,17 @@ func TestNext(t *testing.T) {
 			}),
 			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonCompleted}},
 
+		"a source whose provider's object went when its finalizer was handed over has no way back: forth": {
+			inMachineAPI(migrating, func(s *State) {
+				s.Origin, s.MachineAPI, s.ClusterAPI, s.Infra = ClusterAPI, held(standing), deleting(held(toldStands)), Party{}
+			}),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Reason: ReasonCompleted}},
+		"a source whose provider's object went before that goes back": {
+			inMachineAPI(migrating, func(s *State) {
+				s.Origin, s.MachineAPI, s.ClusterAPI, s.Infra = ClusterAPI, standing, deleting(held(toldStands)), Party{}
+			}),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+
 		// what others have broken
 		"Migrating from nowhere is not guessed": {
 			inMachineAPI(migrating, func(s *State) { s.Origin = Unset }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonUnknownOrigin}},

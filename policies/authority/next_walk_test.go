@@ -151,12 +151,13 @@ func allOf(ps []Party, is func(Party) bool) bool {
 	return !slices.ContainsFunc(ps, func(p Party) bool { return !is(p) })
 }
 
+// goneFrom reports whether the source can no longer clean up.
 func goneFrom(s State) bool {
-	p := s.MachineAPI
+	lost := func(p Party) bool { return p.Deleting && p.Hold == NotHeld }
 	if s.Origin == ClusterAPI {
-		p = s.ClusterAPI
+		return lost(s.ClusterAPI) || s.InfraActs && (!s.Infra.Exists || lost(s.Infra))
 	}
-	return p.Deleting && p.Hold == NotHeld
+	return lost(s.MachineAPI)
 }
 
 // world is a model of one machine (or set): what is stored, and what each controller has seen of it. Everybody who may
