@@ -74,6 +74,7 @@ func (p *pass) lookAgain(after time.Duration) {
 // is sets a condition. Its time is that of the last stored change of status: what a pass says twice changes once, or not at all.
 func (p *pass) is(c machinev1beta1.Condition) {
 	at := p.now()
+	c.Message = cut(c.Message, longestMessage)
 	if old, ok := conditionOfType(p.stored.Status.Conditions, c.Type); ok && old.Status == c.Status {
 		at = old.LastTransitionTime.Time
 	}
@@ -154,7 +155,7 @@ func (c *machines) tellFailure(p *pass, f failure) error {
 	if !terminal {
 		return fmt.Errorf("%s: %w", f.step, f.err)
 	}
-	p.machine.Status.ErrorReason, p.machine.Status.ErrorMessage = &t.Reason, new(f.err.Error())
+	p.machine.Status.ErrorReason, p.machine.Status.ErrorMessage = &t.Reason, new(cut(f.err.Error(), longestMessage))
 	return nil
 }
 
@@ -164,8 +165,11 @@ func (c *machines) tell(p *pass, kind, reason, action, note string) {
 	c.recorder.Eventf(p.machine, nil, kind, reason, action, "%s", cut(note, longestNote))
 }
 
-// longestNote is how much an Event can say.
-const longestNote = 1024
+// longestNote is how much an Event can say; longestMessage what a Machine says, since some providers answer with a page of HTML.
+const (
+	longestNote    = 1024
+	longestMessage = 4096
+)
 
 // cut shortens a text to so many bytes.
 func cut(s string, to int) string {

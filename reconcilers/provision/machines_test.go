@@ -319,6 +319,18 @@ func TestWhatAnActuatorMeetsIsNoNewsOfOurs(t *testing.T) {
 	}
 }
 
+func TestProviderThatTalksTooMuch(t *testing.T) {
+	s := newScene(t)
+	s.c.actuator = spoilt{Actuator: s.c.actuator, create: func(context.Context, *machinev1beta1.Machine) error {
+		return machine.InvalidConfiguration("%s", strings.Repeat("ä<br>", 1<<20))
+	}}
+	s.machine("one")
+	s.phase("one", machinev1beta1.PhaseFailed)
+	if n := len(*s.get("one").Status.ErrorMessage); n > longestMessage {
+		t.Errorf("errorMessage has %d bytes", n)
+	}
+}
+
 func TestInstanceThatDisappearsFailsTheMachine(t *testing.T) {
 	s := newScene(t)
 	s.running("one")

@@ -58,7 +58,7 @@ func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *c
 		return nil // a name that nobody has any more
 	}
 	if err == nil {
-		err = fmt.Errorf("Node %s belongs to Machine %s already: see whether both have the same spec.providerID or address", n.Name, name)
+		err = fmt.Errorf("linking Node %s, which belongs to Machine %s already: see whether both have the same spec.providerID or address", n.Name, name)
 	}
 	return err
 }
