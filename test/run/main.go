@@ -125,7 +125,7 @@ A bare "machineset" means Cluster API's, which comes first in the alphabet: say 
 5  Ask for what cannot be: this set uses two things that Cluster API cannot express:
      kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-b --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'
 6  See who asked the cloud for what, and have it go wrong: the first page tells how:
-     curl {{.Cloud}}  {{.Cloud}}/instances  {{.Cloud}}/ledger?machine=master-0  {{.Cloud}}/audit
+     curl {{.Cloud}}  {{.Cloud}}/instances  '{{.Cloud}}/ledger?machine=master-0'  {{.Cloud}}/audit
 
 Logs are in {{.Logs}}. Ctrl-C stops everything.
 `))
