@@ -29,6 +29,17 @@ type subject[T client.Object] struct {
 	conditions []machinev1beta1.Condition
 }
 
+// shapeOf is what the gate is asked about, of a kind whose Go type has the fields.
+func shapeOf(requested, current machinev1beta1.MachineAuthority, conditions []machinev1beta1.Condition) authority.Shape {
+	s := authority.Shape{Requested: authority.API(requested), Current: authority.API(current)}
+	for _, c := range conditions {
+		s.Conditions = append(s.Conditions, authority.Condition{
+			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+		})
+	}
+	return s
+}
+
 // gated is the frame of every controller: read, ask, work.
 type gated[T client.Object] struct {
 	client client.Client

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -115,13 +114,7 @@ func (c *machines) read(ctx context.Context, key types.NamespacedName) (subject[
 }
 
 func shapeOfMachine(m *machinev1beta1.Machine) authority.Shape {
-	s := authority.Shape{Requested: authority.API(m.Spec.AuthoritativeAPI), Current: authority.API(m.Status.AuthoritativeAPI)}
-	for _, c := range m.Status.Conditions {
-		s.Conditions = append(s.Conditions, authority.Condition{
-			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
-		})
-	}
-	return s
+	return shapeOf(m.Spec.AuthoritativeAPI, m.Status.AuthoritativeAPI, m.Status.Conditions)
 }
 
 // step is one thing that a pass does.

@@ -11,7 +11,6 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -66,17 +65,6 @@ func (r *machineSets) read(ctx context.Context, key types.NamespacedName) (subje
 
 func shapeOfSet(set *machinev1beta1.MachineSet) authority.Shape {
 	return shapeOf(set.Spec.AuthoritativeAPI, set.Status.AuthoritativeAPI, set.Status.Conditions)
-}
-
-// shapeOf is what the gate is asked about, of a kind whose Go type has the fields.
-func shapeOf(requested, current machinev1beta1.MachineAuthority, conditions []machinev1beta1.Condition) authority.Shape {
-	s := authority.Shape{Requested: authority.API(requested), Current: authority.API(current)}
-	for _, c := range conditions {
-		s.Conditions = append(s.Conditions, authority.Condition{
-			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
-		})
-	}
-	return s
 }
 
 // work keeps the set at its number. The cache says whether there is anything to do; what is done is decided by what the API server says.
