@@ -22,7 +22,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start a control plane, Poundlock, a simulated cloud and a small fleet; stays up until Ctrl-C
+run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud and a small fleet; up until Ctrl-C
 	@go build -o .run/bin/run ./test/run # no go run: that would not hand a SIGTERM on
 	@exec .run/bin/run
 
@@ -30,6 +30,10 @@ run: ## Start a control plane, Poundlock, a simulated cloud and a small fleet; s
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector
 	go vet $(PKG)
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- -race -p $(P) -timeout 40m $(ARGS) $(PKG)
+
+.PHONY: chaos
+chaos: plane ## Kill, cut off and confuse Poundlock at each of its writes, in every story; takes an hour
+	go test -count=1 -timeout 3h -v ./test/chaos -complete $(ARGS)
 
 .PHONY: unit
 unit: ## Run the short tests only, without the race detector
@@ -52,6 +56,10 @@ verify: ## Fail if something generated is out of date
 bench: ## Measure a PATCH with and without Poundlock, at growing fleets, as ratios
 	go run ./test/bench $(ARGS)
 	go test -run '^$$' -bench . ./webhooks ./conversion/...
+
+.PHONY: prove
+prove: ## Walk every state that people, controllers, caches and crashes can lead to, and check the invariants in each
+	go run ./test/prove $(ARGS)
 
 .PHONY: build
 build: ## Build the binaries into bin/

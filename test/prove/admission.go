@@ -1,0 +1,130 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// question is a request that is put to the rules of admission.
+type question uint8
+
+const (
+	// byFlip changes spec.authoritativeAPI; byEditM and byEditC change another field of either spec; each is a person's.
+	byFlip question = iota
+	byEditM
+	byEditC
+	// byCreateM and byCreateC are a person's creations beside the twin.
+	byCreateM
+	byCreateC
+	// byCore is Cluster API making itself the owner of the provider's object, byProvider the provider storing the instance's ID.
+	byCore
+	byProvider
+)
+
+// review is a question and all that the rules are told.
+type review struct {
+	question
+	m, c, i object
+}
+
+// allows asks authority.Rules, the very ones behind the webhook, whether they let a request through.
+func (t *turn) allows(q question, w *pair) bool { return t.ask(review{q, w.m, w.c, w.i}) }
+
+func (t *turn) allowsMade(m object, w *pair) bool  { return t.ask(review{byCreateM, m, w.c, w.i}) }
+func (t *turn) allowsMadeC(c object, w *pair) bool { return t.ask(review{byCreateC, w.m, c, w.i}) }
+
+func (p *pairs) ask(r review) bool {
+	const told_ = there | leaving | syncFin | ctlFin | told | acting | paused | mark | owned | wants | 3*statusBit | 3*originBit
+	r.m, r.c, r.i = r.m&told_, r.c&told_, r.i&told_
+	yes, known := p.answers[r]
+	if !known {
+		yes = authority.Rules().Judge(p.change(r)).Allowed()
+		p.answers[r] = yes
+	}
+	return yes
+}
+
+func (p *pairs) change(r review) policies.Change {
+	kind, resource := "Machine", "machines"
+	if p.set {
+		kind, resource = "MachineSet", "machinesets"
+	}
+	onM := policies.Subject{Side: policies.MachineAPI, Kind: kind, Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: resource},
+		Namespace: "mapi", TwinNamespace: "capi", Name: "one"}
+	onC := policies.Subject{Side: policies.ClusterAPI, Kind: kind, Resource: schema.GroupResource{Group: "cluster.x-k8s.io", Resource: resource},
+		Namespace: "capi", TwinNamespace: "mapi", Name: "one"}
+	onI := policies.Subject{Side: policies.Infrastructure, Kind: authority.InfraMachine,
+		Resource: schema.GroupResource{Group: "infrastructure.cluster.x-k8s.io", Resource: "awsmachines"}, Namespace: "capi", TwinNamespace: "mapi", Name: "one"}
+	m, c, i := p.stored(r.m, "machine.openshift.io/v1beta1", kind, 1), p.stored(r.c, "cluster.x-k8s.io/v1beta2", kind, 1), p.stored(r.i, "infrastructure.cluster.x-k8s.io/v1beta2", "AWSMachine", 1)
+	onCore := policies.Facts{Twin: c, TwinLive: true, Infra: i}
+	onMachine := policies.Facts{Twin: m, TwinLive: true, Infra: i}
+	switch r.question {
+	case byFlip:
+		return policies.Change{Subject: onM, Operation: admissionv1.Update, Old: m, New: p.stored(r.m^wants, "machine.openshift.io/v1beta1", kind, 1), Facts: onCore}
+	case byEditM:
+		return policies.Change{Subject: onM, Operation: admissionv1.Update, Old: m, New: p.stored(r.m, "machine.openshift.io/v1beta1", kind, 2), Facts: onCore}
+	case byEditC:
+		return policies.Change{Subject: onC, Operation: admissionv1.Update, Old: c, New: p.stored(r.c, "cluster.x-k8s.io/v1beta2", kind, 2), Facts: onMachine}
+	case byCreateM:
+		return policies.Change{Subject: onM, Operation: admissionv1.Create, New: m, Facts: onCore}
+	case byCreateC:
+		return policies.Change{Subject: onC, Operation: admissionv1.Create, New: c, Facts: onMachine}
+	case byCore:
+		return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.ClusterAPIController, Old: i, New: p.stored(r.i|owned, i.APIVersion, i.Kind, 1), Facts: onMachine}
+	}
+	return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.InfrastructureController, Old: i, New: p.stored(r.i, i.APIVersion, i.Kind, 2), Facts: onMachine}
+}
+
+// stored writes an object as an API server has it; content tells one spec from another.
+func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies.Object {
+	if !o.has(there) {
+		return nil
+	}
+	annotations, finalizers := map[string]any{}, []string{}
+	add := func(bit object, annotation string, value string) {
+		if o.has(bit) {
+			annotations[annotation] = value
+		}
+	}
+	add(told, authority.PausedAnnotation, "true")
+	add(mark, authority.MirrorAnnotation, kind+"/one")
+	if o.has(syncFin) {
+		finalizers = append(finalizers, authority.SyncFinalizer)
+	}
+	metadata := map[string]any{"name": "one", "namespace": "ns", "annotations": annotations}
+	if o.has(leaving) {
+		metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+	}
+	if o.has(owned) {
+		metadata["ownerReferences"] = []any{map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": "one", "uid": "1", "controller": true}}
+	}
+	spec, status := map[string]any{"content": content}, map[string]any{}
+	if apiVersion == "machine.openshift.io/v1beta1" {
+		spec["authoritativeAPI"] = o.requested()
+		status["authoritativeAPI"], status["synchronizedAPI"] = o.status(), o.origin()
+		if o.has(ctlFin) && !p.set {
+			finalizers = append(finalizers, authority.MachineAPIMachineFinalizer)
+		}
+	}
+	if says := map[object]string{acting: "False", paused: "True"}[o&(acting|paused)]; says != "" {
+		status["conditions"] = []any{map[string]any{"type": authority.ConditionPaused, "status": says}}
+	}
+	metadata["finalizers"] = finalizers
+	raw, err := json.Marshal(map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata, "spec": spec, "status": status})
+	if err != nil {
+		panic(err) // maps of strings and numbers can be written
+	}
+	parsed, err := policies.ParseObject(raw)
+	if err != nil {
+		panic(err)
+	}
+	return parsed
+}

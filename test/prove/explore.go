@@ -1,0 +1,196 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"time"
+)
+
+// model is a world that can be walked: small comparable values, and what may happen to each.
+type model[W comparable] interface {
+	// starts are the worlds that a walk begins in, by name.
+	starts() map[string]W
+	// moves calls with every change that anybody could make to w next.
+	moves(w W, happens func(move, W))
+	// wrong names the invariant that does not hold in w, "" where all do.
+	wrong(w W) string
+	// unrest says what is wrong with w as a place where everything has come to rest, "" where nothing is.
+	unrest(w W) string
+	// describe tells a person what w is.
+	describe(w W) string
+}
+
+// move is one change: by whom, in words, and whether fairness promises it: what is spontaneous (a user, a crash) may never happen.
+type move struct {
+	by          actor
+	what        string
+	spontaneous bool
+}
+
+// actor is somebody who is promised a turn.
+type actor uint8
+
+// print stands for a state: two hashes of it, so that walks of many millions fit a small machine. That two states of a billion share one is less
+// likely than that the machine errs.
+type print [2]uint64
+
+// walk is what was found of a model.
+type walk[W comparable] struct {
+	model model[W]
+	seeds [2]maphash.Seed
+
+	at      map[print]uint32
+	prints  []print
+	parent  []int32
+	told    []uint16
+	words   []string
+	wordsAt map[string]uint16
+	// ahead are the states that were met and not yet looked at, in order.
+	ahead []W
+
+	// edges are the moves that fairness promises, of state s those from first[s] on.
+	first []uint32
+	edges []uint32
+	by    []actor
+
+	transitions int
+	depth       int
+	took        time.Duration
+	// whole says that there was nothing left to visit.
+	whole bool
+}
+
+// flaw is something that is wrong, and the shortest way to it.
+type flaw struct {
+	what  string
+	story []string
+}
+
+func (f *flaw) String() string {
+	return f.what + "\n" + strings.Join(f.story, "\n")
+}
+
+// explore visits every state that the model can come to, nearest first, at most so many; it ends at the first flaw.
+func explore[W comparable](m model[W], most int) (*walk[W], *flaw) {
+	begun := time.Now()
+	w := &walk[W]{model: m, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, at: map[print]uint32{}, wordsAt: map[string]uint16{}}
+	defer func() { w.took = time.Since(begun) }()
+	for _, name := range sorted(m.starts()) {
+		w.visit(m.starts()[name], -1, "there is "+name)
+	}
+	for s, level := 0, len(w.prints); s < len(w.prints); s++ {
+		if s == level {
+			w.depth, level = w.depth+1, len(w.prints)
+		}
+		if len(w.prints) > most {
+			return w, nil
+		}
+		state := w.ahead[0]
+		w.ahead = w.ahead[1:]
+		if f := w.expand(uint32(s), state); f != nil {
+			return w, f
+		}
+	}
+	w.whole = true
+	w.first = append(w.first, uint32(len(w.edges)))
+	return w, w.livelock()
+}
+
+// expand visits what can follow a state. Where nothing is promised to follow, everything rests.
+func (w *walk[W]) expand(s uint32, state W) *flaw {
+	if what := w.model.wrong(state); what != "" {
+		return w.flaw(what, s)
+	}
+	w.first = append(w.first, uint32(len(w.edges)))
+	w.model.moves(state, func(m move, to W) {
+		if to == state {
+			return
+		}
+		w.transitions++
+		id := w.visit(to, int32(s), m.what)
+		if !m.spontaneous {
+			w.edges, w.by = append(w.edges, id), append(w.by, m.by)
+		}
+	})
+	if int(w.first[s]) == len(w.edges) {
+		if what := w.model.unrest(state); what != "" {
+			return w.flaw("at rest, but "+what, s)
+		}
+	}
+	return nil
+}
+
+func (w *walk[W]) print(state W) print {
+	return print{maphash.Comparable(w.seeds[0], state), maphash.Comparable(w.seeds[1], state)}
+}
+
+func (w *walk[W]) visit(state W, from int32, what string) uint32 {
+	p := w.print(state)
+	if id, ok := w.at[p]; ok {
+		return id
+	}
+	id := uint32(len(w.prints))
+	w.at[p] = id
+	w.prints, w.parent, w.told = append(w.prints, p), append(w.parent, from), append(w.told, w.word(what))
+	w.ahead = append(w.ahead, state)
+	return id
+}
+
+func (w *walk[W]) word(what string) uint16 {
+	id, ok := w.wordsAt[what]
+	if !ok {
+		id = uint16(len(w.words))
+		w.words, w.wordsAt[what] = append(w.words, what), id
+	}
+	return id
+}
+
+// flaw tells how it came about.
+func (w *walk[W]) flaw(what string, s uint32) *flaw {
+	way := w.way(s)
+	var story []string
+	for i, at := range way {
+		story = append(story, fmt.Sprintf("  %2d. %s", i, w.words[w.told[at]]))
+	}
+	return &flaw{what: what, story: append(story, "  so: "+w.model.describe(w.state(way)))}
+}
+
+// way are the states on the shortest way to one, itself included.
+func (w *walk[W]) way(s uint32) []uint32 {
+	var way []uint32
+	for at := int32(s); at >= 0; at = w.parent[at] {
+		way = append(way, uint32(at))
+	}
+	slices.Reverse(way)
+	return way
+}
+
+// state goes a way again, and returns where it ends.
+func (w *walk[W]) state(way []uint32) W {
+	var state W
+	for _, start := range w.model.starts() {
+		if w.print(start) == w.prints[way[0]] {
+			state = start
+		}
+	}
+	for _, next := range way[1:] {
+		was := state
+		w.model.moves(was, func(_ move, to W) {
+			if w.print(to) == w.prints[next] {
+				state = to
+			}
+		})
+	}
+	return state
+}
+
+// promised are the moves out of a state that fairness promises.
+func (w *walk[W]) promised(s int) ([]uint32, []actor) {
+	from, to := w.first[s], w.first[s+1]
+	return w.edges[from:to], w.by[from:to]
+}

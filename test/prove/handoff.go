@@ -1,0 +1,165 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/poundlock/poundlock/policies/authority"
+
+// state is what authority.Objects.State reads from the objects of a pair.
+func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
+	s := authority.State{
+		Enabled: true, Current: m.status(), Origin: m.origin(), InfraActs: !p.set, CaughtUp: caughtUp,
+		MachineAPI: party(m), ClusterAPI: party(c), Synchronized: "Unknown", Provisioned: p.set || m.has(pid) && i.has(pid),
+	}
+	if m.has(there) {
+		s.Requested = m.requested()
+	}
+	if p.set {
+		s.MachineAPI.Hold = authority.NoHold
+	} else {
+		s.Infra = party(i)
+	}
+	switch {
+	case m.has(synced):
+		s.Synchronized = "True"
+	case m.has(failed):
+		s.Synchronized = "False"
+	}
+	return s
+}
+
+func party(o object) authority.Party {
+	if !o.has(there) {
+		return authority.Party{}
+	}
+	hold := authority.NotHeld
+	if o.has(ctlFin) {
+		hold = authority.Held
+	}
+	return authority.Party{Exists: true, Deleting: o.has(leaving), Told: o.has(told), Says: o.says(), Hold: hold}
+}
+
+// decided is the handoff's plan for what it has read: the requests of one step, in reconcilers/handoff's order.
+func (p *pairs) decided(m, c, i object) plan {
+	if !c.has(there) {
+		i = 0 // the provider's object is the one that the Cluster API object refers to
+	}
+	key := [3]object{m, c, i}
+	if id, ok := p.handoffs[key]; ok {
+		return id
+	}
+	caughtUp := m.has(caught) || m.source() == authority.ClusterAPI && c.has(caught)
+	id := p.plans.of(opsOf(p.next(p.state(m, c, i, caughtUp)), m))
+	p.handoffs[key] = id
+	return id
+}
+
+// each lists an op for every object that a step is about: the provider's first.
+func each(who authority.Who, i, c, m op) []op {
+	var out []op
+	for _, o := range []struct {
+		who authority.Who
+		op
+	}{{authority.WhoInfra, i}, {authority.WhoClusterAPI, c}, {authority.WhoMachineAPI, m}} {
+		if who.Has(o.who) && o.op != noOp {
+			out = append(out, o.op)
+		}
+	}
+	return out
+}
+
+func opsOf(step authority.Step, m object) []op {
+	to := func(ifM, ifC op) []op {
+		if step.To == authority.MachineAPI {
+			return []op{ifM}
+		}
+		return []op{ifC}
+	}
+	switch step.Action {
+	case authority.Adopt:
+		return []op{adopt}
+	case authority.Acknowledge:
+		return to(leaveC, leaveM)
+	case authority.Pause:
+		return each(step.On, pauseI, pauseC, noOp)
+	case authority.Release:
+		return each(step.On, releaseI, releaseC, noOp)
+	case authority.AddFinalizer:
+		return each(step.On, holdI, holdC, holdM)
+	case authority.Switch:
+		end := to(switchM, switchC)
+		if step.Cancelled {
+			end = to(backM, backC)
+		}
+		return append(each(step.Drop, dropI, dropC, dropM), end...)
+	case authority.Wait, authority.Settle:
+		if m.status().Other() != authority.Unset && m.origin() != m.status() {
+			return []op{sayOrigin}
+		}
+	}
+	return nil
+}
+
+// handoffs are the turns of the handoff: it reads the Cluster API side, then the Machine API object, decides, and writes.
+func (t *turn) handoffs() {
+	w := &t.was
+	h := &w.handoff
+	switch h.phase {
+	case idle:
+		t.beginHandoff()
+	case reading:
+		t.may(handoff, "the handoff reads the Machine API object", func(n *pair) {
+			n.handoff.left = t.decided(n.m, h.c, h.i)
+			n.handoff.phase, n.handoff.c, n.handoff.i = writing, 0, 0
+			if n.handoff.left == 0 {
+				n.handoff = pass{}
+			}
+			n.handoff.dirty &^= ofM
+		})
+	case writing:
+		t.goOn(handoff, "the handoff", h.left, func(n *pair) *pass { return &n.handoff })
+	}
+	t.stop("handoff", h.phase, func(n *pair) *pass { return &n.handoff })
+}
+
+func (t *turn) beginHandoff() {
+	w := &t.was
+	now := t.decided(w.m, w.c, w.i)
+	switch {
+	case now == 0 && !t.can(drowsy):
+	case !t.can(torn):
+		if now != 0 {
+			t.may(handoff, "the handoff reads everything", func(n *pair) { n.handoff = pass{phase: writing, left: now} })
+		}
+	case now != 0 || w.m.has(there):
+		t.tell(move{by: handoff, what: "the handoff reads the Cluster API side", spontaneous: now == 0}, func(n *pair) {
+			n.handoff = pass{phase: reading, c: n.c &^ caught, i: n.i}
+			if n.m.has(caught) {
+				n.handoff.c.set(caught)
+			}
+		})
+	}
+}
+
+// goOn makes the next of a pass's requests.
+func (t *turn) goOn(by actor, name string, left plan, at func(*pair) *pass) {
+	what := name + " " + requests[t.plans.lists[left][0]].words
+	n := t.was
+	if t.carryOn(&n, by, at(&n)); at(&n).phase == idle && at(&t.was).left != 0 && len(t.plans.lists[left]) > 1 {
+		what += ", or is refused" // the story reads on either way
+	}
+	t.may(by, what, func(w *pair) { t.carryOn(w, by, at(w)) })
+}
+
+// stop lets the manager die in the middle of a pass, or lose its lease without noticing.
+func (t *turn) stop(name string, in phase, at func(*pair) *pass) {
+	if in == idle {
+		return
+	}
+	if t.can(crashes) {
+		t.might("the manager dies in the middle of a "+name, func(n *pair) { *at(n) = pass{} })
+	}
+	if t.can(leaders) && t.was.former.phase == idle {
+		t.might("another manager becomes leader while the former one is in the middle of a "+name, func(n *pair) { n.former, *at(n) = *at(n), pass{} })
+	}
+}

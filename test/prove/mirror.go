@@ -1,0 +1,257 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/poundlock/poundlock/policies/authority"
+
+// mirrored is the mirror's plan for what it has read: the writes that reconcilers/mirror's next decides one after the other, each from
+// what the last one returned.
+func (p *pairs) mirrored(m, c, i object) plan {
+	key := [3]object{m, c, i}
+	if id, ok := p.mirrors[key]; ok {
+		return id
+	}
+	var ops []op
+	w := pair{m: m, c: c, i: i}
+	for range 40 {
+		next := p.nextWrite(&w)
+		if next == noOp {
+			break
+		}
+		ops = append(ops, next)
+		if !p.accepts(&w, &pass{}, &requests[next]) || requests[next].lock == byUID {
+			break // what a deletion leaves is read again
+		}
+		w.bury(requests[next].on, mirror)
+	}
+	id := p.plans.of(ops)
+	p.mirrors[key] = id
+	return id
+}
+
+// deletion is what reconcilers/mirror asks about a pair.
+func (p *pairs) deletion(w *pair) authority.Deletion {
+	d := authority.Deletion{
+		Authority: w.m.inCharge(), InTransit: w.m.status() == authority.Migrating,
+		MachineAPI: w.m.presence(), ClusterAPI: w.c.presence(), Detached: w.m.has(detached),
+		Marked: w.m.has(syncFin) || w.c&(syncFin|mark) != 0,
+	}
+	d.Unreleased = d.Authority == authority.ClusterAPI && (w.c.has(told) || !p.set && w.i.has(told))
+	charge, away := w.on(d.Authority), w.on(d.Authority.Other())
+	d.Held = charge.has(there | ctlFin)
+	d.Owned = p.family != (authority.Parent{}) && away.has(there)
+	if d.Owned && away.has(leaving) {
+		d.Parent = p.family
+	}
+	if d.Authority == authority.MachineAPI && !w.c.has(mark) {
+		d.ClusterAPI = authority.Absent
+	}
+	return d
+}
+
+func (w *pair) on(a authority.API) object {
+	switch a {
+	case authority.MachineAPI:
+		return w.m
+	case authority.ClusterAPI:
+		return w.c
+	}
+	return 0
+}
+
+// nextWrite follows reconcilers/mirror/next.go.
+func (p *pairs) nextWrite(w *pair) op {
+	if o, does := p.reflect(w); does {
+		return o
+	}
+	step := p.rules.deletion(p.deletion(w))
+	switch src := p.mirrorsFrom(w.m); {
+	case step == authority.AwaitAuthority:
+		return noOp
+	case step != authority.KeepMirroring:
+		return p.deleting(w, step)
+	case !w.m.has(there), src == authority.Unset:
+		return noOp
+	case src == authority.MachineAPI || !w.c.has(there):
+		return p.toClusterAPI(w)
+	}
+	return p.toMachineAPI(w)
+}
+
+// mirrorsFrom is the source, unless a planted mirror stops while authority moves.
+func (p *pairs) mirrorsFrom(m object) authority.API {
+	if p.stopsInTransit && m.status() == authority.Migrating {
+		return authority.Unset
+	}
+	return m.source()
+}
+
+// reflect makes the Machine API twin of a Machine that a mirrored Cluster API set made.
+func (p *pairs) reflect(w *pair) (op, bool) {
+	f := p.family
+	if w.m.has(there) || f.Authority != authority.ClusterAPI || f.MachineAPI != authority.Present || w.c.presence() != authority.Present || !w.i.has(there) {
+		return noOp, false
+	}
+	if !w.c.has(syncFin | mark) {
+		return enrolC, true
+	}
+	return makeM, true
+}
+
+func (p *pairs) toClusterAPI(w *pair) op {
+	i := first(
+		when(!w.m.has(syncFin), enrolM),
+		p.freesI(w),
+		when(!p.set && !w.i.has(there), knowing(w.m, makeI, makeIKnowing)),
+		when(!p.set && (!w.i.has(mark|told) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),
+		when(!w.c.has(there), makeC),
+	)
+	if i == noOp && !w.c.has(mark|told|syncFin|fresh) {
+		if w.c.has(leaving) && !w.c.has(syncFin) { // no finalizer can be put on it: the API server refuses the apply
+			return when(!w.m.has(failed), fail)
+		}
+		return fixC
+	}
+	return first(i, when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
+}
+
+func (p *pairs) toMachineAPI(w *pair) op {
+	if !p.set && !w.i.has(there) {
+		return when(!w.m.has(failed), fail)
+	}
+	return first(
+		when(!w.c.has(syncFin|mark), enrolC),
+		when(!p.set && !w.i.has(mark), markI),
+		when(!w.m.has(syncFin|fresh) || !p.set && w.m.has(pid) != w.i.has(pid), knowing(w.i, fixM, fixMKnowing)),
+		when(!w.m.has(synced|caught) || w.m.has(failed), synchronize),
+	)
+}
+
+func when(is bool, o op) op {
+	if is {
+		return o
+	}
+	return noOp
+}
+
+func first(ops ...op) op {
+	for _, o := range ops {
+		if o != noOp {
+			return o
+		}
+	}
+	return noOp
+}
+
+func knowing(o object, without, with op) op {
+	if o.has(pid) {
+		return with
+	}
+	return without
+}
+
+// deleting follows reconcilers/mirror/deletion.go.
+func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
+	charge := w.m.inCharge()
+	mine := func(ifM, ifC op) op {
+		if charge == authority.MachineAPI {
+			return ifM
+		}
+		return ifC
+	}
+	switch step {
+	case authority.DeleteMirror:
+		return mine(deleteC, deleteM)
+	case authority.DeleteAuthority:
+		return mine(deleteM, deleteC)
+	case authority.ReleaseMirror:
+		if charge == authority.ClusterAPI {
+			return first(p.leftover(w), when(w.m&(syncFin|ctlFin) != 0, letGoM))
+		}
+		keeps := !p.set && w.i.has(there) && w.c.has(there) && w.i&owned != 0 && w.m.presence() == authority.Present
+		return first(p.leftover(w), when(keeps, keepI), when(w.c&(syncFin|ctlFin) != 0, letGoC))
+	case authority.ReleaseAuthority:
+		return first(p.leftover(w), mine(when(w.m.has(syncFin), finishM), when(w.c.has(syncFin), finishC)))
+	case authority.Forget:
+		if w.m.has(there) {
+			return first(when(w.c&(syncFin|mark) != 0, unmarkC), when(w.m.has(syncFin), unmarkM))
+		}
+		return first(when(w.i.has(mark), unmarkI), when(w.c&(syncFin|mark) != 0, unmarkC))
+	}
+	return noOp
+}
+
+// idle reports whether the provider's object is a mirror that has no instance of Cluster API's.
+func (p *pairs) idle(w *pair) bool {
+	unheld := w.c.has(leaving|told) && !w.c.has(ctlFin) && !p.strands
+	return !p.set && w.i.has(there|mark) && (w.m.source() == authority.MachineAPI || unheld || !w.c.has(there) && w.i&(owned|dangling) == 0)
+}
+
+func (p *pairs) leftover(w *pair) op {
+	if p.idle(w) && !w.i.has(leaving) && w.m.presence() == authority.Deleting {
+		return deleteI
+	}
+	return p.freesI(w)
+}
+
+func (p *pairs) freesI(w *pair) op {
+	return when(p.idle(w) && w.i.has(leaving|told|ctlFin), freeI)
+}
+
+// mirrors are the turns of the mirror.
+func (t *turn) mirrors() {
+	w := &t.was
+	switch m := &w.mirror; m.phase {
+	case idle:
+		t.beginMirror()
+	case reading:
+		t.may(mirror, "the mirror reads the rest", func(n *pair) {
+			p := &n.mirror
+			m, c, i := n.m, p.c, p.i
+			if t.authorityFirst {
+				m, c, i = p.m, n.c, n.i
+			}
+			if p.edited&ofM != 0 {
+				c.clear(fresh) // it is compared with what the other says by now
+			}
+			if p.edited&ofC != 0 {
+				m.clear(fresh)
+			}
+			p.left = t.mirrored(m, c, i)
+			read := ofC | ofI
+			if !t.authorityFirst {
+				read = ofM
+			}
+			p.phase, p.m, p.c, p.i = writing, 0, 0, 0
+			p.dirty, p.gone, p.grown, p.edited = p.dirty&^read, p.gone&^read, p.grown&^read, p.edited&^read
+			if p.left == 0 {
+				*p = pass{}
+			}
+		})
+	case writing:
+		t.goOn(mirror, "the mirror", m.left, func(n *pair) *pass { return &n.mirror })
+	}
+	t.stop("mirror's pass", w.mirror.phase, func(n *pair) *pass { return &n.mirror })
+	if f := &w.former; f.phase == reading {
+		t.may(former, "the former leader gives up", func(n *pair) { n.former = pass{} })
+	} else if f.phase == writing {
+		t.goOn(former, "the former leader", f.left, func(n *pair) *pass { return &n.former })
+	}
+}
+
+func (t *turn) beginMirror() {
+	w := &t.was
+	now := t.mirrored(w.m, w.c, w.i)
+	switch {
+	case now == 0 && !t.can(drowsy):
+	case !t.can(torn):
+		if now != 0 {
+			t.may(mirror, "the mirror reads everything", func(n *pair) { n.mirror = pass{phase: writing, left: now} })
+		}
+	case t.authorityFirst:
+		t.tell(move{by: mirror, what: "the mirror reads the Machine API object", spontaneous: now == 0}, func(n *pair) { n.mirror = pass{phase: reading, m: n.m} })
+	default:
+		t.tell(move{by: mirror, what: "the mirror reads the Cluster API side", spontaneous: now == 0}, func(n *pair) { n.mirror = pass{phase: reading, c: n.c, i: n.i} })
+	}
+}

@@ -1,0 +1,140 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/poundlock/poundlock/policies/authority"
+
+// mutant is a planted bug: what it makes of the rules, and a walk that must find it.
+type mutant struct {
+	name  string
+	plant func(*rules)
+	walk  walking
+}
+
+// nextBut replaces steps of Next.
+func nextBut(but func(authority.State, authority.Step) authority.Step) func(*rules) {
+	return func(r *rules) {
+		next := r.next
+		r.next = func(s authority.State) authority.Step { return but(s, next(s)) }
+	}
+}
+
+func deletionBut(but func(authority.Deletion) authority.Deletion, step func(authority.DeletionStep) authority.DeletionStep) func(*rules) {
+	return func(r *rules) {
+		deletion := r.deletion
+		r.deletion = func(d authority.Deletion) authority.DeletionStep { return step(deletion(but(d))) }
+	}
+}
+
+func sameStep(s authority.DeletionStep) authority.DeletionStep { return s }
+func sameDeletion(d authority.Deletion) authority.Deletion     { return d }
+func waitsFor(s authority.State, step authority.Step, reasons ...string) bool {
+	for _, r := range reasons {
+		if step.Reason == r && s.Requested.Other() == s.Current {
+			return true
+		}
+	}
+	return false
+}
+
+// pausesAnyway gives the order to pause to those who say already that they are paused.
+func pausesAnyway(_ authority.State, step authority.Step) authority.Step {
+	if step.Reason == authority.ReasonPausedElsewhere {
+		return authority.Step{Action: authority.Pause, On: step.On, Reason: authority.ReasonPausing}
+	}
+	return step
+}
+
+func acknowledges(s authority.State) authority.Step {
+	return authority.Step{Action: authority.Acknowledge, To: s.Requested, On: authority.WhoMachineAPI, Reason: authority.ReasonStarted}
+}
+
+// mutants are what has been got wrong elsewhere (PITFALLS), and what this design would be without each of its precautions.
+func mutants() []mutant {
+	return []mutant{
+		{"the target is released before the switch is stored", nextBut(func(s authority.State, step authority.Step) authority.Step {
+			if step.Action == authority.Switch && step.To == authority.ClusterAPI && !step.Cancelled && s.ClusterAPI.Told {
+				return authority.Step{Action: authority.Release, On: authority.WhoClusterAPI | authority.WhoInfra, Reason: authority.ReasonReleasing}
+			}
+			if s.Current == authority.Migrating && step.Action == authority.Pause && s.Origin == authority.MachineAPI {
+				return authority.Step{Action: authority.Switch, To: authority.ClusterAPI, On: authority.WhoMachineAPI, Drop: authority.WhoMachineAPI, Reason: authority.ReasonCompleted}
+			}
+			return step
+		}), walkOf(flips|crashes, machineOfMachineAPI)},
+		{"nobody asks whether the last move has settled", nextBut(func(s authority.State, step authority.Step) authority.Step {
+			if waitsFor(s, step, authority.ReasonNotPaused, authority.ReasonNotResumed) && s.Synchronized == "True" && s.CaughtUp {
+				return acknowledges(s)
+			}
+			return pausesAnyway(s, step)
+		}), walkOf(flips, machineOfMachineAPI)},
+		{"where authority came from is inferred from what is asked for", func(r *rules) {
+			next := r.next
+			r.next = func(s authority.State) authority.Step {
+				if inferred := s.Requested.Other(); s.Current == authority.Migrating && s.Origin != inferred {
+					s.Origin, s.CaughtUp = inferred, false // it compares the generation of the wrong side
+				}
+				return next(s)
+			}
+		}, walkOf(flips, machineOfMachineAPI)},
+		{"an old Paused=True is read as the answer", nextBut(pausesAnyway), walkOf(flips|halts, setOfMachineAPI)},
+		{"the source's finalizer goes before the target's is there", nextBut(func(s authority.State, step authority.Step) authority.Step {
+			if step.Action == authority.AddFinalizer && s.Requested == s.Origin.Other() {
+				return authority.Step{Action: authority.Switch, To: s.Requested, On: authority.WhoMachineAPI, Drop: authority.WhoMachineAPI, Reason: authority.ReasonCompleted}
+			}
+			return step
+		}), walkOf(flips, machineOfMachineAPI)},
+		{"the switch does not wait until the mirror has caught up", func(r *rules) {
+			next := r.next
+			r.next = func(s authority.State) authority.Step {
+				if s.Current == authority.Migrating {
+					s.CaughtUp, s.Synchronized = true, "True"
+				}
+				return next(s)
+			}
+		}, walkOf(flips|edits, machineOfMachineAPI)},
+		{"the provider's object is released before its Machine is held", nextBut(func(s authority.State, step authority.Step) authority.Step {
+			if s.Current == authority.ClusterAPI && s.Infra.Told && s.Infra.Says == authority.SaysPaused && s.MachineAPI.Says == authority.SaysPaused {
+				return authority.Step{Action: authority.Release, On: authority.WhoInfra, Reason: authority.ReasonReleasing}
+			}
+			return step
+		}), walkOf(flips|deletes, newMachineForClusterAPI)},
+		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
+		{"the mirror reads who is in charge before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
+			walkOf(flips|edits|torn|drowsy, setOfMachineAPI)},
+		{"what makes the mirror changes one that was made meanwhile", func(r *rules) { r.createsOver = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
+		{"patches carry no resourceVersion", func(r *rules) { r.unlocked = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
+		{"an instance is created without a fresh read of who is in charge", func(r *rules) { r.staleGate = true }, walkOf(flips|crashes, machineOfMachineAPI)},
+		{"the Machine API's controller says that it is paused, and works on", func(r *rules) {
+			gate := r.gate
+			r.gate = func(s authority.Shape, on bool) authority.Gate {
+				g := gate(s, on)
+				g.Act = g.Act || s.Current == authority.ClusterAPI
+				return g
+			}
+		}, walkOf(flips, machineOfMachineAPI)},
+		{"an unowned mirror's deletion is propagated", deletionBut(func(d authority.Deletion) authority.Deletion { d.Owned = true; return d }, sameStep), walkOf(deletes, machineOfMachineAPI)},
+		{"a deletion is carried over while authority moves", deletionBut(func(d authority.Deletion) authority.Deletion { d.InTransit = false; return d }, sameStep), walkOf(flips|deletes, machineOfMachineAPI)},
+		{"a Machine API mirror goes before Cluster API is released", deletionBut(func(d authority.Deletion) authority.Deletion { d.Unreleased = false; return d }, sameStep), walkOf(deletes, newMachineForClusterAPI)},
+		{"a stale sync finalizer is nobody's to remove", deletionBut(sameDeletion, func(s authority.DeletionStep) authority.DeletionStep {
+			if s == authority.Forget {
+				return authority.KeepMirroring
+			}
+			return s
+		}), walkOf(deletes|recreates, machineOfClusterAPI)},
+		{"children are not detached", deletionBut(sameDeletion, func(s authority.DeletionStep) authority.DeletionStep {
+			if s == authority.DetachChildren {
+				return authority.ReleaseMirror
+			}
+			return s
+		}), familyOf(authority.ClusterAPI, authority.ClusterAPI, 0)},
+		{"children are not detached, and nobody asks whose parent went", deletionBut(func(d authority.Deletion) authority.Deletion { d.Parent = authority.Parent{}; return d },
+			func(s authority.DeletionStep) authority.DeletionStep {
+				if s == authority.DetachChildren {
+					return authority.ReleaseMirror
+				}
+				return s
+			}), familyOf(authority.ClusterAPI, authority.ClusterAPI, 0)},
+		{"a Machine that the Machine API is in charge of is only marked when its set's mirror goes", func(r *rules) { r.marksOnly = true }, familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
+	}
+}

@@ -1,0 +1,135 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// object is what of a stored object matters to anybody in the model; 0 is none. A view of it is the same thing, only older.
+type object uint32
+
+const (
+	there object = 1 << iota
+	leaving
+	// syncFin is Poundlock's finalizer, ctlFin that of the object's own controller; fg and orph are the collector's, which a person's deletion
+	// asks for by its propagation policy.
+	syncFin
+	ctlFin
+	fg
+	orph
+	// told is the pause annotation; acting and paused are the condition Paused, False and True.
+	told
+	acting
+	paused
+	// mark says that it is Poundlock's mirror.
+	mark
+	// owned: the provider's object has an owner reference to the Cluster API Machine that is there; dangling: to one that is gone.
+	owned
+	dangling
+	// fresh: its spec is what a person last said to the authority. pid: it knows the instance.
+	fresh
+	pid
+	// Of the Machine API object: spec.authoritativeAPI is ClusterAPI; Synchronized is True, or False; status.synchronizedGeneration is the source's.
+	wants
+	synced
+	failed
+	caught
+	detached
+	// theirs: the pause annotation is of whoever made the object, before Poundlock applied anything to it.
+	theirs
+	// statusAt and originAt are where status.authoritativeAPI and status.synchronizedAPI lie, as numbers of values.
+	statusBit
+	_
+	originBit
+	_
+	// stopped is of views alone: the Cluster is paused as a whole.
+	stopped
+)
+
+var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority.ClusterAPI, authority.Migrating}
+
+func number(a authority.API) object { return object(slices.Index(values[:], a)) }
+
+func (o object) has(bits object) bool     { return o&bits == bits }
+func (o *object) set(bits object)         { *o |= bits }
+func (o *object) clear(bits object)       { *o &^= bits }
+func (o object) status() authority.API    { return values[o/statusBit&3] }
+func (o object) origin() authority.API    { return values[o/originBit&3] }
+func (o *object) status_(a authority.API) { *o = *o&^(3*statusBit) | number(a)*statusBit }
+func (o *object) origin_(a authority.API) { *o = *o&^(3*originBit) | number(a)*originBit }
+
+func (o object) requested() authority.API {
+	if o.has(wants) {
+		return authority.ClusterAPI
+	}
+	return authority.MachineAPI
+}
+
+// source is authority.Source of the Machine API object.
+func (o object) source() authority.API {
+	return authority.Source(authority.Shape{Current: o.status(), SynchronizedAPI: o.origin()})
+}
+
+// inCharge is whose object a deletion is about, as the mirror reads it.
+func (o object) inCharge() authority.API {
+	if s := o.source(); s != authority.Unset || !o.has(wants) {
+		return s
+	}
+	return authority.ClusterAPI
+}
+
+func (o object) presence() authority.Presence {
+	switch {
+	case !o.has(there):
+		return authority.Absent
+	case o.has(leaving):
+		return authority.Deleting
+	}
+	return authority.Present
+}
+
+func (o object) says() authority.Answer {
+	switch {
+	case o.has(paused):
+		return authority.SaysPaused
+	case o.has(acting):
+		return authority.SaysActing
+	}
+	return authority.NoAnswer
+}
+
+func (o *object) say(bit object) {
+	o.clear(paused | acting)
+	o.set(bit)
+}
+
+// held reports whether anything keeps an object that is being deleted.
+func (o object) held() bool { return o&(syncFin|ctlFin|fg|orph) != 0 }
+
+var bitNames = []struct {
+	bit  object
+	name string
+}{
+	{leaving, "being deleted"}, {syncFin, "sync finalizer"}, {ctlFin, "controller's finalizer"}, {fg, "foreground"}, {orph, "orphan"}, {told, "pause annotation"},
+	{acting, "Paused=False"}, {paused, "Paused=True"}, {mark, "mirror's mark"}, {owned, "owned"}, {dangling, "owner gone"},
+	{fresh, "spec as last asked for"}, {pid, "knows the instance"}, {synced, "Synchronized"}, {failed, "Synchronized=False"}, {caught, "caught up"},
+	{detached, "detached"},
+}
+
+func (o object) String() string {
+	if !o.has(there) {
+		return "none"
+	}
+	var out []string
+	for _, b := range bitNames {
+		if o.has(b.bit) {
+			out = append(out, b.name)
+		}
+	}
+	return strings.Join(out, ", ")
+}

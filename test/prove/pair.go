@@ -1,0 +1,414 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// which names objects of a pair, as a set.
+type which uint8
+
+const (
+	ofM which = 1 << iota
+	ofC
+	ofI
+)
+
+// pair is one machine, or one set: what is stored, what each controller has seen of it, and what each is in the middle of.
+type pair struct {
+	// m is the Machine API object, c the Cluster API one, i the provider's.
+	m, c, i object
+	// core and infra are what Cluster API's controllers have in their caches.
+	core, infra view
+	// handoff and mirror are Poundlock's passes, former that of a leader that has lost its lease and not noticed.
+	handoff, mirror, former pass
+	// work is what the Machine API's controller is in the middle of, behind that its object was written meanwhile.
+	work   work
+	behind bool
+	cloud  cloud
+	will   will
+	// halted is Cluster.spec.paused.
+	halted bool
+}
+
+// view is a cache: what it shows, and one version that came after that and is not the last; 0: none.
+type view struct{ seen, next object }
+
+// pass is a reconciler's pass: what it has read of the first objects before it reads the rest, then what it has left to write.
+type pass struct {
+	phase   phase
+	m, c, i object
+	left    plan
+	// dirty are the objects that somebody else has written since they were read, gone those that have ceased to exist, grown those whose generation
+	// has moved, edited those whose spec a person has changed.
+	dirty, gone, grown, edited which
+}
+
+type phase uint8
+
+const (
+	idle phase = iota
+	reading
+	writing
+)
+
+// work is where in its pass the Machine API's machine controller is.
+type work uint8
+
+const (
+	noWork work = iota
+	toHold
+	toCreate
+	toStore
+	toLook
+	toDelete
+	toRelease
+)
+
+// cloud is what runs: an instance that the Machine API made, or the provider's controller of Cluster API.
+type cloud uint8
+
+const (
+	byM cloud = 1 << iota
+	byC
+	// answer: the provider's controller has made the instance and not yet stored that.
+	answer
+	// bereft: an instance was ended that nobody asked to end.
+	bereft
+)
+
+func (c cloud) runs() bool { return c&(byM|byC) != 0 }
+
+// will is what people have asked for: that the instance end, or something that may be understood so.
+type will uint8
+
+const (
+	doomed will = 1 << iota
+	maybe
+)
+
+// The actors of a pair.
+const (
+	user actor = iota
+	handoff
+	mirror
+	former
+	machineAPI
+	core
+	infra
+	// A cache that lags catches up, whatever its controller does meanwhile.
+	coreCache
+	infraCache
+	collector
+)
+
+// pairs is the model of a pair.
+type pairs struct {
+	rules
+	// set says that the pair is a MachineSet: no instance, and nothing of the provider's that acts.
+	set bool
+	// family is the pair of MachineSets that owns the pair; zero: none.
+	family authority.Parent
+	may    deeds
+	begin  map[string]pair
+
+	plans    plans
+	handoffs map[[3]object]plan
+	mirrors  map[[3]object]plan
+	gates    map[object]gate
+	answers  map[review]bool
+}
+
+// deeds are what may happen in a walk beside what fairness promises, and how finely.
+type deeds uint16
+
+const (
+	flips deeds = 1 << iota
+	edits
+	deletes
+	recreates
+	crashes
+	// halts: people pause the Cluster as a whole.
+	halts
+	// torn: a pass reads its objects one after the other. drowsy: and begins also when there was nothing to do.
+	torn
+	drowsy
+	// skips: a cache may stop at versions between.
+	skips
+	// leaders: a former leader goes on.
+	leaders
+	// amnesia: a provider's controller crashes between a creation and its answer, and does not find out.
+	amnesia
+)
+
+func (p *pairs) can(d deeds) bool { return p.may&d == d }
+
+func (p *pairs) starts() map[string]pair { return p.begin }
+
+// source is the API in charge of what is stored.
+func (w *pair) source() authority.API { return w.m.source() }
+
+func (w *pair) at(o which) *object {
+	switch o {
+	case ofM:
+		return &w.m
+	case ofC:
+		return &w.c
+	}
+	return &w.i
+}
+
+// side are the objects whose generation the mirror of an API is made from.
+func side(a authority.API) which {
+	switch a {
+	case authority.MachineAPI:
+		return ofM
+	case authority.ClusterAPI:
+		return ofC | ofI
+	}
+	return 0
+}
+
+// wrote tells everybody that an object has been written: those who decided on what it was, and the collector.
+func (w *pair) wrote(o which, by actor, grows bool) {
+	w.note(&w.handoff, o, by == handoff, grows)
+	w.note(&w.mirror, o, by == mirror, grows)
+	w.note(&w.former, o, by == former, grows)
+	if o == ofM && by != machineAPI && w.work != noWork {
+		w.behind = true
+	}
+	if grows && side(w.source())&o != 0 {
+		w.m.clear(caught)
+	}
+	w.bury(o, by)
+}
+
+func (w *pair) note(p *pass, o which, own, grows bool) {
+	if p.phase == idle || own {
+		return
+	}
+	p.dirty |= o
+	if grows {
+		p.grown |= o
+	}
+}
+
+// bury removes what is being deleted and held by nobody.
+func (w *pair) bury(o which, by actor) {
+	if at := w.at(o); !at.has(leaving) || at.held() {
+		return
+	}
+	*w.at(o) = 0
+	for _, p := range []struct {
+		*pass
+		actor
+	}{{&w.handoff, handoff}, {&w.mirror, mirror}, {&w.former, former}} {
+		if p.phase != idle && p.actor != by { // what a pass's own request leaves, it is told in the answer
+			p.gone |= o
+		}
+	}
+	switch { // what is left is all that anybody has said
+	case o == ofC && w.m.has(there):
+		w.m.set(fresh)
+	case o == ofM && w.c.has(there):
+		w.c.set(fresh)
+	}
+	if o == ofC && w.i.has(owned) {
+		w.i.clear(owned)
+		w.i.set(dangling)
+	}
+	if !w.m.has(there) && !w.c.has(there) && !w.i.has(there) && !w.cloud.runs() {
+		w.will = 0
+	}
+}
+
+// changed tells everybody, if what an object was is no longer what it is: a request that changes nothing is no write.
+func (w *pair) changed(o which, was object, by actor, grows bool) {
+	if *w.at(o) != was {
+		w.wrote(o, by, grows)
+	}
+}
+
+// remove asks for the deletion of an object that exists.
+func (w *pair) remove(o which, by actor) {
+	if at := w.at(o); at.has(there) && !at.has(leaving) {
+		at.set(leaving)
+		w.wrote(o, by, true)
+	}
+}
+
+// moves is everybody's turn.
+func (p *pairs) moves(w pair, happens func(move, pair)) {
+	turn := turn{pairs: p, was: w, happens: happens}
+	turn.handoffs()
+	turn.mirrors()
+	turn.machineAPI()
+	turn.core()
+	turn.infra()
+	turn.collector()
+	turn.user()
+}
+
+// turn is one state, and what can be made of it.
+type turn struct {
+	*pairs
+	was     pair
+	happens func(move, pair)
+}
+
+// may tells of a change that fairness promises, might of one that it does not.
+func (t *turn) may(by actor, what string, change func(*pair)) {
+	t.tell(move{by: by, what: what}, change)
+}
+
+func (t *turn) might(what string, change func(*pair)) {
+	t.tell(move{by: user, what: what, spontaneous: true}, change)
+}
+
+func (t *turn) tell(m move, change func(*pair)) {
+	w := t.was
+	change(&w)
+	t.trim(&w)
+	w.lag(&t.was, t.can(skips))
+	t.happens(m, w)
+}
+
+// lag lets the caches keep a version that came between what they show and what is stored, where walks go so far.
+func (w *pair) lag(was *pair, skips bool) {
+	if !skips {
+		return
+	}
+	w.core.lag(was.showC(), w.showC())
+	w.infra.lag(was.showI(), w.showI())
+}
+
+func (v *view) lag(was, now object) {
+	if was != now && v.next == 0 && v.seen != was {
+		v.next = was
+	}
+}
+
+// showC and showI are what a cache would show now.
+func (w *pair) showC() object {
+	return w.show(w.c & (there | leaving | syncFin | ctlFin | told | acting | paused))
+}
+func (w *pair) showI() object {
+	return w.show(w.i & (there | leaving | ctlFin | told | acting | paused | pid))
+}
+
+func (w *pair) show(o object) object {
+	if w.halted && o != 0 {
+		o |= stopped
+	}
+	return o
+}
+
+// mayAct reports whether a controller of Cluster API that sees this may do more than to answer. It is not taken for granted that it answers
+// before it acts: a version without the pause annotation is enough for it.
+func (o object) mayAct() bool { return o.has(there) && o&(told|stopped) == 0 }
+
+// wrong is DESIGN §4's list of invariants, and that of issue 4.
+func (p *pairs) wrong(w pair) string {
+	machineMayAct := w.work != noWork || w.m.has(there) && p.gate(w.m).act
+	clusterMayAct := w.core.seen.mayAct() || w.infra.seen.mayAct()
+	switch src := w.source(); {
+	case machineMayAct && clusterMayAct:
+		return "both sides' controllers can act"
+	case w.cloud&(byM|byC) == byM|byC:
+		return "there are two instances"
+	case w.cloud&bereft != 0:
+		return "an instance was ended that nobody asked to end"
+	case w.cloud.runs() && !w.m.has(there|ctlFin) && !w.i.has(there|ctlFin):
+		return "an instance has nobody who holds a finalizer to delete it under"
+	case w.cloud.runs() && !w.m.has(there) && !w.c.has(there):
+		return "an instance was left behind: neither object is there any more"
+	case w.will&maybe != 0: // what was being deleted is not waited for
+	case src == authority.MachineAPI && w.m.has(there) && !w.m.has(fresh):
+		return "the mirror overwrote the Machine API object in charge"
+	case src == authority.ClusterAPI && w.c.has(there) && !w.c.has(fresh):
+		return "the mirror overwrote the Cluster API object in charge"
+	}
+	return ""
+}
+
+// unrest is what must be so once everybody has had their turn.
+func (p *pairs) unrest(w pair) string {
+	for _, o := range []struct {
+		object
+		name string
+	}{{w.m, "the Machine API object"}, {w.c, "the Cluster API object"}, {w.i, "the provider's object"}} {
+		if o.has(leaving) && !o.has(theirs) {
+			return "the deletion of " + o.name + " never ends"
+		}
+	}
+	if w.c.has(theirs) {
+		return "" // who made it paused is who has to release it
+	}
+	step := p.next(p.state(w.m, w.c, w.i, w.m.has(caught)))
+	switch src := w.source(); {
+	case !w.m.has(there) && !w.c.has(there):
+		return ""
+	case w.will&doomed != 0:
+		return "what was deleted is still there"
+	case !w.m.has(there):
+		if w.halted {
+			return ""
+		}
+		return p.alone(w)
+	case step.Action == authority.Wait && (w.halted && byPerson[step.Reason] || step.Reason == authority.ReasonNotSynchronized):
+		return "" // a condition says what for, and it is a person who can end that
+	case step.Action != authority.Settle:
+		return fmt.Sprintf("the handoff says %s (%s)", step.Action, step.Reason)
+	case !w.c.has(there) || !p.set && !w.i.has(there):
+		return "there is no mirror"
+	case !w.c.has(fresh) || !w.m.has(fresh):
+		return "the mirror is not what the authority is"
+	case src == authority.MachineAPI && w.m.has(pid) && !w.cloud.runs() && w.will&maybe != 0:
+		return "" // its controller says Failed: the instance has gone
+	case !p.set && (w.m.has(pid) != w.i.has(pid) || !w.m.has(pid) || !w.cloud.runs()):
+		return "nobody makes the instance"
+	case src == authority.MachineAPI && !p.gate(w.m).act:
+		return "Machine API is in charge, but does not act"
+	case src == authority.ClusterAPI && !w.halted && (!w.core.seen.has(acting) || !p.set && !w.infra.seen.has(acting)):
+		return "Cluster API is in charge, but does not act"
+	}
+	return ""
+}
+
+// byPerson are the reasons of a wait that only whoever paused the Cluster can end.
+var byPerson = map[string]bool{authority.ReasonPausedElsewhere: true, authority.ReasonNotResumed: true, authority.ReasonNotPaused: true}
+
+// alone: a Cluster API object that has lost its twin acts on its own.
+func (p *pairs) alone(w pair) string {
+	switch {
+	case w.c.has(told) || !p.set && w.i.has(there|told):
+		return "Cluster API is left paused, and there is no Machine API object to move"
+	case w.c.has(syncFin):
+		return "a stale sync finalizer is left"
+	case !p.set && (!w.i.has(there|pid) || !w.cloud.runs()):
+		return "nobody makes the instance"
+	}
+	return ""
+}
+
+func (p *pairs) describe(w pair) string {
+	status := w.m.status()
+	if status == "" {
+		status = "nobody yet"
+	}
+	runs := "no instance"
+	switch w.cloud & (byM | byC) {
+	case byM:
+		runs = "an instance that Machine API made"
+	case byC:
+		runs = "an instance that Cluster API made"
+	case byM | byC:
+		runs = "two instances"
+	}
+	return fmt.Sprintf("in charge: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); provider's object: %v (its controller sees: %v); %s",
+		status, w.m.requested(), w.m.origin(), w.m, w.c, w.core.seen, w.i, w.infra.seen, runs)
+}

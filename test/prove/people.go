@@ -1,0 +1,120 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/poundlock/poundlock/policies/authority"
+
+// user is whoever types commands: at any time, as often as they like, and only what admission lets through.
+func (t *turn) user() {
+	w := &t.was
+	if t.can(flips) && w.m.has(there) && t.allows(byFlip, w) {
+		t.might("somebody asks for "+w.m.requested().Other().Text(), func(n *pair) { n.m ^= wants; n.wrote(ofM, user, true) })
+	}
+	if t.can(edits) {
+		t.userEdits()
+	}
+	if t.can(deletes) {
+		t.userDeletes()
+	}
+	if t.can(recreates) {
+		t.userCreates()
+	}
+	if t.can(halts) {
+		t.might("somebody sets Cluster.spec.paused, or takes it back", func(n *pair) { n.halted = !n.halted })
+	}
+}
+
+func (t *turn) userEdits() {
+	w := &t.was
+	if w.m.has(there) && !w.m.has(leaving) && t.allows(byEditM, w) {
+		t.might("somebody edits the Machine API object", func(n *pair) {
+			if n.m.inCharge() == authority.ClusterAPI && n.c.has(there) {
+				n.m.clear(fresh)
+			} else {
+				n.c.clear(fresh)
+			}
+			n.edit(ofM)
+		})
+	}
+	if w.c.has(there) && !w.c.has(leaving) && t.allows(byEditC, w) {
+		t.might("somebody edits the Cluster API object", func(n *pair) {
+			n.m.clear(fresh)
+			n.edit(ofC)
+		})
+	}
+}
+
+func (w *pair) edit(o which) {
+	for _, p := range []*pass{&w.handoff, &w.mirror, &w.former} {
+		if p.phase != idle {
+			p.edited |= o
+		}
+	}
+	w.wrote(o, user, true)
+}
+
+// userDeletes: what a deletion is meant to end is judged by converting › Summary of the rules, and not by how Poundlock decides.
+func (t *turn) userDeletes() {
+	w := &t.was
+	if w.m.has(there) && !w.m.has(leaving) {
+		t.might("somebody deletes the Machine API object", func(n *pair) {
+			n.will |= t.means(w, authority.MachineAPI)
+			n.remove(ofM, user)
+		})
+	}
+	if !w.c.has(there) || w.c.has(leaving) {
+		return
+	}
+	for _, policy := range []struct {
+		bits object
+		name string
+	}{{0, ""}, {fg, ", in the foreground"}, {orph, ", leaving orphans"}} {
+		t.might("somebody deletes the Cluster API object"+policy.name, func(n *pair) {
+			n.will |= t.means(w, authority.ClusterAPI)
+			n.c.set(policy.bits)
+			n.remove(ofC, user)
+		})
+	}
+}
+
+// means tells whether a deletion on a side asks for the end of the instance.
+func (t *turn) means(w *pair, on authority.API) will {
+	shape := authority.Shape{Requested: w.m.requested(), Current: w.m.status(), SynchronizedAPI: w.m.origin()}
+	switch charge := authority.InCharge(shape); {
+	case !w.m.has(there):
+		return doomed
+	case w.m.status() != w.m.requested() || !w.m.has(syncFin) || w.c.has(there) && !w.c.has(syncFin):
+		return maybe // it meets a move, or the making of the pair: whoever is faster
+	case charge == on:
+		return doomed
+	case t.family != (authority.Parent{}) && w.m.has(syncFin):
+		return doomed // "Delete, has mirror, has owner: Sync controller deletes …"
+	}
+	return 0
+}
+
+func (t *turn) userCreates() {
+	w := &t.was
+	if !w.m.has(there) && w.c.has(there) && w.will == 0 {
+		for _, to := range []object{0, wants} {
+			made := there | to
+			if t.allowsMade(made, w) {
+				t.might("somebody creates the Machine API object, asking for "+made.requested().Text(), func(n *pair) {
+					n.m = made
+					n.wrote(ofM, user, true)
+				})
+			}
+		}
+	}
+	if w.m.has(there) && !w.c.has(there) && w.m.inCharge() != authority.ClusterAPI && w.will == 0 {
+		for _, made := range []object{there, there | told | theirs} {
+			if t.allowsMadeC(made, w) {
+				t.might("somebody creates a Cluster API object"+map[object]string{there: "", there | told | theirs: ", paused"}[made], func(n *pair) {
+					n.c = made
+					n.wrote(ofC, user, true)
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,349 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/poundlock/poundlock/policies/authority"
+
+// op is one request to the API server that Poundlock makes.
+type op uint8
+
+const (
+	noOp op = iota
+
+	// The handoff's.
+	adopt
+	leaveM
+	leaveC
+	pauseC
+	pauseI
+	releaseC
+	releaseI
+	holdM
+	holdC
+	holdI
+	dropM
+	dropC
+	dropI
+	switchM
+	switchC
+	backM
+	backC
+	sayOrigin
+
+	// The mirror's.
+	enrolM
+	enrolC
+	markI
+	freeI
+	makeI
+	makeIKnowing
+	fixI
+	fixIKnowing
+	makeC
+	fixC
+	makeM
+	fixM
+	fixMKnowing
+	synchronize
+	fail
+	deleteM
+	deleteC
+	deleteI
+	letGoM
+	letGoC
+	keepI
+	finishM
+	finishC
+	unmarkC
+	unmarkI
+	unmarkM
+)
+
+// request is what the model knows of an op.
+type request struct {
+	on which
+	// words follow the name of who writes in a story.
+	words string
+	lock  lock
+	// grows says that the write moves the object's generation: all but those of status and metadata.
+	grows bool
+	// does is the change; false: the API server refuses it.
+	does func(w *pair, p *pass) bool
+}
+
+// lock is what a request carries so that it is refused where its object is no longer what was read.
+type lock uint8
+
+const (
+	// byVersion: the resourceVersion.
+	byVersion lock = iota
+	// byUID: the object is deleted if it is the one that was read, whatever has been written to it.
+	byUID
+	// none: the empty patch that adopts.
+	none
+	// create: there must be none of that name.
+	create
+)
+
+func puts(o which, bits object) func(*pair, *pass) bool {
+	return func(w *pair, _ *pass) bool {
+		// No finalizer can be put on what is being deleted.
+		if w.at(o).has(leaving) && bits&^*w.at(o)&(syncFin|ctlFin) != 0 {
+			return false
+		}
+		w.at(o).set(bits)
+		return true
+	}
+}
+
+func takes(o which, bits object) func(*pair, *pass) bool {
+	return func(w *pair, _ *pass) bool { w.at(o).clear(bits); return true }
+}
+
+func turns(to authority.API, cancelled bool) func(*pair, *pass) bool {
+	return func(w *pair, _ *pass) bool {
+		w.m.status_(to)
+		w.m.origin_(to)
+		if !cancelled {
+			w.m.clear(synced | failed | caught)
+		}
+		return true
+	}
+}
+
+func leaves(from authority.API) func(*pair, *pass) bool {
+	return func(w *pair, _ *pass) bool {
+		w.m.status_(authority.Migrating)
+		w.m.origin_(from)
+		return true
+	}
+}
+
+func deletes_(o which) func(*pair, *pass) bool {
+	return func(w *pair, _ *pass) bool {
+		w.at(o).set(there | leaving)
+		return true
+	}
+}
+
+// requests are written as reconcilers/handoff/apply.go and reconcilers/mirror/{next,deletion}.go send them.
+var requests = [...]request{
+	adopt: {ofM, "stores who is in charge of the new object", none, false, func(w *pair, _ *pass) bool {
+		if w.m.status() == authority.Unset {
+			w.m.status_(w.m.requested())
+		}
+		return w.m.has(there)
+	}},
+	leaveM:    {ofM, "stores Migrating, from Machine API", byVersion, false, leaves(authority.MachineAPI)},
+	leaveC:    {ofM, "stores Migrating, from Cluster API", byVersion, false, leaves(authority.ClusterAPI)},
+	pauseC:    {ofC, "pauses the Cluster API object", byVersion, false, puts(ofC, told)},
+	pauseI:    {ofI, "pauses the provider's object", byVersion, false, puts(ofI, told)},
+	releaseC:  {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, told)},
+	releaseI:  {ofI, "releases the provider's object", byVersion, false, takes(ofI, told)},
+	holdM:     {ofM, "puts the machine finalizer on the Machine API object", byVersion, false, puts(ofM, ctlFin)},
+	holdC:     {ofC, "puts the machine finalizer on the Cluster API object", byVersion, false, puts(ofC, ctlFin)},
+	holdI:     {ofI, "puts the finalizer on the provider's object", byVersion, false, puts(ofI, ctlFin)},
+	dropM:     {ofM, "takes the machine finalizer off the Machine API object", byVersion, false, takes(ofM, ctlFin)},
+	dropC:     {ofC, "takes the machine finalizer off the Cluster API object", byVersion, false, takes(ofC, ctlFin)},
+	dropI:     {ofI, "takes the finalizer off the provider's object", byVersion, false, takes(ofI, ctlFin)},
+	switchM:   {ofM, "switches to Machine API", byVersion, false, turns(authority.MachineAPI, false)},
+	switchC:   {ofM, "switches to Cluster API", byVersion, false, turns(authority.ClusterAPI, false)},
+	backM:     {ofM, "goes back to Machine API", byVersion, false, turns(authority.MachineAPI, true)},
+	backC:     {ofM, "goes back to Cluster API", byVersion, false, turns(authority.ClusterAPI, true)},
+	sayOrigin: {ofM, "stores synchronizedAPI", byVersion, false, func(w *pair, _ *pass) bool { w.m.origin_(w.m.status()); return true }},
+
+	enrolM:       {ofM, "puts the sync finalizer on the Machine API object", byVersion, false, puts(ofM, syncFin)},
+	enrolC:       {ofC, "marks the Cluster API object and puts the sync finalizer on it", byVersion, false, puts(ofC, syncFin|mark)},
+	markI:        {ofI, "marks the provider's object", byVersion, false, puts(ofI, mark)},
+	freeI:        {ofI, "takes the finalizer off the provider's object, which is being deleted", byVersion, false, takes(ofI, ctlFin)},
+	makeI:        {ofI, "makes the provider's object, paused", create, true, becomeI(false)},
+	makeIKnowing: {ofI, "makes the provider's object, paused", create, true, becomeI(true)},
+	fixI:         {ofI, "makes the provider's object equal", byVersion, true, becomeI(false)},
+	fixIKnowing:  {ofI, "makes the provider's object equal", byVersion, true, becomeI(true)},
+	makeC:        {ofC, "makes the Cluster API object, paused", create, true, becomeC},
+	fixC:         {ofC, "makes the Cluster API object equal", byVersion, true, becomeC},
+	makeM: {ofM, "makes the Machine API object of a Machine that Cluster API's set made", create, true, func(w *pair, p *pass) bool {
+		if !w.m.has(there) {
+			w.m = wants
+		}
+		return becomeM(w, p)
+	}},
+	fixM:        {ofM, "makes the Machine API object equal", byVersion, true, becomeM},
+	fixMKnowing: {ofM, "makes the Machine API object equal", byVersion, true, func(w *pair, p *pass) bool { w.m.set(pid); return becomeM(w, p) }},
+	synchronize: {ofM, "says Synchronized", byVersion, false, func(w *pair, p *pass) bool {
+		w.m.clear(failed)
+		w.m.set(synced)
+		if p.grown&side(w.source()) == 0 {
+			w.m.set(caught)
+		}
+		return true
+	}},
+	fail: {ofM, "says Synchronized=False", byVersion, false, func(w *pair, _ *pass) bool {
+		w.m.clear(synced)
+		w.m.set(failed)
+		return true
+	}},
+	deleteM: {ofM, "deletes the Machine API object", byUID, true, deletes_(ofM)},
+	deleteC: {ofC, "deletes the Cluster API object", byUID, true, deletes_(ofC)},
+	deleteI: {ofI, "deletes the provider's object", byUID, true, deletes_(ofI)},
+	letGoM:  {ofM, "takes every finalizer off the Machine API mirror", byVersion, false, takes(ofM, syncFin|ctlFin)},
+	letGoC:  {ofC, "takes every finalizer off the Cluster API mirror", byVersion, false, takes(ofC, syncFin|ctlFin)},
+	keepI:   {ofI, "takes the provider's object out of the collector's reach", byVersion, false, takes(ofI, owned|dangling)},
+	finishM: {ofM, "takes the sync finalizer off the Machine API object", byVersion, false, takes(ofM, syncFin)},
+	finishC: {ofC, "takes the sync finalizer off the Cluster API object", byVersion, false, takes(ofC, syncFin)},
+	unmarkC: {ofC, "takes finalizer and mark off the Cluster API object", byVersion, false, takes(ofC, syncFin|mark)},
+	unmarkI: {ofI, "takes the mark off the provider's object", byVersion, false, takes(ofI, mark)},
+	unmarkM: {ofM, "takes the sync finalizer off the Machine API object", byVersion, false, takes(ofM, syncFin)},
+}
+
+// becomeI is the apply of the provider's object: marked, paused, owned by the Cluster API object where there is one.
+func becomeI(knowing bool) func(*pair, *pass) bool {
+	return func(w *pair, p *pass) bool {
+		w.i.set(there | mark | told)
+		if w.i.clear(pid); knowing {
+			w.i.set(pid)
+		}
+		switch {
+		case p.gone&ofC != 0:
+			w.i.clear(owned)
+			w.i.set(dangling)
+		case w.c.has(there):
+			w.i.clear(dangling)
+			w.i.set(owned)
+		}
+		return true
+	}
+}
+
+// becomeC is the apply of the Cluster API object: marked, paused, and with what Machine API's said when it was read.
+func becomeC(w *pair, p *pass) bool {
+	if w.c.has(leaving) && !w.c.has(syncFin) {
+		return false
+	}
+	w.c.set(there | mark | told | syncFin)
+	w.c.clear(theirs)
+	if w.c.clear(fresh); w.m.has(fresh) && p.edited&ofM == 0 && p.gone&ofM == 0 {
+		w.c.set(fresh)
+	}
+	return true
+}
+
+// becomeM is the apply of the Machine API object.
+func becomeM(w *pair, p *pass) bool {
+	if w.m.has(leaving) && !w.m.has(syncFin) {
+		return false
+	}
+	w.m.set(there | syncFin)
+	if w.m.clear(fresh); w.c.has(fresh) && p.edited&ofC == 0 && p.gone&ofC == 0 {
+		w.m.set(fresh)
+	}
+	return true
+}
+
+// plan is the number of a list of ops that are left to do; 0 is none.
+type plan uint16
+
+// plans numbers lists of ops, so that a state stays small.
+type plans struct {
+	lists [][]op
+	cares []cares
+	at    map[string]plan
+}
+
+// cares are the changes that the rest of a plan depends on.
+type cares struct{ dirty, gone, grown, edited which }
+
+func caresOf(ops []op) (c cares) {
+	for _, o := range ops {
+		r := requests[o]
+		if r.lock == byVersion {
+			c.dirty |= r.on
+		}
+		switch {
+		case r.lock == byUID:
+			c.gone |= r.on
+		case o == synchronize:
+			c.grown |= ofM | ofC | ofI
+		case r.grows:
+			c.edited |= ofM | ofC
+			c.gone |= ofM | ofC
+		}
+	}
+	return c
+}
+
+func (p *plans) of(ops []op) plan {
+	if len(ops) == 0 {
+		return 0
+	}
+	if p.at == nil {
+		p.at, p.lists, p.cares = map[string]plan{}, [][]op{nil}, make([]cares, 1)
+	}
+	key := make([]byte, len(ops))
+	for i, o := range ops {
+		key[i] = byte(o)
+	}
+	id, ok := p.at[string(key)]
+	if !ok {
+		id = plan(len(p.lists))
+		p.lists, p.cares, p.at[string(key)] = append(p.lists, ops), append(p.cares, caresOf(ops)), id
+	}
+	return id
+}
+
+// carryOn makes the next request that a pass has left.
+func (p *pairs) carryOn(w *pair, a actor, at *pass) {
+	ops := p.plans.lists[at.left]
+	r := &requests[ops[0]]
+	was := *w.at(r.on)
+	if !p.accepts(w, at, r) {
+		*at = pass{} // it looks again
+		return
+	}
+	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer is what is stored
+	if at.left = p.plans.of(ops[1:]); at.left == 0 {
+		*at = pass{}
+	}
+	w.changed(r.on, was, a, r.grows)
+}
+
+// accepts makes the request, unless the API server refuses it.
+func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
+	switch {
+	case r.lock == byVersion && at.dirty&r.on != 0 && !p.unlocked:
+		return false
+	case r.lock == create:
+		return (!w.at(r.on).has(there) || p.createsOver) && r.does(w, at)
+	case r.lock != none && !w.at(r.on).has(there):
+		return r.lock == byUID // gone is what was wanted
+	case r.lock == byUID && at.gone&r.on != 0:
+		return false
+	case r.lock == byUID && w.at(r.on).has(leaving):
+		return true
+	}
+	return r.does(w, at)
+}
+
+// trim forgets what makes no difference any more, so that states which only differ by it are one. A pass whose next request will be refused whatever
+// happens has nothing left to do.
+func (p *pairs) trim(w *pair) {
+	for _, at := range []*pass{&w.handoff, &w.mirror, &w.former} {
+		if at.phase != writing {
+			continue
+		}
+		next := &requests[p.plans.lists[at.left][0]]
+		if next.lock == byVersion && at.dirty&next.on != 0 && !p.unlocked {
+			*at = pass{}
+			continue
+		}
+		c := p.plans.cares[at.left]
+		at.dirty, at.gone, at.grown, at.edited = at.dirty&c.dirty, at.gone&c.gone, at.grown&c.grown, at.edited&c.edited
+	}
+	switch {
+	case w.work == toLook:
+		w.behind = false
+	case w.behind && (w.work == toHold || w.work == toStore || w.work == toRelease):
+		w.work, w.behind = noWork, false
+	}
+}

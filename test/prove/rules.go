@@ -1,0 +1,36 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// rules are the functions under proof, and what the model does as the shells around them do it, for a planted bug to take its place.
+type rules struct {
+	next     func(authority.State) authority.Step
+	deletion func(authority.Deletion) authority.DeletionStep
+	gate     func(authority.Shape, bool) authority.Gate
+
+	// stopsInTransit: the mirror does nothing while authority moves.
+	stopsInTransit bool
+	// authorityFirst: the mirror reads the Machine API object, which says who is in charge, before the Cluster API side.
+	authorityFirst bool
+	// strands: the mirror takes the provider's object of a Cluster API object that was deleted before anybody held it for one that its controller will
+	// see to.
+	strands bool
+	// marksOnly: of a set's mirror that is deleted, a Machine that the Machine API is in charge of is marked, and left to the collector.
+	marksOnly bool
+	// createsOver: what the mirror sends to make an object changes one that somebody else has made meanwhile.
+	createsOver bool
+	// unlocked: Poundlock's patches carry no resourceVersion.
+	unlocked bool
+	// staleGate: the Machine API's machine controller reads a cache, and that of a new process may be older than the last one's.
+	staleGate bool
+}
+
+// real are the functions as they are.
+func real() rules {
+	return rules{next: authority.Next, deletion: authority.Deletion.Next, gate: authority.GateOf}
+}

@@ -1,0 +1,164 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// scene is a world that walks begin in.
+type scene struct {
+	name string
+	set  bool
+	// family is the pair of MachineSets that owns a Machine; zero: none.
+	family authority.Parent
+	world  func() pair
+}
+
+func ownedBy(a authority.API) authority.Parent {
+	return authority.Parent{Authority: a, MachineAPI: authority.Present, ClusterAPI: authority.Present}
+}
+
+var (
+	machineOfMachineAPI     = scene{name: "a Machine that is Machine API's", world: ofMachineAPI}
+	ownedOfMachineAPI       = scene{name: "a Machine that is Machine API's, owned by a MachineSet", family: ownedBy(authority.MachineAPI), world: ofMachineAPI}
+	newMachine              = scene{name: "a new Machine", world: func() pair { return pair{m: there | fresh} }}
+	newMachineForClusterAPI = scene{name: "a new Machine for Cluster API", world: func() pair { return pair{m: there | fresh | wants} }}
+	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
+	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made", family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
+	setOfMachineAPI         = scene{name: "a MachineSet that is Machine API's", set: true, world: ofMachineAPISet}
+)
+
+func ofMachineAPI() pair {
+	m := there | fresh | pid | ctlFin | acting
+	m.status_(authority.MachineAPI)
+	m.origin_(authority.MachineAPI)
+	return pair{m: m, cloud: byM}
+}
+
+func ofMachineAPISet() pair {
+	w := ofMachineAPI()
+	w.m.clear(pid | ctlFin)
+	w.cloud = 0
+	return w
+}
+
+func ofClusterAPI() pair {
+	w := pair{c: there | fresh | ctlFin | acting, i: there | ctlFin | acting | pid | owned, cloud: byC}
+	w.core.seen, w.infra.seen = w.showC(), w.showI()
+	return w
+}
+
+// walking walks under some rules, to at most so many states.
+type walking func(rules, int) result
+
+// walkOf walks a pair.
+func walkOf(may deeds, s scene) walking {
+	return func(r rules, most int) result {
+		m := &pairs{rules: r, set: s.set, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
+			handoffs: map[[3]object]plan{}, mirrors: map[[3]object]plan{}, gates: map[object]gate{}, answers: map[review]bool{}}
+		return resultOf(m, most)
+	}
+}
+
+// familyOf walks two MachineSets and their Machines.
+func familyOf(set, kid authority.API, may deeds) walking {
+	return func(r rules, most int) result {
+		name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's", set.Text(), kid.Text())
+		return resultOf(&families{rules: r, set: set, kid: kid, may: may, begin: map[string]family{name: newFamily(1, kid)}}, most)
+	}
+}
+
+// bound is a walk of the proof.
+type bound struct {
+	name  string
+	walk  walking
+	quick bool
+}
+
+// bounds are the walks of the proof: what happens in each beside everybody's own turns. Those that are quick are part of `make test`.
+func bounds() []bound {
+	var out []bound
+	add := func(quick bool, s scene, may deeds) {
+		out = append(out, bound{s.name + ": " + may.String(), walkOf(may, s), quick})
+	}
+	add(true, machineOfMachineAPI, flips|edits|crashes)
+	add(true, newMachine, flips|edits|crashes)
+	add(true, newMachineForClusterAPI, flips|edits|crashes)
+	add(true, machineOfClusterAPI, flips|recreates|crashes)
+	add(true, machineOfMachineAPI, deletes)
+	add(true, ownedOfMachineAPI, deletes)
+	add(true, setOfMachineAPI, flips|edits|torn|drowsy|crashes)
+	add(true, setOfMachineAPI, flips|deletes)
+
+	add(false, setOfMachineAPI, flips|edits|torn|drowsy|crashes|skips|leaders)
+	add(false, machineOfMachineAPI, flips|edits|torn|drowsy)
+	add(false, machineOfMachineAPI, flips|edits|skips|leaders)
+	add(false, machineOfMachineAPI, flips|halts)
+	add(false, machineOfMachineAPI, deletes|torn|crashes)
+	add(false, machineOfMachineAPI, flips|deletes)
+	add(false, ownedOfMachineAPI, flips|deletes)
+	add(false, newMachine, flips|deletes)
+	add(false, newMachineForClusterAPI, flips|deletes)
+	add(false, machineOfClusterAPI, flips|recreates|deletes)
+	add(false, ownedOfClusterAPI, flips|deletes)
+	add(false, setOfMachineAPI, flips|deletes|recreates|crashes)
+	for _, set := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		for _, kid := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+			name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's: ", set.Text(), kid.Text())
+			add := func(quick bool, may deeds) {
+				out = append(out, bound{name + (deletes | may).String(), familyOf(set, kid, may), quick})
+			}
+			add(set == authority.MachineAPI && kid == authority.ClusterAPI, 0)
+			add(false, edits|recreates|crashes)
+		}
+	}
+	return out
+}
+
+var deedNames = []struct {
+	deeds
+	name string
+}{
+	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"}, {recreates, "objects made again"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
+	{torn, "reads at two moments"}, {drowsy, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {amnesia, "a provider that forgets"},
+}
+
+func (d deeds) String() string {
+	out := ""
+	for _, n := range deedNames {
+		if d&n.deeds != 0 {
+			out += ", " + n.name
+		}
+	}
+	return out[2:]
+}
+
+// result is what a walk found.
+type result struct {
+	states, transitions, depth int
+	took                       time.Duration
+	whole                      bool
+	flaw                       *flaw
+}
+
+func (r result) String() string {
+	end := "all"
+	switch {
+	case r.flaw != nil:
+		end = "up to a flaw"
+	case !r.whole:
+		end = "the nearest; circles not judged"
+	}
+	return fmt.Sprintf("%9d states (%s), %10d transitions, depth %3d, %5.1fs", r.states, end, r.transitions, r.depth, r.took.Seconds())
+}
+
+// resultOf walks a model.
+func resultOf[W comparable](m model[W], most int) result {
+	w, f := explore(m, most)
+	return result{len(w.prints), w.transitions, w.depth, w.took, w.whole, f}
+}
