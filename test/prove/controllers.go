@@ -215,7 +215,7 @@ func (t *turn) clusterAPI(c clusterAPI) {
 		if !v.seen.has(says) && !w.at(c.on).has(says) {
 			t.may(c.by, c.name+" says "+saying(says), func(n *pair) { n.at(c.on).say(says); n.wrote(c.on, c.by, false) })
 		}
-		if v.seen.mayAct() {
+		if v.seen.mayAct() && v.seen.has(ctlFin) {
 			t.acts(c, v.seen)
 		}
 	}

@@ -43,11 +43,13 @@
 // Conditions other than the three that are decided from. MachineHealthChecks: they are sets without children here. Retries after errors that pass: a
 // crash is the same. That an object in charge is stripped of its finalizers by force. Two managers that both believe to lead go on at the same
 // time only as far as the pass that the former is in (deeds: leaders), and not while something is deleted: a creation of the former's that lands when
-// all else is gone leaves a paused object without an instance, which nothing can prevent.
+// all else is gone leaves a paused object without an instance, which nothing can prevent. And the former leader may take a finalizer off the provider's
+// object while the present one, cancelling, takes the Machine API's: until the provider's controller looks again nobody holds one, so that walks with a
+// former leader ask for a holder at rest only.
 //
 // # What is assumed of others
 //
-// A provider's controller that made an instance finds out about it before it acknowledges a pause, also after a crash: -only 'that forgets' shows what
+// A provider's controller that made an instance finds out about it before it acknowledges a pause, also after a crash: `-only forgets` shows what
 // happens otherwise. No controller of Cluster API, restarted, sees an older version than it acted on before. A call to the cloud has reached it by the
 // time that a new process asks there. What a deletion means that meets a move, or another deletion of the same family that means the opposite, is not
 // judged: only that it ends well.

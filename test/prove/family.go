@@ -249,7 +249,8 @@ func (t *familyTurn) decide(of uint8) deed {
 			d.Parent = t.parentOf(mirror, charge.Other())
 		}
 	} else if mirror.has(going) && charge != authority.Unset {
-		d.Children = t.undetached(charge.Other()) != 0
+		stays := w.sets(charge).presence() == authority.Present
+		d.Children = (stays || charge == authority.MachineAPI) && t.undetached(charge.Other()) != 0
 	}
 	if charge == authority.MachineAPI {
 		d.Held = m.has(holds)
@@ -463,10 +464,25 @@ func (t *familyTurn) controllers() {
 		t.scale(acts)
 	}
 	if w.sc.has(going|holds) && acts == authority.ClusterAPI {
-		t.may(familyController, "Cluster API's controller takes its finalizer off the MachineSet", func(w *family) { w.sc &^= holds })
+		t.endSet()
 	}
 	for i := range w.kids {
 		t.machineController(i)
+	}
+}
+
+// endSet is Cluster API's controller of a MachineSet that is being deleted: it deletes the set's Machines, and waits until they are gone.
+func (t *familyTurn) endSet() {
+	left := false
+	for i := range t.was.kids {
+		c := t.was.kids[i].c
+		left = left || c.has(here|mine)
+		if c.has(here|mine) && !c.has(going) {
+			t.may(familyController, fmt.Sprintf("Cluster API's controller deletes Machine %d of the MachineSet that is being deleted", i+1), func(w *family) { w.kids[i].c |= going })
+		}
+	}
+	if !left {
+		t.may(familyController, "Cluster API's controller takes its finalizer off the MachineSet", func(w *family) { w.sc &^= holds })
 	}
 }
 
@@ -479,6 +495,8 @@ func (t *familyTurn) machineController(i int) {
 		t.may(familyController, fmt.Sprintf("%s's controller puts its finalizer on Machine %d", acts.Text(), i+1), func(w *family) { *w.kids[i].on(acts) |= holds })
 	case o.presence() == authority.Present && !k.runs:
 		t.may(familyController, fmt.Sprintf("%s's controller creates the instance of Machine %d", acts.Text(), i+1), func(w *family) { w.kids[i].runs = true })
+	case acts == authority.ClusterAPI && o.has(going|once):
+		// Cluster API never ends a Machine whose MachineSet it does not find.
 	case o.has(going | holds):
 		t.may(familyController, fmt.Sprintf("%s's controller ends the instance of Machine %d", acts.Text(), i+1), func(w *family) {
 			n := &w.kids[i]
@@ -607,6 +625,8 @@ func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) en
 		return either // the mirror has not seen this set yet, and cannot detach anything from it
 	case w.sets(on.Other()).has(going):
 		return either
+	case policy == orphans && t.setEnds(on) && on == authority.ClusterAPI:
+		return either // Cluster API's own controller may be faster than the collector that makes orphans
 	case policy != orphans && t.setEnds(on):
 		return ends
 	case policy == foreground && k.charge() == on:

@@ -144,10 +144,6 @@ func (t *turn) beginHandoff() {
 // goOn makes the next of a pass's requests.
 func (t *turn) goOn(by actor, name string, left plan, at func(*pair) *pass) {
 	what := name + " " + requests[t.plans.lists[left][0]].words
-	n := t.was
-	if t.carryOn(&n, by, at(&n)); at(&n).phase == idle && at(&t.was).left != 0 && len(t.plans.lists[left]) > 1 {
-		what += ", or is refused" // the story reads on either way
-	}
 	t.may(by, what, func(w *pair) { t.carryOn(w, by, at(w)) })
 }
 

@@ -322,7 +322,7 @@ func (p *pairs) wrong(w pair) string {
 		return "there are two instances"
 	case w.cloud&bereft != 0:
 		return "an instance was ended that nobody asked to end"
-	case w.cloud.runs() && !w.m.has(there|ctlFin) && !w.i.has(there|ctlFin):
+	case w.cloud.runs() && !w.m.has(there|ctlFin) && !w.i.has(there|ctlFin) && !p.can(leaders):
 		return "an instance has nobody who holds a finalizer to delete it under"
 	case w.cloud.runs() && !w.m.has(there) && !w.c.has(there):
 		return "an instance was left behind: neither object is there any more"
@@ -371,6 +371,8 @@ func (p *pairs) unrest(w pair) string {
 		return "" // its controller says Failed: the instance has gone
 	case !p.set && (w.m.has(pid) != w.i.has(pid) || !w.m.has(pid) || !w.cloud.runs()):
 		return "nobody makes the instance"
+	case !p.set && (src == authority.MachineAPI && !w.m.has(ctlFin) || src == authority.ClusterAPI && !(w.c.has(ctlFin) && w.i.has(ctlFin))):
+		return "whoever is in charge does not hold the finalizer"
 	case src == authority.MachineAPI && !p.gate(w.m).act:
 		return "Machine API is in charge, but does not act"
 	case src == authority.ClusterAPI && !w.halted && (!w.core.seen.has(acting) || !p.set && !w.infra.seen.has(acting)):

@@ -102,6 +102,8 @@ func bounds() []bound {
 	add(false, machineOfMachineAPI, deletes|torn|crashes)
 	add(false, machineOfMachineAPI, flips|deletes)
 	add(false, ownedOfMachineAPI, flips|deletes)
+	add(false, newMachine, deletes)
+	add(false, newMachineForClusterAPI, deletes|crashes)
 	add(false, newMachine, flips|deletes)
 	add(false, newMachineForClusterAPI, flips|deletes)
 	add(false, machineOfClusterAPI, flips|recreates|deletes)
@@ -114,7 +116,8 @@ func bounds() []bound {
 				out = append(out, bound{name + (deletes | may).String(), familyOf(set, kid, may), quick})
 			}
 			add(set == authority.MachineAPI && kid == authority.ClusterAPI, 0)
-			add(false, edits|recreates|crashes)
+			add(false, edits|crashes)
+			add(false, recreates)
 		}
 	}
 	return out
