@@ -157,6 +157,12 @@ func TestNext(t *testing.T) {
 		// 9. Release
 		"only now is Cluster API unpaused": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), held(toldStands) }), Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},
+		"a provider's object that has answered is not released before its Machine has": {
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = silent(toldStands), held(toldStands) }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonNotPaused}},
+		"what was released but for the last write is released wholly": {
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), acting }), Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
+		"a Machine that is going and that nobody holds is not released": {
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), held(toldStands) }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
 		"the template that the mirror made paused is released with its set": {
 			inClusterAPI(aSet, func(s *State) { s.Infra = Party{Exists: true, Told: true} }), Step{Action: Release, On: WhoInfra, Reason: ReasonReleasing}},
 		"a template is nothing to wait for on the way back": {
