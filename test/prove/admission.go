@@ -42,8 +42,8 @@ func (t *turn) allowsMade(m object, w *pair) bool  { return t.ask(review{byCreat
 func (t *turn) allowsMadeC(c object, w *pair) bool { return t.ask(review{byCreateC, w.m, c, w.i}) }
 
 func (p *pairs) ask(r review) bool {
-	const told_ = there | leaving | syncFin | ctlFin | told | acting | paused | mark | owned | wants | 3*statusBit | 3*originBit
-	r.m, r.c, r.i = r.m&told_, r.c&told_, r.i&told_
+	const matters = there | leaving | syncFin | ctlFin | told | acting | paused | mark | owned | wants | 3*statusBit | 3*originBit
+	r.m, r.c, r.i = r.m&matters, r.c&matters, r.i&matters
 	yes, known := p.answers[r]
 	if !known {
 		yes = authority.Rules().Judge(p.change(r)).Allowed()
@@ -56,6 +56,9 @@ func (p *pairs) change(r review) policies.Change {
 	kind, resource := "Machine", "machines"
 	if p.set {
 		kind, resource = "MachineSet", "machinesets"
+	}
+	if p.check {
+		kind, resource = "MachineHealthCheck", "machinehealthchecks"
 	}
 	onM := policies.Subject{Side: policies.MachineAPI, Kind: kind, Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: resource},
 		Namespace: "mapi", TwinNamespace: "capi", Name: "one"}

@@ -64,7 +64,7 @@ func (t *turn) machineAPI() {
 	g := t.gate(w.m)
 	switch {
 	case g.adopts != authority.Unset:
-		t.may(machineAPI, "Machine API's controller stores who is in charge", func(n *pair) { n.m.status_(g.adopts); n.wrote(ofM, machineAPI, false) })
+		t.may(machineAPI, "Machine API's controller stores who is in charge", func(n *pair) { n.m.setStatus(g.adopts); n.wrote(ofM, machineAPI, false) })
 	case g.says == paused && t.set && w.m.has(leaving):
 		// A MachineSet that is being deleted never answers.
 	case g.says == paused && w.cloud&byM != 0 && !w.m.has(pid):
@@ -184,7 +184,7 @@ func (t *turn) infra() {
 	switch {
 	case t.set:
 	case t.was.cloud&answer != 0:
-		t.answers_()
+		t.remembers()
 	default:
 		t.clusterAPI(provider)
 	}
@@ -207,7 +207,7 @@ func (t *turn) clusterAPI(c clusterAPI) {
 		says = paused
 	}
 	switch {
-	case v.seen&(leaving|ctlFin) == 0:
+	case v.seen&(leaving|ctlFin) == 0 && !t.check:
 		if !w.at(c.on).has(leaving) {
 			t.may(c.by, c.name+" puts its finalizer on", func(n *pair) { t.finalizers(n, c, v.seen|ctlFin) })
 		}
@@ -274,8 +274,8 @@ func (t *turn) coreActs(seen object) {
 	}
 }
 
-// answers_ is the provider's controller between its call and what it stores of it: it does nothing else before.
-func (t *turn) answers_() {
+// remembers is the provider's controller between its call and what it stores of it: it does nothing else before.
+func (t *turn) remembers() {
 	t.may(infra, "the provider's controller stores the instance's ID", func(n *pair) {
 		n.cloud &^= answer
 		if n.i.has(there) {

@@ -40,7 +40,7 @@
 // # What is not modelled
 //
 // Failed conversions, and clusters that lack their Infrastructure or Cluster: they are waits with a condition. Templates: no controller acts on one.
-// Conditions other than the three that are decided from. MachineHealthChecks: they are sets without children here. Retries after errors that pass: a
+// Conditions other than the three that are decided from. What a MachineHealthCheck does to Machines. Retries after errors that pass: a
 // crash is the same. That an object in charge is stripped of its finalizers by force. Two managers that both believe to lead go on at the same
 // time only as far as the pass that the former is in (deeds: leaders), and not while something is deleted: a creation of the former's that lands when
 // all else is gone leaves a paused object without an instance, which nothing can prevent. And the former leader may take a finalizer off the provider's

@@ -35,17 +35,17 @@ type move struct {
 // actor is somebody who is promised a turn.
 type actor uint8
 
-// print stands for a state: two hashes of it, so that walks of many millions fit a small machine. That two states of a billion share one is less
+// footprint stands for a state: two hashes of it, so that walks of many millions fit a small machine. That two states of a billion share one is less
 // likely than that the machine errs.
-type print [2]uint64
+type footprint [2]uint64
 
 // walk is what was found of a model.
 type walk[W comparable] struct {
 	model model[W]
 	seeds [2]maphash.Seed
 
-	at      map[print]uint32
-	prints  []print
+	at      map[footprint]uint32
+	prints  []footprint
 	parent  []int32
 	told    []uint16
 	words   []string
@@ -78,7 +78,7 @@ func (f *flaw) String() string {
 // explore visits every state that the model can come to, nearest first, at most so many; it ends at the first flaw.
 func explore[W comparable](m model[W], most int) (*walk[W], *flaw) {
 	begun := time.Now()
-	w := &walk[W]{model: m, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, at: map[print]uint32{}, wordsAt: map[string]uint16{}}
+	w := &walk[W]{model: m, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, at: map[footprint]uint32{}, wordsAt: map[string]uint16{}}
 	defer func() { w.took = time.Since(begun) }()
 	for _, name := range sorted(m.starts()) {
 		w.visit(m.starts()[name], -1, "there is "+name)
@@ -125,12 +125,12 @@ func (w *walk[W]) expand(s uint32, state W) *flaw {
 	return nil
 }
 
-func (w *walk[W]) print(state W) print {
-	return print{maphash.Comparable(w.seeds[0], state), maphash.Comparable(w.seeds[1], state)}
+func (w *walk[W]) footprint(state W) footprint {
+	return footprint{maphash.Comparable(w.seeds[0], state), maphash.Comparable(w.seeds[1], state)}
 }
 
 func (w *walk[W]) visit(state W, from int32, what string) uint32 {
-	p := w.print(state)
+	p := w.footprint(state)
 	if id, ok := w.at[p]; ok {
 		return id
 	}
@@ -174,14 +174,14 @@ func (w *walk[W]) way(s uint32) []uint32 {
 func (w *walk[W]) state(way []uint32) W {
 	var state W
 	for _, start := range w.model.starts() {
-		if w.print(start) == w.prints[way[0]] {
+		if w.footprint(start) == w.prints[way[0]] {
 			state = start
 		}
 	}
 	for _, next := range way[1:] {
 		was := state
 		w.model.moves(was, func(_ move, to W) {
-			if w.print(to) == w.prints[next] {
+			if w.footprint(to) == w.prints[next] {
 				state = to
 			}
 		})

@@ -216,7 +216,7 @@ func (t *familyTurn) mirror() {
 				t.perform(w, step)
 			}
 		})
-		if t.may_(crashes) {
+		if t.can(crashes) {
 			t.may(familyUser, "the manager dies before it is written", func(w *family) { w.step = decision{} })
 		}
 		return
@@ -228,7 +228,7 @@ func (t *familyTurn) mirror() {
 	}
 }
 
-func (t *familyTurn) may_(d deeds) bool { return t.families.may&d == d }
+func (t *familyTurn) can(d deeds) bool { return t.families.may&d == d }
 
 // decide asks authority.Deletion what follows for the sets (of is 0) or a Machine, as reconcilers/mirror gathers it.
 func (t *familyTurn) decide(of uint8) deed {
@@ -572,10 +572,10 @@ func (t *familyTurn) people() {
 			}
 		}
 	}
-	if t.may_(edits) {
+	if t.can(edits) {
 		t.may(familyUser, "somebody scales the MachineSet in charge", func(w *family) { w.replicas = (w.replicas + 1) % (brood + 1) })
 	}
-	if t.may_(recreates) && !w.sm.has(here) && w.sc.presence() == authority.Present && t.set == authority.ClusterAPI {
+	if t.can(recreates) && !w.sm.has(here) && w.sc.presence() == authority.Present && t.set == authority.ClusterAPI {
 		t.may(familyUser, "somebody makes the Machine API MachineSet again", func(w *family) { w.sm = here })
 	}
 }

@@ -19,6 +19,9 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 	} else {
 		s.Infra = party(i)
 	}
+	if p.check {
+		s.ClusterAPI.Hold = authority.NoHold
+	}
 	switch {
 	case m.has(synced):
 		s.Synchronized = "True"

@@ -34,7 +34,7 @@ func proofs(most int, only string) (flaws int) {
 		if !strings.Contains(b.name, only) {
 			continue
 		}
-		r := b.walk(real(), most)
+		r := b.walk(actual(), most)
 		states += r.states
 		fmt.Printf("%s\n    %v\n", b.name, r)
 		if r.flaw != nil {
@@ -52,7 +52,7 @@ func plants(most int, only string) (missed int) {
 		if !strings.Contains(m.name, only) {
 			continue
 		}
-		r := real()
+		r := actual()
 		m.plant(&r)
 		found := m.walk(r, most)
 		if found.flaw == nil {

@@ -55,13 +55,13 @@ var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority
 
 func number(a authority.API) object { return object(slices.Index(values[:], a)) }
 
-func (o object) has(bits object) bool     { return o&bits == bits }
-func (o *object) set(bits object)         { *o |= bits }
-func (o *object) clear(bits object)       { *o &^= bits }
-func (o object) status() authority.API    { return values[o/statusBit&3] }
-func (o object) origin() authority.API    { return values[o/originBit&3] }
-func (o *object) status_(a authority.API) { *o = *o&^(3*statusBit) | number(a)*statusBit }
-func (o *object) origin_(a authority.API) { *o = *o&^(3*originBit) | number(a)*originBit }
+func (o object) has(bits object) bool       { return o&bits == bits }
+func (o *object) set(bits object)           { *o |= bits }
+func (o *object) clear(bits object)         { *o &^= bits }
+func (o object) status() authority.API      { return values[o/statusBit&3] }
+func (o object) origin() authority.API      { return values[o/originBit&3] }
+func (o *object) setStatus(a authority.API) { *o = *o&^(3*statusBit) | number(a)*statusBit }
+func (o *object) setOrigin(a authority.API) { *o = *o&^(3*originBit) | number(a)*originBit }
 
 func (o object) requested() authority.API {
 	if o.has(wants) {

@@ -111,6 +111,8 @@ type pairs struct {
 	rules
 	// set says that the pair is a MachineSet: no instance, and nothing of the provider's that acts.
 	set bool
+	// check says that it is a MachineHealthCheck: a set on which no controller puts a finalizer.
+	check bool
 	// family is the pair of MachineSets that owns the pair; zero: none.
 	family authority.Parent
 	may    deeds

@@ -103,8 +103,8 @@ func takes(o which, bits object) func(*pair, *pass) bool {
 
 func turns(to authority.API, cancelled bool) func(*pair, *pass) bool {
 	return func(w *pair, _ *pass) bool {
-		w.m.status_(to)
-		w.m.origin_(to)
+		w.m.setStatus(to)
+		w.m.setOrigin(to)
 		if !cancelled {
 			w.m.clear(synced | failed | caught)
 		}
@@ -114,13 +114,13 @@ func turns(to authority.API, cancelled bool) func(*pair, *pass) bool {
 
 func leaves(from authority.API) func(*pair, *pass) bool {
 	return func(w *pair, _ *pass) bool {
-		w.m.status_(authority.Migrating)
-		w.m.origin_(from)
+		w.m.setStatus(authority.Migrating)
+		w.m.setOrigin(from)
 		return true
 	}
 }
 
-func deletes_(o which) func(*pair, *pass) bool {
+func removes(o which) func(*pair, *pass) bool {
 	return func(w *pair, _ *pass) bool {
 		w.at(o).set(there | leaving)
 		return true
@@ -131,7 +131,7 @@ func deletes_(o which) func(*pair, *pass) bool {
 var requests = [...]request{
 	adopt: {ofM, "stores who is in charge of the new object", none, false, func(w *pair, _ *pass) bool {
 		if w.m.status() == authority.Unset {
-			w.m.status_(w.m.requested())
+			w.m.setStatus(w.m.requested())
 		}
 		return w.m.has(there)
 	}},
@@ -151,7 +151,7 @@ var requests = [...]request{
 	switchC:   {ofM, "switches to Cluster API", byVersion, false, turns(authority.ClusterAPI, false)},
 	backM:     {ofM, "goes back to Machine API", byVersion, false, turns(authority.MachineAPI, true)},
 	backC:     {ofM, "goes back to Cluster API", byVersion, false, turns(authority.ClusterAPI, true)},
-	sayOrigin: {ofM, "stores synchronizedAPI", byVersion, false, func(w *pair, _ *pass) bool { w.m.origin_(w.m.status()); return true }},
+	sayOrigin: {ofM, "stores synchronizedAPI", byVersion, false, func(w *pair, _ *pass) bool { w.m.setOrigin(w.m.status()); return true }},
 
 	enrolM:       {ofM, "puts the sync finalizer on the Machine API object", byVersion, false, puts(ofM, syncFin)},
 	enrolC:       {ofC, "marks the Cluster API object and puts the sync finalizer on it", byVersion, false, puts(ofC, syncFin|mark)},
@@ -184,9 +184,9 @@ var requests = [...]request{
 		w.m.set(failed)
 		return true
 	}},
-	deleteM: {ofM, "deletes the Machine API object", byUID, true, deletes_(ofM)},
-	deleteC: {ofC, "deletes the Cluster API object", byUID, true, deletes_(ofC)},
-	deleteI: {ofI, "deletes the provider's object", byUID, true, deletes_(ofI)},
+	deleteM: {ofM, "deletes the Machine API object", byUID, true, removes(ofM)},
+	deleteC: {ofC, "deletes the Cluster API object", byUID, true, removes(ofC)},
+	deleteI: {ofI, "deletes the provider's object", byUID, true, removes(ofI)},
 	letGoM:  {ofM, "takes every finalizer off the Machine API mirror", byVersion, false, takes(ofM, syncFin|ctlFin)},
 	letGoC:  {ofC, "takes every finalizer off the Cluster API mirror", byVersion, false, takes(ofC, syncFin|ctlFin)},
 	keepI:   {ofI, "takes the provider's object out of the collector's reach", byVersion, false, takes(ofI, owned|dangling)},

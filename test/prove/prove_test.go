@@ -16,7 +16,7 @@ func TestQuickWalks(t *testing.T) {
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			r := b.walk(real(), enough)
+			r := b.walk(actual(), enough)
 			if r.flaw != nil {
 				t.Fatal(r.flaw)
 			}
@@ -33,7 +33,7 @@ func TestPlanted(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			r := real()
+			r := actual()
 			m.plant(&r)
 			found := m.walk(r, 2*enough)
 			if found.flaw == nil {

@@ -30,7 +30,7 @@ type rules struct {
 	staleGate bool
 }
 
-// real are the functions as they are.
-func real() rules {
+// actual are the functions as they are.
+func actual() rules {
 	return rules{next: authority.Next, deletion: authority.Deletion.Next, gate: authority.GateOf}
 }

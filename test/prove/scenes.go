@@ -14,6 +14,8 @@ import (
 type scene struct {
 	name string
 	set  bool
+	// check: a set that no controller holds.
+	check bool
 	// family is the pair of MachineSets that owns a Machine; zero: none.
 	family authority.Parent
 	world  func() pair
@@ -31,12 +33,13 @@ var (
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
 	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made", family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
 	setOfMachineAPI         = scene{name: "a MachineSet that is Machine API's", set: true, world: ofMachineAPISet}
+	checkOfMachineAPI       = scene{name: "a MachineHealthCheck that is Machine API's", set: true, check: true, world: ofMachineAPISet}
 )
 
 func ofMachineAPI() pair {
 	m := there | fresh | pid | ctlFin | acting
-	m.status_(authority.MachineAPI)
-	m.origin_(authority.MachineAPI)
+	m.setStatus(authority.MachineAPI)
+	m.setOrigin(authority.MachineAPI)
 	return pair{m: m, cloud: byM}
 }
 
@@ -59,7 +62,7 @@ type walking func(rules, int) result
 // walkOf walks a pair.
 func walkOf(may deeds, s scene) walking {
 	return func(r rules, most int) result {
-		m := &pairs{rules: r, set: s.set, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
+		m := &pairs{rules: r, set: s.set, check: s.check, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
 			handoffs: map[[3]object]plan{}, mirrors: map[[3]object]plan{}, gates: map[object]gate{}, answers: map[review]bool{}}
 		return resultOf(m, most)
 	}
@@ -94,6 +97,8 @@ func bounds() []bound {
 	add(true, ownedOfMachineAPI, deletes)
 	add(true, setOfMachineAPI, flips|edits|torn|drowsy|crashes)
 	add(true, setOfMachineAPI, flips|deletes)
+	add(true, checkOfMachineAPI, flips|edits|torn|drowsy|crashes)
+	add(true, checkOfMachineAPI, flips|deletes)
 
 	add(false, setOfMachineAPI, flips|edits|torn|drowsy|crashes|skips|leaders)
 	add(false, machineOfMachineAPI, flips|edits|torn|drowsy)

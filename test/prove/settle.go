@@ -74,7 +74,7 @@ func (w *walk[W]) circle(start uint32, part []int32) []string {
 		s = next[slices.IndexFunc(next, func(to uint32) bool { return part[to] == part[s] })]
 		was, told := state, false
 		w.model.moves(was, func(m move, to W) {
-			if !told && !m.spontaneous && w.print(to) == w.prints[s] {
+			if !told && !m.spontaneous && w.footprint(to) == w.prints[s] {
 				lines, state, told = append(lines, "  and round: "+m.what), to, true
 			}
 		})
