@@ -6,6 +6,7 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/discovery"
@@ -37,16 +38,23 @@ func (p *Plane) ready(ctx context.Context, part string) error {
 
 // check is the question whose answer tells that a part works. It is put to the API server for etcd too: that is ready only with etcd.
 func (p *Plane) check(part string) (func(context.Context) error, error) {
-	cfg, path := p.Admin(), "/readyz"
+	cfg, path, names := p.Admin(), "/readyz", []string(nil)
 	if part == build.ControllerManager {
-		cfg.Host, path = fmt.Sprintf("https://127.0.0.1:%d", p.ports.Manager), "/healthz"
+		// It is healthy before it has its controllers, and ends by itself if the API server goes away before it has them.
+		cfg.Host, path, names = fmt.Sprintf("https://127.0.0.1:%d", p.ports.Manager), "/healthz", controllers
 	}
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		return client.RESTClient().Get().AbsPath(path).Do(ctx).Error()
+		said, err := client.RESTClient().Get().AbsPath(path).Param("verbose", "true").Do(ctx).Raw()
+		for _, name := range names {
+			if err == nil && !strings.Contains(string(said), name) {
+				err = fmt.Errorf("%s has not begun", name)
+			}
+		}
+		return err
 	}, nil
 }
 
