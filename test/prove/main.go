@@ -6,13 +6,14 @@ package main
 import (
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"strings"
 	"time"
 )
 
 func main() {
-	most := flag.Int("states", 20_000_000, "the most states of one walk; a walk that has more ends there, and says so. A million takes about 150 MB")
+	most := flag.Int("states", 6_000_000, "the most states of one walk; a walk that has more ends there, and says so. A million takes about 200 MB, and two walks go on at a time")
 	only := flag.String("only", "", "walk only what has these words in its name")
 	planted := flag.Bool("planted", true, "find the planted bugs too, and tell their stories")
 	flag.Parse()
@@ -29,14 +30,16 @@ func main() {
 
 // proofs walks every bound with the functions as they are, and counts flaws.
 func proofs(most int, only string) (flaws int) {
-	states := 0
+	var chosen []bound
 	for _, b := range bounds() {
-		if !strings.Contains(b.name, only) {
-			continue
+		if strings.Contains(b.name, only) {
+			chosen = append(chosen, b)
 		}
-		r := b.walk(actual(), most)
+	}
+	states := 0
+	for i, r := range inTurn(len(chosen), func(i int) result { return chosen[i].walk(actual(), most) }) {
 		states += r.states
-		fmt.Printf("%s\n    %v\n", b.name, r)
+		fmt.Printf("%s\n    %v\n", chosen[i].name, r)
 		if r.flaw != nil {
 			flaws++
 			fmt.Println(r.flaw)
@@ -48,19 +51,47 @@ func proofs(most int, only string) (flaws int) {
 
 // plants plants each bug, and counts those that are not found.
 func plants(most int, only string) (missed int) {
+	var chosen []mutant
 	for _, m := range mutants() {
-		if !strings.Contains(m.name, only) {
-			continue
+		if strings.Contains(m.name, only) {
+			chosen = append(chosen, m)
 		}
+	}
+	for i, found := range inTurn(len(chosen), func(i int) result {
 		r := actual()
-		m.plant(&r)
-		found := m.walk(r, most)
+		chosen[i].plant(&r)
+		return chosen[i].walk(r, most)
+	}) {
 		if found.flaw == nil {
 			missed++
-			fmt.Printf("planted: %s\n    NOT FOUND in %v\n\n", m.name, found)
+			fmt.Printf("planted: %s\n    NOT FOUND in %v\n\n", chosen[i].name, found)
 			continue
 		}
-		fmt.Printf("planted: %s\n    found in %v\n%v\n\n", m.name, found, found.flaw)
+		fmt.Printf("planted: %s\n    found in %v\n%v\n\n", chosen[i].name, found, found.flaw)
 	}
 	return missed
+}
+
+// inTurn does n things, two at a time, and yields what came of each in their order.
+func inTurn(n int, do func(int) result) iter.Seq2[int, result] {
+	return func(yield func(int, result) bool) {
+		done, free := make([]chan result, n), make(chan struct{}, 2)
+		for i := range done {
+			done[i] = make(chan result, 1)
+		}
+		go func() {
+			for i := range done {
+				free <- struct{}{}
+				go func() {
+					done[i] <- do(i)
+					<-free
+				}()
+			}
+		}()
+		for i := range done {
+			if !yield(i, <-done[i]) {
+				return
+			}
+		}
+	}
 }

@@ -235,7 +235,8 @@ func becomeM(w *pair, p *pass) bool {
 		return false
 	}
 	w.m.set(there | syncFin)
-	if w.m.clear(fresh); w.c.has(fresh) && p.edited&ofC == 0 && p.gone&ofC == 0 {
+	w.m.clear(fresh)
+	if w.c.has(fresh) && p.edited&ofC == 0 && p.gone&ofC == 0 || !w.c.has(there) { // of what is gone it is the last that was said
 		w.m.set(fresh)
 	}
 	return true
