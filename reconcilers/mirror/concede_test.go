@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -56,4 +57,30 @@ func kindNamed(t *testing.T, name string) authority.Kind {
 		t.Fatalf("no kind %s", name)
 	}
 	return kind
+}
+
+func TestWhoseAnInfrastructureMachineIs(t *testing.T) {
+	for _, c := range []struct {
+		sentence, infra string
+		claimed         bool
+	}{
+		{"one that was made before its Machine belongs to nobody, and is claimed", `{metadata: {name: m}}`, true},
+		{"one that its Cluster keeps is claimed too", `{metadata: {name: m, ownerReferences: [{kind: Cluster, name: c, uid: c}]}}`, true},
+		{"one that has a controller is not", `{metadata: {name: m, ownerReferences: [{kind: Machine, name: m, uid: core, controller: true}]}}`, false},
+		{"nor one that is going", `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z"}}`, false},
+	} {
+		s := &state{kind: kindNamed(t, "Machine"), name: "m", core: parse(t, `{metadata: {name: m, uid: core}}`), infra: parse(t, c.infra)}
+		before := len(s.infra.GetOwnerReferences())
+		w := s.claimInfra()
+		if (w != nil) != c.claimed {
+			t.Errorf("%s: claimed: %t", c.sentence, w != nil)
+		}
+		if w == nil {
+			continue
+		}
+		refs := w.patch["metadata"].(map[string]any)["ownerReferences"].([]metav1.OwnerReference)
+		if last := refs[len(refs)-1]; len(refs) != before+1 || last.UID != "core" || last.Controller == nil || !*last.Controller {
+			t.Errorf("%s: owners %v", c.sentence, refs)
+		}
+	}
 }

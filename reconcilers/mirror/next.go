@@ -141,6 +141,7 @@ func (c converting) toMachineAPI(s *state) *write {
 	return first(
 		func() *write { return s.enrol(s.core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
 		s.markInfra,
+		s.claimInfra,
 		func() *write { return yielded(s.core) },
 		func() *write { return yielded(s.infra) },
 		s.reattach,
@@ -404,6 +405,16 @@ func (s *state) markInfra() *write {
 	}
 	return &write{verb: patch, object: s.infra, reason: "MirrorEnrolled", note: describe(s.infra) + " has a twin from now on",
 		patch: metadataPatch(s.infra, map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
+}
+
+// claimInfra has an infrastructure machine belong to its Machine. Cluster API does so itself, but not while it is paused, and the provider's
+// controller acknowledges no pause of what belongs to nobody: a Machine that was made for Cluster API would never be released.
+func (s *state) claimInfra() *write {
+	if s.kind.Infra != authority.InfraMachine || presence(s.infra) != authority.Present || controllerOf(s.infra) != nil {
+		return nil
+	}
+	return &write{verb: patch, object: s.infra, reason: "MirrorClaimed", note: describe(s.infra) + " belongs to its Machine from now on",
+		patch: metadataPatch(s.infra, map[string]any{"ownerReferences": append(s.infra.GetOwnerReferences(), ownedBy(s.core, true))})}
 }
 
 // reattach takes back the mark of a detached object that has a parent again.

@@ -471,6 +471,9 @@ func (w *world) born(t *testing.T) {
 		if core.GetAnnotations()[authority.PausedAnnotation] == "" {
 			return show(core)
 		}
+		if infra := w.get(t, awsMachine, capi, "lonely"); metav1.GetControllerOf(infra) == nil {
+			return "nobody's: " + show(infra) // while it is paused, Cluster API does not claim it
+		}
 		return w.unsynced(t, machineAPIMachine, "lonely")
 	})
 	w.pause(t, machineAPIMachine, "lonely", "null")
