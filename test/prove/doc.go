@@ -11,7 +11,8 @@
 // each request that a person makes in the model. The shells around them are modelled, each in a file of its own that follows the code it stands for:
 //
 //	handoff.go, plan.go  reconcilers/handoff: gather (the Cluster API side, then the Machine API object), one step, its requests one after the other
-//	mirror.go, plan.go   reconcilers/mirror: gather, the writes of next.go and deletion.go one after the other
+//	mirror.go, plan.go   reconcilers/mirror: gather (who is in charge is read last), the writes of next.go and deletion.go one after the other, up to a
+//	                     deletion, whose outcome is read again
 //	controllers.go       reconcilers/provision's machine controller; Cluster API's core controller, its provider's, and the garbage collector
 //	people.go            whoever types commands, past admission (admission.go)
 //	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody, in the background, in the foreground and leaving
@@ -46,6 +47,12 @@
 // all else is gone leaves a paused object without an instance, which nothing can prevent. And the former leader may take a finalizer off the provider's
 // object while the present one, cancelling, takes the Machine API's: until the provider's controller looks again nobody holds one, so that walks with a
 // former leader ask for a holder at rest only.
+//
+// # Where the model is ahead of the code
+//
+// What a walk has shown to be wrong in reconcilers/mirror the model has as it must be, and a switch in rules.go, which a mutant throws, as it is:
+// authorityFirst (gatherPair reads the Machine API object first, and nobody looks at it again), createsOver (a mirror is made by an apply),
+// strands (idle) and marksOnly (detach). And deletion() there is yet to fill authority.Deletion.Unreleased.
 //
 // # What is assumed of others
 //
