@@ -103,7 +103,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return settle(err)
 	}
 	step := authority.Next(p.state())
-	if step.Action.Acts() {
+	doubt := step.Action.Acts()
+	if doubt {
 		// The cache calls for a change of who may act. It may lag: the API server decides.
 		if p, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
 			return settle(err)
@@ -113,6 +114,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	again, err := r.apply(ctx, p, step)
 	if err != nil {
 		return settle(r.fails(ctx, p, step, fmt.Errorf("%s: %w", gerund(step), err)))
+	}
+	if doubt && !step.Action.Acts() {
+		again = afterStep // cache and API server disagree; if it was the server's answer that is old, no news will wake the pair
 	}
 	return reconcile.Result{RequeueAfter: again}, nil
 }

@@ -90,8 +90,15 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if s, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
 		return settle(err)
 	}
+	if r.next(s) == nil {
+		return reconcile.Result{RequeueAfter: afterDoubt}, nil
+	}
 	return settle(r.converge(ctx, s))
 }
+
+// afterDoubt is when a pass follows one in which cache and API server disagreed on whether there is anything to do. As a rule the cache is behind, and
+// its news wakes the pair anyway; if it was the answer of the server that was old, nothing else would.
+const afterDoubt = 5 * time.Second
 
 // settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
 func settle(err error) (reconcile.Result, error) {

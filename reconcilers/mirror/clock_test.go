@@ -1,0 +1,33 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A clock that jumps, either way, changes nothing that has been said already, and moves only the time of what is said anew.
+func TestAClockThatJumps(t *testing.T) {
+	const noon = "2026-11-21T12:00:00Z"
+	clock, _ := time.Parse(time.RFC3339, noon)
+	c := converting{now: func() time.Time { return clock }}
+	says := synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", "Cluster API mirrors Machine API")
+	said, changed := c.setCondition(nil, says)
+	if !changed {
+		t.Fatal("nothing was said")
+	}
+	for _, jump := range []time.Duration{400 * 24 * time.Hour, -800 * 24 * time.Hour} {
+		clock = clock.Add(jump)
+		if again, changed := c.setCondition(said, says); changed {
+			t.Errorf("after a jump of %s it is said again: %v", jump, again)
+		}
+	}
+	other, _ := c.setCondition(said, synchronizedCondition(metav1.ConditionFalse, "MirrorRefused", "no"))
+	if at := text(other[0].(map[string]any), "lastTransitionTime"); at == noon {
+		t.Error("what was said anew has the old time")
+	}
+}
