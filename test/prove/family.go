@@ -617,7 +617,7 @@ func (t *familyTurn) deleteSet(a authority.API) {
 func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) end {
 	k := &w.kids[i]
 	switch {
-	case k.ends == ends && k.on(k.charge()).presence() == authority.Present && (policy == orphans || !t.setEnds(on)):
+	case k.ends == ends && k.on(k.charge()).presence() == authority.Present && (policy == orphans || !t.setEnds(on) || !k.on(on).has(mine)):
 		return either // of a mirror of a Machine that was deleted, it can no longer be told whether that was the collector
 	case k.ends == ends || !k.on(on).has(here|mine):
 		return k.ends
