@@ -1,0 +1,216 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/poundlock/poundlock/test/chaos/wire"
+)
+
+// crash is the end of the manager at one of its writes to a play's objects.
+type crash struct {
+	script
+	write int
+	// stored says that the API server has carried the write out; the manager does not hear of it.
+	stored bool
+}
+
+func (c crash) String() string {
+	moment := "before"
+	if c.stored {
+		moment = "after"
+	}
+	return fmt.Sprintf("%s: right %s write %d", c.name, moment, c.write)
+}
+
+// of lists every crash of a story.
+func of(s script) []crash {
+	var out []crash
+	for i := range s.writes {
+		out = append(out, crash{s, i + 1, false}, crash{s, i + 1, true})
+	}
+	return out
+}
+
+// atOnce is how many plays begin and end side by side; more only wait for the processors.
+const atOnce = 12
+
+func TestCrashAtEveryWrite(t *testing.T) {
+	var scripts []script
+	books := map[string]*book{}
+	for some := range slices.Chunk(cast(t), atOnce/2) {
+		rehearsed := rehearse(t, some...)
+		scripts = append(scripts, rehearsed...)
+		if t.Failed() {
+			break // what the undisturbed story comes to is not known
+		}
+		for batch := range slices.Chunk(crashes(rehearsed), atOnce) {
+			playAll(t, batch, books)
+		}
+		t.Log(table(rehearsed, books))
+	}
+	t.Log(table(scripts, books))
+}
+
+func playAll(t *testing.T, batch []crash, books map[string]*book) {
+	t.Helper()
+	var all []*play
+	for range batch {
+		all = append(all, newPlay())
+	}
+	together(t, "begin", all, func(p *play) { p.ready(batch[slices.Index(all, p)].story) })
+	for i, c := range batch {
+		if books[c.name].beyond(c) {
+			continue // the rehearsal, with more going on at a time, took more writes
+		}
+		t.Run(c.String(), func(t *testing.T) { all[i].on(t, func(p *play) { p.crash(c, books) }) })
+	}
+	together(t, "end", all, (*play).clean)
+}
+
+// drawn is how many stories are played beside the first, where not all are.
+const drawn = 5
+
+// cast is which stories are played: all, or the first and some that are drawn.
+func cast(t *testing.T) []story {
+	t.Helper()
+	all := stories()
+	if !*complete {
+		chance(t).Shuffle(len(all)-1, func(i, j int) { all[i+1], all[j+1] = all[j+1], all[i+1] })
+		all = all[:1+drawn]
+	}
+	if *only != "" {
+		all = slices.DeleteFunc(stories(), func(s story) bool { return !chosen(s.name) })
+	}
+	return all
+}
+
+// chosen says whether -story lets something be played; a pattern that is none lets nothing.
+func chosen(name string) bool {
+	is, err := regexp.MatchString(*only, name)
+	return is && err == nil
+}
+
+// crashes are all of them, or those of the first story and one of each other.
+func crashes(scripts []script) []crash {
+	var out []crash
+	for i, s := range scripts {
+		all := of(s)
+		if !*complete && i > 0 {
+			all = all[int(*seed%uint64(len(all))):][:1]
+		}
+		out = append(out, all...)
+	}
+	return out
+}
+
+func chance(t *testing.T) *rand.Rand {
+	t.Helper()
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("drawn by -seed %d", *seed)
+	return rand.New(rand.NewPCG(*seed, 0))
+}
+
+// crash plays a story until the manager is killed, starts it again, and wants the end that the story has when nothing happens.
+func (p *play) crash(c crash, books map[string]*book) {
+	p.Helper()
+	began, before := time.Now(), len(line.Writes())
+	dead := make(chan struct{})
+	kill := sync.OnceFunc(func() {
+		if err := stage.StopManager(); err != nil {
+			p.Error(err)
+		}
+		close(dead)
+	})
+	effect := wire.Before(kill)
+	if c.stored {
+		effect = wire.After(kill)
+	}
+	p.lay(wire.Nth(c.write, p.writes), effect)
+	up := make(chan error, 1)
+	go func() {
+		<-dead
+		up <- stage.StartManager(p.Context())
+	}()
+	c.act(p)
+	p.ends(c.script)
+	hit := closed(dead)
+	if !hit {
+		p.Logf("it came to its end without a write %d", c.write)
+		p.over() // whoever writes now is not killed
+		kill()
+	}
+	if err := <-up; err != nil {
+		p.Fatal(err)
+	}
+	p.ends(c.script)
+	p.over()
+	p.alone(before)
+	books[c.name] = books[c.name].add(c, hit, time.Since(began))
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// alone wants that nothing was written to the objects of plays that wait for their turn, or have had it.
+func (p *play) alone(since int) {
+	p.Helper()
+	for _, w := range line.Writes()[since:] {
+		if strings.HasPrefix(w.Name, "play-") && w.Resource != "events" && !p.owns(w.Name) {
+			p.Errorf("an object at rest was written to: %s", w)
+		}
+	}
+}
+
+// book counts what was played of a story.
+type book struct {
+	played, hit int
+	took, most  time.Duration
+	// last is the first write that did not come about any more, 0 if all did.
+	last int
+}
+
+func (b *book) beyond(c crash) bool { return b != nil && b.last > 0 && c.write > b.last }
+
+func (b *book) add(c crash, hit bool, took time.Duration) *book {
+	if b == nil {
+		b = &book{}
+	}
+	b.played, b.took, b.most = b.played+1, b.took+took, max(b.most, took)
+	if hit {
+		b.hit++
+	} else if b.last == 0 {
+		b.last = c.write
+	}
+	return b
+}
+
+func table(scripts []script, books map[string]*book) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n%-58s %6s %7s %8s %8s %8s\n", "story", "writes", "crashes", "not hit", "mean", "longest")
+	for _, s := range scripts {
+		b := books[s.name]
+		if b == nil {
+			b = &book{}
+		}
+		fmt.Fprintf(&out, "%-58s %6d %7d %8d %7.1fs %7.1fs\n", s.name, len(s.writes), b.played, b.played-b.hit, b.took.Seconds()/float64(max(1, b.played)), b.most.Seconds())
+	}
+	return out.String()
+}

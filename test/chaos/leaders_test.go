@@ -1,0 +1,176 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/test/chaos/wire"
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+// office is two managers of which one leads.
+type office struct {
+	leader, follower *replica
+}
+
+// newOffice takes the stage's manager out, until the test ends.
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	must(t, stage.StopManager())
+	alone := line
+	t.Cleanup(func() { // last, when it is called again
+		line = alone
+		must(t, stage.StartManager(context.Background())) // the test's own context has ended
+	})
+	f := newFront(t)
+	o := &office{newReplica(t, "poundlock-a", "--leader-elect"), newReplica(t, "poundlock-b", "--leader-elect")}
+	f.put(o.leader.webhooks, o.follower.webhooks)
+	o.leader.start(t)
+	o.leads(t, "")
+	o.follower.start(t)
+	line = o.leader.line
+	return o
+}
+
+// holder is who leads, by the Lease.
+func holder(t *testing.T) string {
+	t.Helper()
+	lease := &coordinationv1.Lease{}
+	err := admin.Get(t.Context(), client.ObjectKey{Namespace: stage.Pairs[0].ClusterAPI, Name: scene.Poundlock}, lease)
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// leads waits until somebody else leads, and says who.
+func (o *office) leads(t *testing.T, before string) (now string) {
+	t.Helper()
+	p := &play{T: t}
+	p.eventually("another leader", func() bool {
+		now = holder(t)
+		return now != "" && now != before
+	})
+	return now
+}
+
+// succeed has the follower lead, and the former leader follow.
+func (o *office) succeed(t *testing.T, before string) {
+	t.Helper()
+	o.leads(t, before)
+	o.leader, o.follower = o.follower, o.leader
+	o.follower.kill() // where it has not ended by itself: it must, and is given time before
+	o.follower.start(t)
+	line = o.leader.line
+}
+
+// dies ends the leader right before or right after one of its writes.
+func (o *office) dies(p *play, c crash) {
+	before := holder(p.T)
+	dead := make(chan struct{})
+	kill := sync.OnceFunc(func() {
+		o.leader.kill()
+		close(dead)
+	})
+	effect := wire.Before(kill)
+	if c.stored {
+		effect = wire.After(kill)
+	}
+	p.lay(wire.Nth(c.write, p.writes), effect)
+	c.act(p)
+	p.ends(c.script)
+	p.over()
+	if !closed(dead) {
+		p.Logf("it came to its end without a write %d", c.write)
+		return
+	}
+	o.succeed(p.T, before)
+	p.ends(c.script)
+}
+
+// returns stops the leader while one of its writes is on the way, until another one has brought the story to its end. Then the write arrives, and
+// the former leader goes on with what it had in mind.
+func (o *office) returns(p *play, c crash) {
+	before := holder(p.T)
+	frozen, thaw := make(chan struct{}), make(chan struct{})
+	stop := sync.OnceFunc(func() {
+		must(p.T, o.leader.signal(syscall.SIGSTOP))
+		close(frozen)
+	})
+	p.lay(wire.Nth(c.write, p.writes), func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			stop()
+			<-thaw
+			next.ServeHTTP(rw, r)
+		})
+	})
+	c.act(p)
+	p.ends(c.script)
+	p.over()
+	if !closed(frozen) {
+		close(thaw)
+		p.Logf("it came to its end without a write %d", c.write)
+		return
+	}
+	now := o.leads(p.T, before)
+	close(thaw)
+	must(p.T, o.leader.signal(syscall.SIGCONT))
+	select {
+	case <-o.leader.ended:
+	case <-time.After(patience):
+		p.Errorf("%s still runs, though %s leads", o.leader.name, now)
+	}
+	p.ends(c.script)
+	o.succeed(p.T, before)
+	p.ends(c.script)
+}
+
+func TestLeaders(t *testing.T) {
+	all := stories()
+	chosen := []story{all[2], all[4], all[9]}
+	if !*complete {
+		chosen = all[2:3]
+	}
+	o := newOffice(t)
+	for _, s := range rehearse(t, chosen...) {
+		if t.Failed() {
+			return
+		}
+		for _, c := range some(t, of(s)) {
+			t.Run("the leader dies "+c.String(), func(t *testing.T) { alone(t, c, o.dies) })
+			if !c.stored {
+				t.Run("a former leader returns, stopped "+c.String(), func(t *testing.T) { alone(t, c, o.returns) })
+			}
+		}
+	}
+}
+
+// some are all, or one that is drawn.
+func some(t *testing.T, all []crash) []crash {
+	t.Helper()
+	if *complete {
+		return all
+	}
+	before := all[chance(t).IntN(len(all)/2)*2]
+	return []crash{before}
+}
+
+// alone plays a story by itself.
+func alone(t *testing.T, c crash, do func(*play, crash)) {
+	p := newPlay()
+	p.on(t, func(p *play) {
+		p.ready(c.story)
+		do(p, c)
+		p.clean()
+	})
+}

@@ -1,0 +1,288 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/chaos/wire"
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+// story is what a person does with objects that nobody else touches.
+type story struct {
+	name string
+	// begin makes the objects, undisturbed. It need not wait for what it asks for last.
+	begin []func(*play)
+	// act is what is disturbed.
+	act func(*play)
+}
+
+// play is one performance of a story.
+type play struct {
+	*testing.T
+	// name is the set's, or the Machine's where there is no set; the names of all that belongs to the play begin with it.
+	name string
+	// machine is the one with which the play begins, "" if with none.
+	machine string
+	lifts   []func()
+	said    map[string]bool // answers that were told already
+}
+
+var plays atomic.Int64
+
+func newPlay() *play { return &play{name: fmt.Sprintf("play-%04d", plays.Add(1))} }
+
+// owns says whether a name belongs to the play.
+func (p *play) owns(name string) bool { return name == p.name || strings.HasPrefix(name, p.name+"-") }
+
+// writes matches Poundlock's writes to the play's objects. Events are told on the side, at no certain time.
+func (p *play) writes(r wire.Request) bool {
+	return r.Stores() && p.owns(r.Name) && !strings.HasPrefix(r.Resource, "events")
+}
+
+// lay puts a rule in force until the play is over.
+func (p *play) lay(when wire.Match, do wire.Effect) {
+	p.lifts = append(p.lifts, line.Lay(wire.Rule{When: when, Do: do}))
+}
+
+func (p *play) over() {
+	for _, lift := range slices.Backward(p.lifts) {
+		lift()
+	}
+	p.lifts = nil
+}
+
+// thing is one object of the play, by its place.
+type thing struct {
+	kind authority.Kind
+	api  authority.API
+	name string
+}
+
+func kindOf(name string) authority.Kind {
+	k, ok := authority.KindNamed(name)
+	if !ok {
+		panic("no kind " + name)
+	}
+	return k
+}
+
+func (p *play) set(api authority.API) thing { return thing{kindOf("MachineSet"), api, p.name} }
+
+func (p *play) the(api authority.API) thing { return thing{kindOf("Machine"), api, p.machine} }
+
+func (p *play) check(api authority.API) thing {
+	return thing{kindOf("MachineHealthCheck"), api, p.name}
+}
+
+func (o thing) empty() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetName(o.name)
+	u.SetNamespace(stage.Pairs[0].MachineAPI)
+	u.SetGroupVersionKind(o.kind.MachineAPIGVK())
+	if o.api == authority.ClusterAPI {
+		u.SetNamespace(stage.Pairs[0].ClusterAPI)
+		u.SetGroupVersionKind(o.kind.ClusterAPIGVK())
+	}
+	return u
+}
+
+// get is the object, nil if there is none.
+func (p *play) get(o thing) *unstructured.Unstructured {
+	p.Helper()
+	u := o.empty()
+	var err error
+	p.insist("reading "+o.name, func(ctx context.Context) error {
+		if err = stage.Admin.Get(ctx, client.ObjectKeyFromObject(u), u); apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	return u
+}
+
+// field is a text in the object, "" if it or the object is not there.
+func (p *play) field(o thing, path ...string) string {
+	p.Helper()
+	u := p.get(o)
+	if u == nil {
+		return ""
+	}
+	value, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint(value)
+}
+
+// settled reports whether the last move is over on both sides, and the mirror in step.
+func settled(u *unstructured.Unstructured) bool {
+	return u != nil && condition(u, authority.ConditionSettled) == "True" && condition(u, authority.ConditionSynchronized) == "True"
+}
+
+// condition is the status of one, of either API's.
+func condition(u *unstructured.Unstructured, kind string) string {
+	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range all {
+		if m, ok := c.(map[string]any); ok && m["type"] == kind {
+			return fmt.Sprint(m["status"])
+		}
+	}
+	return ""
+}
+
+// patience is for a machine whose processors are busy with something else.
+const patience = 90 * time.Second
+
+func (p *play) eventually(what string, is func() bool) {
+	p.Helper()
+	err := wait.PollUntilContextTimeout(p.Context(), 150*time.Millisecond, patience, true, func(context.Context) (bool, error) { return is(), nil })
+	if err != nil {
+		p.Fatalf("%s: not in %s:\n%s", what, patience, p.state())
+	}
+}
+
+// insist does what a person does whose command is refused because something is down: the same again. What is refused because of a rule fails.
+func (p *play) insist(what string, do func(context.Context) error) {
+	p.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(p.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		last = do(ctx)
+		if last == nil || down(last) {
+			return last == nil, nil
+		}
+		return false, last
+	})
+	if err != nil {
+		p.Fatalf("%s: %v", what, last)
+	}
+}
+
+// down reports whether nobody was there to answer, or the object was just being written.
+func down(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || strings.Contains(err.Error(), "failed calling webhook") || apierrors.IsConflict(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
+}
+
+func (p *play) patch(o thing, body string) {
+	p.Helper()
+	p.insist("patching "+o.name, func(ctx context.Context) error {
+		return stage.Admin.Patch(ctx, o.empty(), client.RawPatch(types.MergePatchType, []byte(body)))
+	})
+}
+
+// request asks for a move.
+func (p *play) request(o thing, api authority.API) {
+	p.Helper()
+	o.api = authority.MachineAPI
+	p.patch(o, fmt.Sprintf(`{"spec":{"authoritativeAPI":%q}}`, api))
+}
+
+func (p *play) delete(o thing, policy metav1.DeletionPropagation) {
+	p.Helper()
+	p.insist("deleting "+o.name, func(ctx context.Context) error {
+		return client.IgnoreNotFound(stage.Admin.Delete(ctx, o.empty(), client.PropagationPolicy(policy)))
+	})
+}
+
+func (p *play) create(u *unstructured.Unstructured) {
+	p.Helper()
+	p.insist("creating "+u.GetName(), func(ctx context.Context) error {
+		err := stage.Admin.Create(ctx, u.DeepCopy())
+		if apierrors.IsAlreadyExists(err) {
+			return nil // the answer to the first try was lost
+		}
+		return err
+	})
+}
+
+// manifest is a MachineSet of the Machine API like those of the fleet, under the play's name.
+func (p *play) manifest(replicas int) *unstructured.Unstructured {
+	p.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(scene.MachineSet(p.name, replicas)), &u.Object); err != nil {
+		p.Fatal(err)
+	}
+	return u
+}
+
+// aSet begins with a set of the Machine API with so many Machines that run.
+func aSet(replicas int) func(*play) {
+	return func(p *play) {
+		p.create(p.manifest(replicas))
+		p.eventually("the set runs", func() bool {
+			return settled(p.get(p.set(authority.MachineAPI))) && len(p.running()) == replicas
+		})
+		if replicas > 0 {
+			p.machine = p.running()[0]
+		}
+	}
+}
+
+// aMachine begins with a Machine that no set owns.
+func aMachine(p *play) {
+	set := p.manifest(0)
+	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
+	m := &unstructured.Unstructured{Object: map[string]any{"spec": template["spec"]}}
+	m.SetGroupVersionKind(kindOf("Machine").MachineAPIGVK())
+	m.SetNamespace(set.GetNamespace())
+	m.SetName(p.name)
+	m.SetLabels(set.GetLabels())
+	p.create(m)
+	p.machine = p.name
+	p.eventually("the Machine runs", func() bool { return len(p.running()) == 1 })
+}
+
+// running lists the play's Machines that run and are settled.
+func (p *play) running() []string {
+	var out []string
+	for _, u := range p.all(thing{kind: kindOf("Machine"), api: authority.MachineAPI}.empty()) {
+		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+		if phase == "Running" && u.GetAnnotations()["machine.openshift.io/instance-state"] == "running" && settled(&u) {
+			out = append(out, u.GetName())
+		}
+	}
+	return out
+}
+
+// moved begins with authority elsewhere.
+func moved(which func(*play, authority.API) thing, api authority.API) func(*play) {
+	return func(p *play) {
+		o := which(p, authority.MachineAPI)
+		p.request(o, api)
+		p.eventually("the move to "+string(api), func() bool {
+			return p.field(o, "status", "authoritativeAPI") == string(api) && settled(p.get(o))
+		})
+	}
+}
+
+func pretty(v any) string {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,217 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// state is everything that belongs to a play, in a form in which two performances of the same story are equal: one text, sorted.
+type state string
+
+// kinds are what a play is made of.
+func kinds() []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, k := range authority.Kinds() {
+		out = append(out, thing{kind: k, api: authority.MachineAPI}.empty(), thing{kind: k, api: authority.ClusterAPI}.empty())
+	}
+	for _, kind := range []string{"AWSMachine", "AWSMachineTemplate"} {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Kind: kind})
+		u.SetNamespace(stage.Pairs[0].ClusterAPI)
+		out = append(out, u)
+	}
+	return out
+}
+
+// watchAll follows all kinds in a cache, which every play looks into: lists of their own would keep the processors from what is looked at.
+func watchAll(ctx context.Context) (client.Reader, error) {
+	namespaces := map[string]cache.Config{stage.Pairs[0].MachineAPI: {}, stage.Pairs[0].ClusterAPI: {}}
+	seen, err := cache.New(stage.Plane.Admin(), cache.Options{DefaultNamespaces: namespaces})
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range kinds() {
+		if _, err := seen.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return nil, err
+		}
+	}
+	if err := flaps.follow(ctx, seen); err != nil {
+		return nil, err
+	}
+	go func() { _ = seen.Start(ctx) }()
+	if !seen.WaitForCacheSync(ctx) {
+		return nil, ctx.Err()
+	}
+	return seen, nil
+}
+
+// all lists the play's objects of a kind.
+func (p *play) all(like *unstructured.Unstructured) []unstructured.Unstructured {
+	p.Helper()
+	found := &unstructured.UnstructuredList{}
+	found.SetGroupVersionKind(like.GroupVersionKind())
+	if err := sight.List(p.Context(), found, client.InNamespace(like.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+		p.Fatal(err)
+	}
+	var out []unstructured.Unstructured
+	for _, u := range found.Items {
+		if p.owns(u.GetName()) {
+			out = append(out, *u.DeepCopy())
+		}
+	}
+	return out
+}
+
+// objects are all that belong to the play.
+func (p *play) objects() []unstructured.Unstructured {
+	var out []unstructured.Unstructured
+	for _, kind := range kinds() {
+		out = append(out, p.all(kind)...)
+	}
+	return out
+}
+
+func (p *play) state() state {
+	var all []string
+	for _, u := range p.objects() {
+		plain(&u)
+		all = append(all, p.unname(pretty(u.Object)))
+	}
+	slices.Sort(all)
+	return state(strings.Join(all, "\n"))
+}
+
+// plain takes off what is another at each performance: who an object is, how often it was written, and when.
+func plain(u *unstructured.Unstructured) {
+	inStep(u)
+	metadata := u.Object["metadata"].(map[string]any)
+	for _, key := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+		delete(metadata, key)
+	}
+	if _, going := metadata["deletionTimestamp"]; going {
+		metadata["deletionTimestamp"] = "deleting"
+	}
+	slices.SortFunc(u.GetFinalizers(), strings.Compare)
+	timeless(u.Object)
+}
+
+// inStep says of a generation that was seen only whether it is the present one.
+func inStep(u *unstructured.Unstructured) {
+	seen, found, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+	if found {
+		_ = unstructured.SetNestedField(u.Object, seen == u.GetGeneration(), "status", "observedGeneration")
+	}
+	if _, found, _ := unstructured.NestedInt64(u.Object, "status", "synchronizedGeneration"); found {
+		_ = unstructured.SetNestedField(u.Object, "some", "status", "synchronizedGeneration")
+	}
+	annotations := u.GetAnnotations()
+	if _, found := annotations[authority.InfraGenerationAnnotation]; found {
+		annotations[authority.InfraGenerationAnnotation] = "some"
+		u.SetAnnotations(annotations)
+	}
+}
+
+// timeless takes off times and UIDs at any depth, and sorts lists of conditions, which have no order.
+func timeless(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, below := range v {
+			if slices.Contains([]string{"lastTransitionTime", "lastUpdated", "uid", "observedGeneration"}, key) && !isBool(below) {
+				delete(v, key)
+				continue
+			}
+			if list, ok := below.([]any); ok && (key == "conditions" || key == "ownerReferences" || key == "finalizers") {
+				slices.SortFunc(list, func(a, b any) int { return strings.Compare(compact(a), compact(b)) })
+			}
+			timeless(below)
+		}
+	case []any:
+		for _, below := range v {
+			timeless(below)
+		}
+	}
+}
+
+func isBool(v any) bool {
+	_, is := v.(bool)
+	return is
+}
+
+func compact(v any) string {
+	if m, ok := v.(map[string]any); ok && m["type"] != nil {
+		v = m["type"]
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+var (
+	instances = regexp.MustCompile(`\bi-[0-9a-f]{17}\b`)
+	addresses = regexp.MustCompile(`\b10[.-][0-9]+[.-][0-9]+[.-][0-9]+\b`)
+	moments   = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`)
+)
+
+// unname gives each object the name of its part in the story.
+func (p *play) unname(text string) string {
+	if p.machine != "" && p.machine != p.name {
+		text = strings.ReplaceAll(text, p.machine, "FIRST")
+	}
+	text = regexp.MustCompile(p.name+`-[0-9a-f]{8}\b`).ReplaceAllString(text, "TEMPLATE")
+	text = regexp.MustCompile(p.name+`-[0-9a-z]{5}\b`).ReplaceAllString(text, "ANOTHER")
+	text = strings.ReplaceAll(text, p.name, "NAME")
+	text = strings.ReplaceAll(text, "ANOTHER, FIRST", "FIRST, ANOTHER") // who lists them has them in no order
+	text = instances.ReplaceAllString(text, "INSTANCE")
+	text = addresses.ReplaceAllString(text, "ADDRESS")
+	return moments.ReplaceAllString(text, "TIME")
+}
+
+// How long nothing may move before it is believed that nothing will: where it is known what is waited for, and where it is not.
+const (
+	calm  = 700 * time.Millisecond
+	quiet = 3 * time.Second
+)
+
+// rest waits until nothing of the play has moved for a while, and is where it stands then.
+func (p *play) rest(quiet time.Duration) state {
+	p.Helper()
+	var now state
+	p.eventually("a rest", p.still(quiet, &now))
+	return now
+}
+
+// still reports whether nothing has moved between calls for so long, and if so, where it stands.
+func (p *play) still(quiet time.Duration, now *state) func() bool {
+	last, since := "", time.Now()
+	return func() bool {
+		var versions strings.Builder
+		for _, u := range p.objects() {
+			fmt.Fprintf(&versions, "%s %s %s\n", u.GetKind(), u.GetUID(), u.GetResourceVersion())
+		}
+		if versions.String() != last {
+			last, since = versions.String(), time.Now()
+		}
+		if time.Since(since) < quiet {
+			return false
+		}
+		*now = p.state()
+		return true
+	}
+}

@@ -1,0 +1,150 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/chaos/wire"
+)
+
+const (
+	mapi = authority.MachineAPI
+	capi = authority.ClusterAPI
+)
+
+// steps is how a story begins.
+type steps = []func(*play)
+
+// stories are what is disturbed. The first has the fewest objects: all its crashes fit into `make test`.
+func stories() []story {
+	set, machine, check := (*play).set, (*play).the, (*play).check
+	return []story{
+		{"a set moves", steps{aSet(0)}, moves(set, capi)},
+		{"a set moves back", steps{aSet(0), moved(set, capi)}, moves(set, mapi)},
+		{"a Machine moves", steps{aSet(1)}, moves(machine, capi)},
+		{"a Machine moves back", steps{aSet(1), moved(machine, capi)}, moves(machine, mapi)},
+		{"a move is cancelled", steps{aSet(1)}, cancelled(machine, capi)},
+		{"a move back is cancelled", steps{aSet(1), moved(machine, capi)}, cancelled(machine, mapi)},
+		{"a health check moves", steps{aCheck}, moves(check, capi)},
+		{"a health check moves back", steps{aCheck, moved(check, capi)}, moves(check, mapi)},
+
+		{"an unowned Machine is deleted, Machine API in charge", steps{aMachine}, deletes(machine, mapi)},
+		{"its Cluster API mirror is deleted, and made again", steps{aMachine}, deletes(machine, capi)},
+		{"an unowned Machine is deleted, Cluster API in charge", steps{aMachine, moved(machine, capi)}, deletes(machine, capi)},
+		{"its Machine API mirror is deleted, and nothing else", steps{aMachine, moved(machine, capi)}, deletes(machine, mapi)},
+		{"an owned Machine's Cluster API mirror is deleted, and it goes", steps{aSet(1)}, deletes(machine, capi)},
+		{"an owned Machine's Machine API mirror is deleted, and it goes", steps{aSet(1), moved(machine, capi)}, deletes(machine, mapi)},
+		{"a set is deleted, Machine API in charge", steps{aSet(1)}, deletes(set, mapi)},
+		{"its Cluster API mirror is deleted, and made again", steps{aSet(1)}, deletes(set, capi)},
+		{"a set is deleted, Cluster API in charge", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, capi)},
+		{"its Machine API mirror is deleted, and no Machine", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, mapi)},
+		{"a set with a Machine of Cluster API's is deleted on both sides", steps{aSet(1), moved(machine, capi)}, deletesBoth},
+		{"a Machine is deleted while it moves", steps{aMachine}, deletedOnTheWay},
+
+		{"a set grows, Machine API in charge", steps{aSet(1)}, scales(mapi, 2)},
+		{"a set grows, Cluster API in charge", steps{aSet(1), moved(set, capi)}, scales(capi, 2)},
+		{"a set shrinks, Cluster API in charge", steps{aSet(2), moved(set, capi)}, shrinks},
+		{"a template changes, Machine API in charge", steps{aSet(0)}, retypes},
+		{"a template is replaced, Cluster API in charge", steps{aSet(0), moved(set, capi)}, replaces},
+	}
+}
+
+type which = func(*play, authority.API) thing
+
+func moves(o which, to authority.API) func(*play) {
+	return func(p *play) { p.request(o(p, to), to) }
+}
+
+func deletes(o which, on authority.API) func(*play) {
+	return func(p *play) { p.delete(o(p, on), metav1.DeletePropagationBackground) }
+}
+
+func deletesBoth(p *play) {
+	p.delete(p.set(capi), metav1.DeletePropagationBackground)
+	p.delete(p.set(mapi), metav1.DeletePropagationBackground)
+}
+
+// onceMigrating does something as soon as the API server has stored that the Machine is on its way.
+func onceMigrating(p *play, do func()) {
+	once := sync.OnceFunc(do)
+	leaves := func(r wire.Request) bool {
+		return p.writes(r) && r.Subresource == "status" && strings.Contains(r.Summary, "authoritativeAPI=Migrating")
+	}
+	p.lay(leaves, wire.Then(once))
+}
+
+func cancelled(o which, to authority.API) func(*play) {
+	return func(p *play) {
+		onceMigrating(p, func() { p.request(o(p, to), to.Other()) })
+		p.request(o(p, to), to)
+	}
+}
+
+func deletedOnTheWay(p *play) {
+	onceMigrating(p, func() { p.delete(p.the(mapi), metav1.DeletePropagationBackground) })
+	p.request(p.the(mapi), capi)
+}
+
+func scales(on authority.API, replicas int) func(*play) {
+	return func(p *play) { p.patch(p.set(on), fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)) }
+}
+
+// shrinks says which Machine is to go: else Cluster API draws.
+func shrinks(p *play) {
+	p.patch(p.the(mapi), `{"metadata":{"annotations":{"machine.openshift.io/delete-machine":"yes"}}}`)
+	p.eventually("the mark is mirrored", func() bool {
+		u := p.get(p.the(capi))
+		return u != nil && u.GetAnnotations()["cluster.x-k8s.io/delete-machine"] != ""
+	})
+	scales(capi, 1)(p)
+}
+
+// aCheck begins with a health check that finds nothing amiss.
+func aCheck(p *play) {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"authoritativeAPI":    string(mapi),
+		"selector":            map[string]any{"matchLabels": map[string]any{"play": p.name}},
+		"unhealthyConditions": []any{map[string]any{"type": "Ready", "status": "False", "timeout": "300s"}},
+		"maxUnhealthy":        "40%",
+		"nodeStartupTimeout":  "10m",
+	}}}
+	u.SetGroupVersionKind(kindOf("MachineHealthCheck").MachineAPIGVK())
+	u.SetNamespace(stage.Pairs[0].MachineAPI)
+	u.SetName(p.name)
+	p.create(u)
+	p.eventually("the check settles", func() bool { return settled(p.get(p.check(mapi))) })
+}
+
+// retypes asks for other instances from now on.
+func retypes(p *play) {
+	p.patch(p.set(mapi), `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.2xlarge"}}}}}}`)
+}
+
+// replaces does what Cluster API wants of those who ask for other instances: another template.
+func replaces(p *play) {
+	var next *unstructured.Unstructured
+	for _, u := range p.objects() {
+		if u.GetKind() == "AWSMachineTemplate" {
+			next = &unstructured.Unstructured{Object: map[string]any{"spec": u.Object["spec"]}}
+			next.SetGroupVersionKind(u.GroupVersionKind())
+			next.SetNamespace(u.GetNamespace())
+		}
+	}
+	if next == nil {
+		p.Fatal("the set has no template")
+	}
+	next.SetName(p.name + "-0000beef")
+	_ = unstructured.SetNestedField(next.Object, "m6i.2xlarge", "spec", "template", "spec", "instanceType")
+	p.insist("creating a template", func(ctx context.Context) error { return client.IgnoreAlreadyExists(stage.Admin.Create(ctx, next)) })
+	p.patch(p.set(capi), fmt.Sprintf(`{"spec":{"template":{"spec":{"infrastructureRef":{"name":%q}}}}}`, next.GetName()))
+}
