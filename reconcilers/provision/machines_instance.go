@@ -134,6 +134,7 @@ func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
 	if p.stored.ResourceVersion == read {
 		return &stop{after: soon}, nil // the second has not passed since the last attempt: nothing was written, so nothing was compared
 	}
+	p.asked = true
 	wished, err := c.call(ctx, p, c.actuator.Create)
 	switch {
 	case err != nil:

@@ -41,6 +41,8 @@ type pass struct {
 	again time.Duration
 	// wish is for how long the actuator asked not to be called, 0 if it did not.
 	wish time.Duration
+	// asked says that this pass has called Create.
+	asked bool
 	// over says that there is nothing to store: the Machine is gone, or no longer this controller's.
 	over bool
 }
@@ -117,6 +119,7 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 		}
 	}
 	if err := c.store(ctx, p); err != nil {
+		err = c.takeBack(ctx, p, err)
 		if err := c.tellFailure(p, failure{"Store", err}); back == nil {
 			back = err
 		}

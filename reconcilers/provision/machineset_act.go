@@ -96,22 +96,29 @@ func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet
 }
 
 // machineFrom is a Machine as the set's template has it, the authority included: it may be Cluster API's from birth (converting › Creation of new Machines).
+//
+// One that is the Machine API's has its finalizer from birth. An API server that is asked to delete an object without finalizers deletes it, also if one
+// was added while admission was asked: added later, it would not hold a Machine whose deletion had begun before, and the instance would be nobody's.
 func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
 	template := set.Spec.Template.DeepCopy()
-	return &machinev1beta1.Machine{
+	m := &machinev1beta1.Machine{
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: set.Name + "-", Namespace: set.Namespace, Labels: template.Labels, Annotations: template.Annotations,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, machineSetKind)},
 		},
 		Spec: template.Spec,
 	}
+	if template.Spec.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
+		m.Finalizers = []string{machinev1beta1.MachineFinalizer}
+	}
+	return m
 }
 
 // delete deletes the Machine that was looked at, not one of the same name. Also one that Cluster API is in charge of: it is the set's, and its
 // deletion is carried over.
 func (r *machineSets) delete(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
-	err := r.Delete(ctx, m, client.Preconditions{UID: &m.UID})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	err := r.Delete(ctx, m, client.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion})
+	if apierrors.IsNotFound(err) {
 		return nil // it is gone already
 	}
 	return r.done(ctx, set, m, "delete", err)

@@ -55,10 +55,16 @@ func (p *place) machines() []machinev1beta1.Machine {
 	return l.Items
 }
 
+// standing are the Machines that nobody has deleted. One that was waits for its finalizer, which no Machine controller is there to remove.
+func (p *place) standing() []machinev1beta1.Machine {
+	p.Helper()
+	return slices.DeleteFunc(p.machines(), func(m machinev1beta1.Machine) bool { return !m.DeletionTimestamp.IsZero() })
+}
+
 func (p *place) machineNames() []string {
 	p.Helper()
 	var names []string
-	for _, m := range p.machines() {
+	for _, m := range p.standing() {
 		names = append(names, m.Name)
 	}
 	return names
@@ -74,7 +80,7 @@ func (p *place) settles(n int) {
 	p.Helper()
 	p.eventually(fmt.Sprintf("%d Machines", n), func() bool {
 		set := p.set()
-		return len(p.machines()) == n && int(set.Status.Replicas) == n && set.Status.ObservedGeneration == set.Generation
+		return len(p.standing()) == n && int(set.Status.Replicas) == n && set.Status.ObservedGeneration == set.Generation
 	})
 }
 
@@ -119,7 +125,7 @@ func TestMachineSetScales(t *testing.T) {
 	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(3)
 	p.settles(3)
-	for _, m := range p.machines() {
+	for _, m := range p.standing() {
 		want := metav1.OwnerReference{
 			APIVersion: "machine.openshift.io/v1beta1", Kind: "MachineSet", Name: "workers", UID: set.UID, Controller: new(true), BlockOwnerDeletion: new(true),
 		}
@@ -135,12 +141,12 @@ func TestMachineSetScales(t *testing.T) {
 	p.settles(5)
 	p.scale(2)
 	p.settles(2)
-	if err := p.Delete(t.Context(), &p.machines()[0]); err != nil {
+	if err := p.Delete(t.Context(), &p.standing()[0]); err != nil {
 		t.Fatal(err)
 	}
 	p.eventually("the set makes another", func() bool { return p.requests.count("POST", "machines") == 6 })
 	p.settles(2)
-	p.idle(func() { p.merge(&p.machines()[0], false, `{"metadata": {"labels": {"poke": "1"}}}`) })
+	p.idle(func() { p.merge(&p.standing()[0], false, `{"metadata": {"labels": {"poke": "1"}}}`) })
 	if made, gone := p.requests.count("POST", "machines"), p.requests.count("DELETE", "machines"); made != 6 || gone != 3 {
 		t.Errorf("created %d and deleted %d, want 6 and 3: %v", made, gone, p.requests.changes())
 	}
@@ -200,7 +206,7 @@ func TestMachineSetDeletesByPolicy(t *testing.T) {
 		p.newSet(3)
 		p.run(AddMachineSets, onlyGated())
 		p.settles(3)
-		marked := p.machines()[1]
+		marked := p.standing()[1]
 		p.merge(&marked, true, `{"status": {"authoritativeAPI": "ClusterAPI"}}`)
 		p.merge(&marked, false, `{"metadata": {"annotations": {"machine.openshift.io/delete-machine": ""}}}`)
 		p.scale(2)
@@ -225,7 +231,7 @@ func TestMachineSetAdopts(t *testing.T) {
 	p.eventually("the set counts two", func() bool { return p.set().Status.Replicas == 2 })
 	p.rests()
 	owned := map[string]bool{}
-	for _, m := range p.machines() {
+	for _, m := range p.standing() {
 		owned[m.Name] = metav1.IsControlledBy(&m, set)
 	}
 	// The collector takes the one whose owner never was.
@@ -245,7 +251,7 @@ func TestMachineSetThatIsBeingDeletedAdoptsNothing(t *testing.T) {
 	p.newMachine("nobodys")
 	p.run(AddMachineSets, onlyGated())
 	p.rests()
-	if n := len(p.machines()); n != 1 || p.requests.count("PATCH", "machines") != 0 {
+	if n := len(p.standing()); n != 1 || p.requests.count("PATCH", "machines") != 0 {
 		t.Errorf("%d Machines; requests %v", n, p.requests.changes())
 	}
 }
@@ -259,7 +265,7 @@ func TestMachineSetNeverMakesOneTooMany(t *testing.T) {
 		for range 4 {
 			begun := len(p.requests.changes())
 			stop := p.run(AddMachineSets, onlyGated())
-			p.eventually("something happens, or nothing is left to do", func() bool { return len(p.requests.changes()) > begun+2 || len(p.machines()) == n })
+			p.eventually("something happens, or nothing is left to do", func() bool { return len(p.requests.changes()) > begun+2 || len(p.standing()) == n })
 			stop()
 		}
 		stop := p.run(AddMachineSets, onlyGated())
@@ -296,7 +302,7 @@ func TestMachineSetTemplateAuthority(t *testing.T) {
 	p.run(AddMachineSets, onlyGated())
 	p.newSet(2, func(s *machinev1beta1.MachineSet) { s.Spec.Template.Spec.AuthoritativeAPI = "ClusterAPI" })
 	p.settles(2)
-	for _, m := range p.machines() {
+	for _, m := range p.standing() {
 		if m.Spec.AuthoritativeAPI != "ClusterAPI" {
 			t.Errorf("%s is born with %q", m.Name, m.Spec.AuthoritativeAPI)
 		}
@@ -320,7 +326,7 @@ func TestMachineSetIsGated(t *testing.T) {
 	p.newMachine("nobodys")
 	p.paused(set, "True", "AuthoritativeAPINotMachineAPI")
 	p.rests()
-	if n := len(p.machines()); n != 2 {
+	if n := len(p.standing()); n != 2 {
 		t.Errorf("a paused set has %d Machines, want the 2 that were there", n)
 	}
 	p.merge(set, true, `{"status": {"authoritativeAPI": "Migrating"}}`)
@@ -335,7 +341,7 @@ func TestMachineSetIsGated(t *testing.T) {
 	p.merge(set, true, `{"status": {"authoritativeAPI": "Migrating"}}`)
 	p.paused(set, "True", "AuthoritativeAPINotMachineAPI")
 	p.merge(set, false, `{"metadata": {"finalizers": null}}`)
-	p.eventually("the collector takes the Machines", func() bool { return len(p.machines()) == 0 })
+	p.eventually("the collector takes the Machines", func() bool { return len(p.standing()) == 0 })
 	if made := p.requests.count("POST", "machines"); made != 2 {
 		t.Errorf("created %d, want 2: a set that goes replaces nothing", made)
 	}
@@ -379,8 +385,8 @@ func TestMachineSetThatIsInvalid(t *testing.T) {
 	p.idle(func() { p.merge(set, false, `{"metadata": {"labels": {"poke": "1"}}}`) })
 	p.merge(set, true, `{"status": {"authoritativeAPI": "Migrating"}}`)
 	p.paused(set, "True", "AuthoritativeAPINotMachineAPI")
-	if !wrong() || len(p.machines()) != 0 {
-		t.Errorf("%d Machines, status %+v", len(p.machines()), p.set().Status)
+	if !wrong() || len(p.standing()) != 0 {
+		t.Errorf("%d Machines, status %+v", len(p.standing()), p.set().Status)
 	}
 	p.merge(set, true, `{"status": {"authoritativeAPI": "MachineAPI"}}`)
 	p.eventually("it is told once", func() bool { return p.reasons(set)["InvalidConfiguration"] == 1 })
@@ -405,7 +411,7 @@ func TestMachineSetNumbers(t *testing.T) {
 		})
 	}
 	numbers(3, 0, 0)
-	machines := p.machines()
+	machines := p.standing()
 	p.merge(&machines[1], true, `{"status": {"authoritativeAPI": "ClusterAPI"}}`)
 	first, second := p.newNode(&machines[0]), p.newNode(&machines[1])
 	numbers(3, 2, 2)

@@ -90,7 +90,7 @@ func TestMachineSetOnACacheThatKnowsNothingOfItsMachines(t *testing.T) {
 	p := newPlace(t)
 	p.newSet(3)
 	p.passes(p.setsOn(p.stale(nil)), "workers")
-	if n := len(p.machines()); n != 3 {
+	if n := len(p.standing()); n != 3 {
 		t.Errorf("%d Machines, want 3", n)
 	}
 }
@@ -99,10 +99,10 @@ func TestMachineSetOnACacheThatStillHasWhatItDeleted(t *testing.T) {
 	p := newPlace(t)
 	p.newSet(4)
 	p.passes(p.setsOn(p.stale(nil)), "workers")
-	then := p.machines()
+	then := p.standing()
 	p.scale(2)
 	p.passes(p.setsOn(p.stale(then)), "workers")
-	if n := len(p.machines()); n != 2 {
+	if n := len(p.standing()); n != 2 {
 		t.Errorf("%d Machines, want 2", n)
 	}
 	if n := p.requests.count("DELETE", "machines"); n != 2 {
@@ -173,7 +173,7 @@ func TestMachineSetWhoseAdoptionIsRefused(t *testing.T) {
 		return err
 	}
 	p.eventually("the set has said who is in charge, and an adoption is refused", func() bool { return apierrors.IsForbidden(pass()) })
-	if n := len(p.machines()); n != 3 {
+	if n := len(p.standing()); n != 3 {
 		t.Errorf("%d Machines, want the one that is refused and 2", n)
 	}
 	p.scale(2)
