@@ -22,6 +22,7 @@ func (s *state) deletion() authority.Deletion {
 		Owned: s.kind.Parent != "" && controllerOf(mirror) != nil, Parent: s.parent, Children: len(s.children) > 0,
 		Held: s.held(), Marked: s.marked(s.machineAPI) || s.marked(s.core),
 	}
+	d.Unreleased = d.Authority == authority.ClusterAPI && (isPaused(s.core) || s.kind.InfraActs() && isPaused(s.infra))
 	if s.machineAPI != nil {
 		_, d.Detached = s.machineAPI.GetAnnotations()[authority.DetachedAnnotation]
 	}
@@ -73,15 +74,15 @@ func deleted(o *unstructured.Unstructured, reason, note string) *write {
 	return &write{verb: remove, object: o, reason: reason, note: note}
 }
 
-// detach takes a child out of the collector's reach: a Machine API object is marked, so that its end is not
-// propagated; a Cluster API object no longer names its owner.
+// detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
+// its end is not propagated; any other no longer names its owner.
 func (s *state) detach(child *unstructured.Unstructured, side authority.API) *write {
 	w := &write{verb: patch, object: child, reason: "Detached", note: "detached " + describe(child) + " from its " + s.kind.Name + ", which is being deleted while its twin stays"}
-	if side == authority.MachineAPI {
+	if side == authority.MachineAPI && !runs(child) {
 		w.patch = metadataPatch(child, map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
 		return w
 	}
-	w.patch = metadataPatch(child, map[string]any{"ownerReferences": without(child, s.core)})
+	w.patch = metadataPatch(child, map[string]any{"ownerReferences": without(child, s.on(side))})
 	return w
 }
 
@@ -115,12 +116,26 @@ func (s *state) leftoverInfra() *write {
 }
 
 // idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is in charge,
-// or the Machine that it was to belong to was never made.
+// or the Machine that it was to belong to was never made, or is going before anybody acted on it.
 func (s *state) idle(infra *unstructured.Unstructured) bool {
 	if !s.isMirror(infra) {
 		return false
 	}
-	return s.source() == authority.MachineAPI || s.core == nil && len(infra.GetOwnerReferences()) == 0
+	return s.source() == authority.MachineAPI || s.core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
+}
+
+// unheld reports whether the Cluster API object is going, still paused, without its controller's finalizer: the handoff
+// releases no such object, so its controllers will not see to what belongs to it.
+func (s *state) unheld() bool {
+	return presence(s.core) == authority.Deleting && isPaused(s.core) && !slices.Contains(s.core.GetFinalizers(), s.kind.ClusterAPIFinalizer)
+}
+
+func isPaused(o *unstructured.Unstructured) bool {
+	if o == nil {
+		return false
+	}
+	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
+	return paused
 }
 
 // releaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it

@@ -6,6 +6,7 @@ package mirror
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,7 +100,29 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*st
 			return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
 		}
 	}
+	if err := r.stillAsRead(ctx, from, s); err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
+	}
 	return s, nil
+}
+
+// stillAsRead makes sure that who is in charge is who was when the rest was read. A write to the rest is refused only if that has changed
+// since: without this, a pass that read the Machine API object before a move and its twin after it would write the one over the other.
+func (r *reconciler) stillAsRead(ctx context.Context, from client.Reader, s *state) error {
+	now, err := get(ctx, from, s.kind.MachineAPIGVK(), s.pair.MachineAPI, s.name)
+	if err != nil || version(now) == version(s.machineAPI) {
+		return err
+	}
+	what := schema.GroupResource{Group: s.kind.MachineAPI.Group, Resource: s.kind.Resource}
+	return apierrors.NewConflict(what, s.name, errors.New("it changed while its twin was read"))
+}
+
+// version is "" of what does not exist.
+func version(o *unstructured.Unstructured) string {
+	if o == nil {
+		return ""
+	}
+	return o.GetResourceVersion()
 }
 
 func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *state) (err error) {
@@ -350,7 +373,12 @@ func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *
 func detached(o, owner *unstructured.Unstructured, side authority.API) bool {
 	ownedBy := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 	_, marked := o.GetAnnotations()[authority.DetachedAnnotation]
-	return !ownedBy || side == authority.MachineAPI && marked
+	return !ownedBy || side == authority.MachineAPI && marked && !runs(o)
+}
+
+// runs reports whether the Machine API is in charge of a Machine API object: the collector must not get it, marked or not.
+func runs(o *unstructured.Unstructured) bool {
+	return authority.InCharge(shape(o)) != authority.ClusterAPI
 }
 
 // said is what the Machine API object says about authority.

@@ -50,9 +50,8 @@
 //
 // # Where the model is ahead of the code
 //
-// What a walk has shown to be wrong in reconcilers/mirror the model has as it must be, and a switch in rules.go, which a mutant throws, as it is:
-// authorityFirst (gatherPair reads the Machine API object first, and nobody looks at it again), createsOver (a mirror is made by an apply),
-// strands (idle) and marksOnly (detach). And deletion() there is yet to fill authority.Deletion.Unreleased.
+// A mirror is made by an apply, which would land on an object that somebody else has made meanwhile: a former leader's could write over the authority. The
+// model has a creation as it must be, and a switch in rules.go, createsOver, which a mutant throws, as it is.
 //
 // # What is assumed of others
 //
