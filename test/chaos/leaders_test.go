@@ -137,7 +137,7 @@ func (o *office) returns(p *play, c crash) {
 
 func TestLeaders(t *testing.T) {
 	all := stories()
-	chosen := []story{all[2], all[4], all[9]}
+	chosen := []story{all[2], all[3], all[9]} // none that watches one manager's writes
 	if !*complete {
 		chosen = all[2:3]
 	}
@@ -148,7 +148,7 @@ func TestLeaders(t *testing.T) {
 		}
 		for _, c := range some(t, of(s)) {
 			t.Run("the leader dies "+c.String(), func(t *testing.T) { alone(t, c, o.dies) })
-			if !c.stored {
+			if !c.stored && *complete {
 				t.Run("a former leader returns, stopped "+c.String(), func(t *testing.T) { alone(t, c, o.returns) })
 			}
 		}

@@ -30,7 +30,7 @@ import (
 // story is what a person does with objects that nobody else touches.
 type story struct {
 	name string
-	// begin makes the objects, undisturbed. It need not wait for what it asks for last.
+	// begin makes the objects, undisturbed, and waits in ambush for what act brings about.
 	begin []func(*play)
 	// act is what is disturbed.
 	act func(*play)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/chaos/wire"
 )
 
 // script is what a story is when nothing happens.
@@ -25,46 +26,72 @@ type script struct {
 	writes []string
 }
 
-// rehearse plays stories undisturbed, side by side, each twice: what differs between two performances could not be told from what a fault did.
+// rehearse plays stories undisturbed, side by side, each twice: what differs between two performances could not be told from what a fault did. A story
+// is at its end when both are at rest, and agree.
 func rehearse(t *testing.T, stories ...story) []script {
 	t.Helper()
-	performances := 2 * len(stories)
-	var all []*play
-	for range performances {
-		all = append(all, newPlay())
+	var all, firsts []*play
+	for range stories {
+		first, second := newPlay(), newPlay()
+		all, firsts = append(all, first, second), append(firsts, first)
 	}
-	out, ends := make([]script, len(stories)), make([]state, performances)
-	before := len(line.Writes())
-	starts := make([]int, performances)
 	number := func(p *play) int { return slices.Index(all, p) }
+	scripts := make([]script, len(stories))
 	together(t, "rehearse begin", all, func(p *play) { p.ready(stories[number(p)/2]) })
-	together(t, "rehearse", all, func(p *play) {
-		starts[number(p)] = len(line.Writes())
-		stories[number(p)/2].act(p)
-		ends[number(p)] = p.rest(quiet)
-		p.over()
+	before := len(line.Writes())
+	together(t, "rehearse", all, func(p *play) { stories[number(p)/2].act(p) })
+	together(t, "rehearse agree", firsts, func(p *play) {
+		scripts[number(p)/2] = script{story: stories[number(p)/2], end: p.agree(all[number(p)+1])}
 	})
-	written := line.Writes()
+	written := line.Writes()[before:]
 	together(t, "rehearse end", all, (*play).clean)
-	for i, s := range stories {
-		out[i] = script{story: s, end: ends[2*i]}
-		if diff := differs(ends[2*i], ends[2*i+1]); diff != "" {
-			t.Errorf("%s: two undisturbed performances end differently:\n%s", s.name, diff)
+	for i := range scripts {
+		scripts[i].writes = longer(all[2*i].of(written), all[2*i+1].of(written))
+		t.Logf("%s: %d writes:\n  %s", scripts[i].name, len(scripts[i].writes), strings.Join(scripts[i].writes, "\n  "))
+	}
+	return scripts
+}
+
+// agree waits until another performance of the same story has come to the same end, and stays there.
+func (p *play) agree(other *play) state {
+	p.Helper()
+	var one, two state
+	other.T = p.T
+	first, second := p.still(quiet, &one), other.still(quiet, &two)
+	err := wait.PollUntilContextTimeout(p.Context(), 150*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		a, b := first(), second()
+		return a && b && one == two && p.finished(), nil
+	})
+	if err != nil {
+		p.Errorf("two undisturbed performances end differently:\n%s", differs(p.state(), other.state()))
+	}
+	p.over()
+	other.over()
+	return one
+}
+
+// finished reports whether every object says that it is settled, and none is going.
+func (p *play) finished() bool {
+	return !slices.ContainsFunc(p.objects(), func(u unstructured.Unstructured) bool {
+		return u.GetDeletionTimestamp() != nil || u.GroupVersionKind().Group == "machine.openshift.io" && !settled(&u)
+	})
+}
+
+// of are the writes to the play's objects, in words that are the same for each performance.
+func (p *play) of(written []wire.Written) (out []string) {
+	for _, w := range written {
+		if p.writes(w.Request) {
+			out = append(out, p.unname(w.Request.String()))
 		}
-		for n := 2 * i; n < 2*i+2; n++ {
-			var writes []string
-			for _, w := range written[max(before, starts[n]):] {
-				if all[n].writes(w.Request) {
-					writes = append(writes, all[n].unname(w.Request.String()))
-				}
-			}
-			if len(writes) > len(out[i].writes) {
-				out[i].writes = writes
-			}
-		}
-		t.Logf("%s: %d writes:\n  %s", s.name, len(out[i].writes), strings.Join(out[i].writes, "\n  "))
 	}
 	return out
+}
+
+func longer(a, b []string) []string {
+	if len(b) > len(a) {
+		return b
+	}
+	return a
 }
 
 // together has several plays do something at the same time.

@@ -33,8 +33,8 @@ func stories() []story {
 		{"a set moves back", steps{aSet(0), moved(set, capi)}, moves(set, mapi)},
 		{"a Machine moves", steps{aSet(1)}, moves(machine, capi)},
 		{"a Machine moves back", steps{aSet(1), moved(machine, capi)}, moves(machine, mapi)},
-		{"a move is cancelled", steps{aSet(1)}, cancelled(machine, capi)},
-		{"a move back is cancelled", steps{aSet(1), moved(machine, capi)}, cancelled(machine, mapi)},
+		{"a move is cancelled", steps{aSet(1), cancelled(machine, capi)}, moves(machine, capi)},
+		{"a move back is cancelled", steps{aSet(1), moved(machine, capi), cancelled(machine, mapi)}, moves(machine, mapi)},
 		{"a health check moves", steps{aCheck}, moves(check, capi)},
 		{"a health check moves back", steps{aCheck, moved(check, capi)}, moves(check, mapi)},
 
@@ -49,7 +49,7 @@ func stories() []story {
 		{"a set is deleted, Cluster API in charge", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, capi)},
 		{"its Machine API mirror is deleted, and no Machine", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, mapi)},
 		{"a set with a Machine of Cluster API's is deleted on both sides", steps{aSet(1), moved(machine, capi)}, deletesBoth},
-		{"a Machine is deleted while it moves", steps{aMachine}, deletedOnTheWay},
+		{"a Machine is deleted while it moves", steps{aMachine, deletedOnTheWay}, moves(machine, capi)},
 
 		{"a set grows, Machine API in charge", steps{aSet(1)}, scales(mapi, 2)},
 		{"a set grows, Cluster API in charge", steps{aSet(1), moved(set, capi)}, scales(capi, 2)},
@@ -74,7 +74,7 @@ func deletesBoth(p *play) {
 	p.delete(p.set(mapi), metav1.DeletePropagationBackground)
 }
 
-// onceMigrating does something as soon as the API server has stored that the Machine is on its way.
+// onceMigrating has something done as soon as the API server has stored that the Machine is on its way, whether or not Poundlock hears of that.
 func onceMigrating(p *play, do func()) {
 	once := sync.OnceFunc(do)
 	leaves := func(r wire.Request) bool {
@@ -83,16 +83,13 @@ func onceMigrating(p *play, do func()) {
 	p.lay(leaves, wire.Then(once))
 }
 
+// cancelled has the move that is about to begin taken back on the way.
 func cancelled(o which, to authority.API) func(*play) {
-	return func(p *play) {
-		onceMigrating(p, func() { p.request(o(p, to), to.Other()) })
-		p.request(o(p, to), to)
-	}
+	return func(p *play) { onceMigrating(p, func() { p.request(o(p, to), to.Other()) }) }
 }
 
 func deletedOnTheWay(p *play) {
 	onceMigrating(p, func() { p.delete(p.the(mapi), metav1.DeletePropagationBackground) })
-	p.request(p.the(mapi), capi)
 }
 
 func scales(on authority.API, replicas int) func(*play) {
