@@ -74,6 +74,7 @@ func (p *play) all(like *unstructured.Unstructured) []unstructured.Unstructured 
 			out = append(out, *u.DeepCopy())
 		}
 	}
+	slices.SortFunc(out, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) }) // a cache has no order
 	return out
 }
 
