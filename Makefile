@@ -33,7 +33,7 @@ test: plane ## Run everything: vet, unit, CEL and journeys on a real API server,
 
 .PHONY: chaos
 chaos: plane ## Kill, cut off and confuse Poundlock at each of its writes, in every story; takes an hour
-	go test -count=1 -timeout 3h -v ./test/chaos -complete $(ARGS)
+	go test -count=1 -timeout 3h -v ./test/chaos $(or $(ARGS),-complete)
 
 .PHONY: unit
 unit: ## Run the short tests only, without the race detector

@@ -20,7 +20,8 @@ import (
 )
 
 var (
-	complete = flag.Bool("complete", false, "play every crash of every story, and every fault; not only what fits into a minute")
+	complete = flag.Bool("complete", false, "play every crash of every story, and every fault, which takes an hour")
+	part     = flag.Bool("part", false, "play a part of it, which takes some minutes: one story whole, and of the others what the seed draws")
 	only     = flag.String("story", "", "play only the stories and faults whose names match this")
 	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
 )
@@ -36,6 +37,10 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if !*complete && !*part {
+		fmt.Println("nothing is played: -complete (make chaos) plays all of it, -part (make chaos ARGS=-part) a part in some minutes")
+		os.Exit(0)
+	}
 	// Plays that wait cost nothing: more of them at a time than there are processors.
 	if err := flag.Set("test.parallel", "64"); err != nil {
 		panic(err)
