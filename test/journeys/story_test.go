@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +34,25 @@ func story(t *testing.T) {
 		if err := stage.Cloud.Audit(); fmt.Sprint(err) != before {
 			t.Error(err)
 		}
+		if t.Failed() {
+			logs(t)
+		}
 	})
+}
+
+// logs shows how the logs of all parts end: a failure that does not come again is understood from them, or not at all.
+func logs(t *testing.T) {
+	t.Helper()
+	for _, part := range []string{scene.Poundlock, "machine-api", "infrastructure", "cluster-api"} {
+		raw, err := os.ReadFile(stage.Plane.Log(part))
+		if err != nil {
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+		for _, line := range lines[max(0, len(lines)-40):] {
+			t.Logf("%s: %s", part, line[:min(len(line), 600)])
+		}
+	}
 }
 
 // newSet makes a MachineSet of the Machine API like worker-a, under a name of its own, and waits until its Machines run and
