@@ -4,6 +4,8 @@
 package conversion
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -16,6 +18,8 @@ type Env struct {
 	// MachineAPINamespace and ClusterAPINamespace are the pair of namespaces that mirror each other.
 	MachineAPINamespace string
 	ClusterAPINamespace string
+	// Infrastructure is the content of the Infrastructure named cluster (config.openshift.io): what was set up once, for all machines.
+	Infrastructure map[string]any
 	// Region is the region of the Infrastructure's platform status, where the platform has regions.
 	Region string
 	// InfraCluster is the content of the platform's infrastructure cluster object (an AWSCluster).
@@ -28,6 +32,14 @@ type Env struct {
 func (e *Env) InfraClusterString(fields ...string) (value string, known bool) {
 	value, known, err := unstructured.NestedString(e.InfraCluster, fields...)
 	return value, known && err == nil
+}
+
+// PlatformStatus reads a string of the platform's own part of the Infrastructure's status, such as "resourceGroupName" of
+// status.platformStatus.azure; empty where it is not said.
+func (e *Env) PlatformStatus(fields ...string) string {
+	path := append([]string{"status", "platformStatus", strings.ToLower(e.Platform.Name)}, fields...)
+	value, _, _ := unstructured.NestedString(e.Infrastructure, path...)
+	return value
 }
 
 // Resource is a kind and the resource it is served as.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -124,7 +123,8 @@ func (e envs) describe(about *unstructured.Unstructured, pair authority.Pair) (c
 		return conversion.Env{}, fmt.Errorf("platform %q of the Infrastructure is none that can be converted", platform)
 	}
 	env := bare(about, pair)
-	env.Platform, env.Region = e.platforms[i], text(about, "status", "platformStatus", strings.ToLower(platform), "region")
+	env.Platform, env.Infrastructure = e.platforms[i], about.Object
+	env.Region = env.PlatformStatus("region")
 	return env, nil
 }
 

@@ -194,8 +194,8 @@ func readInfrastructure(kind authority.Kind, o *unstructured.Unstructured, env *
 	if !ok {
 		return fmt.Sprintf("platform %s cannot be converted between the Machine API and Cluster API", platform)
 	}
-	env.Platform = p
-	env.Region = nested(o, "status", "platformStatus", strings.ToLower(platform), "region")
+	env.Platform, env.Infrastructure = p, o.Object
+	env.Region = env.PlatformStatus("region")
 	return ""
 }
 
