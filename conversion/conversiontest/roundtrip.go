@@ -82,10 +82,16 @@ func (trip Trip[A, B]) Run(t *testing.T) {
 	}
 }
 
+// Tame makes up a value in which nothing is that cannot go.
+func (trip Trip[A, B]) Tame(r *rand.Rand) *A { return trip.fill(r, true) }
+
 // make fills a value; every other time nothing that cannot go is in it, and else about one such field in eight.
 func (trip Trip[A, B]) make(r *rand.Rand) *A {
+	return trip.fill(r, r.IntN(2) == 0)
+}
+
+func (trip Trip[A, B]) fill(r *rand.Rand, tame bool) *A {
 	var none []string
-	tame := r.IntN(2) == 0
 	for _, l := range trip.Lines {
 		if l.Verdict != conversion.Both && (tame || r.IntN(8) > 0) {
 			none = append(none, trip.Own(l)...)

@@ -1,0 +1,36 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversiontest
+
+import (
+	"math/rand/v2"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Kit is what a test needs to play a cluster on a platform. Each platform's kit lies in a package beside it: conversion/aws/awstest.Kit().
+type Kit struct {
+	Platform conversion.Platform
+	// Infrastructure is the content of the Infrastructure named cluster as an installer leaves it: spec and status, without metadata.
+	Infrastructure map[string]any
+	// InfraCluster is the spec of the infrastructure cluster object (an AWSCluster) of that cluster.
+	InfraCluster map[string]any
+	// ProviderSpec is the providerSpec of a worker as an installer writes it; it can go.
+	ProviderSpec map[string]any
+	// AnyProviderSpec and AnyInfraSpec make up one that can go, with as many fields as can; the result is a pointer to the platform's Go type.
+	AnyProviderSpec, AnyInfraSpec func(*rand.Rand) any
+	// ProviderID is that of an instance called name, as the platform's cloud provider writes it.
+	ProviderID func(name string) string
+}
+
+// Env is what a conversion in the kit's cluster is told.
+func (k Kit) Env() conversion.Env {
+	env := conversion.Env{
+		Platform: k.Platform, ClusterName: "lock-7x2k9",
+		MachineAPINamespace: "openshift-machine-api", ClusterAPINamespace: "openshift-cluster-api",
+		Infrastructure: k.Infrastructure, InfraCluster: map[string]any{"spec": k.InfraCluster},
+	}
+	env.Region = env.PlatformStatus("region")
+	return env
+}
