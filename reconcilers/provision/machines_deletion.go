@@ -61,8 +61,8 @@ func heldBy(may machinev1beta1.Condition) (*stop, error) {
 
 // delete has the actuator remove the instance; nil is its word that nothing is left.
 func (c *machines) delete(ctx context.Context, p *pass) (*stop, error) {
-	if c.wishes.left(p.machine, p.now()) > 0 {
-		return &stop{}, nil
+	if left := c.wishes.left(p.machine, p.now()); left > 0 {
+		return &stop{after: left}, nil
 	}
 	wished, err := c.call(ctx, p, c.actuator.Delete)
 	if err != nil || wished {

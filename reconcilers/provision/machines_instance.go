@@ -86,7 +86,8 @@ func (c *machines) leaveFailed(_ context.Context, p *pass) (*stop, error) {
 
 // exists asks whether there is an instance, unless the actuator wished to be left alone for a while.
 func (c *machines) exists(ctx context.Context, p *pass) (*stop, error) {
-	if c.wishes.left(p.machine, p.now()) > 0 {
+	if left := c.wishes.left(p.machine, p.now()); left > 0 {
+		p.lookAgain(left)
 		return nil, nil
 	}
 	return nil, c.ask(ctx, p)
@@ -222,6 +223,9 @@ func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, err
 
 // wishes keep what actuators asked for by RequeueAfter: it is honoured as it is, whatever wakes the controller before. A change of
 // the Machine's spec, or its deletion, ends the wish: it was made about another Machine, so to speak.
+//
+// A pass that does not call because of a wish asks for the next pass itself, in the time that was left when it decided so. The time that an earlier
+// pass asked for is lost as soon as an event wakes the Machine (the work queue holds an item once), and when the pass ends the wish may be over.
 type wishes struct {
 	mu sync.Mutex
 	of map[types.UID]wish
