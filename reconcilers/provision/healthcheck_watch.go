@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/machine/health"
 )
 
@@ -42,7 +43,7 @@ func (r *healthChecks) watch(m manager.Manager, o Options) error {
 		For(checks).
 		Watches(&machinev1beta1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.checksOf), builder.WithPredicates(machineHealth())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.checksOfNode), builder.WithPredicates(nodeHealth())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName, RateLimiter: retry.Patient()}).
 		Complete(r.gated())
 }
 

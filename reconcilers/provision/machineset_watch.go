@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/internal/retry"
 )
 
 // The indexes that MachineSets read by: a Machine's controller, by UID, and its Node, by name.
@@ -43,7 +45,7 @@ func (r *machineSets) watch(m manager.Manager, o Options) error {
 		For(&machinev1beta1.MachineSet{}).
 		Watches(&machinev1beta1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.setsOf), builder.WithPredicates(machineHealth())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.setsOfNode), builder.WithPredicates(nodeHealth())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName, RateLimiter: retry.Patient()}).
 		Complete(r.gated())
 }
 
