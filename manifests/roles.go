@@ -53,15 +53,21 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 	for _, k := range authority.Kinds() {
 		group, core = k.ClusterAPI.Group, append(core, k.Resource)
 	}
-	rules := objectRules(group, core)
-	for _, p := range platforms.List() {
-		infra := p.InfraMachine.Group
-		rules = append(rules, objectRules(infra, []string{p.InfraMachine.Plural, p.InfraMachineTemplate.Plural})...)
-		rules = append(rules, rule(infra, read, p.InfraCluster.Plural))
-	}
+	rules := append(objectRules(group, core), infraRules()...)
 	// An owner reference that blocks its owner's deletion asks for update of the owner's finalizers.
 	rules = append(rules, rule(group, read, "clusters"), rule(group, []string{"update"}, "clusters/finalizers"))
 	return append(rules, eventRules()...)
+}
+
+// infraRules name every platform's resources: one manifest for all clusters, and what a cluster does not have nobody can be let into.
+func infraRules() []rbacv1.PolicyRule {
+	var objects, clusters []string
+	group := ""
+	for _, p := range platforms.List() {
+		group = p.InfraMachine.Group // Cluster API's contract has providers share it
+		objects, clusters = append(objects, p.InfraMachine.Plural, p.InfraMachineTemplate.Plural), append(clusters, p.InfraCluster.Plural)
+	}
+	return append(objectRules(group, objects), rule(group, read, clusters...))
 }
 
 // objectRules are for resources that Poundlock mirrors: all of them, their status, and their finalizers as an owner's.

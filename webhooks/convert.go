@@ -117,15 +117,28 @@ func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (convers
 
 // describe reads the Infrastructure.
 func (e envs) describe(about *unstructured.Unstructured, pair authority.Pair) (conversion.Env, error) {
-	platform := text(about, "status", "platformStatus", "type")
-	i := slices.IndexFunc(e.platforms, func(p conversion.Platform) bool { return p.Name == platform })
-	if i < 0 {
-		return conversion.Env{}, fmt.Errorf("platform %q of the Infrastructure is none that can be converted", platform)
+	platform, ok := platformOf(about, e.platforms)
+	if !ok {
+		return conversion.Env{}, fmt.Errorf("platform %q of the Infrastructure is none that can be converted", platformType(about))
 	}
 	env := bare(about, pair)
-	env.Platform, env.Infrastructure = e.platforms[i], about.Object
+	env.Platform, env.Infrastructure = platform, about.Object
 	env.Region = env.PlatformStatus("region")
 	return env, nil
+}
+
+// platformType is the platform by the Infrastructure's name for it, such as "AWS".
+func platformType(about *unstructured.Unstructured) string {
+	return text(about, "status", "platformStatus", "type")
+}
+
+// platformOf is the platform that an Infrastructure names, if it is one of these.
+func platformOf(about *unstructured.Unstructured, platforms []conversion.Platform) (conversion.Platform, bool) {
+	i := slices.IndexFunc(platforms, func(p conversion.Platform) bool { return p.Name == platformType(about) })
+	if i < 0 {
+		return conversion.Platform{}, false
+	}
+	return platforms[i], true
 }
 
 func bare(about *unstructured.Unstructured, pair authority.Pair) conversion.Env {

@@ -171,22 +171,38 @@ func index(ctx context.Context, c cluster.Cluster) error {
 	return nil
 }
 
-// watched lists what reviews read from the cache.
-func watched(platforms []conversion.Platform) []Ref {
+// watched lists what reviews read from the cache in every cluster.
+func watched() []Ref {
 	out := []Ref{infrastructure}
 	for _, k := range authority.Kinds() {
 		out = append(out, Ref{GroupVersionKind: k.MachineAPIGVK()}, Ref{GroupVersionKind: k.ClusterAPIGVK()})
 	}
-	for _, p := range platforms {
-		out = append(out, Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind}, Ref{GroupVersionKind: p.InfraMachineTemplate.GroupVersionKind},
-			Ref{GroupVersionKind: p.InfraCluster.GroupVersionKind})
-	}
 	return out
 }
 
-// synced reports whether every informer that reviews read from has its first list. It starts those that do not run.
-func synced(ctx context.Context, informers cache.Informers, platforms []conversion.Platform) error {
-	for _, ref := range watched(platforms) {
+// watchedOn lists what reviews read from the cache of a cluster on a platform. A cluster has the CRDs of its own platform alone.
+func watchedOn(p conversion.Platform) []Ref {
+	return []Ref{{GroupVersionKind: p.InfraMachine.GroupVersionKind}, {GroupVersionKind: p.InfraMachineTemplate.GroupVersionKind}, {GroupVersionKind: p.InfraCluster.GroupVersionKind}}
+}
+
+// synced reports whether every informer that reviews read from has its first list. It starts those that do not run. Of the platforms, the one that
+// the Infrastructure names counts, if there is one yet that can be converted.
+func synced(ctx context.Context, c cache.Cache, platforms []conversion.Platform) error {
+	if err := listed(ctx, c, watched()); err != nil {
+		return err
+	}
+	about, err := (envs{cache: c}).get(ctx, infrastructure)
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if p, ok := platformOf(about, platforms); ok {
+		return listed(ctx, c, watchedOn(p))
+	}
+	return nil
+}
+
+func listed(ctx context.Context, informers cache.Informers, refs []Ref) error {
+	for _, ref := range refs {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(ref.GroupVersionKind)
 		informer, err := informers.GetInformer(ctx, u, cache.BlockUntilSynced(false))
