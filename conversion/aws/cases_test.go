@@ -15,6 +15,16 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
+func testEnv() *conversion.Env {
+	return &conversion.Env{
+		Platform: Platform(), ClusterName: "ocean", Region: "us-east-1",
+		InfraCluster: map[string]any{"spec": map[string]any{
+			"controlPlaneLoadBalancer":          map[string]any{"name": "ocean-int", "loadBalancerType": "nlb"},
+			"secondaryControlPlaneLoadBalancer": map[string]any{"name": "ocean-ext", "loadBalancerType": "classic"},
+		}},
+	}
+}
+
 // plain is a providerSpec that can go; each case is a merge patch upon it.
 const plain = `{
 	"kind": "AWSMachineProviderConfig", "apiVersion": "machine.openshift.io/v1beta1",

@@ -15,6 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 )
 
 var update = flag.Bool("update", false, "write the pages instead of comparing them")
@@ -68,11 +69,37 @@ func TestAPlatformIsWhole(t *testing.T) {
 		if found, ok := platforms.For(p.Name); !ok || found.Name != p.Name {
 			t.Errorf("%s is not found by its name", p.Name)
 		}
+		if p.InfraMachine.Group != "infrastructure.cluster.x-k8s.io" || p.InfraMachineTemplate.Group != p.InfraMachine.Group || p.InfraCluster.Group != p.InfraMachine.Group {
+			t.Errorf("%s: the roles and the handoff know one group of all providers", p.Name)
+		}
 		if p.Spec == nil || p.Status == nil || p.InfraMachine.Plural == "" || p.InfraMachineTemplate.Plural == "" || p.InfraCluster.Plural == "" || p.ProviderSpec.Empty() || p.ProviderStatus.Empty() {
 			t.Errorf("%s lacks something: %+v", p.Name, p)
 		}
 	}
 	if _, ok := platforms.For("Moon"); ok {
 		t.Error("a platform that is not listed was found")
+	}
+}
+
+// TestEachPlatformHasAKit: what the stage and test/accepted play is what is listed.
+func TestEachPlatformHasAKit(t *testing.T) {
+	var listed, kits []string
+	for _, p := range platforms.List() {
+		listed = append(listed, p.Name)
+	}
+	for _, k := range platformstest.Kits() {
+		kits = append(kits, k.Platform.Name)
+		if k.Infrastructure == nil || k.InfraCluster == nil || k.ProviderSpec == nil || k.AnyProviderSpec == nil || k.AnyInfraSpec == nil || k.ProviderID == nil {
+			t.Errorf("the kit of %s lacks something", k.Platform.Name)
+		}
+		if _, err := platformstest.Named(strings.ToUpper(k.Platform.Name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if d := cmp.Diff(listed, kits); d != "" {
+		t.Errorf("the platforms, and those that have a kit (-listed +kits):\n%s", d)
+	}
+	if _, err := platformstest.Named("moon"); err == nil || !strings.Contains(err.Error(), strings.ToLower(strings.Join(kits, ", "))) {
+		t.Errorf("what there is instead of a moon is not listed: %v", err)
 	}
 }

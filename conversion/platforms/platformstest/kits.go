@@ -1,0 +1,32 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platformstest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/poundlock/poundlock/conversion/aws/awstest"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+)
+
+// Kits is one of every platform.
+func Kits() []conversiontest.Kit {
+	return []conversiontest.Kit{
+		awstest.Kit(),
+	}
+}
+
+// Named finds a kit by its platform's name, in whatever case. The error lists those that there are.
+func Named(platform string) (conversiontest.Kit, error) {
+	var names []string
+	for _, k := range Kits() {
+		name := strings.ToLower(k.Platform.Name)
+		if name == strings.ToLower(platform) {
+			return k, nil
+		}
+		names = append(names, name)
+	}
+	return conversiontest.Kit{}, fmt.Errorf("there is no platform %q: name one of %s", platform, strings.Join(names, ", "))
+}
