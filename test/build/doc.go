@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package build makes what the tests and `make run` need and nobody ships: the control plane's binary, Cluster API's core manager,
-// and the folders of the modules that carry CRDs and manifests.
+// and the folders of the modules that carry CRDs and manifests: those of the product's go.mod, and those that test/providers pins.
 //
 // It knows the go tool, a cache folder and how to check what lies in it. It refuses to know how the binaries are run
 // (test/embedded) and what they are tested with.

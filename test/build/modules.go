@@ -44,12 +44,15 @@ func isRoot(dir string) bool {
 	return strings.TrimSpace(first) == "module "+product
 }
 
-// ModuleDir is the folder of a module at the version that the product's go.mod selects, downloaded if it is missing. Its
-// files are read-only and shared with every other user of Go's module cache.
+// ModuleDir is the folder of a module at the version that the product's go.mod selects, or test/providers/go.mod where that
+// names it, downloaded if it is missing. Its files are read-only and shared with every other user of Go's module cache.
 func ModuleDir(ctx context.Context, module string) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
+	}
+	if providers := filepath.Join(root, "test", "providers"); requires(providers, module) {
+		root = providers
 	}
 	doing := "finding the folder of module " + module
 	dir, err := goOutput(ctx, root, "list", "-m", "-f", "{{.Dir}}", module)
@@ -66,6 +69,11 @@ func ModuleDir(ctx context.Context, module string) (string, error) {
 		return "", inWords(doing, fmt.Errorf("downloaded, and still absent: %w", err), root)
 	}
 	return dir, nil
+}
+
+func requires(dir, module string) bool {
+	_, err := required(filepath.Join(dir, "go.mod"), module)
+	return err == nil
 }
 
 // required reads the version of a module from a go.mod's require lines.

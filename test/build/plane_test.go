@@ -51,12 +51,17 @@ func TestAModuleThatCannotBeFetched(t *testing.T) {
 }
 
 func TestModuleDirHoldsTheModule(t *testing.T) {
-	dir, err := ModuleDir(t.Context(), "github.com/openshift/api")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "machine", "v1beta1")); err != nil {
-		t.Error(err)
+	for module, holds := range map[string]string{
+		"github.com/openshift/api":                  filepath.Join("machine", "v1beta1"),
+		"sigs.k8s.io/cluster-api-provider-ibmcloud": filepath.Join("config", "crd", "bases"), // of test/providers
+	} {
+		dir, err := ModuleDir(t.Context(), module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, holds)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
