@@ -34,7 +34,7 @@ type source struct {
 	labels map[string]string
 }
 
-// sources lists the CRDs that Poundlock works with. Only the CustomNoUpgrade variants of openshift/api have the authority fields; CRDs that are
+// sources lists the CRDs that Poundlock works with on every platform. Only the CustomNoUpgrade variants of openshift/api have the authority fields; CRDs that are
 // published without get them by overlay.
 func sources() []source {
 	return []source{
@@ -52,28 +52,21 @@ func sources() []source {
 		}, labels: map[string]string{
 			"cluster.x-k8s.io/provider": "cluster-api",
 		}},
-		// Its versions v1beta1 and v1beta2 both keep Cluster API's contract v1beta1; the names are alike by chance. Cluster API's core manager looks for its own
-		// contract, v1beta2, first, takes v1beta1 where that is not promised, and then reads the last version that the label names: status.ready,
-		// status.failureReason and conditions of the old kind. A label with v1beta2 in its name would be a lie, and the core manager would look
-		// for status.initialization.provisioned in vain.
-		{module: "sigs.k8s.io/cluster-api-provider-aws/v2", files: []string{
-			"config/crd/bases/infrastructure.cluster.x-k8s.io_awscluster*.yaml",
-			"config/crd/bases/infrastructure.cluster.x-k8s.io_awsmachines.yaml",
-			"config/crd/bases/infrastructure.cluster.x-k8s.io_awsmachinetemplates.yaml",
-		}, labels: map[string]string{
-			"cluster.x-k8s.io/provider": "infrastructure-aws",
-			"cluster.x-k8s.io/v1beta1":  "v1beta1_v1beta2",
-		}},
 	}
 }
 
-// CRDs reads the CRDs of the Machine API, the configuration API, Cluster API and its AWS provider from their modules, sorted by name, and lays
-// Poundlock's overlay (manifests/crds) over them.
-func CRDs(ctx context.Context) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+// CRDs reads the CRDs of the Machine API, the configuration API and Cluster API from their modules, and those of Cluster API's providers for
+// the platforms, by the Infrastructure's names for them (AWS if none is named: a cluster has one). They are sorted by name, and have Poundlock's
+// overlay (manifests/crds) laid over them.
+func CRDs(ctx context.Context, platforms ...string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	providers, err := providersOf(platforms)
+	if err != nil {
+		return nil, err
+	}
 	var mu sync.Mutex
 	var all []*apiextensionsv1.CustomResourceDefinition
 	group, ctx := errgroup.WithContext(ctx)
-	for _, s := range sources() {
+	for _, s := range append(sources(), providers...) {
 		group.Go(func() error {
 			crds, err := s.read(ctx)
 			mu.Lock()
