@@ -1,0 +1,39 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package powervs
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// MachineSpec is the spec of an IBMPowerVSMachine (infrastructure.cluster.x-k8s.io/v1beta2), and of the machines of an IBMPowerVSMachineTemplate.
+type MachineSpec struct {
+	// ServiceInstanceID is the older way to say ServiceInstance.ID, and goes before it. The CRD requires it, be it empty.
+	ServiceInstanceID string `json:"serviceInstanceID"`
+	// ServiceInstance is the workspace that the machine is made in. The provider reads its ID alone: without one it
+	// takes the workspace of the IBMPowerVSCluster.
+	ServiceInstance *ResourceReference `json:"serviceInstance,omitempty"`
+	// SSHKey names a key of the workspace.
+	SSHKey string `json:"sshKey,omitempty"`
+	// Image and ImageRef exclude each other, and one is required. ImageRef names an IBMPowerVSImage.
+	Image    *ResourceReference           `json:"image,omitempty"`
+	ImageRef *corev1.LocalObjectReference `json:"imageRef,omitempty"`
+	// SystemType, ProcessorType, Processors and MemoryGiB are filled in by the provider's webhook where they say nothing: s922, Shared, "0.25" and 2.
+	SystemType    string             `json:"systemType,omitempty"`
+	ProcessorType string             `json:"processorType,omitempty"`
+	Processors    intstr.IntOrString `json:"processors,omitempty"`
+	MemoryGiB     int32              `json:"memoryGiB,omitempty"`
+	// Network that says nothing is the one of the IBMPowerVSCluster's status.
+	Network ResourceReference `json:"network"`
+	// ProviderID is ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE.
+	ProviderID *string `json:"providerID,omitempty"`
+}
+
+// ResourceReference finds a resource of a workspace by one of the three. A regular expression finds the first that matches.
+type ResourceReference struct {
+	ID    *string `json:"id,omitempty"`
+	Name  *string `json:"name,omitempty"`
+	RegEx *string `json:"regex,omitempty"`
+}

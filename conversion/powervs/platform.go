@@ -1,0 +1,33 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package powervs
+
+import (
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// groupVersion is that of the provider's objects.
+func groupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"}
+}
+
+// Platform is IBM Power Virtual Server: OpenShift's providerSpec on one side, the IBM Cloud provider's v1beta2 objects on the other.
+func Platform() conversion.Platform {
+	spec := machinev1.GroupVersion.WithKind("PowerVSMachineProviderConfig")
+	return conversion.Platform{
+		Name:                 string(configv1.PowerVSPlatformType),
+		InfraMachine:         conversion.Resource{GroupVersionKind: groupVersion().WithKind("IBMPowerVSMachine"), Plural: "ibmpowervsmachines"},
+		InfraMachineTemplate: conversion.Resource{GroupVersionKind: groupVersion().WithKind("IBMPowerVSMachineTemplate"), Plural: "ibmpowervsmachinetemplates"},
+		InfraCluster:         conversion.Resource{GroupVersionKind: groupVersion().WithKind("IBMPowerVSCluster"), Plural: "ibmpowervsclusters"},
+		ProviderSpec:         spec,
+		ProviderStatus:       providerStatusKind,
+		CredentialsSecret:    "powervs-credentials",
+		Spec:                 conversion.Untyped(Fields, spec),
+		Status:               status{},
+	}
+}

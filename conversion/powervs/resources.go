@@ -1,0 +1,197 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package powervs
+
+import (
+	"fmt"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+)
+
+func nothing(*pass, *providerSpec, *infraSpec)     {}
+func nothingBack(*pass, *infraSpec, *providerSpec) {}
+
+// text is the string behind a pointer, empty where there is none.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// reference turns the Machine API's union into Cluster API's. A member that the type does not name is an error, unless
+// its own row refuses it: nobody reads it, and it would not come back. What a reference may be found by is given.
+func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev1.PowerVSResourceType) (ResourceReference, bool) {
+	var out ResourceReference
+	at, members := p.At(path), map[machinev1.PowerVSResourceType]member{
+		machinev1.PowerVSResourceTypeID:    {"id", m.ID, &out.ID},
+		machinev1.PowerVSResourceTypeName:  {"name", m.Name, &out.Name},
+		machinev1.PowerVSResourceTypeRegEx: {"regex", m.RegEx, &out.RegEx},
+	}
+	ok := false
+	for _, t := range by {
+		switch f := members[t]; {
+		case t != m.Type && f.value != nil:
+			at.Invalid(f.path, *f.value, fmt.Sprintf("only one of id, name and regex may be given, and the type says %q", m.Type))
+		case t == m.Type && text(f.value) == "":
+			at.Required(f.path, fmt.Sprintf("the type says %s", t))
+		case t == m.Type:
+			*f.to, ok = f.value, true
+		}
+	}
+	checkType(at, m, by)
+	return out, ok
+}
+
+// member is one of the three that a resource may be found by: its path, what the Machine API says, and where it goes.
+type member struct {
+	path  string
+	value *string
+	to    **string
+}
+
+func checkType(p *pass, m machinev1.PowerVSResource, by []machinev1.PowerVSResourceType) {
+	for _, t := range by {
+		if t == m.Type {
+			return
+		}
+	}
+	switch {
+	case m.Type == "":
+		p.Required("type", "say by what it is found: "+list(by))
+	case m.Type == machinev1.PowerVSResourceTypeRegEx && m.RegEx != nil:
+		// the row of the regular expression refuses it
+	default:
+		p.Unsupported("type", string(m.Type), "supported values: "+list(by))
+	}
+}
+
+func list[T ~string](words []T) string {
+	var out []string
+	for _, w := range words {
+		out = append(out, string(w))
+	}
+	return strings.Join(out, ", ")
+}
+
+// referenceBack turns Cluster API's reference into the Machine API's union; ok is false where it finds nothing.
+func referenceBack(p *pass, path string, c ResourceReference) (out machinev1.PowerVSResource, ok bool) {
+	at, said := p.At(path), 0
+	for _, f := range []struct {
+		path  string
+		value *string
+		t     machinev1.PowerVSResourceType
+		to    **string
+	}{
+		{"id", c.ID, machinev1.PowerVSResourceTypeID, &out.ID},
+		{"name", c.Name, machinev1.PowerVSResourceTypeName, &out.Name},
+		{"regex", c.RegEx, machinev1.PowerVSResourceTypeRegEx, &out.RegEx},
+	} {
+		switch {
+		case f.value == nil:
+		case *f.value == "":
+			at.Invalid(f.path, "", "it is not empty: leave it out")
+		case said > 0:
+			at.Invalid(f.path, *f.value, "only one of id, name and regex may be given")
+		default:
+			out.Type, *f.to, said = f.t, f.value, said+1
+		}
+	}
+	return out, said > 0
+}
+
+func networkTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.Network, _ = reference(p, "network", m.Network, machinev1.PowerVSResourceTypeID, machinev1.PowerVSResourceTypeName, machinev1.PowerVSResourceTypeRegEx)
+}
+
+func networkFrom(p *pass, c *infraSpec, m *providerSpec) {
+	out, ok := referenceBack(p, "network", c.Network)
+	if id, known := p.Env.InfraClusterString("status", "network", "id"); !ok && known && id != "" {
+		out, ok = machinev1.PowerVSResource{Type: machinev1.PowerVSResourceTypeID, ID: &id}, true
+	}
+	if !ok {
+		p.Required("network", "give id, name or regex: the IBMPowerVSCluster's status does not say which network is the cluster's")
+	}
+	m.Network = out
+}
+
+func imageTo(p *pass, m *providerSpec, c *infraSpec) {
+	if ref, ok := reference(p, "image", m.Image, machinev1.PowerVSResourceTypeID, machinev1.PowerVSResourceTypeName); ok {
+		c.Image = &ref
+	}
+}
+
+func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
+	switch {
+	case c.Image != nil && c.ImageRef != nil:
+		p.Invalid("imageRef", c.ImageRef.Name, "give image or imageRef, not both")
+	case c.ImageRef != nil && c.ImageRef.Name == "":
+		p.Required("imageRef.name", "name the IBMPowerVSImage")
+	case c.ImageRef != nil:
+		m.Image = machinev1.PowerVSResource{Type: machinev1.PowerVSResourceTypeName, Name: &c.ImageRef.Name}
+	case c.Image == nil:
+		p.Required("image", "give image or imageRef")
+	default:
+		imageBack(p, *c.Image, m)
+	}
+}
+
+// imageBack leaves the regular expression to its own row.
+func imageBack(p *pass, c ResourceReference, m *providerSpec) {
+	found := c.RegEx != nil
+	c.RegEx = nil
+	out, ok := referenceBack(p, "image", c)
+	if !ok && !found {
+		p.Required("image", "give id or name")
+	}
+	m.Image = out
+}
+
+func keyTo(p *pass, m *providerSpec, c *infraSpec) {
+	if c.SSHKey = m.KeyPairName; c.SSHKey == "" {
+		p.Required("keyPairName", noKey)
+	}
+}
+
+func keyFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if m.KeyPairName = c.SSHKey; m.KeyPairName == "" {
+		p.Required("sshKey", noKey)
+	}
+}
+
+const noKey = "Machine API takes no machine without the name of an SSH key of its workspace"
+
+func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
+		return
+	}
+	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+}
+
+func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if secret := text(p.Core.BootstrapSecret); secret != "" {
+		m.UserDataSecret = &machinev1.PowerVSSecretReference{Name: secret}
+	}
+}
+
+func credentials(p *pass) string {
+	if p.Env.CredentialsSecret != "" {
+		return p.Env.CredentialsSecret
+	}
+	return p.Env.Platform.CredentialsSecret
+}
+
+func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
+		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
+	}
+}
+
+func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if name := credentials(p); name != "" {
+		m.CredentialsSecret = &machinev1.PowerVSSecretReference{Name: name}
+	}
+}

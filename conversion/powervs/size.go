@@ -1,0 +1,141 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package powervs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// systemTypes are those of Cluster API's CRD; the Machine API takes any.
+func systemTypes() []string { return []string{"s922", "e980", "s1022", "e1050", "e1080", "s1122"} }
+
+const (
+	// defaultSystem and defaultProcessor are filled in by both sides' webhooks.
+	defaultSystem    = "s922"
+	defaultProcessor = machinev1.PowerVSProcessorTypeShared
+
+	// What the webhooks of either side fill in where memory and processors are not said.
+	memoryOfMachineAPI, memoryOfClusterAPI = 32, 2
+	processorsOfClusterAPI                 = "0.25"
+	// What Cluster API's webhook takes at least; below its own least, the Machine API's warns.
+	leastMemory, leastProcessors = 2, 0.25
+)
+
+// limit is what the Machine API's webhook takes at most on a system type; of others it knows none.
+type limit struct {
+	memory     int32
+	processors float64
+}
+
+func limits() map[string]limit {
+	return map[string]limit{"s922": {942, 15}, "e980": {15307, 143}}
+}
+
+func systemTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.SystemType = system(m.SystemType)
+	checkSystem(p, c.SystemType)
+}
+
+func systemFrom(p *pass, c *infraSpec, m *providerSpec) {
+	m.SystemType = system(c.SystemType)
+	checkSystem(p, m.SystemType)
+}
+
+func system(said string) string {
+	if said == "" {
+		return defaultSystem
+	}
+	return said
+}
+
+func checkSystem(p *pass, name string) {
+	if !slices.Contains(systemTypes(), name) {
+		p.Unsupported("systemType", name, "Cluster API takes "+list(systemTypes()))
+	}
+}
+
+func processorTypeTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.ProcessorType = string(processorType(p, m.ProcessorType))
+}
+
+func processorTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
+	m.ProcessorType = processorType(p, machinev1.PowerVSProcessorType(c.ProcessorType))
+}
+
+func processorType(p *pass, said machinev1.PowerVSProcessorType) machinev1.PowerVSProcessorType {
+	known := []machinev1.PowerVSProcessorType{machinev1.PowerVSProcessorTypeShared, machinev1.PowerVSProcessorTypeCapped, machinev1.PowerVSProcessorTypeDedicated}
+	switch {
+	case said == "":
+		return defaultProcessor
+	case !slices.Contains(known, said):
+		p.Invalid("processorType", string(said), "supported values: "+list(known))
+	}
+	return said
+}
+
+func processorsTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.Processors = m.Processors
+	if unsaid(m.Processors) {
+		c.Processors = intstr.FromString("0.5")
+		if m.ProcessorType == machinev1.PowerVSProcessorTypeDedicated {
+			c.Processors = intstr.FromInt32(1)
+		}
+	}
+	checkProcessors(p, system(m.SystemType), c.Processors)
+}
+
+func processorsFrom(p *pass, c *infraSpec, m *providerSpec) {
+	m.Processors = c.Processors
+	if unsaid(c.Processors) {
+		m.Processors = intstr.FromString(processorsOfClusterAPI)
+	}
+	checkProcessors(p, system(c.SystemType), m.Processors)
+}
+
+// unsaid is what both sides' webhooks take for nothing said.
+func unsaid(n intstr.IntOrString) bool { return n.IntVal == 0 && n.StrVal == "" }
+
+func checkProcessors(p *pass, system string, said intstr.IntOrString) {
+	n, err := float64(said.IntVal), error(nil)
+	if said.Type == intstr.String {
+		n, err = strconv.ParseFloat(said.StrVal, 64)
+	}
+	switch most, known := limits()[system]; {
+	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
+		p.Invalid("processors", said.String(), `must be a number, or a number as a word, such as "0.5"`)
+	case n < leastProcessors:
+		p.Unsupported("processors", said.String(), fmt.Sprintf("Cluster API takes at least %v", leastProcessors))
+	case known && n > most.processors:
+		p.Unsupported("processors", said.String(), fmt.Sprintf("Machine API takes at most %v on %s", most.processors, system))
+	}
+}
+
+func memoryTo(p *pass, m *providerSpec, c *infraSpec) {
+	if c.MemoryGiB = m.MemoryGiB; c.MemoryGiB == 0 {
+		c.MemoryGiB = memoryOfMachineAPI
+	}
+	checkMemory(p, system(m.SystemType), c.MemoryGiB)
+}
+
+func memoryFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if m.MemoryGiB = c.MemoryGiB; m.MemoryGiB == 0 {
+		m.MemoryGiB = memoryOfClusterAPI
+	}
+	checkMemory(p, system(c.SystemType), m.MemoryGiB)
+}
+
+func checkMemory(p *pass, system string, gib int32) {
+	switch most, known := limits()[system]; {
+	case gib < leastMemory:
+		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Cluster API takes at least %d", leastMemory))
+	case known && gib > most.memory:
+		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Machine API takes at most %d on %s", most.memory, system))
+	}
+}

@@ -1,0 +1,68 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package powervs
+
+import (
+	"encoding/json"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+var providerStatusKind = machinev1.GroupVersion.WithKind("PowerVSMachineProviderStatus")
+
+// status converts what the controllers of either API have seen. Conditions stay where they are: neither side's
+// controllers know the other's. Region, zone and health are said on Cluster API's side alone, by each of its passes.
+type status struct{}
+
+// ToClusterAPI hands the instance's id over above all: Cluster API's controller deletes the instance that its status
+// names, and without one lets go of the machine and leaves the instance behind.
+func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
+	var seen struct {
+		InstanceID    string `json:"instanceId"`
+		InstanceState string `json:"instanceState"`
+	}
+	// Forgiving: a status that cannot be read has nothing to say.
+	_ = json.Unmarshal(providerStatus, &seen)
+	out := said{"instanceID": seen.InstanceID, "instanceState": seen.InstanceState,
+		"failureReason": machine.FailureReason, "failureMessage": machine.FailureMessage}.content()
+	out["ready"] = machine.Ready
+	if len(machine.Addresses) > 0 {
+		out["addresses"] = machine.Addresses
+	}
+	return out
+}
+
+// ToMachineAPI takes what only the provider id tells from there: Machine API keeps the workspace in its status.
+func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
+	var seen struct {
+		InstanceID    string `json:"instanceID"`
+		InstanceState string `json:"instanceState"`
+	}
+	var spec MachineSpec
+	_, _ = json.Unmarshal(infraStatus, &seen), json.Unmarshal(infraSpec, &spec)
+	id := parseProviderID(text(spec.ProviderID))
+	if seen.InstanceID == "" {
+		seen.InstanceID = id.instance
+	}
+	if id.workspace == "" {
+		id.workspace = workspaceID(&spec)
+	}
+	return said{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String(),
+		"instanceId": seen.InstanceID, "serviceInstanceID": id.workspace, "instanceState": seen.InstanceState}.content()
+}
+
+// said are fields and their words; what is empty is not said.
+type said map[string]string
+
+func (s said) content() map[string]any {
+	out := map[string]any{}
+	for k, v := range s {
+		if v != "" {
+			out[k] = v
+		}
+	}
+	return out
+}

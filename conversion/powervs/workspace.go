@@ -1,0 +1,232 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package powervs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// workspaceTo: the provider reads the workspace's id from the machine and, without one, its name from the cluster: never
+// the machine's own name of it (NewPowerVSMachineScope in the provider).
+func workspaceTo(p *pass, m *providerSpec, c *infraSpec) {
+	ref, ok := reference(p, "serviceInstance", m.ServiceInstance, machinev1.PowerVSResourceTypeID, machinev1.PowerVSResourceTypeName)
+	if !ok {
+		return
+	}
+	if ref.ID != nil {
+		isTheClusters(p, "serviceInstance.id", *ref.ID)
+	} else {
+		isFound(p, *ref.Name)
+	}
+	c.ServiceInstance = &ref
+}
+
+func workspaceFrom(p *pass, c *infraSpec, m *providerSpec) {
+	ref := ResourceReference{}
+	if c.ServiceInstance != nil {
+		ref = ResourceReference{ID: c.ServiceInstance.ID, Name: c.ServiceInstance.Name} // the third has its own row
+	}
+	path := "serviceInstance.id"
+	if old := c.ServiceInstanceID; old != "" {
+		path = "serviceInstanceID"
+		if (ref.ID != nil && *ref.ID != old) || ref.Name != nil {
+			p.Invalid(path, old, "give serviceInstanceID or serviceInstance, not both")
+			return
+		}
+		ref.ID = &old
+	}
+	out, ok := referenceBack(p, "serviceInstance", ref)
+	switch {
+	case out.ID != nil:
+		isTheClusters(p, path, *out.ID)
+	case out.Name != nil:
+		isFound(p, *out.Name)
+	case !ok && (c.ServiceInstance == nil || c.ServiceInstance.RegEx == nil):
+		out = clustersOwn(p)
+	}
+	m.ServiceInstance = out
+}
+
+// workspaceID is the workspace that a machine names by id.
+func workspaceID(c *infraSpec) string {
+	if c.ServiceInstanceID != "" || c.ServiceInstance == nil {
+		return c.ServiceInstanceID
+	}
+	return text(c.ServiceInstance.ID)
+}
+
+// clusterWorkspaceID is the id of the cluster's workspace, as far as the IBMPowerVSCluster says it, in the order in
+// which the provider looks for it when it makes a provider id.
+func clusterWorkspaceID(p *pass) string {
+	for _, path := range [][]string{{"status", "serviceInstance", "id"}, {"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
+		if id, _ := p.Env.InfraClusterString(path...); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+func isTheClusters(p *pass, path, id string) {
+	if want := clusterWorkspaceID(p); want != "" && id != want {
+		p.Differs(path, id, "the id of the IBMPowerVSCluster's workspace", want)
+	}
+}
+
+// lookedUp is the name of the workspace that the provider looks up for a machine that names none by its id; empty, with
+// the reason, where that cannot be told.
+func lookedUp(p *pass) (name, reason string) {
+	if p.Env.InfraCluster == nil {
+		return "", "Cluster API looks the cluster's workspace up by the name that the IBMPowerVSCluster gives, and there is none: give the id"
+	}
+	if name, _ := p.Env.InfraClusterString("spec", "serviceInstance", "name"); name != "" {
+		return name, ""
+	}
+	for _, path := range [][]string{{"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
+		if id, _ := p.Env.InfraClusterString(path...); id != "" {
+			return "", "the IBMPowerVSCluster gives its workspace by id, and Cluster API looks no other up by name: give the id"
+		}
+	}
+	return p.Env.ClusterName + "-serviceInstance", ""
+}
+
+func isFound(p *pass, name string) {
+	switch want, reason := lookedUp(p); {
+	case reason != "":
+		p.Unsupported("serviceInstance.name", name, reason)
+	case name != want:
+		p.Differs("serviceInstance.name", name, "the name of the IBMPowerVSCluster's workspace", want)
+	}
+}
+
+func clustersOwn(p *pass) machinev1.PowerVSResource {
+	name, reason := lookedUp(p)
+	if reason != "" {
+		p.Required("serviceInstance.id", reason)
+		return machinev1.PowerVSResource{}
+	}
+	return machinev1.PowerVSResource{Type: machinev1.PowerVSResourceTypeName, Name: &name}
+}
+
+// zoneFrom: neither side's controllers look at a failure domain, and the Machine API has no field for one.
+func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
+	path := "spec.failureDomain"
+	if p.Core.Template {
+		path = "spec.template.spec.failureDomain"
+	}
+	if zone := p.Core.FailureDomain; zone != "" {
+		p.Under("").Unsupported(path, zone, "a workspace lies in one zone, and the workspace is all that the Machine API says: leave it out")
+	}
+}
+
+// instanceOf is what a provider id says, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE; empty where it is none.
+type instanceOf struct{ workspace, instance string }
+
+func parseProviderID(id string) instanceOf {
+	path, ok := strings.CutPrefix(id, "ibmpowervs://")
+	parts := strings.Split(path, "/")
+	if !ok || len(parts) != 4 {
+		return instanceOf{}
+	}
+	return instanceOf{workspace: parts[2], instance: parts[3]}
+}
+
+// providerIDTo refuses an instance that lies in another workspace than Cluster API would look into: it would not find
+// it, and make another.
+func providerIDTo(p *pass, m *providerSpec, c *infraSpec) {
+	if p.Core.ProviderID == "" {
+		return
+	}
+	c.ProviderID = &p.Core.ProviderID
+	want := clusterWorkspaceID(p)
+	if m.ServiceInstance.Type == machinev1.PowerVSResourceTypeID {
+		want = text(m.ServiceInstance.ID)
+	}
+	liesIn(p.Under(""), "spec.providerID", p.Core.ProviderID, want)
+}
+
+func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	id := text(c.ProviderID)
+	switch {
+	case p.Core.Template && id != "":
+		p.Unsupported("providerID", id, "a template is not an instance")
+		return
+	case p.Core.ProviderID == "":
+		p.Core.ProviderID = id
+	case id != "" && id != p.Core.ProviderID:
+		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
+		return
+	}
+	want := workspaceID(c)
+	if want == "" {
+		want = clusterWorkspaceID(p)
+	}
+	liesIn(p, "providerID", p.Core.ProviderID, want)
+}
+
+func liesIn(p *pass, path, id, workspace string) {
+	if has := parseProviderID(id).workspace; has != "" && workspace != "" && has != workspace {
+		p.Unsupported(path, id, fmt.Sprintf("the instance lies in the workspace %q, and the other API's controller would look for it in %q, the machine's", has, workspace))
+	}
+}
+
+func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if !p.Core.ControlPlane {
+		for i, lb := range m.LoadBalancers {
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only")
+		}
+		return
+	}
+	if have, want := describe(m.LoadBalancers), describe(clusterBalancers(p)); have != want {
+		p.Differs("loadBalancers", have, "the load balancers of the IBMPowerVSCluster", want)
+	}
+}
+
+func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if p.Core.ControlPlane {
+		m.LoadBalancers = clusterBalancers(p)
+	}
+}
+
+// clusterBalancers are those that Cluster API registers control plane Machines with, as Machine API would say it
+// (CreateVPCLoadBalancerPoolMember in the provider).
+func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
+	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {
+		return nil
+	}
+	said, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "loadBalancers")
+	if len(said) == 0 {
+		return []machinev1.LoadBalancerReference{balancer(p.Env.ClusterName + "-loadbalancer")}
+	}
+	var out []machinev1.LoadBalancerReference
+	for i, lb := range said {
+		content, _ := lb.(map[string]any)
+		name, _ := content["name"].(string)
+		if name == "" {
+			name = fmt.Sprintf("%s-loadbalancer-%d", p.Env.ClusterName, i)
+		}
+		out = append(out, balancer(name))
+	}
+	return out
+}
+
+func balancer(name string) machinev1.LoadBalancerReference {
+	return machinev1.LoadBalancerReference{Name: name, Type: machinev1.ApplicationLoadBalancerType}
+}
+
+func describe(lbs []machinev1.LoadBalancerReference) string {
+	var out []string
+	for _, lb := range lbs {
+		out = append(out, lb.Name+" ("+string(lb.Type)+")")
+	}
+	slices.Sort(out)
+	if out == nil {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
