@@ -33,7 +33,7 @@ func Rules(set policies.Set, defaulters policies.Defaulters) string {
 	}
 	b.WriteString("# What is filled in\n\n")
 	for _, d := range defaulters {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n- On: %s\n- Source: %s\n\n", d.ID, d.Says, scopesText(d.On), d.Clause)
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n- On: %s\n- Source: %s\n\n", d.ID, d.Says, Scopes(d.On), d.Clause)
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
@@ -60,7 +60,7 @@ func sectionsOf(set policies.Set) []section {
 func writeIndex(b *strings.Builder, sections []section, defaulters policies.Defaulters) {
 	b.WriteString("| rule | on |\n|---|---|\n")
 	row := func(id string, on []policies.Scope) {
-		fmt.Fprintf(b, "| [%s](#%s) | %s |\n", id, strings.ReplaceAll(id, "/", ""), scopesText(on))
+		fmt.Fprintf(b, "| [%s](#%s) | %s |\n", id, strings.ReplaceAll(id, "/", ""), Scopes(on))
 	}
 	for _, s := range sections {
 		var on []policies.Scope
@@ -82,11 +82,12 @@ func (s section) write(b *strings.Builder) {
 		if r.Needs == nil {
 			cel = " (CEL too)"
 		}
-		fmt.Fprintf(b, "%s\n\n- On: %s%s\n- What to do: %s\n- Source: %s\n\n", r.Says, scopesText(r.On), cel, r.Remedy, r.Clause)
+		fmt.Fprintf(b, "%s\n\n- On: %s%s\n- What to do: %s\n- Source: %s\n\n", r.Says, Scopes(r.On), cel, r.Remedy, r.Clause)
 	}
 }
 
-func scopesText(on []policies.Scope) string {
+// Scopes says which requests a rule sees: "UPDATE of Machine API Machine, MachineSet".
+func Scopes(on []policies.Scope) string {
 	var out []string
 	for _, s := range on {
 		out = append(out, scopeText(s))

@@ -1,0 +1,352 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	files
+	selection
+	output
+	to     string
+	failOn []string
+}
+
+// files says where objects are read from, if not from the cluster, and what of their cluster they do not say.
+type files struct {
+	paths []string
+	said  fleet.Cluster
+}
+
+func (f *files) bind(cmd *cobra.Command, says string) {
+	cmd.Flags().StringSliceVarP(&f.paths, "filename", "f", nil, says)
+	cmd.Flags().StringVar(&f.said.Platform, "platform", "", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
+	cmd.Flags().StringVar(&f.said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
+	cmd.Flags().StringVar(&f.said.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+}
+
+func checkCommand(p *plugin) *cobra.Command {
+	o := &checkOptions{}
+	cmd := &cobra.Command{
+		Use:   "check [KIND[/NAME]…] [-f FILE…]",
+		Short: "Tell which objects could move today, which could not, and why",
+		Long: `Tell which objects could move today, which could not, and why.
+
+Without -f the cluster is asked. With -f nothing but the files is: a file, a folder, a must-gather, or - for standard input. If they
+have the Infrastructure object and the infrastructure cluster object (an AWSCluster) of the cluster, the answer is exact; where not, what
+is assumed is said.
+
+Nothing is changed, and nothing is asked for.`,
+		Example: `  # The whole cluster
+  kubectl poundlock check
+
+  # A manifest, before it is applied anywhere
+  kubectl poundlock check -f machineset.yaml
+
+  # A must-gather, for the way back to Machine API
+  kubectl poundlock check -f ./must-gather.local.5421 --to machineapi
+
+  # In CI: fail if anything could not move, or for one reason only
+  kubectl poundlock check -f manifests/ --fail-on blocked
+  kubectl poundlock check -f manifests/ --fail-on FieldsNotConvertible -o json`,
+		ValidArgsFunction: p.completeTargets,
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.check(cmd.Context(), *o, args) },
+	}
+	o.files.bind(cmd, "files, folders (recursively; a must-gather too) or - to check instead of the cluster")
+	o.selection.bind(cmd)
+	o.output.bind(cmd, "table", "wide", "json", "yaml", "name")
+	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
+	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil, "end with exit code 3 if an object has one of these verdicts (blocked, waiting, moving) or reasons (FieldsNotConvertible, …)")
+	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                       // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"blocked", "waiting", "moving", preflight.ReasonFields}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+// report is what check says, as a program reads it.
+type report struct {
+	To       authority.API       `json:"to"`
+	Counts   map[string]int      `json:"counts"`
+	Objects  []preflight.Finding `json:"objects"`
+	Reasons  []preflight.Group   `json:"reasons,omitempty"`
+	Problems []fleet.Problem     `json:"problems,omitempty"`
+	Assumed  []string            `json:"assumed,omitempty"`
+
+	others int
+}
+
+func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error {
+	to, err := parseAPI(o.to)
+	if err != nil {
+		return err
+	}
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	f, err := p.gather(ctx, o.files, o.selection, args)
+	if err != nil {
+		return err
+	}
+	r := judge(f, f.Describe(o.said), to)
+	if err := p.writeReport(o, r); err != nil {
+		return err
+	}
+	return r.verdict(o.failOn)
+}
+
+// gather reads files, or the cluster.
+func (p *plugin) gather(ctx context.Context, from files, s selection, args []string) (*fleet.Fleet, error) {
+	t, err := parseTargets(args)
+	if err != nil {
+		return nil, err
+	}
+	q, err := p.query(s, t)
+	if err != nil {
+		return nil, err
+	}
+	var f *fleet.Fleet
+	if len(from.paths) > 0 {
+		f, err = fleet.FromFiles(from.paths, p.In, q.Pairs)
+		if err == nil {
+			f.Narrow(func(pair fleet.Pair) bool { return q.Matches(pair) })
+		}
+	} else {
+		f, err = p.cluster(ctx, q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, t.pick(f)
+}
+
+func (p *plugin) cluster(ctx context.Context, q fleet.Query) (*fleet.Fleet, error) {
+	client, err := p.client(nil)
+	if err != nil {
+		return nil, err
+	}
+	return fleet.FromCluster(ctx, client, q)
+}
+
+func judge(f *fleet.Fleet, c fleet.Cluster, to authority.API) report {
+	r := report{To: to, Counts: map[string]int{}, Objects: []preflight.Finding{}, Problems: f.Problems, Assumed: c.Assumed, others: f.Others}
+	for _, pair := range f.Pairs {
+		env, unknown := f.Env(c, pair)
+		finding := preflight.Judge(pair, to, env, unknown)
+		r.Objects = append(r.Objects, finding)
+		r.Counts[string(finding.Verdict)]++
+	}
+	r.Reasons = preflight.Groups(r.Objects)
+	return r
+}
+
+// verdict is the exit code: what could not be read comes first, then --fail-on.
+func (r report) verdict(failOn []string) error {
+	if len(r.Problems) > 0 {
+		return ended{codeError, ""}
+	}
+	for _, f := range r.Objects {
+		if slices.ContainsFunc(failOn, func(on string) bool {
+			return strings.EqualFold(on, string(f.Verdict)) || strings.EqualFold(on, f.Reason)
+		}) {
+			return ended{codeNo, ""}
+		}
+	}
+	return nil
+}
+
+func (p *plugin) writeReport(o checkOptions, r report) error {
+	if done, err := p.document(o.output, r); done {
+		return err
+	}
+	for _, problem := range r.Problems {
+		fmt.Fprintf(p.ErrOut, "cannot be read: %s: %s\n", problem.Source, problem.Text)
+	}
+	if o.format == "name" {
+		for _, f := range r.Objects {
+			if f.Verdict == preflight.Ready {
+				fmt.Fprintln(p.Out, f.Ref())
+			}
+		}
+		return nil
+	}
+	reader{p.out(), r, o.format == "wide", len(o.paths) > 0}.write()
+	return nil
+}
+
+// reader writes the report for somebody who has never seen one.
+type reader struct {
+	display.Paper
+	report
+	wide, offline bool
+}
+
+func (w reader) write() {
+	if len(w.Objects) == 0 {
+		w.Linef("No Machine, MachineSet or MachineHealthCheck was found%s.", w.aside())
+		return
+	}
+	w.Linef("Could these move to %s today?\n", w.To.Text())
+	w.table()
+	w.Linef("")
+	w.sum()
+	w.reasons()
+	for _, text := range w.Assumed {
+		w.Linef("\n%s", w.Beside(display.Wrap(text, "", w.Width)))
+	}
+	if w.wide {
+		w.warnings()
+	}
+}
+
+func (w reader) aside() string {
+	if w.others == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" among %s", display.Count(w.others, "object"))
+}
+
+// number finds the group of a reason in the list below the table.
+func (w reader) number(g preflight.Group) int {
+	return 1 + slices.IndexFunc(w.Reasons, func(r preflight.Group) bool {
+		return r.Verdict == g.Verdict && r.Reason == g.Reason && r.Field == g.Field && r.Message == g.Message
+	})
+}
+
+func (w reader) table() {
+	rows := [][]string{{"OBJECT", "IN CHARGE", "ANSWER", "WHY"}}
+	if w.wide {
+		rows[0] = append(rows[0], "NAMESPACE", "SOURCE")
+	}
+	for _, f := range w.Objects {
+		row := []string{f.Ref(), f.InCharge.Text(), w.answer(f.Verdict), w.why(f)}
+		if w.wide {
+			row = append(row, f.Namespace, f.Source)
+		}
+		rows = append(rows, row)
+	}
+	w.Table(rows)
+}
+
+func (w reader) answer(v preflight.Verdict) string {
+	switch v {
+	case preflight.Ready:
+		return w.Good("yes")
+	case preflight.Blocked:
+		return w.Bad("no")
+	case preflight.Waiting:
+		return w.Careful("not yet")
+	case preflight.Moving:
+		return w.Careful("moving")
+	}
+	return w.Beside("is there")
+}
+
+func (w reader) why(f preflight.Finding) string {
+	const most = 3
+	var out []string
+	for _, g := range preflight.GroupsOf(f) {
+		text := g.Field
+		if text == "" {
+			text = g.Reason
+		}
+		out = append(out, fmt.Sprintf("%s [%d]", text, w.number(g)))
+	}
+	if more := len(out) - most; more > 0 && !w.wide {
+		out = append(out[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (w reader) sum() {
+	var parts []string
+	for _, part := range []struct {
+		verdict preflight.Verdict
+		text    string
+	}{
+		{preflight.Ready, "could move today"}, {preflight.Blocked, "cannot"}, {preflight.Waiting, "not yet"},
+		{preflight.Moving, "on the move"}, {preflight.There, "there already"},
+	} {
+		if n := w.Counts[string(part.verdict)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
+		}
+	}
+	w.Linef("%s: %s.", w.Point(display.Count(len(w.Objects), "object")), strings.Join(parts, ", "))
+}
+
+func (w reader) reasons() {
+	if len(w.Reasons) == 0 {
+		return
+	}
+	w.Linef("\nWhat is in the way:")
+	for i, g := range w.Reasons {
+		title := g.Reason
+		if g.Field != "" {
+			title = g.Field
+		}
+		w.Linef("\n[%d] %s  %s", i+1, w.Point(title), w.Beside(objectsText(g.Objects)))
+		w.Linef("%s", display.Wrap(g.Message, "    ", w.Width))
+	}
+	w.Linef("\n%s", display.Wrap("More about a field or a reason: kubectl poundlock explain "+w.firstTopic(), "", w.Width))
+}
+
+func (w reader) firstTopic() string {
+	if g := w.Reasons[0]; g.Field != "" {
+		return shellWord(g.Field)
+	}
+	return w.Reasons[0].Reason
+}
+
+// shellWord quotes what a shell would take apart.
+func shellWord(text string) string {
+	if strings.ContainsAny(text, "[]*'\" $") {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
+
+// objectsText names objects where they are few, and counts them by kind where they are many.
+func objectsText(refs []string) string {
+	if len(refs) <= 3 {
+		return strings.Join(refs, ", ")
+	}
+	var parts []string
+	for _, k := range []string{"MachineSet", "Machine", "MachineHealthCheck"} {
+		n := 0
+		for _, ref := range refs {
+			if strings.HasPrefix(ref, strings.ToLower(k)+"/") {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, display.Count(n, k))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// warnings are what the webhook will answer to each request.
+func (w reader) warnings() {
+	for _, f := range w.Objects {
+		if len(f.Warnings) == 0 {
+			continue
+		}
+		w.Linef("\nWhat the webhook answers to a request for %s:", w.Point(f.Ref()))
+		for _, text := range f.Warnings {
+			w.Linef("%s", display.Wrap(text, "    ", w.Width))
+		}
+	}
+}

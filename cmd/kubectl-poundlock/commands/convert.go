@@ -1,0 +1,217 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/annotated"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func convertCommand(p *plugin) *cobra.Command {
+	o := &convertOptions{}
+	cmd := &cobra.Command{
+		Use:   "convert -f FILE…",
+		Short: "Convert manifests from either API into the other, with comments where something changed",
+		Long: `Convert manifests from either API into the other, with comments where something changed. No cluster is asked.
+
+Machine API objects become Cluster API's core object and the infrastructure object behind it; a Cluster API object, given together with
+its infrastructure object, becomes the Machine API object. What cannot go is said on standard error, field by field, and nothing is
+written of that object.`,
+		Example: `  kubectl poundlock convert -f machineset.yaml
+  kubectl poundlock convert -f infrastructure.yaml -f machineset.yaml --comments=false
+  kubectl -n openshift-cluster-api get machinesets.cluster.x-k8s.io,awsmachinetemplates -o yaml | kubectl poundlock convert -f -`,
+		Args: cobra.NoArgs,
+		RunE: func(_ *cobra.Command, _ []string) error { return p.convert(*o) },
+	}
+	o.files.bind(cmd, "files, folders or - to convert")
+	o.output.bind(cmd, "yaml", "json")
+	cmd.Flags().BoolVar(&o.comments, "comments", true, "say in comments where a field came from and what changed")
+	return cmd
+}
+
+type convertOptions struct {
+	files
+	output
+	comments bool
+}
+
+func (p *plugin) convert(o convertOptions) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	if len(o.paths) == 0 {
+		return usage("convert wants -f: files, folders, or - for standard input")
+	}
+	pairs, err := p.pairs()
+	if err != nil {
+		return err
+	}
+	f, err := fleet.FromFiles(o.paths, p.In, pairs)
+	if err != nil {
+		return err
+	}
+	return p.convertAll(o, f)
+}
+
+func (p *plugin) convertAll(o convertOptions, f *fleet.Fleet) error {
+	cluster := f.Describe(o.said)
+	for _, problem := range f.Problems {
+		fmt.Fprintf(p.ErrOut, "cannot be read: %s: %s\n", problem.Source, problem.Text)
+	}
+	if len(f.Pairs) == 0 && len(f.Problems) == 0 {
+		return ended{codeError, "there is no Machine, MachineSet or MachineHealthCheck to convert"}
+	}
+	for _, text := range cluster.Assumed {
+		fmt.Fprintln(p.ErrOut, "note:", text)
+	}
+	var all []any
+	refused := 0
+	for _, pair := range f.Pairs {
+		env, unknown := f.Env(cluster, pair)
+		made, errs := converted(pair, env, unknown)
+		if len(errs) > 0 {
+			refused++
+			p.refuse(pair, errs)
+			continue
+		}
+		for _, one := range made {
+			if o.format == "json" {
+				all = append(all, one.object.Object)
+			} else if err := one.write(p.Out, o.comments); err != nil {
+				return err
+			}
+		}
+	}
+	if o.format == "json" {
+		if _, err := p.document(o.output, map[string]any{"apiVersion": "v1", "kind": "List", "items": all}); err != nil {
+			return err
+		}
+	}
+	return converts(len(f.Problems), refused)
+}
+
+func converts(problems, refused int) error {
+	switch {
+	case problems > 0:
+		return ended{codeError, ""}
+	case refused > 0:
+		return ended{codeNo, ""}
+	}
+	return nil
+}
+
+func (p *plugin) refuse(pair fleet.Pair, errs field.ErrorList) {
+	fmt.Fprintf(p.ErrOut, "%s cannot be converted to %s:\n", pair.Ref(), pair.InCharge().Other().Text())
+	for _, e := range errs {
+		fmt.Fprintf(p.ErrOut, "  %s: %s\n", e.Field, e.Detail)
+	}
+}
+
+// piece is one object of what a pair becomes.
+type piece struct {
+	object *unstructured.Unstructured
+	source *unstructured.Unstructured
+	header string
+	rows   []annotated.Row
+}
+
+func (c piece) write(w io.Writer, comments bool) error {
+	rows, header := c.rows, c.header
+	if !comments {
+		rows, header = nil, ""
+	}
+	fmt.Fprintln(w, "---")
+	return annotated.Write(w, header, c.object.Object, c.source.Object, rows)
+}
+
+// converted converts away from the API in charge.
+func converted(pair fleet.Pair, env conversion.Env, unknown error) ([]piece, field.ErrorList) {
+	if unknown != nil {
+		return nil, field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}
+	}
+	if pair.InCharge() == authority.MachineAPI || pair.ClusterAPI == nil {
+		return toClusterAPI(pair, env)
+	}
+	return toMachineAPI(pair, env)
+}
+
+func toClusterAPI(pair fleet.Pair, env conversion.Env) ([]piece, field.ErrorList) {
+	source := content(pair.MachineAPI)
+	twin, errs := core.ToClusterAPI(pair.Kind.Name, source, env)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	at := places(pair.Kind)
+	platform := annotated.Rows(linesOf(env), conversion.OnlyClusterAPI, annotated.Place{Name: "providerSpec", Source: at.providerSpec, Target: at.infra, Core: at.template})
+	rows := append(annotated.Core(platform), annotated.Rows(tableOf(pair.Kind), conversion.OnlyClusterAPI, annotated.Place{})...)
+	header := fmt.Sprintf("From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\nowner references, the sync finalizer and, while Machine API is in charge, the pause.", pair.Kind.Name, pair.Name)
+	out := []piece{{twin.Core, source, header, rows}}
+	if twin.Infra != nil {
+		out = append(out, piece{twin.Infra, source, "", platform})
+	}
+	return out, nil
+}
+
+func toMachineAPI(pair fleet.Pair, env conversion.Env) ([]piece, field.ErrorList) {
+	twin := core.Twin{Core: content(pair.ClusterAPI)}
+	if pair.Infra != nil {
+		twin.Infra = content(pair.Infra)
+	}
+	made, errs := core.ToMachineAPI(pair.Kind.Name, twin, env)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	at := places(pair.Kind)
+	rows := annotated.Rows(linesOf(env), conversion.OnlyMachineAPI, annotated.Place{Name: env.Platform.InfraMachine.Kind, Target: at.providerSpec, Core: at.template})
+	rows = append(rows, annotated.Rows(tableOf(pair.Kind), conversion.OnlyMachineAPI, annotated.Place{})...)
+	header := fmt.Sprintf("From %s %s of Cluster API. To have Poundlock take it over, create it with spec.authoritativeAPI: ClusterAPI.", pair.Kind.Name, pair.Name)
+	return []piece{{made, twin.Core, header, rows}}, nil
+}
+
+func linesOf(env conversion.Env) []conversion.Line {
+	if env.Platform.Spec == nil {
+		return nil
+	}
+	return env.Platform.Spec.Lines()
+}
+
+func tableOf(kind authority.Kind) []conversion.Line {
+	switch kind.Name {
+	case "Machine":
+		return core.Machines.Lines()
+	case "MachineSet":
+		return core.MachineSets.Lines()
+	}
+	return core.MachineHealthChecks.Lines()
+}
+
+// spots are where a kind's objects have a machine's fields.
+type spots struct{ template, providerSpec, infra string }
+
+func places(kind authority.Kind) spots {
+	if kind.Infra == authority.InfraMachineTemplate {
+		return spots{"spec.template", "spec.template.spec.providerSpec.value", "spec.template.spec"}
+	}
+	return spots{"", "spec.providerSpec.value", "spec"}
+}
+
+// content is an object as conversions take it.
+func content(o *policies.Object) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(o.Raw()); err != nil {
+		return &unstructured.Unstructured{Object: map[string]any{"kind": o.Kind, "metadata": map[string]any{"name": o.Metadata.Name}}}
+	}
+	return u
+}

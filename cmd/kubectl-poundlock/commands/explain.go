@@ -1,0 +1,77 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/reference"
+)
+
+func explainCommand(p *plugin) *cobra.Command {
+	o := &output{}
+	cmd := &cobra.Command{
+		Use:   "explain RULE|REASON|FIELD",
+		Short: "Explain a rule, the reason of a condition, or a field: what it is, why, and what to do",
+		Long: `Explain a rule, the reason of a condition, or a field: what it is, why, and what to do. No cluster is asked.
+
+A rule is what stands in brackets behind an answer of the webhook. A field may be a whole path out of a message, or its last names.`,
+		Example: `  kubectl poundlock explain authority/spec-locked
+  kubectl poundlock explain WaitingForPause
+  kubectl poundlock explain deviceIndex
+  kubectl poundlock explain 'spec.template.spec.providerSpec.value.blockDevices[0].ebs.kmsKey.filters'`,
+		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			names := slices.DeleteFunc(reference.Names(), func(n string) bool { return !strings.HasPrefix(n, begun) })
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return p.explain(*o, args[0]) },
+	}
+	o.bind(cmd, "text", "json", "yaml")
+	return cmd
+}
+
+func (p *plugin) explain(o output, asked string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	found := reference.Find(asked)
+	if len(found) == 0 {
+		text := "nothing is known of \"" + asked + "\""
+		if similar := reference.Similar(asked); len(similar) > 0 {
+			text += "; did you mean " + strings.Join(similar, ", ") + "?"
+		}
+		return ended{codeError, text}
+	}
+	if done, err := p.document(o, found); done {
+		return err
+	}
+	w := p.out()
+	for i, t := range found {
+		if i > 0 {
+			w.Linef("")
+		}
+		explained(w, t)
+	}
+	return nil
+}
+
+func explained(w display.Paper, t reference.Topic) {
+	w.Linef("%s  %s", w.Point(t.Name), w.Beside(t.About))
+	for _, part := range t.Parts {
+		text := strings.ReplaceAll(part.Text, "`", "")
+		if part.Heading == "" {
+			w.Linef("\n%s", display.Wrap(text, "  ", w.Width))
+			continue
+		}
+		w.Linef("%s", display.Wrap(w.Beside(part.Heading+":")+" "+text, "  ", w.Width))
+	}
+}

@@ -1,0 +1,282 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Exit codes, for scripts. They are told in the root's help.
+const (
+	codeDone        = 0
+	codeError       = 1
+	codeUsage       = 2
+	codeNo          = 3
+	codeTimeout     = 4
+	codeInterrupted = 130
+)
+
+// ended is an end with an exit code of its own. Its text may be empty: then all has been said.
+type ended struct {
+	code int
+	text string
+}
+
+func (e ended) Error() string { return e.text }
+
+// usage is an error of whoever typed the command.
+func usage(format string, args ...any) error { return ended{codeUsage, fmt.Sprintf(format, args...)} }
+
+// Code is the exit code that an error stands for, and the text that is still to be said.
+func Code(err error) (int, string) {
+	var e ended
+	switch {
+	case err == nil:
+		return codeDone, ""
+	case errors.As(err, &e):
+		return e.code, e.text
+	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "unknown flag"),
+		strings.HasPrefix(err.Error(), "unknown shorthand"), strings.HasPrefix(err.Error(), "invalid argument"),
+		strings.HasPrefix(err.Error(), "required flag"), strings.Contains(err.Error(), "arg(s)"), strings.HasPrefix(err.Error(), "flag needs"):
+		return codeUsage, err.Error()
+	}
+	return codeError, err.Error()
+}
+
+// Options are what the plugin is given besides arguments.
+type Options struct {
+	genericiooptions.IOStreams
+	// Env reads the environment; Now is the clock.
+	Env func(string) string
+	Now func() time.Time
+}
+
+// plugin is what all commands share.
+type plugin struct {
+	Options
+	config     *genericclioptions.ConfigFlags
+	namespaces []string
+}
+
+// New is the whole command line.
+func New(o Options) *cobra.Command {
+	p := &plugin{Options: o, config: genericclioptions.NewConfigFlags(true)}
+	root := &cobra.Command{
+		Use:   "kubectl-poundlock",
+		Short: "See, check and move the authority over machines between Machine API and Cluster API",
+		Long: `See, check and move the authority over machines between OpenShift's Machine API and Cluster API.
+
+The plugin asks the same rules and the same conversion as Poundlock's webhook, so that it cannot say otherwise. check, convert and
+explain need no cluster.
+
+Exit codes:
+  0    done; where a question was asked, the answer is yes
+  1    an error: the question could not be answered, or the cluster refused
+  2    the command line is wrong
+  3    the answer is no: check found what --fail-on names, convert met a field that cannot go, diff found a difference, migrate
+       stopped at a failure, cleanup refused
+  4    what was waited for did not happen in time
+  130  interrupted`,
+		Example: `  # What could move to Cluster API today?
+  kubectl poundlock check
+
+  # Would this manifest convert? No cluster is asked.
+  kubectl poundlock check -f machineset.yaml
+
+  # Who is in charge of what?
+  kubectl poundlock status
+
+  # Hand a set over, and then its Machines, three at a time.
+  kubectl poundlock migrate machineset/worker-a --to clusterapi --with-machines --max-in-flight 3`,
+		SilenceUsage: true, SilenceErrors: true,
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl poundlock"},
+	}
+	root.SetIn(o.In)
+	root.SetOut(o.Out)
+	root.SetErr(o.ErrOut)
+	flags := root.PersistentFlags()
+	p.config.AddFlags(flags)
+	flags.StringSliceVar(&p.namespaces, "namespaces", []string{fleet.DefaultPair.MachineAPI + "=" + fleet.DefaultPair.ClusterAPI}, "the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
+	for _, command := range []func(*plugin) *cobra.Command{
+		checkCommand, convertCommand, explainCommand, versionCommand,
+	} {
+		root.AddCommand(command(p))
+	}
+	return root
+}
+
+func (p *plugin) out() display.Paper { return display.PaperOf(p.Out, p.Env) }
+
+// pairs are the pairs of namespaces that are meant: -n names one of them, by either of its namespaces.
+func (p *plugin) pairs() (authority.Pairs, error) {
+	pairs, err := authority.ParsePairs(p.namespaces)
+	if err != nil {
+		return nil, usage("--%v", err)
+	}
+	if *p.config.Namespace == "" {
+		return pairs, nil
+	}
+	pair, ok := pairs.Of(*p.config.Namespace)
+	if !ok {
+		return nil, usage("-n %s is in none of the pairs of --namespaces (%s)", *p.config.Namespace, strings.Join(p.namespaces, ", "))
+	}
+	return authority.Pairs{pair}, nil
+}
+
+// restConfig is the cluster's address. Warnings of the API server are handed to warn, nil for nobody.
+func (p *plugin) restConfig(warn rest.WarningHandler) (*rest.Config, error) {
+	config, err := p.config.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("finding the cluster: %w", err)
+	}
+	// The server's own priority and fairness limits a client better than a guess does.
+	config.QPS, config.WarningHandler = -1, warn
+	if warn == nil {
+		config.WarningHandler = rest.NoWarnings{}
+	}
+	return config, nil
+}
+
+func (p *plugin) client(warn rest.WarningHandler) (dynamic.Interface, error) {
+	config, err := p.restConfig(warn)
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.NewForConfig(config)
+}
+
+// selection is which objects are meant.
+type selection struct {
+	selector string
+	all      bool
+}
+
+func (s *selection) bind(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.selector, "selector", "l", "", "only objects whose labels match, such as machine.openshift.io/cluster-api-machine-role=worker")
+	cmd.Flags().BoolVarP(&s.all, "all-namespaces", "A", false, "all pairs of --namespaces, whatever -n says")
+}
+
+// query is what of the cluster is meant by the flags; kinds nil is all.
+func (p *plugin) query(s selection, t targets) (fleet.Query, error) {
+	if s.all {
+		*p.config.Namespace = ""
+	}
+	pairs, err := p.pairs()
+	if err != nil {
+		return fleet.Query{}, err
+	}
+	selector, err := labels.Parse(s.selector)
+	if err != nil {
+		return fleet.Query{}, usage("--selector %q: %v", s.selector, err)
+	}
+	return fleet.Query{Pairs: pairs, Selector: selector, Kinds: t.kinds()}, nil
+}
+
+// targets are the objects that arguments name.
+type targets []target
+
+// target is one argument; name is "" for all of the kind.
+type target struct {
+	kind authority.Kind
+	name string
+}
+
+// parseTargets reads KIND, KIND/NAME and KIND NAME NAME, as kubectl does. A kind may be plural, short, or bear either group.
+func parseTargets(args []string) (targets, error) {
+	if len(args) > 1 && !slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "/") }) {
+		kind, err := parseKind(args[0])
+		if err != nil {
+			return nil, err
+		}
+		var out targets
+		for _, name := range args[1:] {
+			out = append(out, target{kind, name})
+		}
+		return out, nil
+	}
+	var out targets
+	for _, arg := range args {
+		word, name, named := strings.Cut(arg, "/")
+		kind, err := parseKind(word)
+		if err != nil {
+			return nil, err
+		}
+		if named && name == "" {
+			return nil, usage("%q: the name is missing: %s/NAME", arg, word)
+		}
+		out = append(out, target{kind, name})
+	}
+	return out, nil
+}
+
+func parseKind(word string) (authority.Kind, error) {
+	short, _, _ := strings.Cut(strings.ToLower(word), ".")
+	for _, k := range authority.Kinds() {
+		if slices.Contains([]string{strings.ToLower(k.Name), k.Resource, abbreviations[k.Name]}, short) {
+			return k, nil
+		}
+	}
+	return authority.Kind{}, usage("%q is no kind that changes hands: machine, machineset and machinehealthcheck do", word)
+}
+
+var abbreviations = map[string]string{"Machine": "ma", "MachineSet": "ms", "MachineHealthCheck": "mhc"}
+
+func (t targets) kinds() []authority.Kind {
+	var out []authority.Kind
+	for _, one := range t {
+		if !slices.ContainsFunc(out, func(k authority.Kind) bool { return k.Name == one.kind.Name }) {
+			out = append(out, one.kind)
+		}
+	}
+	return out
+}
+
+// name reports whether the pair is meant; no targets mean all.
+func (t targets) mean(p fleet.Pair) bool {
+	return len(t) == 0 || slices.ContainsFunc(t, func(one target) bool {
+		return one.kind.Name == p.Kind.Name && (one.name == "" || one.name == p.Name)
+	})
+}
+
+// pick keeps what the targets name; a name that is not there is an error.
+func (t targets) pick(f *fleet.Fleet) error {
+	f.Narrow(t.mean)
+	for _, one := range t {
+		if one.name != "" && !slices.ContainsFunc(f.Pairs, func(p fleet.Pair) bool { return p.Name == one.name && p.Kind.Name == one.kind.Name }) {
+			return fmt.Errorf("there is no %s %q in either API", one.kind.Name, one.name)
+		}
+	}
+	return nil
+}
+
+// parseAPI reads --to.
+func parseAPI(text string) (authority.API, error) {
+	switch strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(text, "-", ""), " ", "")) {
+	case "clusterapi", "capi":
+		return authority.ClusterAPI, nil
+	case "machineapi", "mapi":
+		return authority.MachineAPI, nil
+	}
+	return authority.Unset, usage("--to %q: want clusterapi or machineapi", text)
+}
+
+func completeAPI(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"clusterapi\tmove to Cluster API", "machineapi\tmove to Machine API"}, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,162 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// pageSize is how many objects one answer of the API server holds.
+const pageSize = 250
+
+// infrastructures is OpenShift's description of the cluster that it runs on; the one object is named cluster.
+var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "v1", Resource: "infrastructures"}
+
+// Query says what to read of a cluster.
+type Query struct {
+	Pairs authority.Pairs
+	// Kinds narrows to these; nil: all.
+	Kinds []authority.Kind
+	// Selector is on labels of the Machine API object, or of Cluster API's where that is all there is; nil: all.
+	Selector labels.Selector
+}
+
+// FromCluster lists what the query asks for, page by page, and no object by itself but the Infrastructure.
+func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
+	c := newCollection(q.Pairs)
+	if err := c.infrastructure(ctx, client); err != nil {
+		return nil, err
+	}
+	if q.Kinds == nil {
+		q.Kinds = authority.Kinds()
+	}
+	for _, pair := range q.Pairs {
+		if err := c.namespacesOf(ctx, client, pair, q.Kinds); err != nil {
+			return nil, err
+		}
+	}
+	f := c.done()
+	f.Narrow(q.Matches)
+	return f, nil
+}
+
+func (c *collection) infrastructure(ctx context.Context, client dynamic.Interface) error {
+	u, err := client.Resource(infrastructures).Get(ctx, "cluster", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading the Infrastructure named cluster (%s): there is none: is this an OpenShift cluster?", configGroup)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the Infrastructure named cluster: %w", err)
+	}
+	return c.take(u)
+}
+
+func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
+	for _, kind := range kinds {
+		if err := c.list(ctx, client, kind.MachineAPI.WithResource(kind.Resource), pair.MachineAPI); err != nil {
+			return err
+		}
+		if err := c.list(ctx, client, kind.ClusterAPI.WithResource(kind.Resource), pair.ClusterAPI); err != nil {
+			return err
+		}
+	}
+	for _, resource := range c.providers(kinds) {
+		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// providers lists the provider's kinds behind these; none where the platform is not converted.
+func (c *collection) providers(kinds []authority.Kind) []conversion.Resource {
+	platform, known := platforms.For(describe(c.fleet.infrastructure).Platform)
+	behind := map[string]conversion.Resource{authority.InfraMachine: platform.InfraMachine, authority.InfraMachineTemplate: platform.InfraMachineTemplate}
+	var out []conversion.Resource
+	for _, kind := range kinds {
+		if resource, has := behind[kind.Infra]; has && known {
+			out = append(out, resource)
+		}
+	}
+	if len(out) > 0 {
+		out = append(out, platform.InfraCluster)
+	}
+	return out
+}
+
+// list reads a resource to its end. One that the cluster does not have is empty.
+func (c *collection) list(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) error {
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := client.Resource(resource).Namespace(namespace).List(ctx, options)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if apierrors.IsResourceExpired(err) && options.Continue != "" {
+			options = metav1.ListOptions{Limit: pageSize} // the list took too long: again; what is known already counts once
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("listing %s in %s: %w", resource.GroupResource(), namespace, err)
+		}
+		for i := range page.Items {
+			if err := c.take(&page.Items[i]); err != nil {
+				return err
+			}
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+func (c *collection) take(u *unstructured.Unstructured) error {
+	o, err := FromUnstructured(u)
+	if err != nil {
+		return err
+	}
+	c.add(o)
+	return nil
+}
+
+// FromUnstructured is the form in which policies read an object. Its managed fields are dropped.
+func FromUnstructured(u *unstructured.Unstructured) (*policies.Object, error) {
+	u.SetManagedFields(nil)
+	raw, err := u.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return policies.ParseCheckedObject(raw)
+}
+
+// Narrow keeps the pairs that keep says yes to.
+func (f *Fleet) Narrow(keep func(Pair) bool) {
+	var kept []Pair
+	for _, p := range f.Pairs {
+		if keep(p) {
+			kept = append(kept, p)
+		}
+	}
+	f.Pairs = kept
+}
+
+// Matches reports whether the pair is of the query's kinds and labels.
+func (q Query) Matches(p Pair) bool {
+	return (q.Kinds == nil || slices.ContainsFunc(q.Kinds, func(k authority.Kind) bool { return k.Name == p.Kind.Name })) &&
+		(q.Selector == nil || q.Selector.Matches(labels.Set(p.Objects()[0].Metadata.Labels)))
+}

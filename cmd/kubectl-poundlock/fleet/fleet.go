@@ -1,0 +1,254 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// The groups that the plugin looks at.
+const (
+	machineGroup = "machine.openshift.io"
+	clusterGroup = "cluster.x-k8s.io"
+	infraGroup   = "infrastructure.cluster.x-k8s.io"
+	configGroup  = "config.openshift.io"
+)
+
+// DefaultPair is where OpenShift keeps the two sides.
+var DefaultPair = authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"}
+
+// Pair is one Machine, MachineSet or MachineHealthCheck as its two sides have it; a side that does not exist, or was not
+// shown, is nil.
+type Pair struct {
+	Kind       authority.Kind
+	Namespaces authority.Pair
+	Name       string
+	// MachineAPI and ClusterAPI are the core objects, Infra is the provider's object that ClusterAPI refers to.
+	MachineAPI, ClusterAPI, Infra *policies.Object
+	// Source is the file that the pair was read from, "" for a cluster.
+	Source string
+}
+
+// Shape is what the Machine API object says about authority.
+func (p Pair) Shape() authority.Shape { return authority.Read(p.MachineAPI) }
+
+// InCharge is the API that acts now. Of what has no Machine API object that is Cluster API.
+func (p Pair) InCharge() authority.API {
+	if p.MachineAPI == nil {
+		return authority.ClusterAPI
+	}
+	return authority.InCharge(p.Shape())
+}
+
+// Moving reports whether authority is between the two APIs, or asked to go to the other one.
+func (p Pair) Moving() bool {
+	s := p.Shape()
+	return s.Current == authority.Migrating || s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current
+}
+
+// Ref is the pair as a person names it: machineset/worker-a.
+func (p Pair) Ref() string { return strings.ToLower(p.Kind.Name) + "/" + p.Name }
+
+// Stored reports whether the Machine API object comes from an API server: a manifest has no uid, and its status says nothing.
+func (p Pair) Stored() bool { return p.MachineAPI != nil && p.MachineAPI.Metadata.UID != "" }
+
+// Set is the name of the MachineSet that the Machine belongs to, "" for none: by its controller, else by its label.
+func (p Pair) Set() string {
+	o := p.MachineAPI
+	if o == nil {
+		o = p.ClusterAPI
+	}
+	for _, ref := range o.Metadata.OwnerReferences {
+		if ref.Kind == "MachineSet" && ref.Controller != nil && *ref.Controller {
+			return ref.Name
+		}
+	}
+	return o.Metadata.Labels[authority.MachineSetLabel]
+}
+
+// Fleet is all that was shown.
+type Fleet struct {
+	// Pairs are in the order of kinds, then names.
+	Pairs []Pair
+	// Problems are documents that claim to be one of ours and cannot be read.
+	Problems []Problem
+	// Others counts objects that are none of ours.
+	Others int
+
+	infrastructure *policies.Object
+	infra          map[infraKey]*policies.Object
+}
+
+// Problem is a document that could not be read, and why.
+type Problem struct {
+	Source string `json:"source"`
+	Text   string `json:"text"`
+}
+
+type infraKey struct{ kind, namespace, name string }
+
+// sideKey names one side of a pair.
+type sideKey struct {
+	kind, name string
+	pair       authority.Pair
+}
+
+// collection takes objects in, in any order.
+type collection struct {
+	pairs    authority.Pairs
+	sides    map[sideKey]*Pair
+	fleet    *Fleet
+	nextFile string
+}
+
+func newCollection(pairs authority.Pairs) *collection {
+	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}}}
+}
+
+// group is the API group and version of an object.
+func group(o *policies.Object) (string, string) {
+	g, v, ok := strings.Cut(o.APIVersion, "/")
+	if !ok {
+		return "", g
+	}
+	return g, v
+}
+
+// add takes an object in. What is shown twice (a must-gather has lists and single files) counts once: the first one stays.
+func (c *collection) add(o *policies.Object) {
+	g, version := group(o)
+	kind, known := authority.KindNamed(o.Kind)
+	switch {
+	case g == machineGroup && known:
+		if p := c.side(kind, o, policies.MachineAPI); p.MachineAPI == nil {
+			p.MachineAPI = o
+		}
+	case g == clusterGroup && known && version != kind.ClusterAPI.Version:
+		c.problem(o.Kind + " " + o.Metadata.Name + " is of " + o.APIVersion + "; this build reads " + kind.ClusterAPI.String() + ": ask the API server for that version, or convert the manifest")
+	case g == clusterGroup && known:
+		if p := c.side(kind, o, policies.ClusterAPI); p.ClusterAPI == nil {
+			p.ClusterAPI = o
+		}
+	case g == infraGroup:
+		c.addInfra(o)
+	case g == configGroup && o.Kind == "Infrastructure":
+		if c.fleet.infrastructure == nil {
+			c.fleet.infrastructure = o
+		}
+	default:
+		c.fleet.Others++
+	}
+}
+
+func (c *collection) addInfra(o *policies.Object) {
+	ns := o.Metadata.Namespace
+	if ns == "" {
+		ns = c.pairs[0].ClusterAPI
+	}
+	key := infraKey{o.Kind, ns, o.Metadata.Name}
+	if c.fleet.infra[key] == nil {
+		c.fleet.infra[key] = o
+	}
+}
+
+func (c *collection) problem(text string) {
+	c.fleet.Problems = append(c.fleet.Problems, Problem{Source: c.nextFile, Text: text})
+}
+
+func (c *collection) side(kind authority.Kind, o *policies.Object, side policies.Side) *Pair {
+	key := sideKey{kind.Name, o.Metadata.Name, c.namespaces(o.Metadata.Namespace, side)}
+	if o.Metadata.Name == "" {
+		key.name = o.Metadata.GenerateName
+	}
+	p := c.sides[key]
+	if p == nil {
+		p = &Pair{Kind: kind, Name: key.name, Namespaces: key.pair, Source: c.nextFile}
+		c.sides[key] = p
+	}
+	return p
+}
+
+// namespaces is the pair of a namespace; a file may have objects of any namespace, or none.
+func (c *collection) namespaces(namespace string, side policies.Side) authority.Pair {
+	pair, ok := c.pairs.Of(namespace)
+	switch {
+	case ok:
+		return pair
+	case namespace == "":
+		return c.pairs[0]
+	case side == policies.MachineAPI:
+		return authority.Pair{MachineAPI: namespace, ClusterAPI: c.pairs[0].ClusterAPI}
+	}
+	return authority.Pair{MachineAPI: c.pairs[0].MachineAPI, ClusterAPI: namespace}
+}
+
+// done puts the pairs in order and finds the provider's object of each.
+func (c *collection) done() *Fleet {
+	for _, p := range c.sides {
+		p.Infra = c.fleet.infraOf(*p)
+		c.fleet.Pairs = append(c.fleet.Pairs, *p)
+	}
+	slices.SortFunc(c.fleet.Pairs, order)
+	return c.fleet
+}
+
+func order(a, b Pair) int {
+	return cmp.Or(
+		cmp.Compare(rank(a.Kind), rank(b.Kind)),
+		strings.Compare(a.Namespaces.MachineAPI, b.Namespaces.MachineAPI),
+		strings.Compare(a.Name, b.Name),
+	)
+}
+
+// rank puts sets before Machines: they are fewer, and say the same.
+func rank(k authority.Kind) int {
+	return slices.Index([]string{"MachineSet", "Machine", "MachineHealthCheck"}, k.Name)
+}
+
+// Reference is what a Cluster API object refers to.
+type Reference struct {
+	APIGroup string `json:"apiGroup"`
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+}
+
+// InfraRef is the pair's reference to its provider's object; its Name is "" where there is none.
+func (p Pair) InfraRef() Reference {
+	if p.ClusterAPI == nil || p.Kind.Infra == "" {
+		return Reference{}
+	}
+	type machine struct {
+		InfrastructureRef Reference `json:"infrastructureRef"`
+	}
+	var spec struct {
+		machine
+		Template struct {
+			Spec machine `json:"spec"`
+		} `json:"template"`
+	}
+	_ = json.Unmarshal(p.ClusterAPI.Spec, &spec) // unreadable: refers to nothing
+	if p.Kind.Infra == authority.InfraMachineTemplate {
+		return spec.Template.Spec.InfrastructureRef
+	}
+	return spec.InfrastructureRef
+}
+
+func (f *Fleet) infraOf(p Pair) *policies.Object {
+	ref := p.InfraRef()
+	if ref.Name == "" {
+		return nil
+	}
+	return f.infra[infraKey{ref.Kind, p.Namespaces.ClusterAPI, ref.Name}]
+}
+
+// Objects are the pair's objects that exist, the Machine API's first.
+func (p Pair) Objects() []*policies.Object {
+	return slices.DeleteFunc([]*policies.Object{p.MachineAPI, p.ClusterAPI, p.Infra}, func(o *policies.Object) bool { return o == nil })
+}

@@ -1,0 +1,46 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
+)
+
+// completer is the name under which kubectl looks for a plugin's completions.
+const completer = "kubectl_complete-poundlock"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for an orderly end
+	code := run(ctx, os.Args)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string) int {
+	root := commands.New(commands.Options{
+		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+		Env:       os.Getenv, Now: time.Now,
+	})
+	root.SetArgs(args[1:])
+	if strings.TrimSuffix(filepath.Base(args[0]), ".exe") == completer {
+		root.SetArgs(append([]string{"__complete"}, args[1:]...))
+	}
+	code, text := commands.Code(root.ExecuteContext(ctx))
+	if text != "" {
+		fmt.Fprintln(os.Stderr, "error:", text)
+	}
+	return code
+}

@@ -1,0 +1,56 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	_ "embed"
+	"regexp"
+	"strings"
+)
+
+//go:embed runbooks.md
+var runbooks string
+
+// Reason is a reason of a condition or an event, as the runbooks tell it. They are the one place where it is told.
+type Reason struct {
+	Name string
+	// Section is the runbooks' heading above it: "AuthoritySettled is False".
+	Section string
+	// Means and Do are Markdown without links; Do may be empty.
+	Means, Do string
+}
+
+var (
+	reasonRow       = regexp.MustCompile("^\\| `([A-Z][A-Za-z]+)` \\| (.*) \\|$")
+	reasonParagraph = regexp.MustCompile("^`([A-Z][A-Za-z]+)`: (.*)$")
+	link            = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
+)
+
+// Reasons lists the reasons that the runbooks explain: a row of a table (reason, meaning, what to do), or a paragraph that begins
+// with the reason and a colon.
+func Reasons() []Reason { return reasonsIn(runbooks) }
+
+func reasonsIn(text string) []Reason {
+	var out []Reason
+	section, open := "", false
+	for _, line := range strings.Split(link.ReplaceAllString(text, "$1"), "\n") {
+		if title, is := strings.CutPrefix(line, "## "); is {
+			section, open = title, false
+			continue
+		}
+		if m := reasonRow.FindStringSubmatch(line); m != nil {
+			means, do, _ := strings.Cut(m[2], " | ")
+			out = append(out, Reason{Name: m[1], Section: section, Means: means, Do: do})
+			continue
+		}
+		if m := reasonParagraph.FindStringSubmatch(line); m != nil {
+			out, open = append(out, Reason{Name: m[1], Section: section, Means: m[2]}), true
+			continue
+		}
+		if open = open && line != ""; open { // a paragraph goes on
+			out[len(out)-1].Means += " " + line
+		}
+	}
+	return out
+}
