@@ -14,6 +14,8 @@ TOOL := go tool -modfile=tools/go.mod
 P ?= 2
 # What is tested, linted, benchmarked: PKG=./certs/... narrows it.
 PKG ?= ./...
+# What `make run` plays a cluster on: aws, azure, gcp, openstack, vsphere, powervs.
+PLATFORM ?= aws
 # More arguments for `go test`, such as ARGS='-run Rotate -v'.
 ARGS ?=
 
@@ -22,9 +24,9 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud and a small fleet; up until Ctrl-C
+run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet; up until Ctrl-C
 	@go build -o .run/bin/run ./test/run # no go run: that would not hand a SIGTERM on
-	@exec .run/bin/run
+	@exec .run/bin/run --platform=$(PLATFORM)
 
 .PHONY: test
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector

@@ -61,11 +61,20 @@ func identityRows() []identityRow {
 		{policies.Poundlock, "identity-poundlock", []string{"system:serviceaccount:openshift-cluster-api:poundlock"}, "Poundlock itself: the only one who writes to what is locked"},
 		{policies.MachineAPIController, "identity-machine-api", []string{"system:serviceaccount:openshift-machine-api:machine-api-controllers"}, "the Machine API's controllers"},
 		{policies.ClusterAPIController, "identity-cluster-api", []string{"system:serviceaccount:openshift-cluster-api:capi-manager"}, "Cluster API's core controllers"},
-		{policies.InfrastructureController, "identity-infrastructure", []string{"system:serviceaccount:openshift-cluster-api:capa-manager"}, "the Cluster API provider's controllers"},
+		{policies.InfrastructureController, "identity-infrastructure", providerAccounts(), "the Cluster API provider's controllers; of the platforms' one is in a cluster"},
 		{policies.Autoscaler, "identity-autoscaler", []string{"system:serviceaccount:openshift-machine-api:cluster-autoscaler"}, "the cluster autoscaler"},
 		{policies.GarbageCollector, "identity-garbage-collector", []string{"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"}, "Kubernetes' garbage collector"},
 		{policies.NamespaceController, "identity-namespace-controller", []string{"system:serviceaccount:kube-system:namespace-controller"}, "Kubernetes' namespace controller"},
 	}
+}
+
+// providerAccounts are the ServiceAccounts of the platforms' providers: AWS's, Azure's, GCP's, OpenStack's, vSphere's, PowerVS's.
+func providerAccounts() []string {
+	var out []string
+	for _, name := range []string{"capa-manager", "capz-manager", "capg-manager", "capo-manager", "capv-manager", "capi-ibmcloud-manager"} {
+		out = append(out, "system:serviceaccount:openshift-cluster-api:"+name)
+	}
+	return out
 }
 
 func (i identityFlags) identities() policies.Identities {

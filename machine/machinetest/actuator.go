@@ -7,8 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -20,12 +20,14 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// Actuator is an actuator for AWS over a simulated cloud. Set Cloud; the rest may be left at zero.
+// Actuator is an actuator over a simulated cloud. Set Cloud; the rest may be left at zero.
 //
 // An instance is found by the Machine's provider ID or, until that is known, by the token that it was asked for with, which is the Machine's
 // UID. A Machine has one instance in its life: one that names an instance never gets another.
 type Actuator struct {
 	Cloud API
+	// Provider is whose providerSpec it reads, and whose status it writes; AWS if zero.
+	Provider Provider
 	// Settle is how long the cloud may take to tell of what it was asked to make: so long, "there is none" is not believed.
 	Settle time.Duration
 	// Poll is how soon to ask again; a quarter of a second if 0.
@@ -42,7 +44,7 @@ func (a *Actuator) Exists(ctx context.Context, m *machinev1beta1.Machine) (bool,
 	if err != nil {
 		return false, err
 	}
-	if !found && named(m) != "" {
+	if !found && a.provider().named(m) != "" {
 		if err := a.unsettled(m); err != nil {
 			return false, err
 		}
@@ -52,10 +54,10 @@ func (a *Actuator) Exists(ctx context.Context, m *machinev1beta1.Machine) (bool,
 
 // Create asks for the Machine's instance, or finds the one that was asked for before.
 func (a *Actuator) Create(ctx context.Context, m *machinev1beta1.Machine) error {
-	if id := named(m); id != "" {
+	if id := a.provider().named(m); id != "" {
 		return a.adopt(ctx, m, id)
 	}
-	order, err := orderOf(m)
+	order, err := a.provider().orderOf(m)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (a *Actuator) adopt(ctx context.Context, m *machinev1beta1.Machine, id stri
 }
 
 func (a *Actuator) made(m *machinev1beta1.Machine, i Instance) error {
-	tell(m, i)
+	a.provider().tell(m, i)
 	if i.State == ShuttingDown || i.Gone() {
 		return lost(m, i.ID)
 	}
@@ -105,7 +107,7 @@ func (a *Actuator) Update(ctx context.Context, m *machinev1beta1.Machine) error 
 	if !found {
 		return machine.RequeueAfter(a.poll(), "the cloud to tell of the instance")
 	}
-	tell(m, i)
+	a.provider().tell(m, i)
 	switch i.State {
 	case Terminated:
 		return nil
@@ -129,18 +131,18 @@ func (a *Actuator) Delete(ctx context.Context, m *machinev1beta1.Machine) error 
 	case !found:
 		return a.unsettled(m) // what was asked for a moment ago may still come
 	case i.Gone():
-		tell(m, i)
+		a.provider().tell(m, i)
 		return nil
 	}
 	if err := a.Cloud.Terminate(ctx, subject(m), i.ID); err != nil {
 		return fmt.Errorf("ending the instance %s of Machine %s: %w", i.ID, m.Name, err)
 	}
-	tell(m, i)
+	a.provider().tell(m, i)
 	return machine.RequeueAfter(a.poll(), "the instance "+i.ID+" to shut down")
 }
 
 func (a *Actuator) find(ctx context.Context, m *machinev1beta1.Machine) (Instance, bool, error) {
-	key := Key{ID: named(m)}
+	key := Key{ID: a.provider().named(m)}
 	if key.ID == "" {
 		key.Token = string(m.UID)
 	}
@@ -156,8 +158,9 @@ func (a *Actuator) find(ctx context.Context, m *machinev1beta1.Machine) (Instanc
 
 // unsettled wants to be asked again while an instance that was asked for lately may still come to be seen.
 func (a *Actuator) unsettled(m *machinev1beta1.Machine) error {
-	n := slices.IndexFunc(providerStatus(m).Conditions, isCreation)
-	if n < 0 || a.now().Sub(providerStatus(m).Conditions[n].LastTransitionTime.Time) >= a.Settle {
+	conditions := readStatus(m).Conditions
+	n := slices.IndexFunc(conditions, isCreation)
+	if n < 0 || a.now().Sub(conditions[n].LastTransitionTime.Time) >= a.Settle {
 		return nil
 	}
 	return machine.RequeueAfter(a.poll(), "the cloud to tell of an instance that it was asked for")
@@ -182,79 +185,40 @@ func subject(m *machinev1beta1.Machine) Machine {
 	return Machine{Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 }
 
+// provider is AWS unless somebody says otherwise.
+func (a *Actuator) provider() Provider {
+	if a.Provider.Platform == "" {
+		return AWS()
+	}
+	return a.Provider
+}
+
 // named is the ID that the Machine itself gives for its instance: in the provider ID, which the other API writes too, else
 // in the provider's status.
-func named(m *machinev1beta1.Machine) string {
+func (p Provider) named(m *machinev1beta1.Machine) string {
 	if m.Spec.ProviderID != nil && *m.Spec.ProviderID != "" {
 		return InstanceID(*m.Spec.ProviderID)
 	}
-	if id := providerStatus(m).InstanceID; id != nil {
-		return *id
-	}
-	return ""
-}
-
-// orderOf reads what the Machine asks for, and says what of it cannot be.
-func orderOf(m *machinev1beta1.Machine) (Order, error) {
-	const at = "spec.providerSpec.value"
-	spec := &machinev1beta1.AWSMachineProviderConfig{}
-	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
-		return Order{}, machine.InvalidConfiguration("%s is empty: put an AWSMachineProviderConfig there", at)
-	}
-	if err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, spec); err != nil {
-		return Order{}, machine.InvalidConfiguration("%s cannot be read as an AWSMachineProviderConfig: %v: correct it", at, err)
-	}
-	zone := zoneOf(spec.Placement)
-	switch {
-	case spec.Kind != "" && spec.Kind != "AWSMachineProviderConfig":
-		return Order{}, machine.InvalidConfiguration("%s.kind is %q, which is not for AWS: put an AWSMachineProviderConfig there", at, spec.Kind)
-	case spec.InstanceType == "":
-		return Order{}, machine.InvalidConfiguration("%s.instanceType is missing: name one, such as m6i.large", at)
-	case image(spec.AMI) == "":
-		return Order{}, machine.InvalidConfiguration("%s.ami names no image: set ami.id, such as ami-0123456789abcdef0", at)
-	case spec.Placement.Region != "" && !strings.HasPrefix(zone, spec.Placement.Region):
-		return Order{}, machine.InvalidConfiguration("%s.placement.availabilityZone is %q, which is not in the region %s: name one that is, such as %sa", at, zone, spec.Placement.Region, spec.Placement.Region)
-	}
-	return Order{Token: string(m.UID), Zone: zone, Type: spec.InstanceType, Image: image(spec.AMI)}, nil
-}
-
-// zoneOf lets the cloud choose where nothing is asked for: it chooses the first.
-func zoneOf(p machinev1beta1.Placement) string {
-	switch {
-	case p.AvailabilityZone != "":
-		return p.AvailabilityZone
-	case p.Region != "":
-		return p.Region + "a"
-	}
-	return "us-east-1a"
-}
-
-func image(r machinev1beta1.AWSResourceReference) string {
-	switch {
-	case r.ID != nil:
-		return *r.ID
-	case r.ARN != nil:
-		return *r.ARN
-	case len(r.Filters) > 0 && len(r.Filters[0].Values) > 0:
-		return r.Filters[0].Values[0]
-	}
-	return ""
+	id, _ := readStatus(m).rest[p.ID].(string)
+	return id
 }
 
 // tell writes what is known of the instance. It changes nothing that says so already.
-func tell(m *machinev1beta1.Machine, i Instance) {
-	id, state := i.ProviderID(), string(i.State)
+func (p Provider) tell(m *machinev1beta1.Machine, i Instance) {
+	id, state := i.ProviderID(), p.Word(i.State)
 	m.Spec.ProviderID = &id
-	metav1.SetMetaDataLabel(&m.ObjectMeta, "machine.openshift.io/region", strings.TrimRight(i.Zone, "abcdefghijklmnopqrstuvwxyz"))
-	metav1.SetMetaDataLabel(&m.ObjectMeta, "machine.openshift.io/zone", i.Zone)
-	metav1.SetMetaDataLabel(&m.ObjectMeta, "machine.openshift.io/instance-type", i.Type)
+	for label, value := range map[string]string{"region": p.region(i.Zone), "zone": i.Zone, "instance-type": i.Type} {
+		if value != "" {
+			metav1.SetMetaDataLabel(&m.ObjectMeta, "machine.openshift.io/"+label, value)
+		}
+	}
 	metav1.SetMetaDataAnnotation(&m.ObjectMeta, "machine.openshift.io/instance-state", state)
 	m.Status.Addresses = []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: i.IP()},
 		{Type: corev1.NodeInternalDNS, Address: i.DNS()},
 		{Type: corev1.NodeHostName, Address: i.DNS()},
 	}
-	report(m, func(s *machinev1beta1.AWSMachineProviderStatus) { s.InstanceID, s.InstanceState = &i.ID, &state })
+	p.report(m, func(s *knowledge) { s.rest[p.ID], s.rest[p.State] = i.ID, state })
 }
 
 // condition says how the creation went. Its time is when it was last tried, to the second, rounded up: see unsettled.
@@ -263,7 +227,7 @@ func (a *Actuator) condition(m *machinev1beta1.Machine, status metav1.ConditionS
 		Type: string(machinev1beta1.MachineCreation), Status: status, Reason: reason, Message: message,
 		LastTransitionTime: metav1.NewTime(a.now().Add(time.Second - 1).Truncate(time.Second)),
 	}
-	report(m, func(s *machinev1beta1.AWSMachineProviderStatus) {
+	a.provider().report(m, func(s *knowledge) {
 		n := slices.IndexFunc(s.Conditions, isCreation)
 		switch {
 		case n < 0:
@@ -278,22 +242,41 @@ func isCreation(c metav1.Condition) bool { return c.Type == string(machinev1beta
 
 // report changes the provider's status and keeps what it does not know of it; the raw bytes are touched only if they come to
 // say something else, since the server orders their keys in its own way.
-func report(m *machinev1beta1.Machine, change func(*machinev1beta1.AWSMachineProviderStatus)) {
-	status := providerStatus(m)
-	before := status.DeepCopy()
-	status.TypeMeta = metav1.TypeMeta{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "AWSMachineProviderStatus"}
-	change(status)
-	if equality.Semantic.DeepEqual(before, status) {
-		return
+func (p Provider) report(m *machinev1beta1.Machine, change func(*knowledge)) {
+	s := readStatus(m)
+	kind := p.Status
+	s.rest["apiVersion"], s.rest["kind"] = kind.GroupVersion().String(), kind.Kind
+	change(&s)
+	if now := s.content(); !equality.Semantic.DeepEqual(readStatus(m).content(), now) {
+		raw, _ := json.Marshal(now) // of what was read as JSON, of texts and times
+		m.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
 	}
-	raw, _ := json.Marshal(status) // of texts and times
-	m.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
 }
 
-func providerStatus(m *machinev1beta1.Machine) *machinev1beta1.AWSMachineProviderStatus {
-	status := &machinev1beta1.AWSMachineProviderStatus{}
-	if m.Status.ProviderStatus != nil {
-		_ = json.Unmarshal(m.Status.ProviderStatus.Raw, status) // what cannot be read says nothing
+// knowledge is a provider's status: the conditions, which all providers have alike, and the rest.
+type knowledge struct {
+	Conditions []metav1.Condition `json:"conditions"`
+	rest       map[string]any
+}
+
+// readStatus reads as much as can be read: what cannot says nothing.
+func readStatus(m *machinev1beta1.Machine) knowledge {
+	s := knowledge{rest: map[string]any{}}
+	if m.Status.ProviderStatus == nil {
+		return s
 	}
-	return status
+	_ = json.Unmarshal(m.Status.ProviderStatus.Raw, &s)
+	if err := json.Unmarshal(m.Status.ProviderStatus.Raw, &s.rest); err != nil || s.rest == nil {
+		s.rest = map[string]any{}
+	}
+	delete(s.rest, "conditions")
+	return s
+}
+
+func (s knowledge) content() map[string]any {
+	out := maps.Clone(s.rest)
+	if len(s.Conditions) > 0 {
+		out["conditions"] = s.Conditions
+	}
+	return out
 }

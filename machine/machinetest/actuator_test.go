@@ -4,6 +4,7 @@
 package machinetest
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -55,12 +56,21 @@ func TestWhatTheActuatorTells(t *testing.T) {
 		InstanceID: &i.ID, InstanceState: &state,
 		Conditions: []metav1.Condition{{
 			Type: "MachineCreation", Status: "True", Reason: "MachineCreationSucceeded", Message: "Machine successfully created",
-			LastTransitionTime: providerStatus(m).Conditions[0].LastTransitionTime,
+			LastTransitionTime: awsStatus(t, m).Conditions[0].LastTransitionTime,
 		}},
 	}
-	if diff := cmp.Diff(wantStatus, providerStatus(m)); diff != "" {
+	if diff := cmp.Diff(wantStatus, awsStatus(t, m)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func awsStatus(t *testing.T, m *machinev1beta1.Machine) *machinev1beta1.AWSMachineProviderStatus {
+	t.Helper()
+	status := &machinev1beta1.AWSMachineProviderStatus{}
+	if err := json.Unmarshal(m.Status.ProviderStatus.Raw, status); err != nil {
+		t.Fatal(err)
+	}
+	return status
 }
 
 // An instance that Cluster API made, or that has outlived the spec that it was asked for with, is looked after all the same.

@@ -84,6 +84,8 @@ type Options struct {
 	// Now and Wait are the clock; the system's if nil. Wait returns early, with its error, when the context ends.
 	Now  func() time.Time
 	Wait func(context.Context, time.Duration) error
+	// ProviderID is how a platform names the instance of an ID, which is then a UUID. nil is EC2, and its IDs.
+	ProviderID func(id string) string
 	// Keep is how many calls the ledger keeps; 5000 if 0. One that there is an objection to is kept always.
 	Keep int
 }
@@ -95,6 +97,8 @@ type Cloud struct {
 	witness Witness
 	now     func() time.Time
 	wait    func(context.Context, time.Duration) error
+	// providerID is nil for EC2.
+	providerID func(id string) string
 
 	mu        sync.Mutex
 	settings  Settings
@@ -107,7 +111,7 @@ type Cloud struct {
 
 // New returns an empty cloud, or the one that the file holds.
 func New(o Options) (*Cloud, error) {
-	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, now: o.Now, wait: o.Wait, settings: o.Settings}
+	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, now: o.Now, wait: o.Wait, providerID: o.ProviderID, settings: o.Settings}
 	if c.keep == 0 {
 		c.keep = 5000
 	}
@@ -282,10 +286,19 @@ func (c *Cloud) launch(want Instance) (Instance, error) {
 	if c.settings.Quota > 0 && alive >= c.settings.Quota {
 		return Instance{}, refuse(LimitExceeded, "%d instances are all that this account may have at a time", c.settings.Quota)
 	}
-	want.ID = fmt.Sprintf("i-%08x%09x", hash(want.Token), len(c.instances)+1)
+	want.ID, want.Provider = c.name(want)
 	want.Launched = now
 	c.instances = append(c.instances, want)
 	return want.at(now, c.settings), c.save()
+}
+
+// name is a new instance's: its ID, and its provider ID where that is not EC2's.
+func (c *Cloud) name(i Instance) (id, providerID string) {
+	if c.providerID == nil {
+		return fmt.Sprintf("i-%08x%0*x", hash(i.Token), countDigits, len(c.instances)+1), ""
+	}
+	id = fmt.Sprintf("%08x-0000-4000-8000-000%0*x", hash(i.Token), countDigits, len(c.instances)+1)
+	return id, c.providerID(id)
 }
 
 // find answers as one whom the news reaches late: for a while an instance is not there yet, or has not ended.

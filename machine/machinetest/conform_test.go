@@ -193,7 +193,7 @@ func planted() map[string]sin {
 		"Exists that makes up for what was ended": {func(w world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, exists: func(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
 				is, err := good.Exists(ctx, m)
-				if !is && err == nil && named(m) != "" {
+				if !is && err == nil && AWS().named(m) != "" {
 					_, err = w.mapi().Launch(ctx, subject(m), Order{})
 				}
 				return is, err
@@ -207,7 +207,7 @@ func planted() map[string]sin {
 		}, "Exists is false where nothing was created"},
 		"Exists that counts what is terminated": {func(w world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, exists: func(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
-				_, err := w.mapi().Describe(ctx, subject(m), Key{ID: named(m)})
+				_, err := w.mapi().Describe(ctx, subject(m), Key{ID: AWS().named(m)})
 				return err == nil, nil
 			}}
 		}, "Exists is false of one that is gone for good"},
@@ -231,19 +231,19 @@ func planted() map[string]sin {
 			return bad{Actuator: good, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				i, err := w.mapi().Launch(ctx, subject(m), Order{Zone: "us-east-1a", Type: "m6i.large"})
 				if err == nil {
-					tell(m, i)
+					AWS().tell(m, i)
 				}
 				return err
 			}}
 		}, "Create twice makes one instance"},
 		"Create without a token, where it names none": {func(w world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
-				if named(m) != "" {
+				if AWS().named(m) != "" {
 					return good.Create(ctx, m)
 				}
 				i, err := w.mapi().Launch(ctx, subject(m), Order{Zone: "us-east-1a", Type: "m6i.large"})
 				if err == nil {
-					tell(m, i)
+					AWS().tell(m, i)
 				}
 				return err
 			}}
@@ -304,7 +304,7 @@ func planted() map[string]sin {
 		}, "Update that finds nothing new changes nothing"},
 		"Delete that misses what is not there": {func(w world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
-				if _, err := w.mapi().Describe(ctx, subject(m), Key{ID: named(m), Token: string(m.UID)}); err != nil {
+				if _, err := w.mapi().Describe(ctx, subject(m), Key{ID: AWS().named(m), Token: string(m.UID)}); err != nil {
 					return err
 				}
 				return good.Delete(ctx, m)
@@ -312,7 +312,7 @@ func planted() map[string]sin {
 		}, "Delete of nothing is done"},
 		"Delete that reads the providerSpec": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
-				if _, err := orderOf(m); err != nil {
+				if _, err := AWS().orderOf(m); err != nil {
 					return err
 				}
 				return good.Delete(ctx, m)

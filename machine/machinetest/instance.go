@@ -48,6 +48,8 @@ type Order struct {
 type Instance struct {
 	ID    string `json:"id"`
 	State State  `json:"state"`
+	// Provider is its provider ID; "" is EC2's.
+	Provider string `json:"providerID,omitempty"`
 	Order
 	// Machine is whom it was made for.
 	Machine Machine `json:"machine"`
@@ -64,7 +66,12 @@ type Instance struct {
 }
 
 // ProviderID is how both APIs and the Node name the instance.
-func (i Instance) ProviderID() string { return "aws:///" + i.Zone + "/" + i.ID }
+func (i Instance) ProviderID() string {
+	if i.Provider != "" {
+		return i.Provider
+	}
+	return "aws:///" + i.Zone + "/" + i.ID
+}
 
 // IP is the instance's private address. It follows from the end of the ID, which counts the instances: no two share one.
 func (i Instance) IP() string {
@@ -77,7 +84,11 @@ const countDigits = 9
 
 // DNS is the instance's private name, and its Node's.
 func (i Instance) DNS() string {
-	return "ip-" + strings.ReplaceAll(i.IP(), ".", "-") + ".ec2.internal"
+	domain := ".ec2.internal"
+	if i.Provider != "" {
+		domain = ".internal"
+	}
+	return "ip-" + strings.ReplaceAll(i.IP(), ".", "-") + domain
 }
 
 // Gone reports whether nothing is left of it.

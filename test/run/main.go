@@ -13,10 +13,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"text/template"
 	"time"
 
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/scene"
 )
@@ -71,7 +73,8 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 		return scene.Options{}, err
 	}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
-	dir := flags.String("dir", filepath.Join(root, ".run"), "where everything is kept")
+	platform := flags.String("platform", "aws", "what the cluster runs on")
+	dir := flags.String("dir", "", "where everything is kept; .run of the checkout if empty, and for another platform than AWS a folder in it")
 	port := flags.Int("port", 0, "the API server's port on 127.0.0.1; 0 is the last one, or a free one")
 	bare := flags.Bool("bare", false, "leave Poundlock out: a cluster as it was before")
 	boot := flags.Duration("boot-time", 2*time.Second, "how long a simulated instance takes to boot")
@@ -81,7 +84,16 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	if flags.NArg() > 0 {
 		return scene.Options{}, fmt.Errorf("%q is no flag: see --help", flags.Arg(0))
 	}
-	return scene.Options{Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, Out: out}, nil
+	if *dir == "" {
+		*dir = filepath.Join(root, ".run")
+		if name := strings.ToLower(*platform); name != "aws" {
+			*dir = filepath.Join(*dir, "on", name)
+		}
+	}
+	if _, err := platformstest.Named(*platform); err != nil { // before there is a folder of that name
+		return scene.Options{}, err
+	}
+	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, Out: out}, nil
 }
 
 func wait(ctx context.Context, stage *scene.Stage) error {
@@ -99,8 +111,8 @@ func hint(out io.Writer, stage *scene.Stage) error {
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		kubectl = filepath.Dir(stage.Plane.Kubectl())
 	}
-	return welcome.Execute(out, struct{ Kubeconfig, KubectlDir, Logs, Cloud string }{
-		stage.Plane.KubeconfigPath(), kubectl, short(filepath.Dir(stage.Plane.Log(scene.Poundlock))), stage.Cloud.URL(),
+	return welcome.Execute(out, struct{ Kubeconfig, KubectlDir, Logs, Cloud, Alone, Why string }{
+		stage.Plane.KubeconfigPath(), kubectl, short(filepath.Dir(stage.Plane.Log(scene.Poundlock))), stage.Cloud.URL(), stage.Alone(), stage.WhyNot(),
 	})
 }
 
@@ -119,13 +131,13 @@ A bare "machineset" means Cluster API's, which comes first in the alphabet: say 
 2  Scale a set on the side that is not in charge:
      kubectl -n openshift-cluster-api scale machinesets.cluster.x-k8s.io worker-a --replicas 3
 3  Delete on that side, to see what would come of it:
-     kubectl -n openshift-cluster-api delete machines.cluster.x-k8s.io master-0 --dry-run=server
+     kubectl -n openshift-cluster-api delete machines.cluster.x-k8s.io {{.Alone}} --dry-run=server
 4  Hand the set over to Cluster API (and back, with MachineAPI in its place):
      kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-a --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'
-5  Ask for what cannot be: this set uses two things that Cluster API cannot express:
+5  Ask for what cannot be: {{.Why}}:
      kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-b --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'
 6  See who asked the cloud for what, and have it go wrong: the first page tells how:
-     curl {{.Cloud}}  {{.Cloud}}/instances  '{{.Cloud}}/ledger?machine=master-0'  {{.Cloud}}/audit
+     curl {{.Cloud}}  {{.Cloud}}/instances  '{{.Cloud}}/ledger?machine={{.Alone}}'  {{.Cloud}}/audit
 
 Logs are in {{.Logs}}. Ctrl-C stops everything.
 `))

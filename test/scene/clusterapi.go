@@ -80,7 +80,7 @@ func (s *Stage) initialize(ctx context.Context) error {
 }
 
 func (s *Stage) applyCluster(ctx context.Context) error {
-	all, err := objects(clusterAPIYAML)
+	all, err := clusterAPIObjects(s.kit)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ var dryRun = client.DryRunAll
 
 // furnish brings the cluster to what it was before Poundlock came.
 func (s *Stage) furnish(ctx context.Context) error {
-	all, err := objects(clusterYAML)
+	all, err := before(s.kit)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Stage) createFleet(ctx context.Context) error {
 		s.played = err == nil
 		return err
 	}
-	fleet, err := objects(fleetYAML)
+	fleet, err := fleet(s.kit)
 	if err != nil {
 		return err
 	}

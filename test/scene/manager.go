@@ -128,7 +128,7 @@ func (s *Stage) managerReady(ctx context.Context) error {
 // serverReachesManager tries a creation that is not carried out: until the server has the certificate's CA, webhooks that fail
 // closed refuse it.
 func (s *Stage) serverReachesManager(ctx context.Context) error {
-	fleet, err := objects(fleetYAML)
+	fleet, err := fleet(s.kit)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/coremanager"
 	"github.com/poundlock/poundlock/test/embedded"
@@ -27,6 +29,8 @@ type Options struct {
 	Dir string
 	// Port is the API server's; 0 is the last one used in Dir, or a free one.
 	Port int
+	// Platform is what the cluster runs on, by the Infrastructure's name for it in whatever case; "" is AWS.
+	Platform string
 	// Out is told what is being done, in lines. nil means nobody.
 	Out io.Writer
 	// BootTime is how long a simulated instance takes to boot; 500 ms if 0.
@@ -48,6 +52,8 @@ type Stage struct {
 	Broken chan struct{}
 
 	options Options
+	// kit is of the platform.
+	kit conversiontest.Kit
 	// played says that the fleet was made by an earlier start, and may have been changed since.
 	played  bool
 	manager managerPorts
@@ -56,6 +62,12 @@ type Stage struct {
 	// cloudAddress is the simulated cloud's, for as long as the stage stands.
 	cloudAddress string
 }
+
+// The namespaces of the one pair.
+const (
+	machineAPI = "openshift-machine-api"
+	clusterAPI = "openshift-cluster-api"
+)
 
 // step is one line of progress.
 type step struct {
@@ -72,8 +84,15 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 	if o.BootTime == 0 {
 		o.BootTime = 500 * time.Millisecond
 	}
+	if o.Platform == "" {
+		o.Platform = "AWS"
+	}
+	kit, err := platformstest.Named(o.Platform)
+	if err != nil {
+		return nil, err
+	}
 	s := &Stage{
-		options: o, Pairs: authority.Pairs{{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"}},
+		options: o, kit: kit, Pairs: authority.Pairs{{MachineAPI: machineAPI, ClusterAPI: clusterAPI}},
 		Broken: make(chan struct{}),
 	}
 	if err := s.run(ctx); err != nil {
@@ -111,18 +130,18 @@ func (s *Stage) steps() []step {
 		own = nil
 	}
 	return slices.Concat([]step{
-		{"setting up the cluster " + cluster + ", on AWS in us-east-1", s.furnish},
+		{"setting up the cluster " + cluster + " on " + s.kit.Platform.Name, s.furnish},
 		{"starting Cluster API's core manager, the real one, with its webhooks", s.startClusterAPI},
 	}, own, []step{
 		{"starting the simulated cloud, and the controllers of both APIs that call it", s.startSimulation},
-		{"creating the fleet: MachineSets worker-a and worker-b, and the control plane's master-0", s.createFleet},
+		{"creating the fleet: MachineSets worker-a and worker-b, and the Machine " + s.Alone(), s.createFleet},
 		{"waiting for the Machines to run and to be mirrored", s.waitForFleet},
 	})
 }
 
 // raise starts the control plane, and watches over all that runs from then on.
 func (s *Stage) raise(ctx context.Context) error {
-	crds, err := embedded.CRDs(ctx)
+	crds, err := embedded.CRDs(ctx, s.kit.Platform.Name)
 	if err != nil {
 		return err
 	}

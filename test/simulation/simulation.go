@@ -18,6 +18,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -27,18 +28,17 @@ import (
 	"github.com/poundlock/poundlock/reconcilers/provision"
 )
 
-// The identities under which the controllers run in a cluster: what Poundlock's flags name by default.
-const (
-	MachineAPIControllers    = "system:serviceaccount:openshift-machine-api:machine-api-controllers"
-	InfrastructureController = "system:serviceaccount:openshift-cluster-api:capa-manager"
-)
+// MachineAPIControllers is the identity under which the Machine API's controllers run in a cluster: what Poundlock's flags name by default.
+const MachineAPIControllers = "system:serviceaccount:openshift-machine-api:machine-api-controllers"
 
 // Options are what a side stands on.
 type Options struct {
-	// Config reaches the API server and may impersonate the identities above.
+	// Config reaches the API server and may impersonate the controllers.
 	Config *rest.Config
-	Pairs  authority.Pairs
-	Cloud  machinetest.Panel
+	// Platform is the cluster's, by the Infrastructure's name for it; AWS if "".
+	Platform string
+	Pairs    authority.Pairs
+	Cloud    machinetest.Panel
 	// Ungated makes the Machine API's controllers ignore who is in charge, as with the feature gate off.
 	Ungated bool
 	// Settle is how long the cloud may be late with its news.
@@ -61,9 +61,13 @@ func Sides() []Side { return []Side{MachineAPI, Infrastructure} }
 
 // Run runs sides until ctx ends, or a controller of them fails.
 func Run(ctx context.Context, o Options, sides ...Side) error {
+	p, err := platformNamed(o.Platform)
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, side := range sides {
-		for _, l := range lots[side] {
+		for _, l := range lots(p)[side] {
 			m, err := l.manager(o)
 			if err != nil {
 				return err
@@ -84,18 +88,24 @@ type lot struct {
 }
 
 // lots lists what runs.
-var lots = map[Side][]lot{
-	MachineAPI: {{MachineAPIControllers, false, addMachineAPI}},
-	Infrastructure: {
-		{InfrastructureController, false, addAWSMachine},
-		{"", true, addKubelets},
-	},
+func lots(p platform) map[Side][]lot {
+	return map[Side][]lot{
+		MachineAPI: {{MachineAPIControllers, false, addMachineAPI}},
+		Infrastructure: {
+			{p.identity(), false, addInfraMachine},
+			{"", true, addKubelets},
+		},
+	}
 }
 
 // addMachineAPI adds Poundlock's own Machine API controllers, with the actuator of the simulated cloud.
 func addMachineAPI(m manager.Manager, o Options) error {
+	p, err := platformNamed(o.Platform)
+	if err != nil {
+		return err
+	}
 	return provision.Add(m, provision.Options{
-		Actuator: &machinetest.Actuator{Cloud: o.Cloud.As(authority.MachineAPI), Settle: o.Settle},
+		Actuator: &machinetest.Actuator{Cloud: o.Cloud.As(authority.MachineAPI), Provider: p.actuator, Settle: o.Settle},
 		Gated:    !o.Ungated,
 		AnyName:  true,
 	})
@@ -123,6 +133,7 @@ func (l lot) options(o Options) manager.Options {
 	return manager.Options{
 		Scheme: Scheme(), Logger: o.Log,
 		Cache:                   cache.Options{DefaultNamespaces: l.namespaces(o.Pairs)},
+		Client:                  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Metrics:                 server.Options{BindAddress: "0"},
 		GracefulShutdownTimeout: &immediately,
 		// One process may run several simulations, one after the other.
@@ -141,7 +152,7 @@ func (l lot) namespaces(pairs authority.Pairs) map[string]cache.Config {
 	return out
 }
 
-// Scheme knows the types of both APIs, of the provider and of the core.
+// Scheme knows the types of both APIs, of the AWS provider and of the core. Other providers' objects are unstructured.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

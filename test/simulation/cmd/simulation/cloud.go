@@ -14,18 +14,19 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
 func cloudCommand(c *common) *cobra.Command {
-	var address string
+	var address, platform string
 	o := machinetest.Options{}
 	cmd := &cobra.Command{Use: "cloud", Short: "Run the simulated cloud", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		if !cmd.Flags().Changed("shutdown-time") {
 			o.ShutdownTime = o.BootTime / 2
 		}
-		if err := c.witness(&o); err != nil {
+		if err := errors.Join(named(&o, platform), c.witness(&o)); err != nil {
 			return err
 		}
 		ctx, stop := withParent(cmd.Context(), c.parent)
@@ -34,12 +35,22 @@ func cloudCommand(c *common) *cobra.Command {
 	}}
 	flags := cmd.Flags()
 	flags.StringVar(&address, "address", "127.0.0.1:7070", "where to serve, on loopback: nobody is asked who they are")
+	flags.StringVar(&platform, "platform", "AWS", "whose provider IDs instances have, by the Infrastructure's name for it")
 	flags.StringVar(&o.File, "file", "", "keeps instances and ledger over a restart")
 	flags.DurationVar(&o.BootTime, "boot-time", 2*time.Second, "how long an instance is pending")
 	flags.DurationVar(&o.ShutdownTime, "shutdown-time", 0, "how long it shuts down; half of --boot-time if not given")
 	flags.DurationVar(&o.Lag, "lag", 0, "how long the cloud is late with its news")
 	flags.IntVar(&o.Quota, "quota", 0, "how many instances there may be at a time; 0 for any number")
 	return cmd
+}
+
+// named has instances named as the platform's cloud provider does. AWS's names say the zone, which the cloud knows by itself.
+func named(o *machinetest.Options, platform string) error {
+	kit, err := platformstest.Named(platform)
+	if err == nil && kit.Platform.Name != "AWS" {
+		o.ProviderID = kit.ProviderID
+	}
+	return err
 }
 
 // witness has every call checked against the API server, if there is one.

@@ -69,6 +69,7 @@ func sideCommand(c *common, side simulation.Side, short string) *cobra.Command {
 		defer stop()
 		return simulation.Run(ctx, o, side)
 	}}
+	cmd.Flags().StringVar(&o.Platform, "platform", "AWS", "the Infrastructure's name for the platform")
 	cmd.Flags().StringVar(&address, "cloud", "127.0.0.1:7070", "where the simulated cloud is")
 	if side == simulation.MachineAPI {
 		cmd.Flags().BoolVar(&o.Ungated, "ungated", false, "do not ask who is in charge, as with the feature gate off")

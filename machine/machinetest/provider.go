@@ -1,0 +1,167 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machinetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/machine"
+)
+
+// Provider is what tells one platform's actuator from another's: what it reads of a providerSpec, and where it writes what it knows.
+type Provider struct {
+	// Platform is the Infrastructure's name for it, such as "Azure".
+	Platform string
+	// Spec and Status are the kinds of providerSpec and providerStatus.
+	Spec, Status schema.GroupVersionKind
+	// Needs is what a providerSpec must have; Type, Zone and Image are where it says what to make and where, on platforms that have such a thing.
+	Needs, Type, Zone, Image string
+	// ID and State are the fields of the providerStatus that tell of the instance.
+	ID, State string
+	// Words are the platform's for the states of an instance; nil, EC2's.
+	Words map[State]string
+
+	// order reads more exactly what is asked for; nil reads the above.
+	order func(*machinev1beta1.Machine) (Order, error)
+}
+
+// AWS is what an Actuator is for if nobody says otherwise.
+func AWS() Provider { return providers()[0] }
+
+// ProviderNamed is the row of a platform, by the Infrastructure's name for it.
+func ProviderNamed(platform string) (Provider, error) {
+	for _, p := range providers() {
+		if p.Platform == platform {
+			return p, nil
+		}
+	}
+	return Provider{}, fmt.Errorf("no actuator simulates platform %q: give it a row in machine/machinetest/provider.go", platform)
+}
+
+func providers() []Provider {
+	v1, v1beta1, v1alpha1 := version("v1"), version("v1beta1"), version("v1alpha1")
+	return []Provider{
+		{Platform: "AWS", Spec: v1beta1("AWSMachineProviderConfig"), Status: v1beta1("AWSMachineProviderStatus"),
+			ID: "instanceId", State: "instanceState", order: awsOrder},
+		{Platform: "Azure", Spec: v1beta1("AzureMachineProviderSpec"), Status: v1beta1("AzureMachineProviderStatus"),
+			Needs: "vmSize", Type: "vmSize", Zone: "zone", Image: "image.resourceID", ID: "vmId", State: "vmState",
+			Words: words("Creating", "Succeeded", "Updating", "Deleting", "Deleted")},
+		{Platform: "GCP", Spec: v1beta1("GCPMachineProviderSpec"), Status: v1beta1("GCPMachineProviderStatus"),
+			Needs: "machineType", Type: "machineType", Zone: "zone", ID: "instanceId", State: "instanceState",
+			Words: words("PROVISIONING", "RUNNING", "STOPPED", "STOPPING", "TERMINATED")},
+		{Platform: "OpenStack", Spec: v1alpha1("OpenstackProviderSpec"), Status: v1alpha1("OpenstackProviderStatus"),
+			Needs: "flavor", Type: "flavor", Zone: "availabilityZone", Image: "image", ID: "instanceId", State: "instanceState",
+			Words: words("BUILD", "ACTIVE", "SHUTOFF", "DELETED", "DELETED")},
+		{Platform: "VSphere", Spec: v1beta1("VSphereMachineProviderSpec"), Status: v1beta1("VSphereMachineProviderStatus"),
+			Needs: "template", Image: "template", ID: "instanceId", State: "instanceState",
+			Words: words("poweredOff", "poweredOn", "poweredOff", "poweredOff", "poweredOff")},
+		{Platform: "PowerVS", Spec: v1("PowerVSMachineProviderConfig"), Status: v1("PowerVSMachineProviderStatus"),
+			Needs: "image.type", Type: "systemType", Image: "image.name", ID: "instanceId", State: "instanceState",
+			Words: words("BUILD", "ACTIVE", "SHUTOFF", "SHUTOFF", "SHUTOFF")},
+	}
+}
+
+func words(pending, running, stopped, shuttingDown, terminated string) map[State]string {
+	return map[State]string{Pending: pending, Running: running, Stopped: stopped, ShuttingDown: shuttingDown, Terminated: terminated}
+}
+
+// Word is the platform's for a state.
+func (p Provider) Word(s State) string {
+	if word, ok := p.Words[s]; ok {
+		return word
+	}
+	return string(s)
+}
+
+func version(v string) func(kind string) schema.GroupVersionKind {
+	return schema.GroupVersion{Group: machinev1beta1.GroupName, Version: v}.WithKind
+}
+
+// region is told where a zone's name tells it.
+func (p Provider) region(zone string) string {
+	if p.Platform != "AWS" {
+		return ""
+	}
+	return strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz")
+}
+
+// at is where a Machine has its providerSpec.
+const at = "spec.providerSpec.value"
+
+// orderOf reads what the Machine asks for, and says what of it cannot be.
+func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
+	if p.order != nil {
+		return p.order(m)
+	}
+	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
+		return Order{}, machine.InvalidConfiguration("%s is empty: put a %s there", at, p.Spec.Kind)
+	}
+	spec := map[string]any{}
+	if err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, &spec); err != nil {
+		return Order{}, machine.InvalidConfiguration("%s cannot be read as a %s: %v: correct it", at, p.Spec.Kind, err)
+	}
+	read := func(path string) string { // "" of no path
+		text, _, _ := unstructured.NestedString(spec, strings.Split(path, ".")...)
+		return text
+	}
+	switch kind := read("kind"); {
+	case kind != "" && kind != p.Spec.Kind:
+		return Order{}, machine.InvalidConfiguration("%s.kind is %q, which is not for %s: put a %s there", at, kind, p.Platform, p.Spec.Kind)
+	case read(p.Needs) == "":
+		return Order{}, machine.InvalidConfiguration("%s.%s is missing: give it", at, p.Needs)
+	}
+	return Order{Token: string(m.UID), Zone: read(p.Zone), Type: read(p.Type), Image: read(p.Image)}, nil
+}
+
+// awsOrder reads what the Machine asks for, and says what of it cannot be.
+func awsOrder(m *machinev1beta1.Machine) (Order, error) {
+	spec := &machinev1beta1.AWSMachineProviderConfig{}
+	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
+		return Order{}, machine.InvalidConfiguration("%s is empty: put an AWSMachineProviderConfig there", at)
+	}
+	if err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, spec); err != nil {
+		return Order{}, machine.InvalidConfiguration("%s cannot be read as an AWSMachineProviderConfig: %v: correct it", at, err)
+	}
+	zone := zoneOf(spec.Placement)
+	switch {
+	case spec.Kind != "" && spec.Kind != "AWSMachineProviderConfig":
+		return Order{}, machine.InvalidConfiguration("%s.kind is %q, which is not for AWS: put an AWSMachineProviderConfig there", at, spec.Kind)
+	case spec.InstanceType == "":
+		return Order{}, machine.InvalidConfiguration("%s.instanceType is missing: name one, such as m6i.large", at)
+	case image(spec.AMI) == "":
+		return Order{}, machine.InvalidConfiguration("%s.ami names no image: set ami.id, such as ami-0123456789abcdef0", at)
+	case spec.Placement.Region != "" && !strings.HasPrefix(zone, spec.Placement.Region):
+		return Order{}, machine.InvalidConfiguration("%s.placement.availabilityZone is %q, which is not in the region %s: name one that is, such as %sa", at, zone, spec.Placement.Region, spec.Placement.Region)
+	}
+	return Order{Token: string(m.UID), Zone: zone, Type: spec.InstanceType, Image: image(spec.AMI)}, nil
+}
+
+// zoneOf lets the cloud choose where nothing is asked for: it chooses the first.
+func zoneOf(p machinev1beta1.Placement) string {
+	switch {
+	case p.AvailabilityZone != "":
+		return p.AvailabilityZone
+	case p.Region != "":
+		return p.Region + "a"
+	}
+	return "us-east-1a"
+}
+
+func image(r machinev1beta1.AWSResourceReference) string {
+	switch {
+	case r.ID != nil:
+		return *r.ID
+	case r.ARN != nil:
+		return *r.ARN
+	case len(r.Filters) > 0 && len(r.Filters[0].Values) > 0:
+		return r.Filters[0].Values[0]
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// blockMove is the annotation of byBlockMove.
+const blockMove = "clusterctl.cluster.x-k8s.io/block-move"
+
+// acknowledge tells, in the provider's way, that it is paused, or no longer; cause is what pauses it, "" for nothing. Like the providers, it reports
+// whether it wrote, which ends the pass.
+func (r *infraMachine) acknowledge(ctx context.Context, a *unstructured.Unstructured, cause string) (bool, error) {
+	before := a.DeepCopy()
+	switch r.platform.answers {
+	case byCondition:
+		paused(cause).put(a, "status.conditions")
+		return patchStatus(ctx, r, before, a)
+	case byNewCondition:
+		paused(cause).put(a, "status.v1beta2.conditions")
+		return patchStatus(ctx, r, before, a)
+	case byBlockMove:
+		mark(a, cause == "")
+		return patch(ctx, r, before, a)
+	case inSilence:
+	}
+	return false, nil
+}
+
+func mark(a *unstructured.Unstructured, acts bool) {
+	annotations := a.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	delete(annotations, blockMove)
+	if acts {
+		annotations[blockMove] = "true"
+	}
+	a.SetAnnotations(annotations)
+}
+
+// condition is one of either kind; the new ones have no severity, and always a reason and a message.
+type condition struct {
+	kind     string
+	status   corev1.ConditionStatus
+	severity string
+	reason   string
+	message  string
+}
+
+func paused(cause string) condition {
+	if cause != "" {
+		return condition{kind: authority.ConditionPaused, status: corev1.ConditionTrue, reason: "Paused", message: cause}
+	}
+	return condition{kind: authority.ConditionPaused, status: corev1.ConditionFalse, reason: "NotPaused"}
+}
+
+// put writes the condition into the list at a path, where it says something else.
+func (c condition) put(a *unstructured.Unstructured, path string) {
+	now := map[string]any{"type": c.kind, "status": string(c.status), "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}
+	if c.severity != "" {
+		now["severity"] = c.severity
+	}
+	if c.reason != "" {
+		now["reason"] = c.reason
+	}
+	if c.message != "" || strings.Contains(path, "v1beta2") {
+		now["message"] = c.message
+	}
+	all, _, _ := unstructured.NestedSlice(a.Object, strings.Split(path, ".")...)
+	for i, item := range all {
+		old, ok := item.(map[string]any)
+		if !ok || old["type"] != c.kind {
+			continue
+		}
+		if old["status"] == now["status"] {
+			now["lastTransitionTime"] = old["lastTransitionTime"]
+		}
+		all[i] = now
+		set(a, all, path)
+		return
+	}
+	set(a, append(all, now), path)
+}

@@ -1,0 +1,264 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/machine/machinetest"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// infraMachine is a provider's machine controller: the one of Cluster API's that calls the cloud.
+type infraMachine struct {
+	client.Client
+	platform platform
+	// live reads Secrets: they are asked for once, and not worth a watch.
+	live  client.Reader
+	cloud machinetest.API
+}
+
+func addInfraMachine(m manager.Manager, o Options) error {
+	p, err := platformNamed(o.Platform)
+	if err != nil {
+		return err
+	}
+	r := &infraMachine{Client: m.GetClient(), platform: p, live: m.GetAPIReader(), cloud: o.Cloud.As(authority.ClusterAPI)}
+	return ctrl.NewControllerManagedBy(m).Named(strings.ToLower(p.infra.Kind)).For(r.object()).
+		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(infraOf)).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(everyIn(r, r.list))).
+		Complete(quietly(r.reconcile))
+}
+
+func (r *infraMachine) object() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(r.platform.infra.GroupVersionKind)
+	return u
+}
+
+func (r *infraMachine) list() client.ObjectList {
+	l := &unstructured.UnstructuredList{}
+	gvk := r.platform.infra.GroupVersionKind
+	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	return l
+}
+
+func infraOf(_ context.Context, o client.Object) []reconcile.Request {
+	name := o.(*clusterv1.Machine).Spec.InfrastructureRef.Name
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: name}}}
+}
+
+func (r *infraMachine) reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
+	a := r.object()
+	if err := r.Get(ctx, key.NamespacedName, a); err != nil {
+		return reconcile.Result{}, err
+	}
+	owner, err := r.owner(ctx, a)
+	if err != nil || owner == nil {
+		return reconcile.Result{}, err // the Machine's controller has not claimed it yet: its event comes
+	}
+	cluster, err := clusterOf(ctx, r, a.GetNamespace(), owner.Spec.ClusterName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	cause := why(cluster, a, a.GetKind())
+	if changed, err := r.acknowledge(ctx, a, cause); err != nil || changed || cause != "" {
+		return reconcile.Result{}, err
+	}
+	if a.GetDeletionTimestamp() != nil {
+		return r.remove(ctx, owner, a)
+	}
+	// Unlike the core controllers, the provider adds its finalizer only once it is not paused.
+	if added, err := ensureFinalizer(ctx, r, a, r.platform.finalizer()); err != nil || added {
+		return reconcile.Result{}, err
+	}
+	return r.provision(ctx, owner, a)
+}
+
+func ensureFinalizer(ctx context.Context, c client.Client, o client.Object, name string) (bool, error) {
+	before := o.DeepCopyObject().(client.Object)
+	if o.GetDeletionTimestamp() != nil || !controllerutil.AddFinalizer(o, name) {
+		return false, nil
+	}
+	return patch(ctx, c, before, o)
+}
+
+func (r *infraMachine) owner(ctx context.Context, a *unstructured.Unstructured) (*clusterv1.Machine, error) {
+	for _, ref := range a.GetOwnerReferences() {
+		if ref.Kind != "Machine" {
+			continue
+		}
+		m := &clusterv1.Machine{}
+		return m, r.Get(ctx, client.ObjectKey{Namespace: a.GetNamespace(), Name: ref.Name}, m)
+	}
+	return nil, nil
+}
+
+func (r *infraMachine) provision(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (reconcile.Result, error) {
+	if owner.Spec.Bootstrap.DataSecretName == nil {
+		return reconcile.Result{}, nil
+	}
+	i, found, err := r.instance(ctx, owner, a)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if !found {
+		return again, nil // news of what was launched a moment ago come late
+	}
+	before := a.DeepCopy()
+	set(a, i.ProviderID(), "spec.providerID")
+	if strings.HasPrefix(r.platform.id, "spec.") {
+		set(a, i.ID, r.platform.id)
+	}
+	if _, err := patch(ctx, r, before, a); err != nil {
+		return reconcile.Result{}, err
+	}
+	before = a.DeepCopy()
+	r.report(a, i)
+	if _, err := patchStatus(ctx, r, before, a); err != nil || i.State != machinetest.Pending {
+		return reconcile.Result{}, err
+	}
+	return again, nil
+}
+
+// instance adopts the instance that the object names, and makes one only where it names none. To ask twice is to ask once: the
+// token is the object's UID.
+func (r *infraMachine) instance(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (machinetest.Instance, bool, error) {
+	if r.named(a) != "" {
+		return r.describe(ctx, owner, a)
+	}
+	if err := r.bootstrapData(ctx, owner); err != nil {
+		return machinetest.Instance{}, false, err
+	}
+	zone := owner.Spec.FailureDomain
+	if zone == "" {
+		zone = r.platform.zone
+	}
+	order := machinetest.Order{Token: string(a.GetUID()), Zone: zone, Type: text(a, "spec."+r.platform.size), Image: text(a, "spec."+r.platform.image)}
+	i, err := r.cloud.Launch(ctx, madeFor(owner, a), order)
+	return i, err == nil, err
+}
+
+func (r *infraMachine) describe(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (machinetest.Instance, bool, error) {
+	key := machinetest.Key{ID: r.named(a)}
+	if key.ID == "" {
+		key.Token = string(a.GetUID())
+	}
+	i, err := r.cloud.Describe(ctx, madeFor(owner, a), key)
+	if machinetest.IsNotFound(err) {
+		return i, false, nil
+	}
+	return i, err == nil, err
+}
+
+// madeFor names the Machine by its core object, whose twin has the same name, and the one who asks by the provider's object.
+func madeFor(owner *clusterv1.Machine, a *unstructured.Unstructured) machinetest.Machine {
+	return machinetest.Machine{Namespace: owner.Namespace, Name: owner.Name, UID: a.GetUID()}
+}
+
+// bootstrapData is what an instance would be launched with: without it there is none.
+func (r *infraMachine) bootstrapData(ctx context.Context, owner *clusterv1.Machine) error {
+	name := *owner.Spec.Bootstrap.DataSecretName
+	if err := r.live.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: name}, &corev1.Secret{}); err != nil {
+		// %v: a Secret that is missing is a failure, not the end of the story.
+		return fmt.Errorf("reading the bootstrap data of Machine %s: %v", owner.Name, err)
+	}
+	return nil
+}
+
+func (r *infraMachine) named(a *unstructured.Unstructured) string {
+	if id := text(a, "spec.providerID"); id != "" {
+		return machinetest.InstanceID(id)
+	}
+	return text(a, r.platform.id)
+}
+
+// report tells in the status what has become of the instance.
+func (r *infraMachine) report(a *unstructured.Unstructured, i machinetest.Instance) {
+	set(a, i.State == machinetest.Running, "status.ready")
+	set(a, r.platform.actuator.Word(i.State), r.platform.state)
+	if strings.HasPrefix(r.platform.id, "status.") {
+		set(a, i.ID, r.platform.id)
+	}
+	ready := condition{status: corev1.ConditionFalse, severity: "Info", reason: "InstanceNotReady"}
+	switch i.State {
+	case machinetest.Running:
+		ready = condition{status: corev1.ConditionTrue}
+		set(a, []any{
+			map[string]any{"type": string(clusterv1.MachineInternalDNS), "address": i.DNS()},
+			map[string]any{"type": string(clusterv1.MachineInternalIP), "address": i.IP()},
+		}, "status.addresses")
+	case machinetest.ShuttingDown, machinetest.Terminated:
+		ready.reason, ready.severity = "InstanceTerminated", "Error"
+		set(a, "UpdateError", "status.failureReason")
+		set(a, "the instance's state "+r.platform.actuator.Word(i.State)+" is unexpected", "status.failureMessage")
+	case machinetest.Pending, machinetest.Stopped:
+	}
+	if r.platform.ready == "" {
+		return
+	}
+	for _, kind := range []string{r.platform.ready, clusterv1.ReadyCondition} { // the second is the one that Cluster API's Machine copies
+		ready.kind = kind
+		ready.put(a, "status.conditions")
+	}
+}
+
+// remove terminates the instance, waits until it is gone, and lets the object go.
+func (r *infraMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (reconcile.Result, error) {
+	if !controllerutil.ContainsFinalizer(a, r.platform.finalizer()) {
+		return reconcile.Result{}, nil
+	}
+	switch gone, err := r.terminated(ctx, owner, a); {
+	case err != nil:
+		return reconcile.Result{}, err
+	case !gone:
+		return again, nil
+	}
+	before := a.DeepCopy()
+	controllerutil.RemoveFinalizer(a, r.platform.finalizer())
+	_, err := patch(ctx, r, before, a)
+	return reconcile.Result{}, err
+}
+
+// terminated asks for the instance's end, and reports whether it has come. The Node is the core's to delete, once the provider's object is gone.
+func (r *infraMachine) terminated(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (bool, error) {
+	switch i, found, err := r.describe(ctx, owner, a); {
+	case err != nil:
+		return false, err
+	case !found:
+		return r.named(a) == "", nil // one that has a name is only not yet to be seen
+	case i.State == machinetest.ShuttingDown || i.Gone():
+		return i.Gone(), nil
+	default:
+		return false, r.cloud.Terminate(ctx, madeFor(owner, a), i.ID)
+	}
+}
+
+// text reads a string at a path; "" is the path of nothing.
+func text(a *unstructured.Unstructured, path string) string {
+	value, _, _ := unstructured.NestedString(a.Object, strings.Split(path, ".")...)
+	return value
+}
+
+// set writes a value at a path; "" is a path to nowhere.
+func set(a *unstructured.Unstructured, value any, path string) {
+	if path == "" {
+		return
+	}
+	if err := unstructured.SetNestedField(a.Object, value, strings.Split(path, ".")...); err != nil {
+		panic(err) // a row of the table leads into what the provider's CRD says is no object
+	}
+}

@@ -1,0 +1,105 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/machine/machinetest"
+)
+
+// provider is what tells one provider's machine controller from another's, as far as Cluster API and Poundlock can see it. All of them keep the contract
+// v1beta1: status.ready, status.addresses, status.failureReason and status.failureMessage.
+type provider struct {
+	platform string
+	// account is the ServiceAccount that its manager runs as.
+	account string
+	// size and image are where the spec says what to make; zone is what it falls back to.
+	size, image, zone string
+	// id is where it writes the instance's ID, beside spec.providerID; "" nowhere.
+	id string
+	// state is where it writes the instance's; "" nowhere.
+	state string
+	// ready is the type of its own condition for that; "" where its status has no conditions.
+	ready string
+	// answers is how it tells that it is paused, and that it no longer is.
+	answers answer
+}
+
+// answer is a provider's way to acknowledge a pause.
+type answer int
+
+const (
+	// inSilence: it stands still, and says nothing of it.
+	inSilence answer = iota
+	// byCondition: Paused in status.conditions, of the old kind.
+	byCondition
+	// byNewCondition: Paused in status.v1beta2.conditions.
+	byNewCondition
+	// byBlockMove: the annotation that keeps `clusterctl move` waiting is there while it acts, and goes when it is paused.
+	byBlockMove
+)
+
+func providers() []provider {
+	return []provider{
+		{platform: "AWS", account: "capa-manager", size: "instanceType", image: "ami.id", zone: "us-east-1a",
+			id: "spec.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byCondition},
+		{platform: "Azure", account: "capz-manager", size: "vmSize", image: "image.id",
+			state: "status.vmState", ready: "VMRunning", answers: byBlockMove},
+		{platform: "GCP", account: "capg-manager", size: "instanceType", image: "image",
+			state: "status.instanceState", answers: inSilence},
+		{platform: "OpenStack", account: "capo-manager", size: "flavor", image: "image.filter.name",
+			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: inSilence},
+		{platform: "VSphere", account: "capv-manager", image: "template", ready: "VMProvisioned", answers: byNewCondition},
+		{platform: "PowerVS", account: "capi-ibmcloud-manager", size: "systemType", image: "image.name",
+			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byNewCondition},
+	}
+}
+
+// platform is a provider with what is known of its platform elsewhere.
+type platform struct {
+	provider
+	infra    conversion.Resource
+	actuator machinetest.Provider
+}
+
+// platformNamed finds a platform by the Infrastructure's name for it; "" is AWS.
+func platformNamed(name string) (platform, error) {
+	if name == "" {
+		name = "AWS"
+	}
+	known, ok := platforms.For(name)
+	if !ok {
+		return platform{}, fmt.Errorf("no platform %q can be converted", name)
+	}
+	actuator, err := machinetest.ProviderNamed(name)
+	if err != nil {
+		return platform{}, err
+	}
+	for _, p := range providers() {
+		if p.platform == name {
+			return platform{p, known.InfraMachine, actuator}, nil
+		}
+	}
+	return platform{}, fmt.Errorf("no infrastructure controller simulates platform %q: give it a row in test/simulation/providers.go", name)
+}
+
+// Account is the ServiceAccount that a platform's infrastructure controller runs as, in Cluster API's namespace.
+func Account(platform string) (string, error) {
+	p, err := platformNamed(platform)
+	return p.account, err
+}
+
+// finalizer is the machine controller's, by the convention that all providers follow.
+func (p platform) finalizer() string {
+	return strings.ToLower(p.infra.Kind) + "." + p.infra.Group
+}
+
+// identity is the user that the machine controller is to the API server.
+func (p platform) identity() string {
+	return "system:serviceaccount:openshift-cluster-api:" + p.account
+}
