@@ -1,0 +1,223 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	vspherev1 "sigs.k8s.io/cluster-api-provider-vsphere/apis/v1beta1"
+)
+
+func nothing(*pass, *providerSpec, *infraSpec)     {}
+func nothingBack(*pass, *infraSpec, *providerSpec) {}
+
+// text is the string behind a pointer, empty where there is none.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func templateTo(p *pass, m *providerSpec, c *infraSpec) { c.Template = template(p, m.Template) }
+
+func templateFrom(p *pass, c *infraSpec, m *providerSpec) { m.Template = template(p, c.Template) }
+
+// uuid is any of the forms in which Cluster API's controllers take a template's name for its UUID.
+var uuid = regexp.MustCompile(`(?i)^(urn:uuid:)?\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?$`)
+
+func template(p *pass, name string) string {
+	switch {
+	case name == "":
+		p.Required("template", "without a template there is nothing to clone")
+	case uuid.MatchString(name):
+		p.Unsupported("template", name, "Machine API's controllers find a template by its name or inventory path, Cluster API's would take this for a UUID: give the inventory path")
+	}
+	return name
+}
+
+const oneCloneMode = `supported values: "fullClone", "linkedClone"`
+
+func cloneModeTo(p *pass, m *providerSpec, c *infraSpec) {
+	switch m.CloneMode {
+	case "", machinev1beta1.FullClone:
+		c.CloneMode = vspherev1.FullClone
+	case machinev1beta1.LinkedClone:
+		c.CloneMode = vspherev1.LinkedClone
+	default:
+		p.Unsupported("cloneMode", string(m.CloneMode), oneCloneMode)
+	}
+}
+
+func cloneModeFrom(p *pass, c *infraSpec, m *providerSpec) {
+	switch c.CloneMode {
+	case vspherev1.FullClone:
+		m.CloneMode = machinev1beta1.FullClone
+	case "", vspherev1.LinkedClone:
+		m.CloneMode = machinev1beta1.LinkedClone
+	default:
+		p.Unsupported("cloneMode", string(c.CloneMode), oneCloneMode)
+	}
+}
+
+func diskTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.DiskGiB = diskSize(p, m.DiskGiB, m.CloneMode == machinev1beta1.LinkedClone)
+}
+
+func diskFrom(p *pass, c *infraSpec, m *providerSpec) {
+	m.DiskGiB = diskSize(p, c.DiskGiB, c.CloneMode == "" || c.CloneMode == vspherev1.LinkedClone)
+}
+
+func diskSize(p *pass, size int32, linked bool) int32 {
+	switch {
+	case size < 0:
+		p.Invalid("diskGiB", size, "a size is not negative")
+	case size == 0 && !linked:
+		p.Required("diskGiB", "Machine API's controllers make no fullClone without it: give the size of the template's disk, or more")
+	}
+	return size
+}
+
+// Cluster API's controllers fill these in; they do not ask the template.
+const (
+	leastCPUs     = 2
+	defaultMemory = 2048
+)
+
+func cpusTo(p *pass, m *providerSpec, c *infraSpec) {
+	switch {
+	case m.NumCPUs == 0:
+		p.Required("numCPUs", "Machine API takes it from the template, Cluster API does not: it would be 2")
+	case m.NumCPUs < leastCPUs:
+		p.Unsupported("numCPUs", m.NumCPUs, fmt.Sprintf("Cluster API makes no machine with fewer than %d", leastCPUs))
+	}
+	c.NumCPUs = m.NumCPUs
+}
+
+func cpusFrom(_ *pass, c *infraSpec, m *providerSpec) { m.NumCPUs = max(c.NumCPUs, leastCPUs) }
+
+func memoryTo(p *pass, m *providerSpec, c *infraSpec) {
+	switch {
+	case m.MemoryMiB == 0:
+		p.Required("memoryMiB", fmt.Sprintf("Machine API takes it from the template, Cluster API does not: it would be %d", defaultMemory))
+	case m.MemoryMiB < 0:
+		p.Invalid("memoryMiB", m.MemoryMiB, "a size is not negative")
+	}
+	c.MemoryMiB = m.MemoryMiB
+}
+
+func memoryFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.MemoryMiB < 0 {
+		p.Invalid("memoryMiB", c.MemoryMiB, "a size is not negative")
+	}
+	m.MemoryMiB = c.MemoryMiB
+	if m.MemoryMiB == 0 {
+		m.MemoryMiB = defaultMemory
+	}
+}
+
+// defaultName is what Cluster API names a virtual machine by when it is not told.
+const defaultName = "{{ .machine.name }}"
+
+// stealClock lets a guest see the time that its host takes from it.
+const (
+	stealClock = "stealclock.enable"
+	enabled    = "TRUE"
+)
+
+func keysTo(_ *pass, _ *providerSpec, c *infraSpec) {
+	c.CustomVMXKeys = map[string]string{stealClock: enabled}
+}
+
+func keysFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	if _, said := c.CustomVMXKeys[stealClock]; !said {
+		p.Required(vmxKey(stealClock), "Machine API sets it to TRUE on each virtual machine: say so, or the two differ")
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.CustomVMXKeys)) {
+		switch value := c.CustomVMXKeys[key]; {
+		case key != stealClock:
+			p.Unsupported(vmxKey(key), value, "Machine API cannot set VMX keys")
+		case value != enabled:
+			p.Unsupported(vmxKey(key), value, "Machine API sets it to TRUE on each virtual machine")
+		}
+	}
+}
+
+func vmxKey(key string) string { return "customVMXKeys[" + key + "]" }
+
+func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.TagIDs = tags(p, m.TagIDs) }
+
+func tagsFrom(p *pass, c *infraSpec, m *providerSpec) { m.TagIDs = tags(p, c.TagIDs) }
+
+const maxTags = 10
+
+var tagID = regexp.MustCompile(`^urn:vmomi:InventoryServiceTag:[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}:[^:]+$`)
+
+func tags(p *pass, ids []string) []string {
+	if len(ids) > maxTags {
+		p.Unsupported("tagIDs", len(ids), fmt.Sprintf("Machine API takes at most %d tags", maxTags))
+	}
+	for i, id := range ids {
+		if !tagID.MatchString(id) {
+			p.Invalid(fmt.Sprintf("tagIDs[%d]", i), id, "must be the id of a tag: urn:vmomi:InventoryServiceTag:UUID:GLOBAL")
+		}
+	}
+	return ids
+}
+
+func providerIDTo(p *pass, _ *providerSpec, c *infraSpec) {
+	if p.Core.ProviderID != "" {
+		c.ProviderID = &p.Core.ProviderID
+	}
+}
+
+func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	id := text(c.ProviderID)
+	switch {
+	case p.Core.Template && id != "":
+		p.Unsupported("providerID", id, "a template is not an instance")
+	case p.Core.ProviderID == "":
+		p.Core.ProviderID = id
+	case id != "" && id != p.Core.ProviderID:
+		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
+	}
+}
+
+func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
+		return
+	}
+	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+}
+
+func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if secret := text(p.Core.BootstrapSecret); secret != "" {
+		m.UserDataSecret = &corev1.LocalObjectReference{Name: secret}
+	}
+}
+
+func credentials(p *pass) string {
+	if p.Env.CredentialsSecret != "" {
+		return p.Env.CredentialsSecret
+	}
+	return p.Env.Platform.CredentialsSecret
+}
+
+func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
+		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
+	}
+}
+
+func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if name := credentials(p); name != "" {
+		m.CredentialsSecret = &corev1.LocalObjectReference{Name: name}
+	}
+}

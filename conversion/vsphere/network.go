@@ -1,0 +1,210 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	vspherev1 "sigs.k8s.io/cluster-api-provider-vsphere/apis/v1beta1"
+)
+
+type (
+	mapiDevice = machinev1beta1.NetworkDeviceSpec
+	capiDevice = vspherev1.NetworkDeviceSpec
+)
+
+func devicesTo(p *pass, m *providerSpec, c *infraSpec) {
+	countDevices(p, len(m.Network.Devices))
+	for i := range m.Network.Devices {
+		to := capiDevice{}
+		Devices.ToClusterAPI(p.At(deviceAt(i)), &m.Network.Devices[i], &to)
+		c.Network.Devices = append(c.Network.Devices, to)
+	}
+}
+
+func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
+	countDevices(p, len(c.Network.Devices))
+	for i := range c.Network.Devices {
+		to := mapiDevice{}
+		Devices.ToMachineAPI(p.At(deviceAt(i)), &c.Network.Devices[i], &to)
+		m.Network.Devices = append(m.Network.Devices, to)
+	}
+}
+
+func deviceAt(i int) string { return fmt.Sprintf("network.devices[%d]", i) }
+
+// maxDevices is vSphere's, and Machine API's.
+const maxDevices = 10
+
+func countDevices(p *pass, n int) {
+	switch {
+	case n == 0:
+		p.Required("network.devices", "Machine API makes no machine without a network device")
+	case n > maxDevices:
+		p.Invalid("network.devices", n, fmt.Sprintf("a virtual machine has at most %d network devices", maxDevices))
+	}
+}
+
+func networkTo(p *pass, m *mapiDevice, c *capiDevice) { c.NetworkName = network(p, m.NetworkName) }
+
+func networkFrom(p *pass, c *capiDevice, m *mapiDevice) { m.NetworkName = network(p, c.NetworkName) }
+
+// objectID is a managed object id as vSphere writes it, with or without its type in front.
+var objectID = regexp.MustCompile(`^((Network|OpaqueNetwork|DistributedVirtualPortgroup):.*|(network|dvportgroup)-(o?[0-9]+))$`)
+
+func network(p *pass, name string) string {
+	switch {
+	case name == "":
+		p.Required("networkName", "name the network of the device")
+	case strings.Contains(name, "/"):
+		p.Unsupported("networkName", name, "Machine API compares plain names: give the last part of the path")
+	case objectID.MatchString(name):
+		p.Unsupported("networkName", name, "Machine API compares names, not managed object ids: give the network's name")
+	case strings.ContainsAny(name, `*?[\`):
+		p.Unsupported("networkName", name, `Cluster API takes a name with *, ?, [ or \ for a pattern, Machine API does not: rename the network`)
+	}
+	return name
+}
+
+func addressesTo(p *pass, m *mapiDevice, c *capiDevice) {
+	checkAddresses(p, m.IPAddrs)
+	c.IPAddrs = m.IPAddrs
+	if len(m.IPAddrs) == 0 && len(m.AddressesFromPools) == 0 {
+		c.DHCP4, c.DHCP6 = families(p)
+	}
+}
+
+func addressesFrom(p *pass, c *capiDevice, m *mapiDevice) {
+	checkAddresses(p, c.IPAddrs)
+	m.IPAddrs = c.IPAddrs
+	if len(c.IPAddrs) > 0 || len(c.AddressesFromPools) > 0 {
+		dhcpIs(p, "dhcp4", c.DHCP4, false, "Machine API uses no DHCP on a device that has addresses or pools")
+		dhcpIs(p, "dhcp6", c.DHCP6, false, "Machine API uses no DHCP on a device that has addresses or pools")
+		return
+	}
+	four, six := families(p)
+	const implied = "Machine API uses DHCP on a device that has neither addresses nor pools, for the families of the Infrastructure's machineNetworks: this must be %t"
+	dhcpIs(p, "dhcp4", c.DHCP4, four, fmt.Sprintf(implied, four))
+	dhcpIs(p, "dhcp6", c.DHCP6, six, fmt.Sprintf(implied, six))
+}
+
+func dhcpIs(p *pass, path string, have, want bool, reason string) {
+	if have != want {
+		p.Unsupported(path, have, reason)
+	}
+}
+
+// families tells which of IPv4 and IPv6 the cluster's machines have addresses of: IPv4 where it is not known.
+func families(p *pass) (four, six bool) {
+	for _, cidr := range machineNetworks(p) {
+		prefix, err := netip.ParsePrefix(cidr)
+		four = four || err == nil && prefix.Addr().Is4()
+		six = six || err == nil && prefix.Addr().Is6()
+	}
+	return four || !six, six
+}
+
+func machineNetworks(p *pass) []string {
+	for _, at := range [][]string{
+		{"spec", "platformSpec", "vsphere", "machineNetworks"},
+		{"status", "platformStatus", "vsphere", "machineNetworks"},
+	} {
+		if cidrs, _, _ := unstructured.NestedStringSlice(p.Env.Infrastructure, at...); len(cidrs) > 0 {
+			return cidrs
+		}
+	}
+	return nil
+}
+
+func checkAddresses(p *pass, addresses []string) {
+	if len(addresses) > 0 && p.Core.Template {
+		p.Unsupported("ipAddrs", nil, "Cluster API takes no addresses in a template, for all its machines would have them: use addressesFromPools")
+	}
+	for i, a := range addresses {
+		if _, err := netip.ParsePrefix(a); err != nil {
+			p.Invalid(fmt.Sprintf("ipAddrs[%d]", i), a, "must be an address and its prefix length, such as 192.168.1.100/24")
+		}
+	}
+}
+
+func gatewayTo(p *pass, m *mapiDevice, c *capiDevice) {
+	if m.Gateway == "" {
+		return
+	}
+	ip, err := netip.ParseAddr(m.Gateway)
+	switch {
+	case err != nil:
+		p.Invalid("gateway", m.Gateway, "must be an IP address")
+	case ip.Is4():
+		c.Gateway4 = m.Gateway
+	default:
+		c.Gateway6 = m.Gateway
+	}
+}
+
+func gatewayFrom(p *pass, c *capiDevice, m *mapiDevice) {
+	if ip, err := netip.ParseAddr(c.Gateway4); c.Gateway4 != "" && (err != nil || !ip.Is4()) {
+		p.Invalid("gateway4", c.Gateway4, "must be an IPv4 address")
+	}
+	if ip, err := netip.ParseAddr(c.Gateway6); c.Gateway6 != "" && (err != nil || !ip.Is6()) {
+		p.Invalid("gateway6", c.Gateway6, "must be an IPv6 address")
+	}
+	m.Gateway = c.Gateway4
+	switch {
+	case c.Gateway4 == "":
+		m.Gateway = c.Gateway6
+	case c.Gateway6 != "":
+		p.Unsupported("gateway6", c.Gateway6, "Machine API has one gateway for a device, and gateway4 is given too")
+	}
+}
+
+func nameserversTo(p *pass, m *mapiDevice, c *capiDevice) {
+	c.Nameservers = nameservers(p, m.Nameservers)
+}
+
+func nameserversFrom(p *pass, c *capiDevice, m *mapiDevice) {
+	m.Nameservers = nameservers(p, c.Nameservers)
+}
+
+func nameservers(p *pass, servers []string) []string {
+	for i, s := range servers {
+		if _, err := netip.ParseAddr(s); err != nil {
+			p.Invalid(fmt.Sprintf("nameservers[%d]", i), s, "must be an IP address")
+		}
+	}
+	return servers
+}
+
+func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
+	for i, from := range m.AddressesFromPools {
+		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "resource", from.Resource, from.Name)
+		to := corev1.TypedLocalObjectReference{Kind: from.Resource, Name: from.Name}
+		if from.Group != "" {
+			to.APIGroup = &from.Group
+		}
+		c.AddressesFromPools = append(c.AddressesFromPools, to)
+	}
+}
+
+func poolsFrom(p *pass, c *capiDevice, m *mapiDevice) {
+	for i, from := range c.AddressesFromPools {
+		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "kind", from.Kind, from.Name)
+		m.AddressesFromPools = append(m.AddressesFromPools, machinev1beta1.AddressesFromPool{Group: text(from.APIGroup), Resource: from.Kind, Name: from.Name})
+	}
+}
+
+func checkPool(p *pass, kindField, kind, name string) {
+	if kind == "" {
+		p.Required(kindField, "say which kind of pool gives the address")
+	}
+	if name == "" {
+		p.Required("name", "name the pool that gives the address")
+	}
+}

@@ -1,0 +1,311 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// placement is where a virtual machine runs, as Machine API says it: every value its own.
+type placement struct {
+	machinev1beta1.Workspace
+	// networks are the names of the devices' networks.
+	networks []string
+}
+
+func placementTo(m *providerSpec) placement {
+	out := placement{Workspace: *m.Workspace}
+	for _, d := range m.Network.Devices {
+		out.networks = append(out.networks, d.NetworkName)
+	}
+	return out
+}
+
+// placementFrom is where Cluster API's controllers place a machine: where it says, or where a failure domain of the Infrastructure
+// says instead, or where the VSphereCluster does.
+func placementFrom(p *pass, c *infraSpec) placement {
+	out := placement{Workspace: machinev1beta1.Workspace{
+		Server: c.Server, Datacenter: c.Datacenter, Folder: c.Folder, Datastore: c.Datastore, ResourcePool: c.ResourcePool,
+	}}
+	for _, d := range c.Network.Devices {
+		out.networks = append(out.networks, d.NetworkName)
+	}
+	if domain, ok := namedDomain(p, c); ok {
+		out.moveInto(domain)
+	}
+	if out.Server == "" {
+		out.Server = clusterServer(p)
+	}
+	if out.Datacenter == anyDatacenter {
+		out.Datacenter = ""
+	}
+	return out
+}
+
+// moveInto is what Cluster API's controllers do: what a failure domain says wins.
+func (pl *placement) moveInto(d failureDomain) {
+	pl.Server, pl.Datacenter, pl.Datastore = d.Server, d.Topology.Datacenter, d.Topology.Datastore
+	pl.ResourcePool, pl.VMGroup = d.pool(), d.group()
+	if d.Topology.Folder != "" {
+		pl.Folder = d.Topology.Folder
+	}
+}
+
+func workspace(m *providerSpec) *machinev1beta1.Workspace {
+	if m.Workspace == nil {
+		m.Workspace = &machinev1beta1.Workspace{}
+	}
+	return m.Workspace
+}
+
+// clusterServer is the vCenter that Cluster API has credentials for, empty where that is not known.
+func clusterServer(p *pass) string {
+	if server, _ := p.Env.InfraClusterString("spec", "server"); server != "" {
+		return server
+	}
+	centers, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere", "vcenters")
+	list, _ := centers.([]any)
+	if len(list) != 1 {
+		return ""
+	}
+	only, _ := list[0].(map[string]any)
+	server, _ := only["server"].(string)
+	return server
+}
+
+func serverTo(p *pass, m *providerSpec, c *infraSpec) {
+	if m.Workspace == nil || m.Workspace.Server == "" {
+		p.Required("workspace.server", "Machine API does not know the vCenter otherwise")
+		return
+	}
+	c.Server = m.Workspace.Server
+	sameServer(p, "workspace.server", c.Server)
+}
+
+func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
+	server := placementFrom(p, c).Server
+	if server == "" {
+		p.Required("server", "Machine API does not know the vCenter otherwise, and neither the VSphereCluster nor the Infrastructure says one")
+		return
+	}
+	workspace(m).Server = server
+	sameServer(p, "server", server)
+}
+
+func sameServer(p *pass, path, server string) {
+	if want := clusterServer(p); want != "" && server != want {
+		p.Differs(path, server, "the VSphereCluster's server, for which Cluster API has the credentials", want)
+	}
+}
+
+func thumbprintFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	want, _ := p.Env.InfraClusterString("spec", "thumbprint")
+	if c.Thumbprint != "" && c.Thumbprint != want {
+		p.Differs("thumbprint", c.Thumbprint, "the VSphereCluster's thumbprint", want)
+	}
+}
+
+// anyDatacenter is what Cluster API's webhook fills in.
+const anyDatacenter = "*"
+
+func datacenterTo(_ *pass, m *providerSpec, c *infraSpec) {
+	if c.Datacenter = anyDatacenter; m.Workspace != nil && m.Workspace.Datacenter != "" {
+		c.Datacenter = m.Workspace.Datacenter
+	}
+}
+
+func datacenterFrom(p *pass, c *infraSpec, m *providerSpec) {
+	workspace(m).Datacenter = placementFrom(p, c).Datacenter
+}
+
+func folderTo(p *pass, m *providerSpec, c *infraSpec) {
+	if m.Workspace != nil {
+		checkFolder(p, "workspace.folder", *m.Workspace)
+		c.Folder = m.Workspace.Folder
+	}
+}
+
+func folderFrom(p *pass, c *infraSpec, m *providerSpec) {
+	w := placementFrom(p, c).Workspace
+	checkFolder(p, "folder", w)
+	workspace(m).Folder = w.Folder
+}
+
+func checkFolder(p *pass, path string, w machinev1beta1.Workspace) {
+	switch prefix := "/" + w.Datacenter + "/vm/"; {
+	case w.Folder == "":
+	case w.Datacenter == "" || w.Datacenter == anyDatacenter:
+		p.Unsupported(path, w.Folder, "Machine API takes a folder only together with its datacenter: name the datacenter")
+	case !strings.HasPrefix(w.Folder, prefix):
+		p.Unsupported(path, w.Folder, "Machine API takes a folder only by its absolute path, which begins with "+prefix)
+	}
+}
+
+func datastoreTo(_ *pass, m *providerSpec, c *infraSpec) {
+	if m.Workspace != nil {
+		c.Datastore = m.Workspace.Datastore
+	}
+}
+
+func datastoreFrom(p *pass, c *infraSpec, m *providerSpec) {
+	workspace(m).Datastore = placementFrom(p, c).Datastore
+}
+
+func poolTo(_ *pass, m *providerSpec, c *infraSpec) {
+	if m.Workspace != nil {
+		c.ResourcePool = m.Workspace.ResourcePool
+	}
+}
+
+func poolFrom(p *pass, c *infraSpec, m *providerSpec) {
+	workspace(m).ResourcePool = placementFrom(p, c).ResourcePool
+}
+
+func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.Workspace == nil {
+		return
+	}
+	p.Core.FailureDomain = domainOf(p, placementTo(m))
+	if group := m.Workspace.VMGroup; group != "" && p.Core.FailureDomain == "" {
+		p.Unsupported("workspace.vmGroup", group,
+			"Cluster API adds a virtual machine to a group through a failure domain only, and there is none that places machines exactly so in the Infrastructure's spec and in the VSphereCluster's status")
+	}
+}
+
+func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
+	name, pl := domainName(p, c), placementFrom(p, c)
+	workspace(m).VMGroup = pl.VMGroup
+	if own := text(c.FailureDomain); own != "" && own != name {
+		p.Differs("failureDomain", own, "the Machine's spec.failureDomain", name)
+		return
+	}
+	at := domainPath(p, c)
+	if domain, ok := namedDomain(p, c); ok {
+		agree(p, c, domain)
+	}
+	switch found := domainOf(p, pl); {
+	case found == name:
+	case found == "":
+		at.Unsupported("", name, "Machine API has no failure domains: there must be one of this name both in the Infrastructure's spec and in the VSphereCluster's status, and the machine must be placed as it says")
+	default:
+		at.Differs("", name, "the failure domain that places machines as this one is placed", found)
+	}
+}
+
+// domainName is the failure domain that Cluster API places a machine in, empty for none. A machine's own is for its Machine where that
+// does not say any.
+func domainName(p *pass, c *infraSpec) string {
+	if p.Core.FailureDomain != "" {
+		return p.Core.FailureDomain
+	}
+	return text(c.FailureDomain)
+}
+
+// domainPath is where the name of the failure domain is said.
+func domainPath(p *pass, c *infraSpec) *pass {
+	switch {
+	case p.Core.FailureDomain == "" && c.FailureDomain != nil:
+		return p.At("failureDomain")
+	case p.Core.Template:
+		return p.Under("spec.template.spec.failureDomain")
+	}
+	return p.Under("spec.failureDomain")
+}
+
+// agree refuses what a machine says in vain, because its failure domain says something else.
+func agree(p *pass, c *infraSpec, d failureDomain) {
+	where := fmt.Sprintf("what failure domain %q of the Infrastructure says", d.Name)
+	same := func(path, said, domain string) {
+		if said != "" && domain != "" && said != domain {
+			p.Differs(path, said, where, domain)
+		}
+	}
+	same("server", c.Server, d.Server)
+	if c.Datacenter != anyDatacenter {
+		same("datacenter", c.Datacenter, d.Topology.Datacenter)
+	}
+	same("folder", c.Folder, d.Topology.Folder)
+	same("datastore", c.Datastore, d.Topology.Datastore)
+	same("resourcePool", c.ResourcePool, d.pool())
+	for i := range min(len(c.Network.Devices), len(d.Topology.Networks)) {
+		same(deviceAt(i)+".networkName", c.Network.Devices[i].NetworkName, path.Base(d.Topology.Networks[i]))
+	}
+}
+
+// failureDomain is one of the Infrastructure's.
+type failureDomain struct {
+	configv1.VSpherePlatformFailureDomainSpec
+}
+
+func failureDomains(p *pass) []configv1.VSpherePlatformFailureDomainSpec {
+	var spec configv1.VSpherePlatformSpec
+	said, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere")
+	content, ok := said.(map[string]any)
+	if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(content, &spec) != nil {
+		return nil // what cannot be read says nothing
+	}
+	return spec.FailureDomains
+}
+
+func namedDomain(p *pass, c *infraSpec) (failureDomain, bool) {
+	name := domainName(p, c)
+	if name == "" {
+		return failureDomain{}, false
+	}
+	for _, d := range failureDomains(p) {
+		if d.Name == name {
+			return failureDomain{d}, true
+		}
+	}
+	return failureDomain{}, false
+}
+
+// domainOf names the first failure domain of the Infrastructure that places machines exactly so and that the VSphereCluster offers; empty for none.
+func domainOf(p *pass, pl placement) string {
+	status, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
+	offered, _ := status.(map[string]any)
+	if len(offered) == 0 {
+		return ""
+	}
+	for _, d := range failureDomains(p) {
+		if _, ok := offered[d.Name]; ok && (failureDomain{d}).places(pl) {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+func (d failureDomain) places(pl placement) bool {
+	there := pl
+	there.moveInto(d)
+	return there.Workspace == pl.Workspace && d.connects(pl.networks)
+}
+
+func (d failureDomain) connects(networks []string) bool {
+	n := len(d.Topology.Networks)
+	return n <= len(networks) && slices.EqualFunc(d.Topology.Networks, networks[:n], func(a, b string) bool { return path.Base(a) == b })
+}
+
+// pool is the cluster's own where no other is said, as the installer has it.
+func (d failureDomain) pool() string {
+	if d.Topology.ResourcePool != "" {
+		return d.Topology.ResourcePool
+	}
+	return path.Join(d.Topology.ComputeCluster, "Resources")
+}
+
+func (d failureDomain) group() string {
+	if d.ZoneAffinity == nil || d.ZoneAffinity.HostGroup == nil {
+		return ""
+	}
+	return d.ZoneAffinity.HostGroup.VMGroup
+}

@@ -1,0 +1,34 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	vspherev1 "sigs.k8s.io/cluster-api-provider-vsphere/apis/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Platform is vSphere: OpenShift's providerSpec on one side, the vSphere provider's v1beta1 objects on the other.
+func Platform() conversion.Platform {
+	spec := machinev1beta1.GroupVersion.WithKind("VSphereMachineProviderSpec")
+	return conversion.Platform{
+		Name:                 string(configv1.VSpherePlatformType),
+		InfraMachine:         conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereMachine"), Plural: "vspheremachines"},
+		InfraMachineTemplate: conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereMachineTemplate"), Plural: "vspheremachinetemplates"},
+		InfraCluster:         conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereCluster"), Plural: "vsphereclusters"},
+		ProviderSpec:         spec,
+		ProviderStatus:       providerStatusKind,
+		CredentialsSecret:    "vsphere-cloud-credentials",
+		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Status:               status{},
+	}
+}
+
+// formerKind is what the documentation and clusters that were installed before the provider configurations moved into one group have in their providerSpecs.
+func formerKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "vsphereprovider.openshift.io", Version: "v1beta1", Kind: "VSphereMachineProviderSpec"}
+}

@@ -1,0 +1,119 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	vspherev1 "sigs.k8s.io/cluster-api-provider-vsphere/apis/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+var providerStatusKind = machinev1beta1.GroupVersion.WithKind("VSphereMachineProviderStatus")
+
+// status converts what the controllers of either API have seen: whether the virtual machine has been made, and that it runs. Tasks, and a
+// device's addresses, only one side knows.
+type status struct{}
+
+// observed is what the objects of either side say of it.
+type observed struct {
+	ProviderID string             `json:"providerID"`
+	Ready      bool               `json:"ready"`
+	Conditions []metav1.Condition `json:"conditions"`
+}
+
+func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
+	out := map[string]any{"ready": machine.Ready}
+	if len(machine.Addresses) > 0 {
+		out["addresses"] = machine.Addresses
+	}
+	text := func(field, value string) {
+		if value != "" {
+			out[field] = value
+		}
+	}
+	text("failureReason", machine.FailureReason)
+	text("failureMessage", machine.FailureMessage)
+	if made, ok := find(read(providerStatus).Conditions, string(machinev1beta1.MachineCreation)); ok {
+		out["conditions"] = []any{provisioned(made)}
+	}
+	return out
+}
+
+// provisioned is Cluster API's condition of Machine API's. A virtual machine that could not be made is tried again.
+func provisioned(made metav1.Condition) map[string]any {
+	out := condition(string(vspherev1.VMProvisionedCondition), made)
+	if made.Status == metav1.ConditionFalse {
+		out["reason"], out["severity"] = vspherev1.CloningFailedReason, "Warning"
+		if made.Message != "" {
+			out["message"] = made.Message
+		}
+	}
+	return out
+}
+
+func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
+	out := map[string]any{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String()}
+	if id, ok := strings.CutPrefix(read(infraSpec).ProviderID, providerIDPrefix); ok {
+		out["instanceId"] = id
+	}
+	seen := read(infraStatus)
+	if seen.Ready {
+		out["instanceState"] = poweredOn
+	}
+	if made, ok := find(seen.Conditions, string(vspherev1.VMProvisionedCondition)); ok && (made.Status == metav1.ConditionTrue || failed(made.Reason)) {
+		out["conditions"] = []any{created(made)}
+	}
+	return out
+}
+
+const (
+	providerIDPrefix = "vsphere://"
+	// poweredOn is vSphere's word; Cluster API finds a virtual machine ready only when it is.
+	poweredOn = "poweredOn"
+)
+
+// failed tells a failure from what is merely not done yet.
+func failed(reason string) bool {
+	return slices.Contains([]string{vspherev1.CloningFailedReason, vspherev1.PoweringOnFailedReason, vspherev1.TaskFailure}, reason)
+}
+
+func created(made metav1.Condition) map[string]any {
+	out := condition(string(machinev1beta1.MachineCreation), made)
+	out["reason"], out["message"] = machinev1beta1.MachineCreationSucceededConditionReason, "Machine successfully created"
+	if made.Status != metav1.ConditionTrue {
+		out["reason"], out["message"] = machinev1beta1.MachineCreationFailedConditionReason, made.Message
+	}
+	return out
+}
+
+func condition(name string, like metav1.Condition) map[string]any {
+	out := map[string]any{"type": name, "status": string(like.Status)}
+	if !like.LastTransitionTime.IsZero() {
+		out["lastTransitionTime"] = like.LastTransitionTime.UTC().Format("2006-01-02T15:04:05Z")
+	}
+	return out
+}
+
+func find(conditions []metav1.Condition, name string) (metav1.Condition, bool) {
+	i := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return c.Type == name })
+	if i < 0 {
+		return metav1.Condition{}, false
+	}
+	return conditions[i], true
+}
+
+// read is forgiving: a status that cannot be read has nothing to say.
+func read(raw []byte) observed {
+	var out observed
+	if json.Unmarshal(raw, &out) != nil {
+		return observed{}
+	}
+	return out
+}
