@@ -6,12 +6,14 @@ package platforms
 import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/aws"
+	"github.com/poundlock/poundlock/conversion/powervs"
 )
 
 // List is every platform.
 func List() []conversion.Platform {
 	return []conversion.Platform{
 		aws.Platform(),
+		powervs.Platform(),
 	}
 }
 

@@ -9,12 +9,14 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/aws/awstest"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/powervs/powervstest"
 )
 
 // Kits is one of every platform.
 func Kits() []conversiontest.Kit {
 	return []conversiontest.Kit{
 		awstest.Kit(),
+		powervstest.Kit(),
 	}
 }
 
