@@ -1,0 +1,194 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Effect is what is done about a difference between a Machine and its template.
+type Effect string
+
+const (
+	// Rollout: the Machine is replaced.
+	Rollout Effect = "Rollout"
+	// InPlace: the Machine is patched; its Machine controller carries it to the Node.
+	InPlace Effect = "InPlace"
+	// Ignored: nothing; new Machines have it.
+	Ignored Effect = "Ignored"
+)
+
+// Difference is one field in which a Machine is not what its set would make.
+type Difference struct {
+	// Path is the field's, below the Machine.
+	Path   string
+	Effect Effect
+	// Have and Want are the values as a person reads them; "none" is an absent one.
+	Have, Want string
+}
+
+func (d Difference) String() string { return fmt.Sprintf("%s %s → %s", d.short(), d.Have, d.Want) }
+
+// short leaves out what every field of a providerSpec has before it.
+func (d Difference) short() string {
+	if s, ok := strings.CutPrefix(d.Path, "spec.providerSpec.value."); ok {
+		return s
+	}
+	return d.Path
+}
+
+// comparing is one part of a Machine that is compared, and what follows from a difference in it.
+type comparing struct {
+	effect Effect
+	// differs lists the paths with both values.
+	differs func(w *wanted, m *machinev1beta1.Machine) []Difference
+}
+
+// wanted is a Machine as the set would make it at some index.
+type wanted struct {
+	platform platform
+	template machinev1.OpenShiftMachineV1Beta1MachineTemplate
+	// spec is the providerSpec, the failure domain in it.
+	spec map[string]any
+}
+
+// comparisons is every part of a Machine that a template has a word on, and what a difference in it leads to.
+func comparisons() []comparing {
+	return []comparing{
+		{Rollout, func(w *wanted, m *machinev1beta1.Machine) []Difference {
+			return different(field.NewPath("spec", "providerSpec", "value"), w.platform.meaning(providerSpec(m.Spec)), w.platform.meaning(w.spec), "spec.providerSpec.value.metadata")
+		}},
+		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
+			return lacking(field.NewPath("metadata", "labels"), m.Labels, w.template.ObjectMeta.Labels)
+		}},
+		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
+			return lacking(field.NewPath("metadata", "annotations"), m.Annotations, w.template.ObjectMeta.Annotations)
+		}},
+		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
+			return append(lacking(field.NewPath("spec", "metadata", "labels"), m.Spec.Labels, w.template.Spec.Labels),
+				lacking(field.NewPath("spec", "metadata", "annotations"), m.Spec.Annotations, w.template.Spec.Annotations)...)
+		}},
+		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
+			return different(field.NewPath("spec", "taints"), byContent(m.Spec.Taints), byContent(w.template.Spec.Taints))
+		}},
+		// The hooks of a Machine that is there are those of who put them there, etcd's operator above all.
+		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
+			return different(field.NewPath("spec", "lifecycleHooks"), plain(m.Spec.LifecycleHooks), plain(w.template.Spec.LifecycleHooks))
+		}},
+		// Who is in charge of a Machine that is there is decided Machine by Machine.
+		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
+			return different(field.NewPath("spec", "authoritativeAPI"), plain(m.Spec.AuthoritativeAPI), plain(w.template.Spec.AuthoritativeAPI))
+		}},
+	}
+}
+
+// differences are all between a Machine and what the set would make of it, those that lead to a rollout first.
+func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
+	var out []Difference
+	for _, c := range comparisons() {
+		for _, d := range c.differs(w, m) {
+			d.Effect = c.effect
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func different(path *field.Path, have, want any, except ...string) []Difference {
+	var out []Difference
+	found, err := policies.Differences(path, raw(have), raw(want), except...)
+	if err != nil {
+		return []Difference{{Path: path.String(), Have: text(have), Want: text(want)}}
+	}
+	for _, d := range found {
+		out = append(out, Difference{Path: d.Path.String(), Have: text(d.Old), Want: text(d.New)})
+	}
+	return out
+}
+
+// lacking are the members of want that have lacks, or has otherwise. What have has beside them is somebody else's.
+func lacking(path *field.Path, have, want map[string]string) []Difference {
+	kept := map[string]string{}
+	for k := range want {
+		if v, ok := have[k]; ok {
+			kept[k] = v
+		}
+	}
+	return different(path, plain(kept), plain(want))
+}
+
+func byContent[T any](all []T) any {
+	l, ok := plain(all).([]any)
+	if !ok {
+		return nil
+	}
+	return sorted(l)
+}
+
+func raw(v any) json.RawMessage {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// meaning is a providerSpec in the form in which two that mean the same are equal: what its Go type always says is said, and lists whose order
+// means nothing are sorted. What the type has never heard of is kept.
+func (p platform) meaning(spec map[string]any) map[string]any {
+	if spec == nil {
+		return nil
+	}
+	out, ok := plain(spec).(map[string]any)
+	if !ok {
+		return spec
+	}
+	if p.spec != nil {
+		typed := p.spec()
+		if json.Unmarshal(raw(spec), typed) == nil {
+			if said, ok := plain(typed).(map[string]any); ok {
+				fill(said, out)
+				out = said
+			}
+		}
+	}
+	for _, name := range p.unordered {
+		if l, ok := out[name].([]any); ok {
+			out[name] = sorted(l)
+		}
+	}
+	return out
+}
+
+// in is the template's providerSpec with a domain in it.
+func (d Domain) in(spec map[string]any) map[string]any {
+	var out any = plain(spec)
+	for _, s := range d.sets {
+		out = put(out, places(s.path), s.value)
+	}
+	made, _ := out.(map[string]any)
+	return made
+}
+
+// holds reports whether a providerSpec is in the domain.
+func (d Domain) holds(p platform, spec map[string]any) bool {
+	if spec == nil {
+		return false
+	}
+	return len(different(field.NewPath("value"), p.meaning(spec), p.meaning(d.in(spec)))) == 0
+}
+
+// rollout reports whether a difference has the Machine replaced.
+func rollout(d Difference) bool { return d.Effect == Rollout }
+
+func outdated(all []Difference) bool { return slices.ContainsFunc(all, rollout) }

@@ -1,0 +1,164 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// plain is a value as JSON reads it again: maps, lists and scalars. The values are this package's own and marshal.
+func plain(v any) any {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var out any
+	if json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// place is a step on the way to a member: a name, or an index of a list.
+type place struct {
+	name  string
+	index int // -1: name
+}
+
+func listItem(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// places takes "network.devices[0].networkName" apart. Paths are written in this package, in the table of platforms.
+func places(path string) []place {
+	var out []place
+	for _, part := range strings.Split(path, ".") {
+		name, rest, _ := strings.Cut(part, "[")
+		out = append(out, place{name, -1})
+		if number, ok := strings.CutSuffix(rest, "]"); ok {
+			if i, err := strconv.Atoi(number); err == nil {
+				out = append(out, place{"", i})
+			}
+		}
+	}
+	return out
+}
+
+// get reads a member; nil if it is not there.
+func get(v any, path string) any {
+	for _, p := range places(path) {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[p.name]
+		case []any:
+			if p.index < 0 || p.index >= len(at) {
+				return nil
+			}
+			v = at[p.index]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// put returns v with a member set; what is in the way and no map or list gives way to one.
+func put(v any, way []place, value any) any {
+	if len(way) == 0 {
+		return value
+	}
+	if way[0].index < 0 {
+		m, ok := v.(map[string]any)
+		if !ok {
+			m = map[string]any{}
+		}
+		m[way[0].name] = put(m[way[0].name], way[1:], value)
+		return m
+	}
+	l, _ := v.([]any)
+	for len(l) <= way[0].index {
+		l = append(l, nil)
+	}
+	l[way[0].index] = put(l[way[0].index], way[1:], value)
+	return l
+}
+
+// fill adds to m what other has and m has not.
+func fill(m, other map[string]any) {
+	for k, v := range other {
+		mine, there := m[k]
+		if !there {
+			m[k] = v
+			continue
+		}
+		mm, ok := mine.(map[string]any)
+		om, too := v.(map[string]any)
+		if ok && too {
+			fill(mm, om)
+		}
+	}
+}
+
+// sorted is a list in the order of its items' JSON.
+func sorted(l []any) []any {
+	out := slices.Clone(l)
+	slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(text(a), text(b)) })
+	return out
+}
+
+// text is a value as a person reads it in a sentence.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case string:
+		if v == "" {
+			return `""`
+		}
+		return v
+	case json.Number, bool:
+		return fmt.Sprint(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(raw)
+}
+
+func first(candidates ...string) string {
+	for _, c := range candidates {
+		if c != "" {
+			return c
+		}
+	}
+	return ""
+}
+
+func deref[T any](p *[]T) []T {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+func names[T any](all []T, name func(T) string) []string {
+	var out []string
+	for _, one := range all {
+		out = append(out, name(one))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func listOr(all []string, none string) string {
+	if len(all) == 0 {
+		return none
+	}
+	return strings.Join(all, ", ")
+}

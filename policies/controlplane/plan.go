@@ -1,0 +1,292 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Plan is what a set makes of a control plane.
+type Plan struct {
+	// Replicas is how many Machines there are to be.
+	Replicas int
+	// Platform is the cluster's.
+	Platform configv1.PlatformType
+	Strategy machinev1.ControlPlaneMachineSetStrategyType
+	Active   bool
+	// Indexes are in order. There are as many as replicas, or more where Machines have more.
+	Indexes []Index
+	// Domains are those of the set, each once.
+	Domains []Domain
+	// Problems keep the set from acting: it is degraded, and does nothing at all until they are gone.
+	Problems []Problem
+	// Invalid are fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not know.
+	Invalid field.ErrorList
+	// Waits says what the set is waiting for, in a sentence; "" where it waits for nothing.
+	Waits string
+
+	spec map[string]any
+}
+
+// Index is a place in the control plane. Its Machines' names end with its number.
+type Index struct {
+	Number int
+	// Domain is where the index belongs; nil where the set has no failure domains.
+	Domain *Domain
+	// Machines are the index's, the oldest first: as a rule one, and two while one is replaced.
+	Machines []MachineState
+	// Spec is the providerSpec of a Machine that the set makes here.
+	Spec map[string]any
+}
+
+// MachineState is a Machine in the light of a set.
+type MachineState struct {
+	Name string
+	// Ready: it runs, its Node is ready, and it is not going.
+	Ready bool
+	// Deleting: somebody has deleted it.
+	Deleting bool
+	// Failed: its phase is Failed, which does not end by itself.
+	Failed bool
+	// Adopted: the set is its controller.
+	Adopted bool
+	// Differences are all between it and what the set would make here, those that lead to its replacement first.
+	Differences []Difference
+
+	machine *machinev1beta1.Machine
+	born    time.Time
+}
+
+// Machine is the object that the state is of. It is not to be changed.
+func (m MachineState) Machine() *machinev1beta1.Machine { return m.machine }
+
+// Updated reports whether nothing has to be replaced.
+func (m MachineState) Updated() bool { return !outdated(m.Differences) }
+
+// In lists the differences with an effect.
+func (m MachineState) In(e Effect) []Difference {
+	var out []Difference
+	for _, d := range m.Differences {
+		if d.Effect == e {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Make makes the plan of a view. It never panics on what a person can write: what cannot be read is in Invalid.
+func Make(v View) Plan {
+	t := template(v.Set)
+	p := Plan{
+		Replicas: replicas(v.Set), Platform: PlatformOf(v.Infrastructure), Strategy: v.Set.Spec.Strategy.Type,
+		Active: v.Set.Spec.State == machinev1.ControlPlaneMachineSetStateActive, spec: providerSpec(t.Spec),
+	}
+	if p.Strategy == "" {
+		p.Strategy = machinev1.RollingUpdate
+	}
+	p.domains(t, v.Infrastructure)
+	if p.spec == nil {
+		p.Invalid = append(p.Invalid, field.Required(providerSpecPath(), "a control plane Machine is made from it: copy the one of a Machine that runs"))
+	}
+	p.place(v)
+	p.settle()
+	p.compare(t)
+	p.judge(v)
+	p.Waits = p.waits()
+	return p
+}
+
+func providerSpecPath() *field.Path { return templatePath().Child("spec", "providerSpec", "value") }
+
+// domains reads the set's failure domains, each once. Those that are given twice are refused by admission.
+func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) {
+	row := platformNamed(p.Platform)
+	if t.FailureDomains == nil || row.domains == nil {
+		return
+	}
+	all, errs := row.domains(*t.FailureDomains, i)
+	p.Invalid = append(p.Invalid, errs...)
+	for _, d := range all {
+		if !slices.ContainsFunc(p.Domains, d.same) {
+			p.Domains = append(p.Domains, d)
+		}
+	}
+}
+
+// place puts each Machine at its index. The number that ends a name decides. A Machine whose name has none takes the lowest number that is free, and
+// where none is, the place of the Machine that was made to replace it: the first that is younger.
+func (p *Plan) place(v View) {
+	at := map[int][]MachineState{}
+	var unnumbered []MachineState
+	ready := map[string]bool{}
+	for i := range v.Nodes {
+		ready[v.Nodes[i].Name] = nodeReady(&v.Nodes[i])
+	}
+	for i := range v.Machines {
+		m := stateOf(&v.Machines[i], v.Set, ready)
+		if n, ok := numberOf(m.Name); ok {
+			at[n] = append(at[n], m)
+		} else {
+			unnumbered = append(unnumbered, m)
+		}
+	}
+	oldest(unnumbered)
+	for _, m := range unnumbered {
+		n := p.free(at, m)
+		at[n] = append(at[n], m)
+	}
+	for n := 0; len(at) < p.Replicas; n++ {
+		if _, taken := at[n]; !taken {
+			at[n] = nil
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(at)) {
+		oldest(at[n])
+		p.Indexes = append(p.Indexes, Index{Number: n, Machines: at[n]})
+	}
+}
+
+// free is the number for a Machine whose name has none.
+func (p *Plan) free(at map[int][]MachineState, m MachineState) int {
+	for n := range p.Replicas {
+		if _, taken := at[n]; !taken && len(at) < p.Replicas {
+			return n
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(at)) {
+		if all := at[n]; len(all) == 1 && all[0].born.After(m.born) {
+			return n
+		}
+	}
+	return slices.Max(append(slices.Collect(maps.Keys(at)), -1)) + 1
+}
+
+func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, readyNodes map[string]bool) MachineState {
+	owner := controller(m)
+	node := m.Status.NodeRef
+	deleting := m.DeletionTimestamp != nil
+	return MachineState{
+		Name: m.Name, Deleting: deleting, Failed: phase(m) == machinev1beta1.PhaseFailed,
+		Ready:   !deleting && phase(m) == machinev1beta1.PhaseRunning && node != nil && readyNodes[node.Name],
+		Adopted: owner != nil && owner.UID == set.UID && set.UID != "",
+		machine: m, born: m.CreationTimestamp.Time,
+	}
+}
+
+// settle gives each index its failure domain: as far as may be the one in which its youngest Machine is.
+func (p *Plan) settle() {
+	row := platformNamed(p.Platform)
+	have := make([]int, len(p.Indexes))
+	for i := range p.Indexes {
+		have[i] = p.domainOf(row, p.Indexes[i])
+	}
+	for i, d := range spread(have, len(p.Domains)) {
+		p.Indexes[i].Domain = &p.Domains[d]
+	}
+	for i := range p.Indexes {
+		if at := &p.Indexes[i]; at.Domain != nil {
+			at.Spec = at.Domain.in(p.spec)
+		} else {
+			at.Spec = p.spec
+		}
+	}
+}
+
+// domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is going tells only where no other does.
+func (p *Plan) domainOf(row platform, i Index) int {
+	all := slices.Clone(i.Machines)
+	slices.SortStableFunc(all, func(a, b MachineState) int {
+		return cmp.Or(compareBool(a.Deleting, b.Deleting), b.born.Compare(a.born))
+	})
+	for _, m := range all {
+		spec := providerSpec(m.machine.Spec)
+		if d := slices.IndexFunc(p.Domains, func(d Domain) bool { return d.holds(row, spec) }); d >= 0 {
+			return d
+		}
+	}
+	return -1
+}
+
+// compareBool sorts false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func (p *Plan) compare(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
+	row := platformNamed(p.Platform)
+	for i := range p.Indexes {
+		w := wanted{platform: row, template: t, spec: p.Indexes[i].Spec}
+		for j := range p.Indexes[i].Machines {
+			m := &p.Indexes[i].Machines[j]
+			m.Differences = w.differences(m.machine)
+		}
+	}
+}
+
+// machines are all, index by index.
+func (p *Plan) machines() []MachineState {
+	var out []MachineState
+	for _, i := range p.Indexes {
+		out = append(out, i.Machines...)
+	}
+	return out
+}
+
+// Numbers are what a set's status counts.
+type Numbers struct{ Replicas, Ready, Updated, Unavailable int }
+
+// Numbers counts. A Machine that is going is still one of the replicas, but neither ready nor updated.
+func (p *Plan) Numbers() Numbers {
+	n := Numbers{}
+	for _, i := range p.Indexes {
+		available := false
+		for _, m := range i.Machines {
+			n.Replicas++
+			if m.Ready {
+				n.Ready++
+				available = true
+			}
+			if m.Updated() && !m.Deleting {
+				n.Updated++
+			}
+		}
+		if available {
+			n.Unavailable--
+		}
+	}
+	n.Unavailable = max(0, p.Replicas+n.Unavailable)
+	return n
+}
+
+// unmanaged lists the control plane's Nodes that no Machine of the set refers to, once they have been there for Grace.
+func unmanaged(v View) []string {
+	var out []string
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		if !slices.ContainsFunc(v.Machines, func(m machinev1beta1.Machine) bool { return refers(&m, n) }) && v.Now.Sub(n.CreationTimestamp.Time) >= Grace {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {
+	return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name
+}

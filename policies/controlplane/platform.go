@@ -1,0 +1,256 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// platform is what differs from one infrastructure platform to the next.
+type platform struct {
+	name configv1.PlatformType
+	// kind is the providerSpec's, spec an empty one of its Go type.
+	kind string
+	spec func() any
+	// domains reads the set's failure domains. nil: the platform has none.
+	domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
+	// unordered are the lists of the providerSpec whose order means nothing.
+	unordered []string
+}
+
+// platforms is the only list of them; a platform that is not in it is generic: no failure domains, no providerSpec that is known.
+func platforms() []platform {
+	return []platform{
+		{
+			name: configv1.AWSPlatformType, kind: "AWSMachineProviderConfig", spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
+			domains: awsDomains, unordered: []string{"tags", "securityGroups", "loadBalancers"},
+		},
+		{
+			name: configv1.AzurePlatformType, kind: "AzureMachineProviderSpec", spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
+			domains: azureDomains, unordered: []string{"applicationSecurityGroups", "dataDisks"},
+		},
+		{
+			name: configv1.GCPPlatformType, kind: "GCPMachineProviderSpec", spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
+			domains: gcpDomains, unordered: []string{"tags", "targetPools", "resourceManagerTags"},
+		},
+		{
+			name: configv1.OpenStackPlatformType, kind: "OpenstackProviderSpec", spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
+			domains: openStackDomains, unordered: []string{"securityGroups", "tags"},
+		},
+		{
+			name: configv1.VSpherePlatformType, kind: "VSphereMachineProviderSpec", spec: func() any { return &machinev1beta1.VSphereMachineProviderSpec{} },
+			domains: vSphereDomains, unordered: []string{"tagIDs"},
+		},
+		{
+			name: configv1.NutanixPlatformType, kind: "NutanixMachineProviderConfig", spec: func() any { return &machinev1.NutanixMachineProviderConfig{} },
+			domains: nutanixDomains, unordered: []string{"categories"},
+		},
+		{
+			name: configv1.PowerVSPlatformType, kind: "PowerVSMachineProviderConfig", spec: func() any { return &machinev1.PowerVSMachineProviderConfig{} },
+		},
+	}
+}
+
+// platformNamed is the row of a platform, a generic one if there is none.
+func platformNamed(name configv1.PlatformType) platform {
+	all := platforms()
+	if i := slices.IndexFunc(all, func(p platform) bool { return p.name == name }); i >= 0 {
+		return all[i]
+	}
+	return platform{name: name}
+}
+
+// PlatformOf is the platform of the cluster that an Infrastructure describes; "" where it does not say, or there is none.
+func PlatformOf(i *configv1.Infrastructure) configv1.PlatformType {
+	if i == nil || i.Status.PlatformStatus == nil {
+		return ""
+	}
+	return i.Status.PlatformStatus.Type
+}
+
+// Domain is a failure domain: what it sets in a providerSpec.
+type Domain struct {
+	// Name is what people call it: a zone, or its name in the Infrastructure.
+	Name string
+	sets []setting
+}
+
+// setting is one member of a providerSpec: "placement.availabilityZone", "network.devices[0].networkName".
+type setting struct {
+	path  string
+	value any
+}
+
+// same reports whether two domains set the same.
+func (d Domain) same(other Domain) bool { return d.key() == other.key() }
+
+func (d Domain) key() string {
+	all := slices.Clone(d.sets)
+	slices.SortFunc(all, func(a, b setting) int { return strings.Compare(a.path, b.path) })
+	text, err := json.Marshal(pairs(all))
+	if err != nil {
+		return d.Name
+	}
+	return string(text)
+}
+
+func pairs(all []setting) [][2]any {
+	var out [][2]any
+	for _, s := range all {
+		out = append(out, [2]any{s.path, s.value})
+	}
+	return out
+}
+
+func awsDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domain, field.ErrorList) {
+	var out []Domain
+	for _, d := range deref(f.AWS) {
+		domain := Domain{Name: d.Placement.AvailabilityZone}
+		domain.put("placement.availabilityZone", d.Placement.AvailabilityZone)
+		if s := d.Subnet; s != nil {
+			domain.sets = append(domain.sets, setting{"subnet", awsReference(*s)})
+		}
+		out = append(out, domain)
+	}
+	return out, nil
+}
+
+// awsReference is a reference of the set's union in the words of a providerSpec.
+func awsReference(r machinev1.AWSResourceReference) any {
+	out := map[string]any{}
+	if r.ID != nil {
+		out["id"] = *r.ID
+	}
+	if r.ARN != nil {
+		out["arn"] = *r.ARN
+	}
+	if r.Filters != nil {
+		out["filters"] = plain(*r.Filters)
+	}
+	return out
+}
+
+func azureDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domain, field.ErrorList) {
+	var out []Domain
+	for _, d := range deref(f.Azure) {
+		domain := Domain{Name: d.Zone}
+		domain.put("zone", d.Zone)
+		domain.put("subnet", d.Subnet)
+		out = append(out, domain)
+	}
+	return out, nil
+}
+
+func gcpDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domain, field.ErrorList) {
+	var out []Domain
+	for _, d := range deref(f.GCP) {
+		domain := Domain{Name: d.Zone}
+		domain.put("zone", d.Zone)
+		out = append(out, domain)
+	}
+	return out, nil
+}
+
+func openStackDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domain, field.ErrorList) {
+	var out []Domain
+	for _, d := range f.OpenStack {
+		domain := Domain{Name: d.AvailabilityZone}
+		domain.put("availabilityZone", d.AvailabilityZone)
+		if v := d.RootVolume; v != nil {
+			domain.put("rootVolume.availabilityZone", v.AvailabilityZone)
+			domain.put("rootVolume.volumeType", v.VolumeType)
+			domain.Name = first(domain.Name, v.AvailabilityZone, v.VolumeType)
+		}
+		out = append(out, domain)
+	}
+	return out, nil
+}
+
+// vSphereDomains are named in the set, and described in the Infrastructure.
+func vSphereDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]Domain, field.ErrorList) {
+	var out []Domain
+	var errs field.ErrorList
+	var known []configv1.VSpherePlatformFailureDomainSpec
+	if i != nil && i.Spec.PlatformSpec.VSphere != nil {
+		known = i.Spec.PlatformSpec.VSphere.FailureDomains
+	}
+	for n, d := range f.VSphere {
+		at := slices.IndexFunc(known, func(k configv1.VSpherePlatformFailureDomainSpec) bool { return k.Name == d.Name })
+		if at < 0 {
+			errs = append(errs, notInInfrastructure(domainsPath("vsphere").Index(n).Child("name"), d.Name, "vsphere", names(known, func(k configv1.VSpherePlatformFailureDomainSpec) string { return k.Name })))
+			out = append(out, Domain{Name: d.Name})
+			continue
+		}
+		out = append(out, vSphereDomain(known[at], i.Status.InfrastructureName))
+	}
+	return out, errs
+}
+
+func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) Domain {
+	t := k.Topology
+	d := Domain{Name: k.Name}
+	d.put("workspace.server", k.Server)
+	d.put("workspace.datacenter", t.Datacenter)
+	d.put("workspace.datastore", t.Datastore)
+	d.put("workspace.resourcePool", first(t.ResourcePool, t.ComputeCluster+"/Resources"))
+	d.put("workspace.folder", first(t.Folder, "/"+t.Datacenter+"/vm/"+cluster))
+	d.put("template", t.Template)
+	for i, network := range t.Networks {
+		d.put(listItem("network.devices", i)+".networkName", network)
+	}
+	return d
+}
+
+// nutanixDomains are named in the set, and described in the Infrastructure.
+func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]Domain, field.ErrorList) {
+	var out []Domain
+	var errs field.ErrorList
+	var known []configv1.NutanixFailureDomain
+	if i != nil && i.Spec.PlatformSpec.Nutanix != nil {
+		known = i.Spec.PlatformSpec.Nutanix.FailureDomains
+	}
+	for n, d := range f.Nutanix {
+		domain := Domain{Name: d.Name}
+		at := slices.IndexFunc(known, func(k configv1.NutanixFailureDomain) bool { return k.Name == d.Name })
+		if at < 0 {
+			errs = append(errs, notInInfrastructure(domainsPath("nutanix").Index(n).Child("name"), d.Name, "nutanix", names(known, func(k configv1.NutanixFailureDomain) string { return k.Name })))
+		} else {
+			domain.put("failureDomain.name", d.Name)
+			domain.sets = append(domain.sets, setting{"cluster", plain(known[at].Cluster)}, setting{"subnets", plain(known[at].Subnets)})
+		}
+		out = append(out, domain)
+	}
+	return out, errs
+}
+
+func notInInfrastructure(path *field.Path, name, platform string, known []string) *field.Error {
+	return &field.Error{
+		Type: field.ErrorTypeNotFound, Field: path.String(), BadValue: name,
+		Detail: "the Infrastructure named cluster has no such failure domain in spec.platformSpec." + platform + ".failureDomains; it has " + listOr(known, "none"),
+	}
+}
+
+// put adds a setting, unless the domain leaves the field to the template.
+func (d *Domain) put(path, value string) {
+	if value != "" {
+		d.sets = append(d.sets, setting{path, value})
+	}
+}
+
+// domainsPath is where a set lists the failure domains of a platform.
+func domainsPath(platform string) *field.Path {
+	return templatePath().Child("failureDomains", platform)
+}
+
+func templatePath() *field.Path {
+	return field.NewPath("spec", "template", string(machinev1.OpenShiftMachineV1Beta1MachineType))
+}

@@ -1,0 +1,91 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Reason is why a set is degraded: a word for conditions.
+type Reason string
+
+// The reasons, the gravest first.
+const (
+	InvalidSet        Reason = "InvalidSet"
+	NoReadyMachines   Reason = "NoReadyMachines"
+	UnmanagedNodes    Reason = "UnmanagedNodes"
+	MachinesOfAnother Reason = "MachinesOwnedByAnother"
+	ExcessIndexes     Reason = "ExcessIndexes"
+	FailedMachines    Reason = "FailedMachines"
+)
+
+// Problem is what keeps a set from acting.
+type Problem struct {
+	Reason Reason
+	// Says what it is, and what ends it, with the names of the objects.
+	Says string
+}
+
+// judge finds what keeps the set from acting.
+func (p *Plan) judge(v View) {
+	say := func(r Reason, all []string, format string) {
+		if len(all) > 0 {
+			p.Problems = append(p.Problems, Problem{r, fmt.Sprintf(format, strings.Join(all, ", "))})
+		}
+	}
+	say(InvalidSet, names(p.Invalid, fieldError), "The set cannot be carried out: %s")
+	if all := p.machines(); len(all) == 0 {
+		say(NoReadyMachines, []string{""}, "There is no control plane Machine that the selector matches: a set does not make a control plane where there is none%s")
+	} else {
+		say(NoReadyMachines, unless(anyReady(all), named(all, nil)), "No control plane Machine runs with a Node that is ready: %s")
+	}
+	say(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
+	say(MachinesOfAnother, named(p.machines(), func(m MachineState) bool { return !m.Adopted && controller(m.machine) != nil }),
+		"Machines that have another controller in metadata.ownerReferences: %s. Remove that reference, or the label that the set selects by")
+	if len(p.Indexes) > p.Replicas {
+		say(ExcessIndexes, p.excess(), fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many", len(p.Indexes), p.Replicas))
+	}
+	say(FailedMachines, named(p.machines(), func(m MachineState) bool { return m.Failed && m.Updated() && !m.Deleting }),
+		"Machines that have failed: %s. Each one's status.errorMessage says why; mend the cause, then delete the Machine, and another one is made")
+}
+
+func fieldError(e *field.Error) string { return e.Error() }
+
+func anyReady(all []MachineState) bool {
+	for _, m := range all {
+		if m.Ready {
+			return true
+		}
+	}
+	return false
+}
+
+func unless(fine bool, all []string) []string {
+	if fine {
+		return nil
+	}
+	return all
+}
+
+// named are the Machines that are so.
+func named(all []MachineState, is func(MachineState) bool) []string {
+	var out []string
+	for _, m := range all {
+		if is == nil || is(m) {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+func (p *Plan) excess() []string {
+	var out []string
+	for _, i := range p.Indexes {
+		out = append(out, fmt.Sprintf("%d (%s)", i.Number, strings.Join(named(i.Machines, nil), ", ")))
+	}
+	return out
+}

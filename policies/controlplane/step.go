@@ -1,0 +1,208 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+)
+
+// Verb is what a step does.
+type Verb string
+
+// The verbs.
+const (
+	// Adopt makes the set the Machine's controller.
+	Adopt Verb = "Adopt"
+	// Amend patches onto the Machine what differs in place.
+	Amend Verb = "Amend"
+	// Create makes a Machine at the index.
+	Create Verb = "Create"
+	// Delete deletes the Machine. Its hooks hold it for as long as etcd needs it.
+	Delete Verb = "Delete"
+)
+
+// Step is one thing to do.
+type Step struct {
+	Verb  Verb
+	Index Index
+	// Machine is the one that is adopted, amended or deleted.
+	Machine MachineState
+	// Why says so, in a sentence for an event.
+	Why string
+}
+
+// surge is how many Machines there may be beyond the replicas (control-plane-machine-set-controller › The RollingUpdate update strategy).
+const surge = 1
+
+// Steps are what is to be done now. All may be done in one pass; at most one of them makes or deletes a Machine, and the one after that follows
+// from what has then become of it. An inactive set does nothing, and neither does one with problems.
+func (p *Plan) Steps() []Step {
+	if !p.Active || len(p.Problems) > 0 {
+		return nil
+	}
+	var out []Step
+	for _, i := range p.Indexes {
+		for _, m := range i.Machines {
+			if !m.Deleting && !m.Adopted {
+				out = append(out, Step{Adopt, i, m, "It belongs to the control plane that the set manages."})
+			}
+			if all := m.In(InPlace); !m.Deleting && len(all) > 0 {
+				out = append(out, Step{Amend, i, m, "It differs in what can be changed in place: " + told(all) + "."})
+			}
+		}
+	}
+	if s, ok := p.change(); ok {
+		out = append(out, s)
+	}
+	return out
+}
+
+// change is the one Machine that is made or deleted next.
+func (p *Plan) change() (Step, bool) {
+	for _, find := range []func() (Step, bool){p.surplus, p.replaced, p.vacant, p.leaving, p.renew} {
+		if s, ok := find(); ok {
+			return s, true
+		}
+	}
+	return Step{}, false
+}
+
+// room reports whether one Machine more may be there, those that are going included.
+func (p *Plan) room() bool { return len(p.machines()) < p.Replicas+surge }
+
+// surplus is a second Machine of an index that is as it should be: two passes have made one each, or somebody else has.
+func (p *Plan) surplus() (Step, bool) {
+	for _, i := range p.Indexes {
+		var good []MachineState
+		for _, m := range i.Machines {
+			if m.Updated() && !m.Deleting {
+				good = append(good, m)
+			}
+		}
+		if len(good) < 2 {
+			continue
+		}
+		slices.SortStableFunc(good, func(a, b MachineState) int {
+			return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
+		})
+		return Step{Delete, i, good[len(good)-1], fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
+	}
+	return Step{}, false
+}
+
+// replaced is an outdated Machine whose replacement is ready. OnDelete leaves it to a person.
+func (p *Plan) replaced() (Step, bool) {
+	if p.Strategy == machinev1.OnDelete {
+		return Step{}, false
+	}
+	for _, i := range p.Indexes {
+		at := slices.IndexFunc(i.Machines, func(m MachineState) bool { return m.Updated() && m.Ready })
+		old := slices.IndexFunc(i.Machines, func(m MachineState) bool { return !m.Updated() && !m.Deleting })
+		if at >= 0 && old >= 0 {
+			return Step{Delete, i, i.Machines[old], "Its replacement " + i.Machines[at].Name + " is ready."}, true
+		}
+	}
+	return Step{}, false
+}
+
+// vacant is an index without a Machine.
+func (p *Plan) vacant() (Step, bool) {
+	for _, i := range p.Indexes {
+		if len(i.Machines) == 0 && p.room() {
+			return Step{Verb: Create, Index: i, Why: fmt.Sprintf("Index %d has no Machine.", i.Number)}, true
+		}
+	}
+	return Step{}, false
+}
+
+// leaving is an index all of whose Machines are going. Where there is no room for one more, the Machine has to be gone first.
+func (p *Plan) leaving() (Step, bool) {
+	if p.Strategy == machinev1.Recreate || !p.room() {
+		return Step{}, false
+	}
+	for _, i := range p.Indexes {
+		if len(i.Machines) > 0 && !slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting }) {
+			return Step{Verb: Create, Index: i, Why: i.Machines[0].Name + " is being deleted."}, true
+		}
+	}
+	return Step{}, false
+}
+
+// renew begins to replace the next outdated Machine: those that are not ready first, since there is least to lose, then index by index. Nothing is
+// begun while a Machine is on its way in or out.
+func (p *Plan) renew() (Step, bool) {
+	next := p.Outdated()
+	if len(next) == 0 || p.Strategy == machinev1.OnDelete || p.busy() != "" {
+		return Step{}, false
+	}
+	i := next[0]
+	old := i.outdated()
+	if p.Strategy == machinev1.Recreate {
+		return Step{Delete, i, old, "It is outdated, and its replacement has no room beside it: " + told(old.In(Rollout)) + "."}, true
+	}
+	return Step{Verb: Create, Index: i, Why: old.Name + " is outdated: " + told(old.In(Rollout)) + "."}, true
+}
+
+// busy says which Machine is on its way in or out, "" if none is.
+func (p *Plan) busy() string {
+	for _, i := range p.Indexes {
+		for _, m := range i.Machines {
+			switch {
+			case m.Deleting:
+				return m.Name + " is being deleted"
+			case m.Updated() && !m.Ready && (m.joining() || len(i.Machines) > 1):
+				return m.Name + " is not ready yet"
+			}
+		}
+		if len(i.Machines) == 0 {
+			return fmt.Sprintf("index %d has no Machine", i.Number)
+		}
+	}
+	return ""
+}
+
+// joining reports whether a Machine has yet to get its Node. One that had a Node and lost it may stay so for ever, and holds nothing up.
+func (m MachineState) joining() bool { return m.machine.Status.NodeRef == nil }
+
+// outdated is the index's oldest Machine that is to be replaced.
+func (i Index) outdated() MachineState {
+	for _, m := range i.Machines {
+		if !m.Updated() && !m.Deleting {
+			return m
+		}
+	}
+	return MachineState{}
+}
+
+// Outdated are the indexes whose Machine is to be replaced and has no replacement yet, in the order in which they are.
+func (p *Plan) Outdated() []Index {
+	var out []Index
+	for _, i := range p.Indexes {
+		has := func(is func(MachineState) bool) bool { return slices.ContainsFunc(i.Machines, is) }
+		if has(func(m MachineState) bool { return !m.Updated() && !m.Deleting }) && !has(func(m MachineState) bool { return m.Updated() && !m.Deleting }) {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Index) int { return compareBool(a.outdated().Ready, b.outdated().Ready) })
+	return out
+}
+
+// mostTold is how many differences a sentence tells.
+const mostTold = 5
+
+func told(all []Difference) string {
+	var out []string
+	for _, d := range all[:min(len(all), mostTold)] {
+		out = append(out, d.String())
+	}
+	if more := len(all) - mostTold; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,106 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// View is what a plan is made from: the world as the shell has read it. Nothing in it is changed.
+type View struct {
+	Set *machinev1.ControlPlaneMachineSet
+	// Machines are those of the set's namespace that its selector matches, on the Machine API's side.
+	Machines []machinev1beta1.Machine
+	// Nodes are those with the role of the control plane.
+	Nodes []corev1.Node
+	// Infrastructure is the one named cluster; nil where there is none.
+	Infrastructure *configv1.Infrastructure
+	// Now is the time; a Node may have been without its Machine for Grace.
+	Now time.Time
+}
+
+// Grace is how long a Node that has just joined may be without a Machine that refers to it: the Machine controller links the two a moment later.
+const Grace = 10 * time.Minute
+
+// Name is the only one that a ControlPlaneMachineSet may have.
+const Name = "cluster"
+
+// template is the only one that the published union has; an empty one where it is left out.
+func template(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachineV1Beta1MachineTemplate {
+	if t := set.Spec.Template.OpenShiftMachineV1Beta1Machine; t != nil {
+		return *t
+	}
+	return machinev1.OpenShiftMachineV1Beta1MachineTemplate{}
+}
+
+// replicas are 3 where the set does not say, as its CRD has it.
+func replicas(set *machinev1.ControlPlaneMachineSet) int {
+	if set.Spec.Replicas == nil {
+		return 3
+	}
+	return int(*set.Spec.Replicas)
+}
+
+// providerSpec is the content of one, nil where there is none or it is no object.
+func providerSpec(s machinev1beta1.MachineSpec) map[string]any {
+	if s.ProviderSpec.Value == nil {
+		return nil
+	}
+	var out map[string]any
+	if json.Unmarshal(s.ProviderSpec.Value.Raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// numberOf is the index that ends a Machine's name: 2 of lock-7x2k9-master-2; false where none does.
+func numberOf(name string) (int, bool) {
+	_, last, found := cutLast(name, "-")
+	if !found || len(last) > 4 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(last)
+	return n, err == nil && n >= 0
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// oldest sorts Machines by age, then by name.
+func oldest(all []MachineState) {
+	slices.SortStableFunc(all, func(a, b MachineState) int {
+		return cmp.Or(a.born.Compare(b.born), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+func phase(m *machinev1beta1.Machine) string {
+	if m.Status.Phase == nil {
+		return ""
+	}
+	return *m.Status.Phase
+}
+
+func nodeReady(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func controller(m metav1.Object) *metav1.OwnerReference { return metav1.GetControllerOfNoCopy(m) }
