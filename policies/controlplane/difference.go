@@ -172,7 +172,7 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 
 // in is the template's providerSpec with a domain in it.
 func (d Domain) in(spec map[string]any) map[string]any {
-	var out any = plain(spec)
+	out := plain(spec)
 	for _, s := range d.sets {
 		out = put(out, places(s.path), s.value)
 	}

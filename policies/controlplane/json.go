@@ -47,24 +47,6 @@ func places(path string) []place {
 	return out
 }
 
-// get reads a member; nil if it is not there.
-func get(v any, path string) any {
-	for _, p := range places(path) {
-		switch at := v.(type) {
-		case map[string]any:
-			v = at[p.name]
-		case []any:
-			if p.index < 0 || p.index >= len(at) {
-				return nil
-			}
-			v = at[p.index]
-		default:
-			return nil
-		}
-	}
-	return v
-}
-
 // put returns v with a member set; what is in the way and no map or list gives way to one.
 func put(v any, way []place, value any) any {
 	if len(way) == 0 {
