@@ -7,12 +7,14 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/aws"
 	"github.com/poundlock/poundlock/conversion/powervs"
+	"github.com/poundlock/poundlock/conversion/vsphere"
 )
 
 // List is every platform.
 func List() []conversion.Platform {
 	return []conversion.Platform{
 		aws.Platform(),
+		vsphere.Platform(),
 		powervs.Platform(),
 	}
 }

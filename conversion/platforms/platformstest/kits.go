@@ -10,12 +10,14 @@ import (
 	"github.com/poundlock/poundlock/conversion/aws/awstest"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/powervs/powervstest"
+	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
 
 // Kits is one of every platform.
 func Kits() []conversiontest.Kit {
 	return []conversiontest.Kit{
 		awstest.Kit(),
+		vspheretest.Kit(),
 		powervstest.Kit(),
 	}
 }
