@@ -36,17 +36,21 @@ type Query struct {
 	Selector labels.Selector
 }
 
+func (q Query) kinds() []authority.Kind {
+	if q.Kinds == nil {
+		return authority.Kinds()
+	}
+	return q.Kinds
+}
+
 // FromCluster lists what the query asks for, page by page, and no object by itself but the Infrastructure.
 func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
 	c := newCollection(q.Pairs)
 	if err := c.infrastructure(ctx, client); err != nil {
 		return nil, err
 	}
-	if q.Kinds == nil {
-		q.Kinds = authority.Kinds()
-	}
 	for _, pair := range q.Pairs {
-		if err := c.namespacesOf(ctx, client, pair, q.Kinds); err != nil {
+		if err := c.namespacesOf(ctx, client, pair, q.kinds()); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +79,7 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
-	for _, resource := range c.providers(kinds) {
+	for _, resource := range c.fleet.providers(kinds) {
 		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); err != nil {
 			return err
 		}
@@ -84,8 +88,8 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 }
 
 // providers lists the provider's kinds behind these; none where the platform is not converted.
-func (c *collection) providers(kinds []authority.Kind) []conversion.Resource {
-	platform, known := platforms.For(describe(c.fleet.infrastructure).Platform)
+func (f *Fleet) providers(kinds []authority.Kind) []conversion.Resource {
+	platform, known := platforms.For(describe(f.infrastructure).Platform)
 	behind := map[string]conversion.Resource{authority.InfraMachine: platform.InfraMachine, authority.InfraMachineTemplate: platform.InfraMachineTemplate}
 	var out []conversion.Resource
 	for _, kind := range kinds {
@@ -105,6 +109,7 @@ func (c *collection) list(ctx context.Context, client dynamic.Interface, resourc
 	for {
 		page, err := client.Resource(resource).Namespace(namespace).List(ctx, options)
 		if apierrors.IsNotFound(err) {
+			c.fleet.absent = append(c.fleet.absent, resource)
 			return nil
 		}
 		if apierrors.IsResourceExpired(err) && options.Continue != "" {
@@ -159,4 +164,45 @@ func (f *Fleet) Narrow(keep func(Pair) bool) {
 func (q Query) Matches(p Pair) bool {
 	return (q.Kinds == nil || slices.ContainsFunc(q.Kinds, func(k authority.Kind) bool { return k.Name == p.Kind.Name })) &&
 		(q.Selector == nil || q.Selector.Matches(labels.Set(p.Objects()[0].Metadata.Labels)))
+}
+
+// One reads a single pair by name, and what a conversion needs of the cluster.
+func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pair, kind authority.Kind, name string) (*Fleet, error) {
+	c := newCollection(authority.Pairs{namespaces})
+	if err := c.infrastructure(ctx, client); err != nil {
+		return nil, err
+	}
+	if err := c.get(ctx, client, kind.MachineAPI.WithResource(kind.Resource), namespaces.MachineAPI, name); err != nil {
+		return nil, err
+	}
+	if err := c.get(ctx, client, kind.ClusterAPI.WithResource(kind.Resource), namespaces.ClusterAPI, name); err != nil {
+		return nil, err
+	}
+	for _, p := range c.sides {
+		for _, resource := range c.fleet.providers([]authority.Kind{kind}) {
+			name := p.InfraRef().Name
+			if resource.Kind != p.InfraRef().Kind {
+				name = describe(c.fleet.infrastructure).Name
+			}
+			if err := c.get(ctx, client, resource.Resource(), namespaces.ClusterAPI, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c.done(), nil
+}
+
+// get reads one object, if it exists.
+func (c *collection) get(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace, name string) error {
+	if name == "" {
+		return nil
+	}
+	u, err := client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s %s/%s: %w", resource.GroupResource(), namespace, name, err)
+	}
+	return c.take(u)
 }

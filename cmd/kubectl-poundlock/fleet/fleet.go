@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -54,7 +56,10 @@ func (p Pair) Moving() bool {
 }
 
 // Ref is the pair as a person names it: machineset/worker-a.
-func (p Pair) Ref() string { return strings.ToLower(p.Kind.Name) + "/" + p.Name }
+func (p Pair) Ref() string { return RefOf(p.Kind.Name, p.Name) }
+
+// RefOf names an object as a person does: machineset/worker-a.
+func RefOf(kind, name string) string { return strings.ToLower(kind) + "/" + name }
 
 // Stored reports whether the Machine API object comes from an API server: a manifest has no uid, and its status says nothing.
 func (p Pair) Stored() bool { return p.MachineAPI != nil && p.MachineAPI.Metadata.UID != "" }
@@ -84,6 +89,8 @@ type Fleet struct {
 
 	infrastructure *policies.Object
 	infra          map[infraKey]*policies.Object
+	// absent are resources that the cluster does not serve.
+	absent []schema.GroupVersionResource
 }
 
 // Problem is a document that could not be read, and why.

@@ -89,7 +89,7 @@ type Finding struct {
 }
 
 // Ref is the object as a person names it: machineset/worker-a.
-func (f Finding) Ref() string { return strings.ToLower(f.Kind) + "/" + f.Name }
+func (f Finding) Ref() string { return fleet.RefOf(f.Kind, f.Name) }
 
 // Judge answers whether the pair could move to an API. unknown says why no conversion of it can be tried, nil if one can.
 func Judge(p fleet.Pair, to authority.API, env conversion.Env, unknown error) Finding {

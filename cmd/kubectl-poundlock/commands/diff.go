@@ -1,0 +1,166 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/twins"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+type diffOptions struct {
+	files
+	output
+	in  string
+	all bool
+}
+
+func diffCommand(p *plugin) *cobra.Command {
+	o := &diffOptions{}
+	cmd := &cobra.Command{
+		Use:   "diff KIND/NAME",
+		Short: "Compare an object's two sides, field by field, in the words of one API",
+		Long: `Compare an object's two sides, field by field, in the words of one API: both go through the conversion, so that what merely looks
+different is not told. The exit code is 3 where something differs.`,
+		Example: `  kubectl poundlock diff machineset/worker-a
+  kubectl poundlock diff machine/master-0 --in clusterapi --all
+  kubectl poundlock diff machine/master-0 -f ./must-gather.local.5421`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: p.completeTargets,
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.diff(cmd.Context(), *o, args) },
+	}
+	o.files.bind(cmd, "files, folders or - to read instead of the cluster")
+	o.output.bind(cmd, "table", "json", "yaml")
+	cmd.Flags().StringVar(&o.in, "in", "machineapi", "in whose words: machineapi or clusterapi")
+	cmd.Flags().BoolVar(&o.all, "all", false, "show the fields that are the same too")
+	_ = cmd.RegisterFlagCompletionFunc("in", completeAPI) // the flag is there
+	return cmd
+}
+
+func (p *plugin) diff(ctx context.Context, o diffOptions, args []string) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	in, err := parseAPI(o.in)
+	if err != nil {
+		return usage("--in %q: want clusterapi or machineapi", o.in)
+	}
+	t, err := parseTargets(args)
+	if err != nil {
+		return err
+	}
+	if len(t) != 1 || t[0].name == "" {
+		return usage("diff wants one object: KIND/NAME")
+	}
+	f, err := p.one(ctx, o.files, t[0], args)
+	if err != nil {
+		return err
+	}
+	if len(f.Pairs) == 0 {
+		return fmt.Errorf("there is no %s %q in either API", t[0].kind.Name, t[0].name)
+	}
+	return p.writeDiff(o, f, f.Pairs[0], in)
+}
+
+// one reads a single pair, from files or from the cluster.
+func (p *plugin) one(ctx context.Context, from files, t target, args []string) (*fleet.Fleet, error) {
+	if len(from.paths) > 0 {
+		return p.gather(ctx, from, selection{}, args)
+	}
+	pairs, err := p.pairs()
+	if err != nil {
+		return nil, err
+	}
+	client, err := p.client(nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, namespaces := range pairs {
+		f, err := fleet.One(ctx, client, namespaces, t.kind, t.name)
+		if err != nil || len(f.Pairs) > 0 {
+			return f, err
+		}
+	}
+	return &fleet.Fleet{}, nil
+}
+
+func (p *plugin) writeDiff(o diffOptions, f *fleet.Fleet, pair fleet.Pair, in authority.API) error {
+	env, err := f.Env(f.Describe(o.said), pair)
+	if err != nil {
+		return err
+	}
+	c, err := twins.Compare(pair, in, env)
+	if err != nil {
+		return fmt.Errorf("%s: %w", pair.Ref(), err)
+	}
+	if done, err := p.document(o.output, c); done {
+		return unless(c.Same(), err)
+	}
+	difference{p.out(), pair, o.all}.write(c)
+	return unless(c.Same(), nil)
+}
+
+func unless(same bool, err error) error {
+	if err == nil && !same {
+		return ended{codeNo, ""}
+	}
+	return err
+}
+
+// difference writes a comparison for people.
+type difference struct {
+	display.Paper
+	pair fleet.Pair
+	all  bool
+}
+
+func (w difference) write(c twins.Comparison) {
+	if len(c.Unspeakable) > 0 {
+		w.Linef("The two sides of %s cannot be compared in the words of one API:", w.pair.Ref())
+		for _, u := range c.Unspeakable {
+			w.Linef("\n%s  %s", w.Point(u.Path), w.Beside("of "+u.Side.Text()))
+			w.Linef("%s", display.Wrap(u.Reason, "    ", w.Width))
+		}
+		return
+	}
+	differ := 0
+	rows := [][]string{{"", "FIELD", w.side(authority.MachineAPI), w.side(authority.ClusterAPI)}}
+	for _, r := range c.Rows {
+		switch {
+		case !r.Same:
+			differ++
+			rows = append(rows, []string{w.Bad("≠"), r.Path, dash(r.MachineAPI), dash(r.ClusterAPI)})
+		case w.all:
+			rows = append(rows, []string{" ", r.Path, dash(r.MachineAPI), w.Beside(dash(r.ClusterAPI))})
+		}
+	}
+	if len(rows) > 1 {
+		w.Table(rows)
+		w.Linef("")
+	}
+	w.Linef("%s: %s, in the words of %s; %d the same.", w.pair.Ref(), differs(differ), c.In.Text(), len(c.Rows)-differ)
+}
+
+func differs(n int) string {
+	switch n {
+	case 0:
+		return "no field differs"
+	case 1:
+		return "1 field differs"
+	}
+	return fmt.Sprintf("%d fields differ", n)
+}
+
+func (w difference) side(api authority.API) string {
+	if w.pair.InCharge() == api {
+		return map[authority.API]string{authority.MachineAPI: "MACHINE API (in charge)", authority.ClusterAPI: "CLUSTER API (in charge)"}[api]
+	}
+	return map[authority.API]string{authority.MachineAPI: "MACHINE API", authority.ClusterAPI: "CLUSTER API"}[api]
+}

@@ -1,0 +1,306 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+type statusOptions struct {
+	selection
+	output
+	watch bool
+}
+
+func statusCommand(p *plugin) *cobra.Command {
+	o := &statusOptions{}
+	cmd := &cobra.Command{
+		Use:   "status [KIND[/NAME]…]",
+		Short: "Show who is in charge of what, and what is waited for",
+		Long: `Show who is in charge of what, and what is waited for.
+
+AUTHORITY is who is in charge, and, with an arrow, who is asked for. SYNCED is whether the mirror equals the object in charge. PAUSED is
+what the controllers of each side say, Machine API's first. SINCE is how long it has been so.`,
+		Example: `  # The fleet at a glance
+  kubectl poundlock status
+
+  # One set and all Machines, until Ctrl-C
+  kubectl poundlock status machineset/worker-a machines --watch
+
+  # What is not in order, for a script
+  kubectl poundlock status -o json | jq '.objects[] | select(.reason)'`,
+		ValidArgsFunction: p.completeTargets,
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.status(cmd.Context(), *o, args) },
+	}
+	o.selection.bind(cmd)
+	o.output.bind(cmd, "table", "wide", "json", "yaml", "name")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
+	return cmd
+}
+
+// survey is what status says, as a program reads it.
+type survey struct {
+	Objects  []overview.Standing `json:"objects"`
+	Progress []overview.Progress `json:"progress,omitempty"`
+
+	leftAlone int
+}
+
+func surveyOf(f *fleet.Fleet) survey {
+	s := survey{Objects: []overview.Standing{}}
+	for _, pair := range f.Pairs {
+		if pair.MachineAPI != nil && !pair.Kind.Says(pair.MachineAPI) {
+			s.leftAlone++
+			continue
+		}
+		s.Objects = append(s.Objects, overview.Of(pair))
+	}
+	s.Progress = overview.ProgressOf(s.Objects)
+	return s
+}
+
+func (p *plugin) status(ctx context.Context, o statusOptions, args []string) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	t, err := parseTargets(args)
+	if err != nil {
+		return err
+	}
+	q, err := p.query(o.selection, t)
+	if err != nil {
+		return err
+	}
+	if o.watch {
+		return p.watchStatus(ctx, o, q, t)
+	}
+	f, err := p.cluster(ctx, q)
+	if err != nil {
+		return err
+	}
+	if err := t.pick(f); err != nil {
+		return err
+	}
+	return p.writeSurvey(o, surveyOf(f))
+}
+
+func (p *plugin) writeSurvey(o statusOptions, s survey) error {
+	if done, err := p.document(o.output, s); done {
+		return err
+	}
+	if o.format == "name" {
+		for _, one := range s.Objects {
+			fmt.Fprintln(p.Out, one.Ref())
+		}
+		return nil
+	}
+	glance{p.out(), o.format == "wide", p.Now()}.write(s)
+	return nil
+}
+
+// watchStatus shows the fleet anew in the same place on a terminal; elsewhere it adds a line for each object that changed.
+func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q fleet.Query, t targets) error {
+	client, err := p.client(nil)
+	if err != nil {
+		return err
+	}
+	seen := map[string]string{}
+	err = fleet.Follow(ctx, client, q, time.Second, func(f *fleet.Fleet) (bool, error) {
+		f.Narrow(t.mean)
+		s := surveyOf(f)
+		w := glance{p.out(), o.format == "wide", p.Now()}
+		if w.Terminal && (o.format == "table" || o.format == "wide") {
+			fmt.Fprint(w, "\x1b[H\x1b[J")
+			w.write(s)
+			return false, nil
+		}
+		return false, p.writeNews(o, s, seen)
+	})
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // Ctrl-C is how a watch ends
+	}
+	return err
+}
+
+// writeNews writes the objects that are not as they were seen last.
+func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) error {
+	var news []overview.Standing
+	for _, one := range s.Objects {
+		now := fmt.Sprintf("%+v", one)
+		if seen[one.Namespace+one.Ref()] != now {
+			seen[one.Namespace+one.Ref()] = now
+			news = append(news, one)
+		}
+	}
+	if len(news) == 0 {
+		return nil
+	}
+	if o.format == "table" || o.format == "wide" {
+		glance{p.out(), o.format == "wide", p.Now()}.rows(news)
+		return nil
+	}
+	return p.writeSurvey(o, survey{Objects: news, Progress: s.Progress})
+}
+
+// glance writes the fleet for people.
+type glance struct {
+	display.Paper
+	wide bool
+	now  time.Time
+}
+
+func (w glance) write(s survey) {
+	if len(s.Objects) == 0 {
+		w.Linef("No Machine, MachineSet or MachineHealthCheck was found.")
+		return
+	}
+	w.rows(s.Objects)
+	w.Linef("")
+	w.counts(s.Objects)
+	for _, p := range s.Progress {
+		w.Linef("%s", w.bar(p))
+	}
+	if s.leftAlone > 0 {
+		w.Linef("%s", w.Beside(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", display.Count(s.leftAlone, "MachineHealthCheck"))))
+	}
+	w.messages(s.Objects)
+}
+
+func (w glance) rows(all []overview.Standing) {
+	rows := [][]string{{"OBJECT", "AUTHORITY", "SYNCED", "PAUSED", "SINCE", "WAITS FOR"}}
+	if w.wide {
+		rows = [][]string{{"OBJECT", "SPEC", "STATUS", "SYNCED", "PAUSED MACHINE API", "PAUSED CLUSTER API", "PAUSED INFRASTRUCTURE", "SINCE", "WAITS FOR", "NAMESPACE"}}
+	}
+	for _, s := range all {
+		if w.wide {
+			rows = append(rows, []string{s.Ref(), dash(string(s.Requested)), dash(string(s.Current)), w.truth(s.Synchronized), dash(string(s.Paused.MachineAPI)),
+				dash(string(s.Paused.ClusterAPI)), dash(string(s.Paused.Infrastructure)), w.since(s), w.waits(s), s.Namespace})
+			continue
+		}
+		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" + yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
+	}
+	w.Table(rows)
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func yesNo(s metav1.ConditionStatus) string {
+	switch s {
+	case metav1.ConditionTrue:
+		return "yes"
+	case metav1.ConditionFalse:
+		return "no"
+	}
+	return "?"
+}
+
+func (w glance) authority(s overview.Standing) string {
+	switch {
+	case s.Current == authority.Unset:
+		return w.Careful("nobody yet → " + dash(s.Requested.Text()))
+	case s.Current == authority.Migrating:
+		return w.Careful(s.Origin.Text() + " ⇒ " + s.Requested.Text())
+	case s.Moving():
+		return w.Careful(s.Current.Text() + " → " + s.Requested.Text())
+	}
+	return s.Current.Text()
+}
+
+func (w glance) truth(s metav1.ConditionStatus) string {
+	switch s {
+	case metav1.ConditionTrue:
+		return w.Good("yes")
+	case metav1.ConditionFalse:
+		return w.Bad("no")
+	case "":
+		return "-"
+	}
+	return w.Careful("unknown")
+}
+
+func (w glance) since(s overview.Standing) string {
+	if s.Since.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(s.Age(w.now))
+}
+
+func (w glance) waits(s overview.Standing) string {
+	reason := s.Reason
+	if s.Deleting {
+		reason = strings.TrimSpace(reason + " (being deleted)")
+	}
+	return w.Careful(reason)
+}
+
+func (w glance) counts(all []overview.Standing) {
+	by := map[string]int{}
+	for _, s := range all {
+		switch {
+		case s.Current == authority.Unset:
+			by["with nobody yet"]++
+		case s.Moving():
+			by["asked to move or moving"]++
+		default:
+			by["with "+s.Current.Text()]++
+		}
+	}
+	var parts []string
+	for _, part := range []string{"with Machine API", "with Cluster API", "asked to move or moving", "with nobody yet"} {
+		if by[part] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", by[part], part))
+		}
+	}
+	w.Linef("%s: %s.", w.Point(display.Count(len(all), "object")), strings.Join(parts, ", "))
+}
+
+const barWidth = 30
+
+// bar is how much of the fleet is there.
+func (w glance) bar(p overview.Progress) string {
+	done := barWidth * p.There / p.All
+	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Good(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]", p.There, p.All, p.Moving)
+}
+
+// messages says in whole sentences what is waited for, each once.
+func (w glance) messages(all []overview.Standing) {
+	const most = 10
+	shown, fields := 0, false
+	for _, s := range all {
+		if s.Message == "" || s.Reason == preflight.ReasonFields {
+			fields = fields || s.Reason == preflight.ReasonFields
+			continue
+		}
+		if shown++; shown > most {
+			continue
+		}
+		w.Linef("\n%s  %s", w.Point(s.Ref()), w.Beside(s.Reason))
+		w.Linef("%s", display.Wrap(s.Message, "    ", w.Width))
+	}
+	if shown > most {
+		w.Linef("\nand %d more that wait: -o json has every message", shown-most)
+	}
+	if fields {
+		w.Linef("\n%s: kubectl poundlock check tells each field and why.", preflight.ReasonFields)
+	}
+}

@@ -1,0 +1,59 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package moving
+
+import (
+	"slices"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+)
+
+// Action is what is to be done with an object.
+type Action string
+
+// The actions, in the order of a plan.
+const (
+	// Leave: it cannot move.
+	Leave Action = "cannot move"
+	// Skip: it is there already.
+	Skip Action = "is there"
+	// Follow: it was asked for before, and is on its way.
+	Follow Action = "on its way"
+	// Ask: it is to be asked for.
+	Ask Action = "move"
+)
+
+// Step is one object of a plan.
+type Step struct {
+	Pair    fleet.Pair        `json:"-"`
+	Finding preflight.Finding `json:"object"`
+	Action  Action            `json:"action"`
+}
+
+// Plan puts what is to be done with each object in order: sets before their Machines, so that a set that cannot go stops the rest.
+func Plan(pairs []fleet.Pair, findings []preflight.Finding) []Step {
+	var out []Step
+	for i, p := range pairs {
+		out = append(out, Step{Pair: p, Finding: findings[i], Action: action(p, findings[i])})
+	}
+	return out
+}
+
+func action(p fleet.Pair, f preflight.Finding) Action {
+	switch {
+	case f.Verdict == preflight.There:
+		return Skip
+	case f.Verdict == preflight.Blocked:
+		return Leave
+	case p.Shape().Requested == f.To:
+		return Follow
+	}
+	return Ask
+}
+
+// Of are the steps with an action.
+func Of(plan []Step, a Action) []Step {
+	return slices.DeleteFunc(slices.Clone(plan), func(s Step) bool { return s.Action != a })
+}
