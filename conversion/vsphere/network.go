@@ -185,11 +185,8 @@ func nameservers(p *pass, servers []string) []string {
 func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
 	for i, from := range m.AddressesFromPools {
 		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "resource", from.Resource, from.Name)
-		to := corev1.TypedLocalObjectReference{Kind: from.Resource, Name: from.Name}
-		if from.Group != "" {
-			to.APIGroup = &from.Group
-		}
-		c.AddressesFromPools = append(c.AddressesFromPools, to)
+		// A group that is absent would be written as null, which the CRD refuses: an empty one means the same.
+		c.AddressesFromPools = append(c.AddressesFromPools, corev1.TypedLocalObjectReference{APIGroup: &from.Group, Kind: from.Resource, Name: from.Name})
 	}
 }
 

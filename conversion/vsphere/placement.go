@@ -188,11 +188,10 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 		p.Differs("failureDomain", own, "the Machine's spec.failureDomain", name)
 		return
 	}
-	at := domainPath(p, c)
-	if domain, ok := namedDomain(p, c); ok {
-		agree(p, c, domain)
+	if domain, ok := namedDomain(p, c); ok && !agree(p, c, domain) {
+		return
 	}
-	switch found := domainOf(p, pl); {
+	switch at, found := domainPath(p, c), domainOf(p, pl); {
 	case found == name:
 	case found == "":
 		at.Unsupported("", name, "Machine API has no failure domains: there must be one of this name both in the Infrastructure's spec and in the VSphereCluster's status, and the machine must be placed as it says")
@@ -222,7 +221,8 @@ func domainPath(p *pass, c *infraSpec) *pass {
 }
 
 // agree refuses what a machine says in vain, because its failure domain says something else.
-func agree(p *pass, c *infraSpec, d failureDomain) {
+func agree(p *pass, c *infraSpec, d failureDomain) bool {
+	before := len(p.Errors())
 	where := fmt.Sprintf("what failure domain %q of the Infrastructure says", d.Name)
 	same := func(path, said, domain string) {
 		if said != "" && domain != "" && said != domain {
@@ -239,6 +239,7 @@ func agree(p *pass, c *infraSpec, d failureDomain) {
 	for i := range min(len(c.Network.Devices), len(d.Topology.Networks)) {
 		same(deviceAt(i)+".networkName", c.Network.Devices[i].NetworkName, path.Base(d.Topology.Networks[i]))
 	}
+	return len(p.Errors()) == before
 }
 
 // failureDomain is one of the Infrastructure's.

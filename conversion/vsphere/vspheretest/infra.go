@@ -89,8 +89,9 @@ func NormalInfra(c *vspherev1.VSphereMachineSpec) {
 	fill(&c.Datacenter, "*")
 	for i := range c.Network.Devices {
 		for j := range c.Network.Devices[i].AddressesFromPools {
-			if pool := &c.Network.Devices[i].AddressesFromPools[j]; pool.APIGroup != nil && *pool.APIGroup == "" {
-				pool.APIGroup = nil
+			if pool := &c.Network.Devices[i].AddressesFromPools[j]; pool.APIGroup == nil {
+				none := ""
+				pool.APIGroup = &none
 			}
 		}
 	}
