@@ -1,0 +1,223 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package azuretest
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+)
+
+// InfraValues makes valid values for the fields of an AzureMachine's spec that have rules.
+func InfraValues() conversiontest.Values {
+	one := conversiontest.OneOf[string]
+	return conversiontest.Values{
+		"providerID":    one(Instance),
+		"failureDomain": one("1"),
+		"image":         func(*rand.Rand) any { return &azurev1.Image{} },
+		"identity":      one(""),
+		"userAssignedIdentities": conversiontest.OneOf(
+			[]azurev1.UserAssignedIdentity(nil),
+			[]azurev1.UserAssignedIdentity{{ProviderID: "azure://" + subscription + identityID}},
+			[]azurev1.UserAssignedIdentity{{ProviderID: "azure://" + subscription + "/resourcegroups/other/providers/Microsoft.ManagedIdentity/userAssignedIdentities/other"}},
+		),
+		"osDisk.osType":                                  one("", "Linux"),
+		"osDisk.diskSizeGB":                              conversiontest.OneOf(new(int32(1)), new(int32(2048))),
+		"osDisk.managedDisk":                             func(*rand.Rand) any { return (*azurev1.ManagedDiskParameters)(nil) },
+		"osDisk.diffDiskSettings.option":                 one("Local"),
+		"osDisk.cachingType":                             one("", "None", "ReadOnly", "ReadWrite"),
+		"osDisk.diffDiskSettings.placement":              one("CacheDisk", "NvmeDisk"),
+		"dataDisks[].diskSizeGB":                         conversiontest.OneOf[int32](4, 32767),
+		"dataDisks[].lun":                                conversiontest.OneOf[int32](0),
+		"dataDisks[].cachingType":                        one("", "None", "ReadOnly", "ReadWrite"),
+		"dataDisks[].managedDisk.storageAccountType":     one("Premium_LRS", "Standard_LRS", "UltraSSD_LRS"),
+		"dataDisks[].managedDisk.diskEncryptionSet.id":   one("", keySet),
+		"sshPublicKey":                                   one("", Key),
+		"additionalTags.key":                             one("a", "B", "c-1", "team", "kubernetes.io_cluster.lock-7x2k9"),
+		"acceleratedNetworking":                          func(*rand.Rand) any { return (*bool)(nil) },
+		"subnetName":                                     one(""),
+		"networkInterfaces":                              func(*rand.Rand) any { return []azurev1.NetworkInterface(nil) },
+		"diagnostics.boot.storageAccountType":            one("Managed", "Disabled", "UserManaged"),
+		"diagnostics.boot.userManaged.storageAccountURI": one("https://lock.blob.core.windows.net/"),
+		"spotVMOptions.maxPrice":                         conversiontest.OneOf(resource.MustParse("0.25"), resource.MustParse("-1")),
+		"spotVMOptions.evictionPolicy":                   conversiontest.OneOf(azurev1.SpotEvictionPolicyDeallocate),
+		"securityProfile":                                func(*rand.Rand) any { return (*azurev1.SecurityProfile)(nil) },
+		"disableExtensionOperations":                     conversiontest.OneOf(new(true)),
+		"vmExtensions":                                   conversiontest.OneOf([]azurev1.VMExtension{{Name: "x", Publisher: "x", Version: "1"}}),
+		"capacityReservationGroupID":                     one(reservation),
+	}
+}
+
+// RepairInfra makes an AzureMachine's spec valid where a rule joins fields.
+func RepairInfra(r *rand.Rand, c *azurev1.AzureMachineSpec) {
+	repairImage(r, c)
+	switch {
+	case len(c.UserAssignedIdentities) > 0:
+		c.Identity = azurev1.VMIdentityUserAssigned
+	case r.IntN(2) == 0:
+		c.Identity = azurev1.VMIdentityNone
+	}
+	repairInterface(r, c)
+	if c.Diagnostics != nil && c.Diagnostics.Boot != nil {
+		repairDiagnostics(c.Diagnostics.Boot)
+	}
+	repairOSDisk(r, c)
+	luns := r.IntN(2) == 0
+	for i := range c.DataDisks {
+		repairDisk(&c.DataDisks[i], i, luns)
+	}
+}
+
+func repairImage(r *rand.Rand, c *azurev1.AzureMachineSpec) {
+	if r.IntN(2) == 0 {
+		c.Image.ID = new(subscription + imageID)
+		return
+	}
+	c.Image.Marketplace = &azurev1.AzureMarketplaceImage{
+		ImagePlan: azurev1.ImagePlan{Publisher: "redhat", Offer: "rh-ocp-worker", SKU: "rh-ocp-worker"}, Version: "latest", ThirdPartyImage: r.IntN(2) == 0,
+	}
+}
+
+// repairInterface makes the one interface, in its place or in its former one.
+func repairInterface(r *rand.Rand, c *azurev1.AzureMachineSpec) {
+	on := r.IntN(2) == 0
+	if r.IntN(4) == 0 {
+		c.SubnetName, c.AcceleratedNetworking = "another-subnet", &on
+		return
+	}
+	subnet := []string{workerSubnet, "another-subnet", ""}[r.IntN(3)]
+	c.NetworkInterfaces = []azurev1.NetworkInterface{{SubnetName: subnet, AcceleratedNetworking: &on, PrivateIPConfigs: r.IntN(2)}}
+}
+
+func repairDiagnostics(boot *azurev1.BootDiagnostics) {
+	switch {
+	case boot.StorageAccountType != azurev1.UserManagedDiagnosticsStorage:
+		boot.UserManaged = nil
+	case boot.UserManaged == nil:
+		boot.UserManaged = &azurev1.UserManagedBootDiagnostics{StorageAccountURI: "https://lock.blob.core.windows.net/"}
+	}
+}
+
+func repairOSDisk(r *rand.Rand, c *azurev1.AzureMachineSpec) {
+	if c.OSDisk.DiffDiskSettings != nil {
+		c.OSDisk.CachingType = "ReadOnly"
+		if c.SpotVMOptions != nil {
+			c.SpotVMOptions.EvictionPolicy = new(azurev1.SpotEvictionPolicyDeallocate)
+		}
+	}
+	yes, no := true, false
+	set := &azurev1.DiskEncryptionSetParameters{ID: keySet}
+	uefi := &azurev1.UefiSettings{SecureBootEnabled: &yes, VTpmEnabled: &yes}
+	premium := func() *azurev1.ManagedDiskParameters {
+		return &azurev1.ManagedDiskParameters{StorageAccountType: "Premium_LRS"}
+	}
+	switch r.IntN(8) {
+	case 0:
+		c.OSDisk.ManagedDisk = premium()
+	case 1:
+		if c.OSDisk.DiffDiskSettings == nil {
+			c.OSDisk.ManagedDisk = premium()
+			c.OSDisk.ManagedDisk.DiskEncryptionSet = set
+		}
+	case 2:
+		c.SecurityProfile = &azurev1.SecurityProfile{EncryptionAtHost: &yes}
+	case 3:
+		c.SecurityProfile = &azurev1.SecurityProfile{SecurityType: azurev1.SecurityTypesTrustedLaunch, UefiSettings: &azurev1.UefiSettings{SecureBootEnabled: &no, VTpmEnabled: &yes}}
+	case 4:
+		c.SecurityProfile = &azurev1.SecurityProfile{EncryptionAtHost: &no, SecurityType: azurev1.SecurityTypesConfidentialVM, UefiSettings: &azurev1.UefiSettings{VTpmEnabled: &yes}}
+		c.OSDisk.ManagedDisk = premium()
+		c.OSDisk.ManagedDisk.SecurityProfile = &azurev1.VMDiskSecurityProfile{SecurityEncryptionType: azurev1.SecurityEncryptionTypeVMGuestStateOnly}
+	case 5:
+		c.SecurityProfile = &azurev1.SecurityProfile{SecurityType: azurev1.SecurityTypesConfidentialVM, UefiSettings: uefi}
+		c.OSDisk.ManagedDisk = premium()
+		c.OSDisk.ManagedDisk.SecurityProfile = &azurev1.VMDiskSecurityProfile{SecurityEncryptionType: azurev1.SecurityEncryptionTypeDiskWithVMGuestState, DiskEncryptionSet: set}
+	}
+}
+
+// repairDisk gives each disk a name of its own, and a lun of its own or none.
+func repairDisk(d *azurev1.DataDisk, i int, lun bool) {
+	d.NameSuffix, d.Lun = fmt.Sprintf("%s.%d", d.NameSuffix, i), nil
+	if lun {
+		d.Lun = new(int32(63 - i))
+	}
+	if d.ManagedDisk == nil {
+		d.ManagedDisk = &azurev1.ManagedDiskParameters{StorageAccountType: "Premium_LRS"}
+	}
+	if d.ManagedDisk.StorageAccountType == "UltraSSD_LRS" {
+		d.CachingType = "None"
+	}
+}
+
+// NormalInfra is the form that an AzureMachine's spec comes back in: what the API server's defaults and the provider's
+// webhook would make of it anyway, and the identity of an instance, which the Machine has too.
+func NormalInfra(c *azurev1.AzureMachineSpec) {
+	Default(c)
+	c.ProviderID, c.FailureDomain, c.DisableVMBootstrapExtension = new(Instance), nil, nil
+	if c.NetworkInterfaces[0].SubnetName == "" {
+		c.NetworkInterfaces[0].SubnetName = workerSubnet
+	}
+	if c.AdditionalCapabilities != nil && c.AdditionalCapabilities.UltraSSDEnabled == nil {
+		c.AdditionalCapabilities = nil
+	}
+}
+
+// Default fills in what the CRD and the AzureMachine's webhook fill in, but for the public key that the webhook makes up.
+func Default(c *azurev1.AzureMachineSpec) {
+	fill := func(at *string, value string) {
+		if *at == "" {
+			*at = value
+		}
+	}
+	fill((*string)(&c.Identity), "None")
+	fill(&c.OSDisk.OSType, "Linux")
+	fill(&c.OSDisk.CachingType, "None")
+	if c.SpotVMOptions != nil && c.SpotVMOptions.EvictionPolicy == nil {
+		policy := azurev1.SpotEvictionPolicyDeallocate
+		if c.OSDisk.DiffDiskSettings != nil {
+			policy = azurev1.SpotEvictionPolicyDelete
+		}
+		c.SpotVMOptions.EvictionPolicy = &policy
+	}
+	if c.Diagnostics == nil {
+		c.Diagnostics = &azurev1.Diagnostics{}
+	}
+	if c.Diagnostics.Boot == nil {
+		c.Diagnostics.Boot = &azurev1.BootDiagnostics{StorageAccountType: azurev1.ManagedDiagnosticsStorage}
+	}
+	if len(c.NetworkInterfaces) == 0 {
+		c.NetworkInterfaces = []azurev1.NetworkInterface{{SubnetName: c.SubnetName, AcceleratedNetworking: c.AcceleratedNetworking}}
+		c.SubnetName, c.AcceleratedNetworking = "", nil
+	}
+	for i := range c.NetworkInterfaces {
+		c.NetworkInterfaces[i].PrivateIPConfigs = max(c.NetworkInterfaces[i].PrivateIPConfigs, 1)
+	}
+	defaultDisks(c.DataDisks)
+}
+
+func defaultDisks(disks []azurev1.DataDisk) {
+	taken := map[int32]bool{}
+	for _, d := range disks {
+		if d.Lun != nil {
+			taken[*d.Lun] = true
+		}
+	}
+	for i := range disks {
+		d := &disks[i]
+		for lun := int32(0); d.Lun == nil; lun++ {
+			if !taken[lun] {
+				d.Lun, taken[lun] = &lun, true
+			}
+		}
+		if d.CachingType == "" {
+			d.CachingType = "ReadWrite"
+			if d.ManagedDisk != nil && d.ManagedDisk.StorageAccountType == "UltraSSD_LRS" {
+				d.CachingType = "None"
+			}
+		}
+	}
+}

@@ -1,0 +1,203 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package azure
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What the AzureCluster and the Infrastructure say once, for all machines of the cluster.
+
+func subscription(p *pass) string {
+	id, _ := p.Env.InfraClusterString("spec", "subscriptionID")
+	return id
+}
+
+// resourceGroup is where Cluster API makes a machine.
+func resourceGroup(p *pass) string {
+	group, _ := p.Env.InfraClusterString("spec", "resourceGroup")
+	return first(group, p.Env.PlatformStatus("resourceGroupName"))
+}
+
+// networkResourceGroup is where Cluster API looks for the network: the AzureCluster's webhook makes an absent one its
+// resourceGroup. Without an AzureCluster it is the Infrastructure's.
+func networkResourceGroup(p *pass) string {
+	if p.Env.InfraCluster == nil {
+		return first(p.Env.PlatformStatus("networkResourceGroupName"), resourceGroup(p))
+	}
+	group, _ := p.Env.InfraClusterString("spec", "networkSpec", "vnet", "resourceGroup")
+	return first(group, resourceGroup(p))
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// agrees holds a value to the cluster's. Azure's names are the same in whatever case.
+func agrees(p *pass, path, have, where, want string) {
+	switch {
+	case have == "" || strings.EqualFold(have, want):
+	case want == "":
+		p.Unsupported(path, have, fmt.Sprintf("%s is not known: neither the Infrastructure nor an AzureCluster says it", where))
+	default:
+		p.Differs(path, have, where, want)
+	}
+}
+
+const publicCloud = "AzurePublicCloud"
+
+// sameCloud holds the cloud in which Machine API makes machines to that of Cluster API. Nothing of it stands in a machine.
+func sameCloud(p *pass) {
+	if p.Env.InfraCluster == nil || p.Env.Infrastructure == nil {
+		return
+	}
+	have := first(p.Env.PlatformStatus("cloudName"), publicCloud)
+	there, _ := p.Env.InfraClusterString("spec", "azureEnvironment")
+	if want := first(there, publicCloud); have != want {
+		p.Under("Infrastructure").Differs("status.platformStatus.azure.cloudName", have, "the AzureCluster's spec.azureEnvironment", want)
+	}
+}
+
+func locationTo(p *pass, m *providerSpec, _ *infraSpec) {
+	sameCloud(p)
+	want, _ := p.Env.InfraClusterString("spec", "location")
+	if region(m.Location) != region(want) {
+		agrees(p, "location", m.Location, "the AzureCluster's spec.location", want)
+	}
+}
+
+func locationFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	sameCloud(p)
+	m.Location, _ = p.Env.InfraClusterString("spec", "location")
+}
+
+// region is a region's name as Azure's API writes it; people write West US too.
+func region(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "")) }
+
+func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
+	have := first(m.ResourceGroup, p.Env.PlatformStatus("resourceGroupName"))
+	agrees(p, "resourceGroup", have, "the cluster's resource group", resourceGroup(p))
+}
+
+func groupFrom(p *pass, _ *infraSpec, m *providerSpec) { m.ResourceGroup = resourceGroup(p) }
+
+func networkGroupTo(p *pass, m *providerSpec, _ *infraSpec) {
+	have := first(m.NetworkResourceGroup, p.Env.PlatformStatus("resourceGroupName"))
+	agrees(p, "networkResourceGroup", have, "the resource group of the cluster's network", networkResourceGroup(p))
+}
+
+func networkGroupFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	m.NetworkResourceGroup = networkResourceGroup(p)
+}
+
+func vnetTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.Vnet == "" {
+		p.Required("vnet", "Machine API makes no machine without it: name the cluster's network")
+	}
+	agrees(p, "vnet", m.Vnet, "the AzureCluster's spec.networkSpec.vnet.name", network(p))
+}
+
+func vnetFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if m.Vnet = network(p); m.Vnet == "" {
+		p.Under("AzureCluster").Required("spec.networkSpec.vnet.name", "Machine API makes no machine without the network's name")
+	}
+}
+
+func network(p *pass) string {
+	name, _ := p.Env.InfraClusterString("spec", "networkSpec", "vnet", "name")
+	return name
+}
+
+// balancer is the name of one of the AzureCluster's load balancers, empty where it has none.
+func balancer(p *pass, which string) string {
+	name, _ := p.Env.InfraClusterString("spec", "networkSpec", which, "name")
+	return name
+}
+
+// privateAPI tells whether the API server's load balancer is internal; if not, Cluster API uses it for outbound traffic too.
+func privateAPI(p *pass) bool {
+	kind, _ := p.Env.InfraClusterString("spec", "networkSpec", "apiServerLB", "type")
+	return kind == "Internal"
+}
+
+// subnet is one of the AzureCluster's subnets.
+type subnet struct{ name, role, securityGroup, natGateway string }
+
+// subnets reads forgivingly: what is no subnet is none.
+func subnets(p *pass) []subnet {
+	list, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "networkSpec", "subnets")
+	items, _ := list.([]any)
+	var out []subnet
+	for _, item := range items {
+		fields, _ := item.(map[string]any)
+		said := func(path ...string) string {
+			value, _, _ := unstructured.NestedString(fields, path...)
+			return value
+		}
+		out = append(out, subnet{said("name"), said("role"), said("securityGroup", "name"), said("natGateway", "name")})
+	}
+	return out
+}
+
+func subnetNamed(p *pass, name string) subnet {
+	for _, s := range subnets(p) {
+		if s.name == name {
+			return s
+		}
+	}
+	return subnet{}
+}
+
+// onlySubnet is what Cluster API fills in for a machine that names no subnet: the only one for its role or, without one
+// for its role, the last for both roles. Empty where it would give up.
+func onlySubnet(p *pass) string {
+	role := "node"
+	if p.Core.ControlPlane {
+		role = "control-plane"
+	}
+	var own []string
+	shared := ""
+	for _, s := range subnets(p) {
+		switch s.role {
+		case role:
+			own = append(own, s.name)
+		case "cluster":
+			shared = s.name
+		}
+	}
+	switch len(own) {
+	case 0:
+		return shared
+	case 1:
+		return own[0]
+	}
+	return ""
+}
+
+// resourceTags are those of the Infrastructure, which Machine API adds to each machine.
+func resourceTags(p *pass) map[string]string {
+	list, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "status", "platformStatus", "azure", "resourceTags")
+	items, _ := list.([]any)
+	out := map[string]string{}
+	for _, item := range items {
+		fields, _ := item.(map[string]any)
+		key, _, _ := unstructured.NestedString(fields, "key")
+		out[key], _, _ = unstructured.NestedString(fields, "value")
+	}
+	return out
+}
+
+// clusterTags are those of the AzureCluster, which Cluster API adds to each machine.
+func clusterTags(p *pass) map[string]string {
+	tags, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
+	return tags
+}

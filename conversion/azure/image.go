@@ -1,0 +1,125 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package azure
+
+import (
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
+)
+
+const (
+	oneImage  = "an image is named by its resource id or by publisher, offer, sku and version, not by both"
+	inAccount = "must be /resourceGroups/… and what follows: Machine API puts the cluster's subscription before it"
+)
+
+func imageTo(p *pass, m *providerSpec, c *infraSpec) {
+	at, image := p.At("image"), m.Image
+	offered := image.Publisher+image.Offer+image.SKU+image.Version != ""
+	switch kind := image.Type; {
+	case image.ResourceID != "" && offered:
+		at.Invalid("resourceID", image.ResourceID, oneImage)
+	case image.ResourceID != "" && (kind == "" || kind == machinev1beta1.AzureImageTypeID):
+		c.Image = ownedTo(at, image.ResourceID)
+	case offered && image.ResourceID == "" && (kind == "" || kind == machinev1beta1.AzureImageTypeMarketplaceNoPlan || kind == machinev1beta1.AzureImageTypeMarketplaceWithPlan):
+		c.Image = offeredTo(at, image)
+	case !offered && image.ResourceID == "":
+		at.Required("resourceID", "name an image by its resource id, or by publisher, offer, sku and version: without it Cluster API takes one of a community gallery")
+	default:
+		at.Invalid("type", string(kind), "must be ID, or absent, with a resourceID, and MarketplaceNoPlan, MarketplaceWithPlan, or absent, without")
+	}
+}
+
+// ownedTo puts the cluster's subscription before the id, as Machine API's controller does.
+func ownedTo(p *pass, id string) *azurev1.Image {
+	own := subscription(p)
+	switch {
+	case own == "":
+		p.Unsupported("resourceID", id, "Cluster API wants the subscription before it, and that is not known: no AzureCluster says spec.subscriptionID")
+		return nil
+	case within(id, "/subscriptions/"):
+		rest := id[len("/subscriptions/"):]
+		if !within(rest, own+"/") {
+			p.Differs("resourceID", id, "an image of the cluster's subscription", own)
+			return nil
+		}
+		id = rest[len(own):]
+	}
+	if !within(id, "/resourceGroups/") {
+		p.Invalid("resourceID", id, inAccount)
+		return nil
+	}
+	full := "/subscriptions/" + own + id
+	return &azurev1.Image{ID: &full}
+}
+
+// within tells an id by how it begins, in whatever case.
+func within(id, prefix string) bool {
+	return len(id) > len(prefix) && strings.EqualFold(id[:len(prefix)], prefix)
+}
+
+func offeredTo(p *pass, m machinev1beta1.Image) *azurev1.Image {
+	required(p, "", m.Publisher, m.Offer, m.SKU, m.Version)
+	return &azurev1.Image{Marketplace: &azurev1.AzureMarketplaceImage{
+		ImagePlan:       azurev1.ImagePlan{Publisher: m.Publisher, Offer: m.Offer, SKU: m.SKU},
+		Version:         m.Version,
+		ThirdPartyImage: m.Type == machinev1beta1.AzureImageTypeMarketplaceWithPlan,
+	}}
+}
+
+func required(p *pass, prefix string, publisher, offer, sku, version string) {
+	values := []string{publisher, offer, sku, version}
+	for i, name := range []string{"publisher", "offer", "sku", "version"} {
+		if values[i] == "" {
+			p.Required(prefix+name, "an image of the marketplace has a publisher, offer, sku and version")
+		}
+	}
+}
+
+func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
+	at := p.At("image")
+	switch image := c.Image; {
+	case image == nil:
+		p.Required("image", "Machine API takes no image of a community gallery: give image.id or image.marketplace")
+	case image.ID != nil && image.Marketplace != nil:
+		at.Invalid("id", *image.ID, oneImage)
+	case image.ID != nil:
+		m.Image.ResourceID = ownedFrom(at, *image.ID)
+	case image.Marketplace != nil:
+		m.Image = offeredFrom(at, image.Marketplace)
+	case image.ComputeGallery == nil && image.SharedGallery == nil: // those are refused as such
+		at.Required("id", "an image that is not named is none: give image.id or image.marketplace")
+	}
+}
+
+// ownedFrom takes the subscription away if Machine API's controller would put the very same before it.
+func ownedFrom(p *pass, id string) string {
+	own := "/subscriptions/" + subscription(p)
+	rest, ok := strings.CutPrefix(id, own)
+	switch {
+	case own == "/subscriptions/":
+		p.Unsupported("id", id, "Machine API puts the cluster's subscription before an image's id, and that is not known: the AzureCluster does not say spec.subscriptionID")
+	case !ok || !strings.HasPrefix(rest, "/"):
+		p.Unsupported("id", id, "Machine API takes images of the cluster's own subscription only: it must begin with "+own+"/")
+	case !within(rest, "/resourceGroups/"):
+		p.Invalid("id", id, "must be /subscriptions/…/resourceGroups/… and what follows")
+	default:
+		return rest
+	}
+	return ""
+}
+
+// offeredFrom says the type, because what an absent one means may change, as its documentation says.
+func offeredFrom(p *pass, c *azurev1.AzureMarketplaceImage) machinev1beta1.Image {
+	required(p, "marketplace.", c.Publisher, c.Offer, c.SKU, c.Version)
+	out := machinev1beta1.Image{
+		Publisher: c.Publisher, Offer: c.Offer, SKU: c.SKU, Version: c.Version,
+		Type: machinev1beta1.AzureImageTypeMarketplaceNoPlan,
+	}
+	if c.ThirdPartyImage {
+		out.Type = machinev1beta1.AzureImageTypeMarketplaceWithPlan
+	}
+	return out
+}

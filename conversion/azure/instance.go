@@ -1,0 +1,372 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package azure
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
+)
+
+func nothing(*pass, *providerSpec, *infraSpec)     {}
+func nothingBack(*pass, *infraSpec, *providerSpec) {}
+
+// text is the string behind a pointer, empty where there is none.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func sizeTo(p *pass, m *providerSpec, c *infraSpec) {
+	if c.VMSize = m.VMSize; c.VMSize == "" {
+		p.Required("vmSize", "name one of Azure's sizes, such as Standard_D4s_v3")
+	}
+}
+
+func sizeFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if m.VMSize = c.VMSize; m.VMSize == "" {
+		p.Required("vmSize", "name one of Azure's sizes, such as Standard_D4s_v3")
+	}
+}
+
+func zoneTo(p *pass, m *providerSpec, _ *infraSpec) { p.Core.FailureDomain = m.Zone }
+
+func zoneFrom(p *pass, c *infraSpec, m *providerSpec) {
+	machine, own := p.Core.FailureDomain, text(c.FailureDomain)
+	switch {
+	case c.FailureDomain != nil && own == "":
+		p.Invalid("failureDomain", "", "a failure domain has a name: leave it out")
+	case own != "" && machine != "" && own != machine:
+		p.Differs("failureDomain", own, "the Machine's spec.failureDomain, which goes before it", machine)
+	}
+	m.Zone = first(machine, own)
+}
+
+const noReservation = "must be a resource id: /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/capacityReservationGroups/NAME"
+
+func reservationTo(p *pass, m *providerSpec, c *infraSpec) {
+	switch {
+	case m.CapacityReservationGroupID == "":
+	case !isResource(strings.TrimPrefix(m.CapacityReservationGroupID, scheme), "Microsoft.Compute", "capacityReservationGroups"):
+		p.Invalid("capacityReservationGroupID", m.CapacityReservationGroupID, noReservation)
+	default:
+		c.CapacityReservationGroupID = &m.CapacityReservationGroupID
+	}
+}
+
+func reservationFrom(p *pass, c *infraSpec, m *providerSpec) {
+	switch {
+	case c.CapacityReservationGroupID == nil:
+	case !isResource(strings.TrimPrefix(*c.CapacityReservationGroupID, scheme), "Microsoft.Compute", "capacityReservationGroups"):
+		p.Invalid("capacityReservationGroupID", *c.CapacityReservationGroupID, noReservation)
+	default:
+		m.CapacityReservationGroupID = *c.CapacityReservationGroupID
+	}
+}
+
+// scheme stands before a resource id where Kubernetes keeps it.
+const scheme = "azure://"
+
+// isResource tells the full id of a resource: the words in it are the same in whatever case.
+func isResource(id, provider, kind string) bool {
+	parts := strings.Split(id, "/")
+	if len(parts) != 9 {
+		return false
+	}
+	for i, word := range []string{"", "subscriptions", "*", "resourceGroups", "*", "providers", provider, kind, "*"} {
+		if word == "*" && parts[i] == "" || word != "*" && !strings.EqualFold(parts[i], word) {
+			return false
+		}
+	}
+	return true
+}
+
+func identityTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.Identity = azurev1.VMIdentityNone
+	switch id := m.ManagedIdentity; {
+	case id == "":
+		return
+	case isIdentity(id):
+		c.UserAssignedIdentities = []azurev1.UserAssignedIdentity{{ProviderID: scheme + id}}
+	case strings.Contains(id, "/"):
+		p.Invalid("managedIdentity", id, noIdentity)
+	case subscription(p) == "" || resourceGroup(p) == "":
+		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id, and the cluster's subscription or resource group is not known: no AzureCluster says it. Give the identity's resource id")
+	default:
+		c.UserAssignedIdentities = []azurev1.UserAssignedIdentity{{ProviderID: identityNamed(p, id)}}
+	}
+	c.Identity = azurev1.VMIdentityUserAssigned
+}
+
+const noIdentity = "must be an identity's name or its resource id: /subscriptions/…/resourceGroups/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/NAME"
+
+func isIdentity(id string) bool {
+	return isResource(id, "Microsoft.ManagedIdentity", "userAssignedIdentities")
+}
+
+func identityNamed(p *pass, name string) string {
+	return fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.ManagedIdentity/userAssignedIdentities/%s",
+		scheme, subscription(p), resourceGroup(p), name)
+}
+
+func identityFrom(p *pass, c *infraSpec, m *providerSpec) {
+	ids := c.UserAssignedIdentities
+	switch c.Identity {
+	case azurev1.VMIdentityNone, "":
+		if len(ids) > 0 {
+			p.Invalid("userAssignedIdentities", nil, "only with identity UserAssigned")
+		}
+	case azurev1.VMIdentityUserAssigned:
+		switch len(ids) {
+		case 0:
+			p.Required("userAssignedIdentities", "identity UserAssigned needs one")
+		case 1:
+			m.ManagedIdentity = identityBack(p, ids[0].ProviderID)
+		default:
+			p.Unsupported("userAssignedIdentities", len(ids), "Machine API gives a machine one identity")
+		}
+	case azurev1.VMIdentitySystemAssigned:
+		p.Unsupported("identity", string(c.Identity), noSystemID)
+	default:
+		p.Invalid("identity", string(c.Identity), "supported values: \"None\", \"UserAssigned\"")
+	}
+}
+
+// identityBack is a name only if that comes back as the very same id: an AzureMachine's identities cannot be changed.
+func identityBack(p *pass, providerID string) string {
+	id, ok := strings.CutPrefix(providerID, scheme)
+	if !ok || !isIdentity(id) {
+		p.Invalid("userAssignedIdentities[0].providerID", providerID, "must be azure:// and an identity's resource id")
+		return ""
+	}
+	if name := id[strings.LastIndex(id, "/")+1:]; identityNamed(p, name) == providerID {
+		return name
+	}
+	return id
+}
+
+func sshTo(p *pass, m *providerSpec, c *infraSpec) {
+	checkKey(p, m.SSHPublicKey)
+	c.SSHPublicKey = m.SSHPublicKey
+}
+
+func sshFrom(p *pass, c *infraSpec, m *providerSpec) {
+	checkKey(p, c.SSHPublicKey)
+	m.SSHPublicKey = c.SSHPublicKey
+}
+
+// checkKey is as strict as the AzureMachine's webhook, short of what lies inside the key.
+func checkKey(p *pass, key string) {
+	if key == "" {
+		return
+	}
+	line, err := base64.StdEncoding.DecodeString(key)
+	if words := strings.Fields(string(line)); err == nil && len(words) >= 2 {
+		if _, err = base64.StdEncoding.DecodeString(words[1]); err == nil {
+			return
+		}
+	}
+	p.Invalid("sshPublicKey", key, "must be the base64 of a line as in authorized_keys: ssh-rsa AAAA…")
+}
+
+func ultraTo(p *pass, m *providerSpec, c *infraSpec) {
+	var enabled bool
+	switch m.UltraSSDCapability {
+	case "":
+		return
+	case machinev1beta1.AzureUltraSSDCapabilityEnabled:
+		enabled = true
+	case machinev1beta1.AzureUltraSSDCapabilityDisabled:
+	default:
+		p.Invalid("ultraSSDCapability", string(m.UltraSSDCapability), "supported values: \"Disabled\", \"Enabled\"")
+		return
+	}
+	c.AdditionalCapabilities = &azurev1.AdditionalCapabilities{UltraSSDEnabled: &enabled}
+}
+
+func ultraFrom(_ *pass, c *infraSpec, m *providerSpec) {
+	switch {
+	case c.AdditionalCapabilities == nil || c.AdditionalCapabilities.UltraSSDEnabled == nil:
+	case *c.AdditionalCapabilities.UltraSSDEnabled:
+		m.UltraSSDCapability = machinev1beta1.AzureUltraSSDCapabilityEnabled
+	default:
+		m.UltraSSDCapability = machinev1beta1.AzureUltraSSDCapabilityDisabled
+	}
+}
+
+func spotTo(_ *pass, m *providerSpec, c *infraSpec) {
+	if m.SpotVMOptions == nil {
+		return
+	}
+	policy := azurev1.SpotEvictionPolicyDeallocate
+	c.SpotVMOptions = &azurev1.SpotVMOptions{EvictionPolicy: &policy}
+	if price := m.SpotVMOptions.MaxPrice; price != nil {
+		own := price.DeepCopy()
+		c.SpotVMOptions.MaxPrice = &own
+	}
+}
+
+func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
+	spot := c.SpotVMOptions
+	if spot == nil {
+		return
+	}
+	switch {
+	case spot.EvictionPolicy == nil && c.OSDisk.DiffDiskSettings != nil:
+		p.Unsupported("spotVMOptions.evictionPolicy", nil, "with an ephemeral OS disk an absent policy is Delete, and Machine API deallocates a machine that is evicted")
+	case spot.EvictionPolicy != nil && *spot.EvictionPolicy != azurev1.SpotEvictionPolicyDeallocate:
+		p.Unsupported("spotVMOptions.evictionPolicy", string(*spot.EvictionPolicy), "Machine API deallocates a machine that is evicted: supported is Deallocate")
+	}
+	m.SpotVMOptions = &machinev1beta1.SpotVMOptions{}
+	if spot.MaxPrice != nil {
+		own := spot.MaxPrice.DeepCopy()
+		m.SpotVMOptions.MaxPrice = &own
+	}
+}
+
+func diagnosticsTo(p *pass, m *providerSpec, c *infraSpec) {
+	boot := &azurev1.BootDiagnostics{StorageAccountType: azurev1.DisabledDiagnosticsStorage}
+	if m.Diagnostics.Boot != nil {
+		bootTo(p.At("diagnostics.boot"), m.Diagnostics.Boot, boot)
+	}
+	c.Diagnostics = &azurev1.Diagnostics{Boot: boot}
+}
+
+func bootTo(p *pass, m *machinev1beta1.AzureBootDiagnostics, c *azurev1.BootDiagnostics) {
+	switch m.StorageAccountType {
+	case machinev1beta1.AzureManagedAzureDiagnosticsStorage:
+		c.StorageAccountType = azurev1.ManagedDiagnosticsStorage
+		if m.CustomerManaged != nil {
+			p.Invalid("customerManaged", nil, "only with storageAccountType CustomerManaged")
+		}
+	case machinev1beta1.CustomerManagedAzureDiagnosticsStorage:
+		c.StorageAccountType = azurev1.UserManagedDiagnosticsStorage
+		if m.CustomerManaged == nil {
+			p.Required("customerManaged", "storageAccountType CustomerManaged needs the account")
+			return
+		}
+		checkAccount(p, "customerManaged.storageAccountURI", m.CustomerManaged.StorageAccountURI)
+		c.UserManaged = &azurev1.UserManagedBootDiagnostics{StorageAccountURI: m.CustomerManaged.StorageAccountURI}
+	default:
+		p.Invalid("storageAccountType", string(m.StorageAccountType), "supported values: \"AzureManaged\", \"CustomerManaged\"")
+	}
+}
+
+func checkAccount(p *pass, path, uri string) {
+	if !strings.HasPrefix(uri, "https://") || len(uri) > 1024 {
+		p.Invalid(path, uri, "must begin with https:// and have at most 1024 characters")
+	}
+}
+
+func diagnosticsFrom(p *pass, c *infraSpec, m *providerSpec) {
+	boot := &azurev1.BootDiagnostics{StorageAccountType: azurev1.ManagedDiagnosticsStorage}
+	if c.Diagnostics != nil && c.Diagnostics.Boot != nil {
+		boot = c.Diagnostics.Boot
+	}
+	m.Diagnostics.Boot = bootFrom(p.At("diagnostics.boot"), boot)
+}
+
+func bootFrom(p *pass, c *azurev1.BootDiagnostics) *machinev1beta1.AzureBootDiagnostics {
+	if c.UserManaged != nil && c.StorageAccountType != azurev1.UserManagedDiagnosticsStorage {
+		p.Invalid("userManaged", nil, "only with storageAccountType UserManaged")
+	}
+	switch c.StorageAccountType {
+	case azurev1.DisabledDiagnosticsStorage:
+	case azurev1.ManagedDiagnosticsStorage:
+		return &machinev1beta1.AzureBootDiagnostics{StorageAccountType: machinev1beta1.AzureManagedAzureDiagnosticsStorage}
+	case azurev1.UserManagedDiagnosticsStorage:
+		if c.UserManaged == nil {
+			p.Required("userManaged", "storageAccountType UserManaged needs the account")
+			return nil
+		}
+		checkAccount(p, "userManaged.storageAccountURI", c.UserManaged.StorageAccountURI)
+		return &machinev1beta1.AzureBootDiagnostics{
+			StorageAccountType: machinev1beta1.CustomerManagedAzureDiagnosticsStorage,
+			CustomerManaged:    &machinev1beta1.AzureCustomerManagedBootDiagnostics{StorageAccountURI: c.UserManaged.StorageAccountURI},
+		}
+	default:
+		p.Invalid("storageAccountType", string(c.StorageAccountType), "supported values: \"Disabled\", \"Managed\", \"UserManaged\"")
+	}
+	return nil
+}
+
+func providerIDTo(p *pass, _ *providerSpec, c *infraSpec) {
+	if p.Core.ProviderID != "" {
+		c.ProviderID = &p.Core.ProviderID
+	}
+}
+
+func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	switch id := text(c.ProviderID); {
+	case id == "":
+	case p.Core.Template:
+		p.Unsupported("providerID", id, "a template is not an instance")
+	case p.Core.ProviderID == "":
+		p.Core.ProviderID = id
+	case id != p.Core.ProviderID:
+		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
+	}
+}
+
+func extensionsTo(_ *pass, _ *providerSpec, c *infraSpec) {
+	disabled := true
+	c.DisableExtensionOperations = &disabled
+}
+
+func extensionsFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	switch off := c.DisableExtensionOperations; {
+	case off == nil:
+		p.Required("disableExtensionOperations", "set it to true: a machine of the Machine API has no extensions")
+	case !*off:
+		p.Unsupported("disableExtensionOperations", false, "a machine of the Machine API has no extensions: supported is true")
+	}
+}
+
+func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
+		return
+	}
+	inNamespace(p, "userDataSecret.namespace", m.UserDataSecret.Namespace)
+	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+}
+
+func inNamespace(p *pass, path, have string) {
+	if want := p.Env.MachineAPINamespace; have != "" && have != want {
+		p.Differs(path, have, "Machine API's namespace", want)
+	}
+}
+
+func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if secret := text(p.Core.BootstrapSecret); secret != "" {
+		m.UserDataSecret = &corev1.SecretReference{Name: secret}
+	}
+}
+
+func credentials(p *pass) string {
+	return first(p.Env.CredentialsSecret, p.Env.Platform.CredentialsSecret)
+}
+
+func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
+	ref := m.CredentialsSecret
+	if ref == nil {
+		return
+	}
+	if want := credentials(p); ref.Name != "" && ref.Name != want {
+		p.Differs("credentialsSecret.name", ref.Name, "the cluster's credentials secret", want)
+	}
+	inNamespace(p, "credentialsSecret.namespace", ref.Namespace)
+}
+
+func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if name := credentials(p); name != "" {
+		m.CredentialsSecret = &corev1.SecretReference{Name: name, Namespace: p.Env.MachineAPINamespace}
+	}
+}

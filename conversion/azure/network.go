@@ -1,0 +1,125 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package azure
+
+import (
+	"fmt"
+	"strings"
+
+	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
+)
+
+func interfaceTo(p *pass, m *providerSpec, c *infraSpec) {
+	if m.Subnet == "" {
+		p.Required("subnet", "name the subnet of the machine's interface")
+	}
+	accelerated := m.AcceleratedNetworking
+	c.NetworkInterfaces = []azurev1.NetworkInterface{{SubnetName: m.Subnet, PrivateIPConfigs: 1, AcceleratedNetworking: &accelerated}}
+}
+
+func interfaceFrom(p *pass, c *infraSpec, m *providerSpec) {
+	at, nic := checkInterfaces(p, c), oneInterface(c)
+	if nic.PrivateIPConfigs < 0 || nic.PrivateIPConfigs > 1 {
+		at.Unsupported("privateIPConfigs", nic.PrivateIPConfigs, "Machine API gives the interface one address")
+	}
+	if nic.AcceleratedNetworking == nil {
+		at.Required("acceleratedNetworking", "say true or false: left out, Cluster API chooses by the size, and Machine API takes false")
+	} else {
+		m.AcceleratedNetworking = *nic.AcceleratedNetworking
+	}
+	if m.Subnet = first(nic.SubnetName, onlySubnet(p)); m.Subnet == "" {
+		at.Required("subnetName", "name the subnet: the AzureCluster has not exactly one for the Machine's role")
+	}
+}
+
+// oneInterface is the machine's interface: a spec from before there were networkInterfaces keeps it outside of them.
+func oneInterface(c *infraSpec) azurev1.NetworkInterface {
+	if len(c.NetworkInterfaces) == 0 {
+		return azurev1.NetworkInterface{SubnetName: c.SubnetName, AcceleratedNetworking: c.AcceleratedNetworking}
+	}
+	return c.NetworkInterfaces[0]
+}
+
+// checkInterfaces returns the pass at the interface's path.
+func checkInterfaces(p *pass, c *infraSpec) *pass {
+	if len(c.NetworkInterfaces) == 0 {
+		return p
+	}
+	if c.SubnetName != "" {
+		p.Invalid("subnetName", c.SubnetName, "not beside networkInterfaces: move it there")
+	}
+	if c.AcceleratedNetworking != nil {
+		p.Invalid("acceleratedNetworking", *c.AcceleratedNetworking, "not beside networkInterfaces: move it there")
+	}
+	if n := len(c.NetworkInterfaces); n > 1 {
+		p.Unsupported("networkInterfaces", n, "Machine API gives a machine one interface")
+	}
+	return p.At("networkInterfaces[0]")
+}
+
+const workersOnly = "Cluster API attaches no public address to a control plane Machine"
+
+func publicIPTo(p *pass, m *providerSpec, c *infraSpec) {
+	if c.AllocatePublicIP = m.PublicIP; m.PublicIP && p.Core.ControlPlane {
+		p.Unsupported("publicIP", true, workersOnly)
+	}
+}
+
+func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if m.PublicIP = c.AllocatePublicIP; c.AllocatePublicIP && p.Core.ControlPlane {
+		p.Unsupported("allocatePublicIP", true, workersOnly)
+	}
+}
+
+func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
+	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP))
+}
+
+func publicBalancerFrom(p *pass, c *infraSpec, m *providerSpec) {
+	m.PublicLoadBalancer = publicBalancer(p, first(oneInterface(c).SubnetName, onlySubnet(p)), c.AllocatePublicIP)
+}
+
+func internalBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
+	attached(p, "internalLoadBalancer", m.InternalLoadBalancer, internalBalancer(p))
+}
+
+func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	m.InternalLoadBalancer = internalBalancer(p)
+}
+
+func attached(p *pass, path, have, want string) {
+	if !strings.EqualFold(have, want) {
+		p.Differs(path, have, "the load balancer of the AzureCluster that Cluster API attaches this machine to", first(want, "none"))
+	}
+}
+
+// publicBalancer is the one that Cluster API attaches a machine to: for outbound traffic, or for the API server's.
+func publicBalancer(p *pass, subnet string, publicIP bool) string {
+	switch {
+	case p.Core.ControlPlane && privateAPI(p):
+		return balancer(p, "controlPlaneOutboundLB")
+	case p.Core.ControlPlane:
+		return balancer(p, "apiServerLB")
+	case publicIP || subnetNamed(p, subnet).natGateway != "":
+		return ""
+	}
+	return balancer(p, "nodeOutboundLB")
+}
+
+func internalBalancer(p *pass) string {
+	if p.Core.ControlPlane && privateAPI(p) {
+		return balancer(p, "apiServerLB")
+	}
+	return ""
+}
+
+func securityGroupTo(p *pass, m *providerSpec, _ *infraSpec) {
+	have, want := m.SecurityGroup, subnetNamed(p, m.Subnet).securityGroup
+	if have == "" || strings.EqualFold(have, want) {
+		return
+	}
+	p.Unsupported("securityGroup", have, fmt.Sprintf("Cluster API attaches security groups to subnets only, and that of subnet %q in the AzureCluster is %q: remove it, if that group is enough", m.Subnet, first(want, "none")))
+}
+
+func securityGroupFrom(*pass, *infraSpec, *providerSpec) {}

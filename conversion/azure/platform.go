@@ -1,0 +1,35 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package azure
+
+import (
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Platform is Azure: OpenShift's providerSpec on one side, the Azure provider's v1beta1 objects on the other.
+func Platform() conversion.Platform {
+	spec := machinev1beta1.GroupVersion.WithKind("AzureMachineProviderSpec")
+	return conversion.Platform{
+		Name:                 string(configv1.AzurePlatformType),
+		InfraMachine:         conversion.Resource{GroupVersionKind: azurev1.GroupVersion.WithKind("AzureMachine"), Plural: "azuremachines"},
+		InfraMachineTemplate: conversion.Resource{GroupVersionKind: azurev1.GroupVersion.WithKind("AzureMachineTemplate"), Plural: "azuremachinetemplates"},
+		InfraCluster:         conversion.Resource{GroupVersionKind: azurev1.GroupVersion.WithKind("AzureCluster"), Plural: "azureclusters"},
+		ProviderSpec:         spec,
+		ProviderStatus:       providerStatusKind,
+		CredentialsSecret:    "azure-cloud-credentials",
+		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Status:               status{},
+	}
+}
+
+// formerKind is what clusters that were installed before the provider configurations moved into one group still have in
+// their providerSpecs; the Machine API's own controllers never look at it.
+func formerKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "azureproviderconfig.openshift.io", Version: "v1beta1", Kind: "AzureMachineProviderSpec"}
+}
