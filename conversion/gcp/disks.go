@@ -1,0 +1,190 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gcp
+
+import (
+	"fmt"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+type disk = machinev1beta1.GCPDisk
+
+// volume is where Cluster API keeps a disk: the root disk's fields lie among the machine's, another disk's in a list.
+type volume struct {
+	root *infraSpec // nil for an additional disk
+	more *gcpv1.AttachedDiskSpec
+}
+
+// onDisks is a row that converts each disk by itself. Paths below the pass are the disk's in Machine API; in Cluster API
+// they are the machine's for the root disk.
+func onDisks(machineAPI, clusterAPI []string, note string, to func(*pass, *disk, volume), from func(*pass, volume, *disk)) conversion.Row[providerSpec, infraSpec] {
+	return of.Iso(machineAPI, clusterAPI, note,
+		func(p *pass, m *providerSpec, c *infraSpec) { eachDisk(p, m, c, to) },
+		func(p *pass, c *infraSpec, m *providerSpec) { eachVolume(p, c, m, from) })
+}
+
+// rootDisk is the index of the first disk that boots, -1 where none does.
+func rootDisk(m *providerSpec) int {
+	for i, d := range m.Disks {
+		if d != nil && d.Boot {
+			return i
+		}
+	}
+	return -1
+}
+
+func eachDisk(p *pass, m *providerSpec, c *infraSpec, f func(*pass, *disk, volume)) {
+	root, next := rootDisk(m), 0
+	for i, d := range m.Disks {
+		at := p.At(fmt.Sprintf("disks[%d]", i))
+		switch {
+		case d == nil:
+		case i == root:
+			f(at, d, volume{root: c})
+		default:
+			if next == len(c.AdditionalDisks) {
+				c.AdditionalDisks = append(c.AdditionalDisks, gcpv1.AttachedDiskSpec{})
+			}
+			f(at, d, volume{more: &c.AdditionalDisks[next]})
+			next++
+		}
+	}
+}
+
+func eachVolume(p *pass, c *infraSpec, m *providerSpec, f func(*pass, volume, *disk)) {
+	for len(m.Disks) <= len(c.AdditionalDisks) {
+		m.Disks = append(m.Disks, &disk{})
+	}
+	f(p, volume{root: c}, m.Disks[0])
+	for i := range c.AdditionalDisks {
+		f(p.At(fmt.Sprintf("additionalDisks[%d]", i)), volume{more: &c.AdditionalDisks[i]}, m.Disks[i+1])
+	}
+}
+
+func bootTo(p *pass, m *providerSpec, _ *infraSpec) {
+	root := rootDisk(m)
+	if root < 0 {
+		p.Required("disks", "one of them must say boot: true")
+	}
+	for i, d := range m.Disks {
+		switch at := p.At(fmt.Sprintf("disks[%d]", i)); {
+		case d == nil:
+			at.Invalid("", nil, isNull)
+		case d.Boot && i != root:
+			at.Invalid("boot", true, "a second root disk: an instance boots from one")
+		}
+	}
+}
+
+func bootFrom(p *pass, c *infraSpec, m *providerSpec) {
+	eachVolume(p, c, m, func(_ *pass, v volume, d *disk) { d.Boot = v.root != nil })
+}
+
+func deletionTo(p *pass, d *disk, _ volume) {
+	if !d.AutoDelete {
+		p.Unsupported("autoDelete", false, "Cluster API deletes every disk with its instance: must be true")
+	}
+}
+
+func deletionFrom(_ *pass, _ volume, d *disk) { d.AutoDelete = true }
+
+const (
+	leastSize = "a disk has no negative size"
+	ownSize   = "an empty disk has no size of its own, and each API would choose another one: say it, in GB"
+)
+
+func sizeTo(p *pass, d *disk, v volume) {
+	switch {
+	case d.SizeGB < 0:
+		p.Invalid("sizeGb", d.SizeGB, leastSize)
+	case v.root != nil:
+		v.root.RootDeviceSize = d.SizeGB
+	case d.SizeGB == 0:
+		p.Required("sizeGb", ownSize)
+	default:
+		v.more.Size = &d.SizeGB
+	}
+}
+
+func sizeFrom(p *pass, v volume, d *disk) {
+	switch {
+	case v.root != nil:
+		if d.SizeGB = v.root.RootDeviceSize; d.SizeGB < 0 {
+			p.Invalid("rootDeviceSize", d.SizeGB, leastSize)
+		}
+	case v.more.Size == nil || *v.more.Size == 0:
+		p.Required("size", ownSize)
+	default:
+		if d.SizeGB = *v.more.Size; d.SizeGB < 0 {
+			p.Invalid("size", d.SizeGB, leastSize)
+		}
+	}
+}
+
+const noScratch = "Machine API makes persistent disks only, and Cluster API a scratch disk of this type"
+
+func typeTo(p *pass, d *disk, v volume) {
+	word := gcpv1.DiskType(d.Type)
+	switch word {
+	case "":
+		word = gcpv1.PdStandardDiskType
+	case gcpv1.LocalSsdDiskType:
+		p.Unsupported("type", d.Type, noScratch)
+	}
+	*v.deviceType() = &word
+}
+
+func (v volume) deviceType() **gcpv1.DiskType {
+	if v.root != nil {
+		return &v.root.RootDeviceType
+	}
+	return &v.more.DeviceType
+}
+
+func typeFrom(p *pass, v volume, d *disk) {
+	path, reason := "deviceType", "Cluster API makes no disk without it: say "+string(gcpv1.PdStandardDiskType)+" or another type"
+	if v.root != nil {
+		path, reason = "rootDeviceType", "Machine API says the type of each disk: say "+string(gcpv1.PdStandardDiskType)+", which is what Cluster API takes without a word"
+	}
+	switch word := *v.deviceType(); {
+	case word == nil || *word == "":
+		p.Required(path, reason)
+	case *word == gcpv1.LocalSsdDiskType:
+		p.Unsupported(path, string(*word), noScratch)
+	default:
+		d.Type = string(*word)
+	}
+}
+
+func imageTo(p *pass, d *disk, v volume) {
+	switch {
+	case v.root == nil && d.Image != "":
+		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image")
+	case v.root == nil:
+	case d.Image == "":
+		p.Required("image", "without one Cluster API would choose it by itself")
+	case strings.Contains(d.Image, "/"):
+		v.root.Image = &d.Image
+	default:
+		path := "projects/" + project(p) + "/global/images/" + d.Image
+		v.root.Image = &path
+	}
+}
+
+func imageFrom(p *pass, v volume, d *disk) {
+	if v.root == nil {
+		return
+	}
+	switch d.Image = text(v.root.Image); {
+	case d.Image == "" && v.root.ImageFamily == nil:
+		p.Required("image", "Machine API chooses no image by itself: say it")
+	case d.Image != "" && !strings.Contains(d.Image, "/"):
+		p.Invalid("image", d.Image, "must be a full reference, such as projects/PROJECT/global/images/NAME")
+	}
+}

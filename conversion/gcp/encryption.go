@@ -1,0 +1,143 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gcp
+
+import (
+	"fmt"
+	"regexp"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
+)
+
+// What Cluster API's CRDs take, and Google with them.
+var (
+	keyProject     = regexp.MustCompile(`^[-_:A-Za-z0-9]+$`)
+	keyPart        = regexp.MustCompile(`^[-_A-Za-z0-9]+$`)
+	keyName        = regexp.MustCompile(`^projects/([-_:A-Za-z0-9]+)/locations/([-_A-Za-z0-9]+)/keyRings/([-_A-Za-z0-9]+)/cryptoKeys/([-_A-Za-z0-9]+)$`)
+	serviceAccount = regexp.MustCompile(`^[-_.A-Za-z0-9]+@[-_.A-Za-z0-9]+\.iam\.gserviceaccount\.com$`)
+	parentID       = regexp.MustCompile(`^[1-9][0-9]{0,31}$|^[a-z][a-z0-9-]{4,28}[a-z0-9]$`)
+	tagKey         = regexp.MustCompile(`^[a-zA-Z0-9]([0-9A-Za-z_.-]{0,61}[a-zA-Z0-9])?$`)
+	tagValue       = regexp.MustCompile(`^[a-zA-Z0-9]([0-9A-Za-z_.@%=+:,*#&()\[\]{}\-\s]{0,61}[a-zA-Z0-9])?$`)
+)
+
+const (
+	longestKeyName = 160
+	longestAccount = 85
+
+	oneKey = "must be the root disk's key: Cluster API encrypts every disk that has a key with that one"
+)
+
+func (v volume) key() **gcpv1.CustomerEncryptionKey {
+	if v.root != nil {
+		return &v.root.RootDiskEncryptionKey
+	}
+	return &v.more.EncryptionKey
+}
+
+func sameKey(a, b *gcpv1.CustomerEncryptionKey) bool {
+	return a == b || a != nil && b != nil && text(a.KMSKeyServiceAccount) == text(b.KMSKeyServiceAccount) &&
+		a.ManagedKey != nil && b.ManagedKey != nil && *a.ManagedKey == *b.ManagedKey
+}
+
+// keysTo converts each disk's key, and then holds them to the root disk's.
+func keysTo(p *pass, m *providerSpec, c *infraSpec) {
+	eachDisk(p, m, c, func(at *pass, d *disk, v volume) {
+		if d.EncryptionKey != nil {
+			*v.key() = keyTo(at.At("encryptionKey"), d.EncryptionKey)
+		}
+	})
+	eachDisk(p, m, c, func(at *pass, d *disk, v volume) {
+		if v.root == nil && d.EncryptionKey != nil && !sameKey(*v.key(), c.RootDiskEncryptionKey) {
+			at.Unsupported("encryptionKey", nil, oneKey)
+		}
+	})
+}
+
+func keyTo(p *pass, m *machinev1beta1.GCPEncryptionKeyReference) *gcpv1.CustomerEncryptionKey {
+	out := &gcpv1.CustomerEncryptionKey{KeyType: gcpv1.CustomerManagedKey, ManagedKey: &gcpv1.ManagedKey{}}
+	if m.KMSKey == nil {
+		p.Required("kmsKey", "name the key, or leave encryptionKey out: without one Machine API encrypts with no key of yours")
+		return nil
+	}
+	out.ManagedKey.KMSKeyName = kmsName(p.At("kmsKey"), *m.KMSKey)
+	if account := m.KMSKeyServiceAccount; account != "" {
+		checkAccount(p, account)
+		out.KMSKeyServiceAccount = &account
+	}
+	return out
+}
+
+func kmsName(p *pass, k machinev1beta1.GCPKMSKeyReference) string {
+	if k.ProjectID == "" {
+		k.ProjectID = project(p)
+	}
+	if !keyProject.MatchString(k.ProjectID) {
+		p.Unsupported("projectID", k.ProjectID, "Cluster API takes letters, digits, and -_: in the project of a key")
+	}
+	checkKeyPart(p, "name", k.Name)
+	checkKeyPart(p, "keyRing", k.KeyRing)
+	checkKeyPart(p, "location", k.Location)
+	name := fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", k.ProjectID, k.Location, k.KeyRing, k.Name)
+	if len(name) > longestKeyName {
+		p.Unsupported("", name, fmt.Sprintf("with project, location and key ring Cluster API takes at most %d characters", longestKeyName))
+	}
+	return name
+}
+
+func checkKeyPart(p *pass, path, part string) {
+	switch {
+	case part == "":
+		p.Required(path, "a key has a name, a key ring and a location")
+	case !keyPart.MatchString(part):
+		p.Invalid(path, part, "may contain letters, digits, and -_ only")
+	}
+}
+
+func checkAccount(p *pass, account string) {
+	switch {
+	case len(account) > longestAccount:
+		p.Unsupported("kmsKeyServiceAccount", account, fmt.Sprintf("Cluster API takes at most %d characters", longestAccount))
+	case !serviceAccount.MatchString(account):
+		p.Unsupported("kmsKeyServiceAccount", account, "Cluster API takes an account of a project: NAME@PROJECT.iam.gserviceaccount.com")
+	}
+}
+
+func keysFrom(p *pass, c *infraSpec, m *providerSpec) {
+	eachVolume(p, c, m, func(at *pass, v volume, d *disk) {
+		key, path := *v.key(), "encryptionKey"
+		if v.root != nil {
+			path = "rootDiskEncryptionKey"
+		}
+		if key == nil {
+			return
+		}
+		if v.root == nil && !sameKey(key, c.RootDiskEncryptionKey) {
+			at.Invalid(path, nil, oneKey)
+		}
+		d.EncryptionKey = keyFrom(at.At(path), key)
+	})
+}
+
+func keyFrom(p *pass, c *gcpv1.CustomerEncryptionKey) *machinev1beta1.GCPEncryptionKeyReference {
+	out := &machinev1beta1.GCPEncryptionKeyReference{KMSKeyServiceAccount: text(c.KMSKeyServiceAccount)}
+	if c.KMSKeyServiceAccount != nil {
+		checkAccount(p, out.KMSKeyServiceAccount)
+	}
+	if c.KeyType != gcpv1.CustomerManagedKey {
+		p.Unsupported("keyType", string(c.KeyType), "Machine API takes keys of Google's key management only: supported is Managed")
+		return out
+	}
+	if c.ManagedKey == nil {
+		p.Required("managedKey", "a key of type Managed has a name")
+		return out
+	}
+	name := keyName.FindStringSubmatch(c.ManagedKey.KMSKeyName)
+	if name == nil {
+		p.Unsupported("managedKey.kmsKeyName", c.ManagedKey.KMSKeyName, "Machine API takes projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME, and no version of a key")
+		return out
+	}
+	out.KMSKey = &machinev1beta1.GCPKMSKeyReference{ProjectID: name[1], Location: name[2], KeyRing: name[3], Name: name[4]}
+	return out
+}

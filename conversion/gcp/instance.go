@@ -1,0 +1,351 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gcp
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
+)
+
+// text is the string behind a pointer, empty where there is none.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func machineTypeTo(p *pass, m *providerSpec, c *infraSpec) {
+	if c.InstanceType = m.MachineType; c.InstanceType == "" {
+		p.Required("machineType", "Cluster API chooses none by itself")
+	}
+}
+
+func machineTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if m.MachineType = c.InstanceType; m.MachineType == "" {
+		p.Required("instanceType", "an instance has a type")
+	}
+}
+
+func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
+		return
+	}
+	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+}
+
+func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if secret := text(p.Core.BootstrapSecret); secret != "" {
+		m.UserDataSecret = &corev1.LocalObjectReference{Name: secret}
+	}
+}
+
+func credentials(p *pass) string {
+	if p.Env.CredentialsSecret != "" {
+		return p.Env.CredentialsSecret
+	}
+	return p.Env.Platform.CredentialsSecret
+}
+
+func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
+		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
+	}
+}
+
+func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if name := credentials(p); name != "" {
+		m.CredentialsSecret = &corev1.LocalObjectReference{Name: name}
+	}
+}
+
+const oneAccount = "Cluster API gives an instance exactly one service account"
+
+func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
+	if len(m.ServiceAccounts) == 0 {
+		p.Required("serviceAccounts", oneAccount+", the project's default one where none is said")
+	}
+	for i, a := range m.ServiceAccounts {
+		at := p.At(fmt.Sprintf("serviceAccounts[%d]", i))
+		if i > 0 {
+			at.Unsupported("", a.Email, oneAccount)
+			continue
+		}
+		checkScopes(at, a.Email, a.Scopes)
+		c.ServiceAccount = &gcpv1.ServiceAccount{Email: a.Email, Scopes: a.Scopes}
+	}
+}
+
+func accountsFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.ServiceAccount == nil {
+		p.Required("serviceAccounts", "Machine API gives an instance no service account by itself: say it; Cluster API's own choice is email default and scope https://www.googleapis.com/auth/cloud-platform")
+		return
+	}
+	checkScopes(p.At("serviceAccounts"), c.ServiceAccount.Email, c.ServiceAccount.Scopes)
+	m.ServiceAccounts = []machinev1beta1.GCPServiceAccount{{Email: c.ServiceAccount.Email, Scopes: c.ServiceAccount.Scopes}}
+}
+
+func checkScopes(p *pass, email string, scopes []string) {
+	if email == "" {
+		p.Required("email", "a service account is known by its email")
+	}
+	if len(scopes) == 0 {
+		p.Required("scopes", "an account without a scope may do nothing: say one")
+	}
+}
+
+// scheduling is what of either spec joins the fields about maintenance, restarts and price.
+type scheduling struct {
+	preemptible, spot, gpus          bool
+	maintenance, confidential, shape string
+}
+
+const (
+	spotInstance = string(gcpv1.ProvisioningModelSpot)
+	terminate    = string(gcpv1.HostMaintenancePolicyTerminate)
+	migrate      = string(gcpv1.HostMaintenancePolicyMigrate)
+
+	forwardingEnabled, forwardingDisabled = gcpv1.IPForwardingEnabled, gcpv1.IPForwardingDisabled
+)
+
+// word is the word behind a pointer, empty where there is none.
+func word[W ~string](w *W) string {
+	if w == nil {
+		return ""
+	}
+	return string(*w)
+}
+
+func schedulingOf(m *providerSpec) scheduling {
+	return scheduling{
+		preemptible: m.Preemptible, spot: word(m.ProvisioningModel) == spotInstance, gpus: len(m.GPUs) > 0,
+		maintenance: string(m.OnHostMaintenance), confidential: string(m.ConfidentialCompute), shape: m.MachineType,
+	}
+}
+
+func schedulingFrom(c *infraSpec) scheduling {
+	return scheduling{
+		preemptible: c.Preemptible, spot: word(c.ProvisioningModel) == spotInstance, gpus: len(c.GuestAccelerators) > 0,
+		maintenance: word(c.OnHostMaintenance), confidential: word(c.ConfidentialCompute), shape: c.InstanceType,
+	}
+}
+
+func spotTo(p *pass, m *providerSpec, c *infraSpec) {
+	if m.ProvisioningModel == nil {
+		return
+	}
+	checkSpot(p, schedulingOf(m))
+	model := gcpv1.ProvisioningModel(*m.ProvisioningModel)
+	if model != gcpv1.ProvisioningModelSpot {
+		p.Invalid("provisioningModel", string(model), "supported value: \"Spot\"; without a word the instance is a standard one")
+	}
+	c.ProvisioningModel = &model
+}
+
+func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.ProvisioningModel == nil {
+		return
+	}
+	checkSpot(p, schedulingFrom(c))
+	model := machinev1beta1.GCPProvisioningModelType(*c.ProvisioningModel)
+	if model != machinev1beta1.GCPSpotInstance {
+		p.Unsupported("provisioningModel", string(model), "supported value: \"Spot\"; Standard is what Cluster API takes without a word: leave it out")
+	}
+	m.ProvisioningModel = &model
+}
+
+func checkSpot(p *pass, s scheduling) {
+	if s.spot && s.preemptible {
+		p.Invalid("preemptible", true, "not with provisioningModel Spot: an instance is the one or the other")
+	}
+}
+
+func maintenanceTo(p *pass, m *providerSpec, c *infraSpec) {
+	if checkMaintenance(p, schedulingOf(m)) && m.OnHostMaintenance != "" {
+		c.OnHostMaintenance = new(gcpv1.HostMaintenancePolicy(m.OnHostMaintenance))
+	}
+}
+
+func maintenanceFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if checkMaintenance(p, schedulingFrom(c)) {
+		m.OnHostMaintenance = machinev1beta1.GCPHostMaintenanceType(word(c.OnHostMaintenance))
+	}
+}
+
+// checkMaintenance: what cannot be moved while it runs must be said to terminate. For a confidential instance Cluster API's
+// webhook wants to see it; for one with GPUs Cluster API does it unasked, and Machine API only where it is said.
+func checkMaintenance(p *pass, s scheduling) bool {
+	const path = "onHostMaintenance"
+	switch {
+	case s.maintenance != "" && s.maintenance != terminate && s.maintenance != migrate:
+		p.Invalid(path, s.maintenance, "supported values: \"Migrate\", \"Terminate\"")
+	case s.maintenance != terminate && (s.gpus || isConfidential(s.confidential)):
+		p.Invalid(path, s.maintenance, "must be Terminate: an instance with GPUs, or a confidential one, cannot be moved while it runs")
+	default:
+		return true
+	}
+	return false
+}
+
+func isConfidential(policy string) bool {
+	return policy != "" && policy != string(gcpv1.ConfidentialComputePolicyDisabled)
+}
+
+// confidentialSeries lists the series of machine types that Cluster API's webhook, and Machine API's, take for a policy.
+var confidentialSeries = map[string][]string{
+	string(gcpv1.ConfidentialComputePolicyEnabled): {"n2d", "c2d", "c3d"},
+	string(gcpv1.ConfidentialComputePolicySEV):     {"n2d", "c2d", "c3d"},
+	string(gcpv1.ConfidentialComputePolicySEVSNP):  {"n2d"},
+	string(gcpv1.ConfidentialComputePolicyTDX):     {"c3"},
+}
+
+func confidentialTo(p *pass, m *providerSpec, c *infraSpec) {
+	if checkConfidential(p, schedulingOf(m)) && m.ConfidentialCompute != "" {
+		c.ConfidentialCompute = new(gcpv1.ConfidentialComputePolicy(m.ConfidentialCompute))
+	}
+}
+
+func confidentialFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.ConfidentialCompute != nil && *c.ConfidentialCompute == "" {
+		p.Invalid("confidentialCompute", "", "a policy is not empty: leave it out")
+	}
+	if checkConfidential(p, schedulingFrom(c)) {
+		m.ConfidentialCompute = machinev1beta1.ConfidentialComputePolicy(word(c.ConfidentialCompute))
+	}
+}
+
+func checkConfidential(p *pass, s scheduling) bool {
+	const path = "confidentialCompute"
+	if !isConfidential(s.confidential) {
+		return true
+	}
+	series, known := confidentialSeries[s.confidential]
+	mine, _, _ := strings.Cut(s.shape, "-")
+	switch {
+	case !known:
+		p.Invalid(path, s.confidential, "supported values: \"Disabled\", \"Enabled\", \"AMDEncryptedVirtualization\", \"AMDEncryptedVirtualizationNestedPaging\", \"IntelTrustedDomainExtensions\"")
+	case !slices.Contains(series, mine):
+		p.Invalid(path, s.confidential, fmt.Sprintf("takes a machine type of %s, not %q", strings.Join(series, ", "), s.shape))
+	default:
+		return true
+	}
+	return false
+}
+
+// restartTo lets go what says no more than Google's own rule: a standard instance is restarted, another one cannot be.
+func restartTo(p *pass, m *providerSpec, _ *infraSpec) {
+	fleeting := m.Preemptible || word(m.ProvisioningModel) == spotInstance
+	switch m.RestartPolicy {
+	case "":
+	case machinev1beta1.RestartPolicyAlways:
+		if fleeting {
+			p.Invalid("restartPolicy", string(m.RestartPolicy), "a preemptible or Spot instance cannot be restarted: leave it out")
+		}
+	case machinev1beta1.RestartPolicyNever:
+		if !fleeting {
+			p.Unsupported("restartPolicy", string(m.RestartPolicy), "Cluster API has no restart policy, and Google restarts standard instances: must be Always, or left out")
+		}
+	default:
+		p.Invalid("restartPolicy", string(m.RestartPolicy), "supported values: \"Always\", \"Never\"")
+	}
+}
+
+func shieldedTo(p *pass, m *providerSpec, c *infraSpec) {
+	s := m.ShieldedInstanceConfig
+	if s == (machinev1beta1.GCPShieldedInstanceConfig{}) {
+		return
+	}
+	c.ShieldedInstanceConfig = &gcpv1.GCPShieldedInstanceConfig{
+		SecureBoot:                       gcpv1.SecureBootPolicy(s.SecureBoot),
+		VirtualizedTrustedPlatformModule: gcpv1.VirtualizedTrustedPlatformModulePolicy(s.VirtualizedTrustedPlatformModule),
+		IntegrityMonitoring:              gcpv1.IntegrityMonitoringPolicy(s.IntegrityMonitoring),
+	}
+	checkShielded(p.At("shieldedInstanceConfig"), *c.ShieldedInstanceConfig)
+}
+
+func shieldedFrom(p *pass, c *infraSpec, m *providerSpec) {
+	s := c.ShieldedInstanceConfig
+	switch {
+	case s == nil:
+		return
+	case *s == (gcpv1.GCPShieldedInstanceConfig{}):
+		p.Unsupported("shieldedInstanceConfig", nil, "Machine API cannot tell an empty one from none, which means the same: leave it out")
+	}
+	checkShielded(p.At("shieldedInstanceConfig"), *s)
+	m.ShieldedInstanceConfig = machinev1beta1.GCPShieldedInstanceConfig{
+		SecureBoot:                       machinev1beta1.SecureBootPolicy(s.SecureBoot),
+		VirtualizedTrustedPlatformModule: machinev1beta1.VirtualizedTrustedPlatformModulePolicy(s.VirtualizedTrustedPlatformModule),
+		IntegrityMonitoring:              machinev1beta1.IntegrityMonitoringPolicy(s.IntegrityMonitoring),
+	}
+}
+
+func checkShielded(p *pass, s gcpv1.GCPShieldedInstanceConfig) {
+	onOff(p, "secureBoot", string(s.SecureBoot))
+	onOff(p, "virtualizedTrustedPlatformModule", string(s.VirtualizedTrustedPlatformModule))
+	onOff(p, "integrityMonitoring", string(s.IntegrityMonitoring))
+	if s.IntegrityMonitoring == gcpv1.IntegrityMonitoringPolicyEnabled && s.VirtualizedTrustedPlatformModule == gcpv1.VirtualizedTrustedPlatformModulePolicyDisabled {
+		p.Invalid("integrityMonitoring", string(s.IntegrityMonitoring), "needs the virtualizedTrustedPlatformModule, which is Disabled")
+	}
+}
+
+func onOff(p *pass, path, word string) {
+	if word != "" && word != "Enabled" && word != "Disabled" {
+		p.Invalid(path, word, "supported values: \"Disabled\", \"Enabled\"")
+	}
+}
+
+// gpuTypes are those that Machine API has a place for.
+var gpuTypes = []string{"nvidia-tesla-k80", "nvidia-tesla-p100", "nvidia-tesla-p4", "nvidia-tesla-t4", "nvidia-tesla-v100"}
+
+const (
+	oneGPU  = "Machine API attaches GPUs of one type"
+	someGPU = "must be at least 1"
+)
+
+// gpuPath is how Google calls a type of GPU, and Cluster API with it.
+func gpuPath(project, zone, kind string) string {
+	return fmt.Sprintf("projects/%s/zones/%s/acceleratorTypes/%s", project, zone, kind)
+}
+
+func gpusTo(p *pass, m *providerSpec, c *infraSpec) {
+	for i, g := range m.GPUs {
+		at := p.At(fmt.Sprintf("gpus[%d]", i))
+		if i > 0 {
+			at.Invalid("", nil, oneGPU)
+		}
+		if g.Count < 1 {
+			at.Invalid("count", g.Count, someGPU)
+		}
+		if !slices.Contains(gpuTypes, g.Type) {
+			at.Invalid("type", g.Type, "supported values: "+strings.Join(gpuTypes, ", "))
+		}
+		c.GuestAccelerators = append(c.GuestAccelerators, gcpv1.Accelerator{Count: int64(g.Count), Type: gpuPath(project(p), m.Zone, g.Type)})
+	}
+}
+
+func gpusFrom(p *pass, c *infraSpec, m *providerSpec) {
+	for i, g := range c.GuestAccelerators {
+		at := p.At(fmt.Sprintf("guestAccelerators[%d]", i))
+		if i > 0 {
+			at.Unsupported("", nil, oneGPU)
+		}
+		if g.Count < 1 || g.Count > math.MaxInt32 {
+			at.Invalid("count", g.Count, someGPU)
+			continue
+		}
+		here := gpuPath(project(p), p.Core.FailureDomain, "")
+		kind, ok := strings.CutPrefix(g.Type, here)
+		if !ok || !slices.Contains(gpuTypes, kind) {
+			at.Unsupported("type", g.Type, fmt.Sprintf("Machine API takes %s and one of %s", here, strings.Join(gpuTypes, ", ")))
+		}
+		m.GPUs = append(m.GPUs, machinev1beta1.GCPGPUConfig{Count: int32(g.Count), Type: kind})
+	}
+}

@@ -1,0 +1,186 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gcp
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// owned is the value of the label by which the installer finds what belongs to a cluster, and Cluster API what is its.
+const owned = "owned"
+
+func clusterLabel(p *pass) string { return "kubernetes-io-cluster-" + p.Env.ClusterName }
+
+func labelsTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.AdditionalLabels = labels(p, "labels", m.Labels)
+}
+
+func labelsFrom(p *pass, c *infraSpec, m *providerSpec) {
+	m.Labels = labels(p, "additionalLabels", c.AdditionalLabels)
+}
+
+// labels adds what the controllers of Machine API add to every instance, and refuses what those of either API would replace.
+func labels(p *pass, path string, given map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, l := range listed(p, "resourceLabels") {
+		out[l["key"]] = l["value"]
+	}
+	maps.Copy(out, given)
+	fixed := fixedLabels(p)
+	for _, k := range sortedKeys(given) {
+		at, v := path+"["+k+"]", given[k]
+		switch want, is := fixed[k]; {
+		case is && v != want.value:
+			p.Differs(at, v, "what "+want.by+" gives every instance", want.value)
+		case strings.ContainsFunc(k+v, unicode.IsUpper):
+			p.Invalid(at, v, "labels have no capital letters on Google Cloud")
+		}
+	}
+	out[clusterLabel(p)] = owned
+	return out
+}
+
+type fixedLabel struct{ value, by string }
+
+// fixedLabels are those that the controllers set themselves, whatever a machine says.
+func fixedLabels(p *pass) map[string]fixedLabel {
+	role := "node"
+	if p.Core.ControlPlane {
+		role = "control-plane"
+	}
+	return map[string]fixedLabel{
+		clusterLabel(p):                        {owned, "Machine API"},
+		gcpv1.ClusterTagKey(p.Env.ClusterName): {owned, "Cluster API"},
+		gcpv1.NameGCPClusterAPIRole:            {role, "Cluster API"},
+	}
+}
+
+// listed reads a list of the Infrastructure's status: what was set up once for everything that the cluster makes.
+func listed(p *pass, name string) []map[string]string {
+	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "gcp", name)
+	var out []map[string]string
+	for _, item := range list {
+		entry, said := map[string]string{}, map[string]any{}
+		if m, ok := item.(map[string]any); ok {
+			said = m
+		}
+		for k, v := range said {
+			entry[k], _ = v.(string)
+		}
+		if entry["key"] != "" {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+func resourceTagsTo(p *pass, m *providerSpec, c *infraSpec) {
+	for i, t := range m.ResourceManagerTags {
+		checkTag(p, "resourceManagerTags", i, t.ParentID, t.Key, t.Value)
+		c.ResourceManagerTags = append(c.ResourceManagerTags, gcpv1.ResourceManagerTag{ParentID: t.ParentID, Key: t.Key, Value: t.Value})
+	}
+	for _, t := range listed(p, "resourceTags") {
+		if !hasTag(c.ResourceManagerTags, t["key"]) {
+			c.ResourceManagerTags = append(c.ResourceManagerTags, gcpv1.ResourceManagerTag{ParentID: t["parentID"], Key: t["key"], Value: t["value"]})
+		}
+	}
+	uniqueTags(p, c.ResourceManagerTags)
+}
+
+// resourceTagsFrom cannot add what is missing: a GCPMachine without it could not be given it on the way back.
+func resourceTagsFrom(p *pass, c *infraSpec, m *providerSpec) {
+	for i, t := range c.ResourceManagerTags {
+		checkTag(p, "resourceManagerTags", i, t.ParentID, t.Key, t.Value)
+		m.ResourceManagerTags = append(m.ResourceManagerTags, machinev1beta1.ResourceManagerTag{ParentID: t.ParentID, Key: t.Key, Value: t.Value})
+	}
+	uniqueTags(p, c.ResourceManagerTags)
+	for _, t := range listed(p, "resourceTags") {
+		if !hasTag(c.ResourceManagerTags, t["key"]) {
+			p.Required("resourceManagerTags", fmt.Sprintf("Machine API gives every instance the tag %s/%s=%s of the Infrastructure: add it", t["parentID"], t["key"], t["value"]))
+		}
+	}
+}
+
+func hasTag(tags gcpv1.ResourceManagerTags, key string) bool {
+	return slices.ContainsFunc(tags, func(t gcpv1.ResourceManagerTag) bool { return t.Key == key })
+}
+
+const mostTags = 50
+
+func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
+	if len(tags) > mostTags {
+		p.Unsupported("resourceManagerTags", len(tags), fmt.Sprintf("with those of the Infrastructure at most %d", mostTags))
+	}
+	seen := map[string]bool{}
+	for i, t := range tags {
+		if seen[t.Key] {
+			p.Invalid(fmt.Sprintf("resourceManagerTags[%d].key", i), t.Key, "the key is given twice: Machine API tells tags by their keys, whatever their parents")
+		}
+		seen[t.Key] = true
+	}
+}
+
+// checkTag: Cluster API's CRD refuses what Machine API's cannot see, a providerSpec being opaque to it.
+func checkTag(p *pass, list string, i int, parent, key, value string) {
+	at := p.At(fmt.Sprintf("%s[%d]", list, i))
+	if !parentID.MatchString(parent) {
+		at.Invalid("parentID", parent, "must be the number of an organization or the id of a project")
+	}
+	if !tagKey.MatchString(key) {
+		at.Invalid("key", key, "a key has 1 to 63 letters, digits, and within them ._-")
+	}
+	if !tagValue.MatchString(value) {
+		at.Invalid("value", value, "a value has 1 to 63 letters, digits, and within them _.@%=+:,*#&()[]{}- and spaces")
+	}
+}
+
+// userDataKey is the metadata in which both APIs hand the instance its user data.
+const userDataKey = "user-data"
+
+func metadataTo(p *pass, m *providerSpec, c *infraSpec) {
+	unique := metadataKeys(p, "gcpMetadata")
+	for i, d := range m.Metadata {
+		if d == nil {
+			p.Invalid(fmt.Sprintf("gcpMetadata[%d]", i), nil, isNull)
+			continue
+		}
+		unique(i, d.Key)
+		c.AdditionalMetadata = append(c.AdditionalMetadata, gcpv1.MetadataItem{Key: d.Key, Value: d.Value})
+	}
+}
+
+func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
+	unique := metadataKeys(p, "additionalMetadata")
+	for i, d := range c.AdditionalMetadata {
+		unique(i, d.Key)
+		m.Metadata = append(m.Metadata, &machinev1beta1.GCPMetadata{Key: d.Key, Value: d.Value})
+	}
+}
+
+// metadataKeys checks one key after the other.
+func metadataKeys(p *pass, list string) func(i int, key string) {
+	seen := map[string]bool{}
+	return func(i int, key string) {
+		path := fmt.Sprintf("%s[%d].key", list, i)
+		switch {
+		case key == "":
+			p.Required(path, "metadata has a key")
+		case key == userDataKey:
+			p.Unsupported(path, key, "the instance gets the machine's user data under this key, and Google takes it once: remove it")
+		case seen[key]:
+			p.Invalid(path, key, "the key is given twice")
+		}
+		seen[key] = true
+	}
+}

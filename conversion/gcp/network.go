@@ -1,0 +1,152 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gcp
+
+import (
+	"fmt"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+)
+
+const (
+	oneInterface = "Cluster API attaches exactly one interface"
+	isNull       = "is null: remove it"
+)
+
+// interfaceOf is the one network interface of a providerSpec, nil where there is none or more than one.
+func interfaceOf(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
+	if len(m.NetworkInterfaces) != 1 {
+		return nil
+	}
+	return m.NetworkInterfaces[0]
+}
+
+// interfaceMade is the one network interface of a providerSpec that is being made.
+func interfaceMade(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
+	if len(m.NetworkInterfaces) == 0 {
+		m.NetworkInterfaces = []*machinev1beta1.GCPNetworkInterface{{}}
+	}
+	return m.NetworkInterfaces[0]
+}
+
+// networkTo also says for the whole list that there must be one.
+func networkTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if len(m.NetworkInterfaces) == 0 {
+		p.Required("networkInterfaces", oneInterface)
+	}
+	for i, n := range m.NetworkInterfaces {
+		path := fmt.Sprintf("networkInterfaces[%d]", i)
+		switch {
+		case n == nil:
+			p.Invalid(path, nil, isNull)
+		case i > 0:
+			p.Unsupported(path, n.Network, oneInterface)
+		default:
+			sameNetwork(p, path+".network", n.Network)
+		}
+	}
+}
+
+func sameNetwork(p *pass, path, have string) {
+	switch want, ok := network(p); {
+	case !ok:
+	case have == "":
+		p.Required(path, fmt.Sprintf("say it: Cluster API's is that of the GCPCluster, %q", want))
+	case have != want:
+		p.Differs(path, have, "the GCPCluster's network", want)
+	}
+}
+
+func networkFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	interfaceMade(m).Network, _ = network(p)
+}
+
+// network is the name of the GCPCluster's network; Google's own name for the one that a project begins with is what Cluster
+// API takes without one.
+func network(p *pass) (name string, ok bool) {
+	if len(p.Env.InfraCluster) == 0 {
+		cluster(p).Required("network.name", "the cluster's network is not known: there is no GCPCluster")
+		return "", false
+	}
+	if name, _ = p.Env.InfraClusterString("spec", "network", "name"); name == "" {
+		name = "default"
+	}
+	return name, true
+}
+
+func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
+	n, want := interfaceOf(m), hostProject(p)
+	if n == nil || want == "" {
+		return
+	}
+	have := n.ProjectID
+	if have == "" {
+		have = project(p)
+	}
+	if have != want {
+		p.Differs("networkInterfaces[0].projectID", have, "the project of the GCPCluster's network", want)
+	}
+}
+
+// hostProjectFrom leaves the project of the machine itself out, as the installer does.
+func hostProjectFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if host := hostProject(p); host != project(p) {
+		interfaceMade(m).ProjectID = host
+	}
+}
+
+// hostProject is the project of the network: another one than the machines' where a network is shared between projects.
+func hostProject(p *pass) string {
+	if host, _ := p.Env.InfraClusterString("spec", "network", "hostProject"); host != "" {
+		return host
+	}
+	return project(p)
+}
+
+func subnetTo(_ *pass, m *providerSpec, c *infraSpec) {
+	if n := interfaceOf(m); n != nil && n.Subnetwork != "" {
+		c.Subnet = &n.Subnetwork
+	}
+}
+
+func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.Subnet != nil && *c.Subnet == "" {
+		p.Unsupported("subnet", "", "the name of a subnetwork is not empty: leave it out")
+	}
+	interfaceMade(m).Subnetwork = text(c.Subnet)
+}
+
+func publicIPTo(_ *pass, m *providerSpec, c *infraSpec) {
+	if n := interfaceOf(m); n != nil && n.PublicIP {
+		c.PublicIP = &n.PublicIP
+	}
+}
+
+func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.PublicIP != nil && !*c.PublicIP {
+		p.Unsupported("publicIP", false, "Machine API cannot tell it from no value, which means the same: leave it out")
+	}
+	interfaceMade(m).PublicIP = c.PublicIP != nil && *c.PublicIP
+}
+
+func tagsTo(_ *pass, m *providerSpec, c *infraSpec)   { c.AdditionalNetworkTags = m.Tags }
+func tagsFrom(_ *pass, c *infraSpec, m *providerSpec) { m.Tags = c.AdditionalNetworkTags }
+
+// forwardingTo says either word: what Cluster API does without one is the other one.
+func forwardingTo(_ *pass, m *providerSpec, c *infraSpec) {
+	word := forwardingDisabled
+	if m.CanIPForward {
+		word = forwardingEnabled
+	}
+	c.IPForwarding = &word
+}
+
+func forwardingFrom(p *pass, c *infraSpec, m *providerSpec) {
+	switch {
+	case c.IPForwarding == nil || *c.IPForwarding == forwardingEnabled:
+		m.CanIPForward = true
+	case *c.IPForwarding != forwardingDisabled:
+		p.Invalid("ipForwarding", string(*c.IPForwarding), "supported values: \"Disabled\", \"Enabled\"")
+	}
+}

@@ -1,0 +1,189 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gcp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// cluster is the pass on the GCPCluster, for what it ought to say.
+func cluster(p *pass) *pass { return p.Under("GCPCluster.spec") }
+
+// machine is the pass on the core Machine's spec, or on that of a MachineSet's template; it is at the same place in both APIs.
+func machine(p *pass) *pass {
+	if p.Core.Template {
+		return p.Under("spec.template.spec")
+	}
+	return p.Under("spec")
+}
+
+// project is where Cluster API makes its instances; empty where it is not known.
+func project(p *pass) string {
+	if name, _ := p.Env.InfraClusterString("spec", "project"); name != "" {
+		return name
+	}
+	return p.Env.PlatformStatus("projectID")
+}
+
+func region(p *pass) string {
+	if name, _ := p.Env.InfraClusterString("spec", "region"); name != "" {
+		return name
+	}
+	if p.Env.Region != "" {
+		return p.Env.Region
+	}
+	return p.Env.PlatformStatus("region")
+}
+
+// known tells whether the cluster says what both APIs need.
+func known(p *pass, field, value string) bool {
+	if value == "" {
+		cluster(p).Required(field, "the cluster's "+field+" is not known: neither the GCPCluster nor the Infrastructure says one")
+	}
+	return value != ""
+}
+
+func projectTo(p *pass, m *providerSpec, _ *infraSpec) {
+	want := project(p)
+	if known(p, "project", want) && m.ProjectID != "" && m.ProjectID != want {
+		p.Differs("projectID", m.ProjectID, "the GCPCluster's project", want)
+	}
+}
+
+func projectFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if m.ProjectID = project(p); m.ProjectID == "" {
+		known(p, "project", "")
+	}
+}
+
+func regionTo(p *pass, m *providerSpec, _ *infraSpec) {
+	want := region(p)
+	if known(p, "region", want) && m.Region != "" && m.Region != want {
+		p.Differs("region", m.Region, "the GCPCluster's region", want)
+	}
+}
+
+func regionFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if m.Region = region(p); m.Region == "" {
+		known(p, "region", "")
+	}
+}
+
+func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.Zone == "" {
+		p.Required("zone", "without one Cluster API would choose it by itself")
+	}
+	checkZone(p, p, "zone", m.Zone)
+	p.Core.FailureDomain = m.Zone
+}
+
+func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	m.Zone = p.Core.FailureDomain
+	if m.Zone == "" {
+		machine(p).Required("failureDomain", "Machine API says the zone of each machine; without one Cluster API would choose it by itself")
+	}
+	checkZone(p, machine(p), "failureDomain", m.Zone)
+}
+
+// checkZone: the controllers of Machine API want a zone of the region, and Cluster API's contract a failure domain of the
+// cluster, where the cluster lists any.
+func checkZone(p, at *pass, path, zone string) {
+	in, domains := region(p), failureDomains(p)
+	switch {
+	case zone == "":
+	case in != "" && !strings.HasPrefix(zone, in+"-"):
+		at.Invalid(path, zone, fmt.Sprintf("is no zone of the cluster's region, which is %q", in))
+	case len(domains) > 0 && !slices.Contains(domains, zone):
+		at.Unsupported(path, zone, "must be one of the GCPCluster's failure domains, which are "+strings.Join(domains, ", "))
+	}
+}
+
+// failureDomains are those that the GCPCluster's controller has found, or is told to use; none, where neither is said: then
+// all zones of the region are.
+func failureDomains(p *pass) []string {
+	if found, ok, _ := unstructured.NestedMap(p.Env.InfraCluster, "status", "failureDomains"); ok && len(found) > 0 {
+		return sortedKeys(found)
+	}
+	told, _, _ := unstructured.NestedStringSlice(p.Env.InfraCluster, "spec", "failureDomains")
+	return told
+}
+
+// instance is what a provider id says: gce://PROJECT/ZONE/NAME.
+type instance struct{ project, zone, name string }
+
+func parseInstance(providerID string) (instance, bool) {
+	path, ok := strings.CutPrefix(providerID, "gce://")
+	parts := strings.Split(path, "/")
+	if !ok || len(parts) != 3 || slices.Contains(parts, "") {
+		return instance{}, false
+	}
+	return instance{parts[0], parts[1], parts[2]}, true
+}
+
+func providerIDTo(p *pass, m *providerSpec, c *infraSpec) {
+	if p.Core.ProviderID == "" {
+		return
+	}
+	c.ProviderID = &p.Core.ProviderID
+	checkInstance(p, m.Zone)
+}
+
+func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	id := text(c.ProviderID)
+	switch {
+	case p.Core.Template && id != "":
+		p.Unsupported("providerID", id, "a template is not an instance")
+	case p.Core.ProviderID == "":
+		p.Core.ProviderID = id
+	case id != "" && id != p.Core.ProviderID:
+		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
+	}
+	if p.Core.ProviderID != "" && !p.Core.Template {
+		checkInstance(p, p.Core.FailureDomain)
+	}
+}
+
+// checkInstance: the controllers of both APIs look for an instance by project, zone and name, and never by its provider id;
+// where they do not find it they make another one.
+func checkInstance(p *pass, zone string) {
+	id, ok := parseInstance(p.Core.ProviderID)
+	in := project(p)
+	switch {
+	case !ok:
+		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form gce://PROJECT/ZONE/NAME")
+	case in != "" && id.project != in:
+		machine(p).Unsupported("providerID", p.Core.ProviderID, fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one", in))
+	case zone != "" && id.zone != zone:
+		machine(p).Invalid("providerID", p.Core.ProviderID, fmt.Sprintf("the instance is not in the machine's zone, %q: the controllers would not find it there, and make another one", zone))
+	}
+}
+
+// masterGroup is in the names of the instance groups that Machine API registers control plane instances with: CLUSTER-master-ZONE.
+const masterGroup = "master"
+
+func groupTo(p *pass, _ *providerSpec, _ *infraSpec)   { checkGroup(p) }
+func groupFrom(p *pass, _ *infraSpec, _ *providerSpec) { checkGroup(p) }
+
+// checkGroup: an instance that is not in the group gets no requests for the API server.
+func checkGroup(p *pass) {
+	if !p.Core.ControlPlane {
+		return
+	}
+	if tag, _ := p.Env.InfraClusterString("spec", "loadBalancer", "apiServerInstanceGroupTagOverride"); tag != masterGroup {
+		cluster(p).Unsupported("loadBalancer.apiServerInstanceGroupTagOverride", tag, fmt.Sprintf(
+			"must be %q for control plane machines: the cluster's load balancers send requests for the API server to the instances of %s-%s-ZONE", masterGroup, p.Env.ClusterName, masterGroup))
+	}
+}
+
+func nothing(*pass, *providerSpec, *infraSpec)     {}
+func nothingBack(*pass, *infraSpec, *providerSpec) {}
+
+// at is short for the many places where a row names more than one path.
+func at(paths ...string) []string { return conversion.At(paths...) }

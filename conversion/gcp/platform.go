@@ -1,0 +1,35 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gcp
+
+import (
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Platform is Google Cloud: OpenShift's providerSpec on one side, the GCP provider's v1beta1 objects on the other.
+func Platform() conversion.Platform {
+	spec := machinev1beta1.GroupVersion.WithKind("GCPMachineProviderSpec")
+	return conversion.Platform{
+		Name:                 string(configv1.GCPPlatformType),
+		InfraMachine:         conversion.Resource{GroupVersionKind: gcpv1.GroupVersion.WithKind("GCPMachine"), Plural: "gcpmachines"},
+		InfraMachineTemplate: conversion.Resource{GroupVersionKind: gcpv1.GroupVersion.WithKind("GCPMachineTemplate"), Plural: "gcpmachinetemplates"},
+		InfraCluster:         conversion.Resource{GroupVersionKind: gcpv1.GroupVersion.WithKind("GCPCluster"), Plural: "gcpclusters"},
+		ProviderSpec:         spec,
+		ProviderStatus:       providerStatusKind,
+		CredentialsSecret:    "gcp-cloud-credentials",
+		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Status:               status{},
+	}
+}
+
+// formerKind is what clusters that were installed before the provider configurations moved into one group still have in
+// their providerSpecs; the Machine API's own controllers never look at it.
+func formerKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "gcpprovider.openshift.io", Version: "v1beta1", Kind: "GCPMachineProviderSpec"}
+}

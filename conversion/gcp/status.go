@@ -1,0 +1,60 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gcp
+
+import (
+	"encoding/json"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+var providerStatusKind = machinev1beta1.GroupVersion.WithKind("GCPMachineProviderStatus")
+
+// status converts what the controllers of either API have seen. Both keep Google's own word for the instance's state. The
+// instance's id is its name, which Cluster API has in the provider id alone. Conditions stay where they are: a GCPMachine
+// has none.
+type status struct{}
+
+// observed is what both statuses say, and what of the spec is an observation.
+type observed struct {
+	InstanceState string `json:"instanceState"`
+	ProviderID    string `json:"providerID"`
+}
+
+func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
+	out := map[string]any{"ready": machine.Ready}
+	if len(machine.Addresses) > 0 {
+		out["addresses"] = machine.Addresses
+	}
+	say(out, "failureReason", machine.FailureReason)
+	say(out, "failureMessage", machine.FailureMessage)
+	say(out, "instanceState", read(providerStatus).InstanceState)
+	return out
+}
+
+func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
+	out := map[string]any{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String()}
+	if id, ok := parseInstance(read(infraSpec).ProviderID); ok {
+		out["instanceId"] = id.name
+	}
+	say(out, "instanceState", read(infraStatus).InstanceState)
+	return out
+}
+
+func say(out map[string]any, field, value string) {
+	if value != "" {
+		out[field] = value
+	}
+}
+
+// read is forgiving: a status that cannot be read has nothing to say.
+func read(raw []byte) observed {
+	var out observed
+	if json.Unmarshal(raw, &out) != nil {
+		return observed{}
+	}
+	return out
+}
