@@ -84,8 +84,8 @@ type Options struct {
 	// Now and Wait are the clock; the system's if nil. Wait returns early, with its error, when the context ends.
 	Now  func() time.Time
 	Wait func(context.Context, time.Duration) error
-	// ProviderID is how a platform names the instance of an ID, which is then a UUID. nil is EC2, and its IDs.
-	ProviderID func(id string) string
+	// ProviderID is the provider ID that a platform gives to the instance of a name; what follows its last slash is the instance's ID. nil is EC2.
+	ProviderID func(name string) string
 	// Keep is how many calls the ledger keeps; 5000 if 0. One that there is an objection to is kept always.
 	Keep int
 }
@@ -98,7 +98,7 @@ type Cloud struct {
 	now     func() time.Time
 	wait    func(context.Context, time.Duration) error
 	// providerID is nil for EC2.
-	providerID func(id string) string
+	providerID func(name string) string
 
 	mu        sync.Mutex
 	settings  Settings
@@ -286,19 +286,22 @@ func (c *Cloud) launch(want Instance) (Instance, error) {
 	if c.settings.Quota > 0 && alive >= c.settings.Quota {
 		return Instance{}, refuse(LimitExceeded, "%d instances are all that this account may have at a time", c.settings.Quota)
 	}
-	want.ID, want.Provider = c.name(want)
+	c.name(&want)
 	want.Launched = now
 	c.instances = append(c.instances, want)
 	return want.at(now, c.settings), c.save()
 }
 
-// name is a new instance's: its ID, and its provider ID where that is not EC2's.
-func (c *Cloud) name(i Instance) (id, providerID string) {
+// name gives a new instance its IDs.
+func (c *Cloud) name(i *Instance) {
+	number := len(c.instances) + 1
 	if c.providerID == nil {
-		return fmt.Sprintf("i-%08x%0*x", hash(i.Token), countDigits, len(c.instances)+1), ""
+		i.ID = fmt.Sprintf("i-%08x%0*x", hash(i.Token), countDigits, number)
+		return
 	}
-	id = fmt.Sprintf("%08x-0000-4000-8000-000%0*x", hash(i.Token), countDigits, len(c.instances)+1)
-	return id, c.providerID(id)
+	i.Number = number
+	i.Provider = c.providerID(fmt.Sprintf("%08x-0000-4000-8000-%012x", hash(i.Token), number))
+	i.ID = InstanceID(i.Provider)
 }
 
 // find answers as one whom the news reaches late: for a while an instance is not there yet, or has not ended.

@@ -48,8 +48,9 @@ type Order struct {
 type Instance struct {
 	ID    string `json:"id"`
 	State State  `json:"state"`
-	// Provider is its provider ID; "" is EC2's.
+	// Provider is its provider ID, and Number tells it from all others; EC2 says both in the ID and the zone.
 	Provider string `json:"providerID,omitempty"`
+	Number   int    `json:"number,omitempty"`
 	Order
 	// Machine is whom it was made for.
 	Machine Machine `json:"machine"`
@@ -73,9 +74,12 @@ func (i Instance) ProviderID() string {
 	return "aws:///" + i.Zone + "/" + i.ID
 }
 
-// IP is the instance's private address. It follows from the end of the ID, which counts the instances: no two share one.
+// IP is the instance's private address. It follows from the number or, on EC2, from the end of the ID, which counts the instances: no two share one.
 func (i Instance) IP() string {
-	n, _ := strconv.ParseUint(i.ID[max(0, len(i.ID)-countDigits):], 16, 64)
+	n := uint64(i.Number)
+	if n == 0 {
+		n, _ = strconv.ParseUint(i.ID[max(0, len(i.ID)-countDigits):], 16, 64)
+	}
 	return fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
