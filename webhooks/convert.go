@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -46,6 +48,9 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 		stored = c.Old
 	}
 	env, err := v.envs.of(ctx, pairOf(c), c.Kind)
+	if platform := (unsupported{}); errors.As(err, &platform) {
+		return field.ErrorList{platform.whole()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -117,14 +122,27 @@ func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (convers
 
 // describe reads the Infrastructure.
 func (e envs) describe(about *unstructured.Unstructured, pair authority.Pair) (conversion.Env, error) {
+	if platformType(about) == "" {
+		return conversion.Env{}, errors.New("the Infrastructure does not yet say status.platformStatus.type")
+	}
 	platform, ok := platformOf(about, e.platforms)
 	if !ok {
-		return conversion.Env{}, fmt.Errorf("platform %q of the Infrastructure is none that can be converted", platformType(about))
+		return conversion.Env{}, unsupported{platformType(about)}
 	}
 	env := bare(about, pair)
 	env.Platform, env.Infrastructure = platform, about.Object
 	env.Region = env.PlatformStatus("region")
 	return env, nil
+}
+
+// unsupported is the error of a platform that is not converted.
+type unsupported struct{ platform string }
+
+func (u unsupported) Error() string { return platforms.Unsupported(u.platform) }
+
+// whole is the answer to whether an object converts: not a field of it is in the way, but all of it.
+func (u unsupported) whole() *field.Error {
+	return &field.Error{Type: field.ErrorTypeNotSupported, BadValue: u.platform, Detail: u.Error()}
 }
 
 // platformType is the platform by the Infrastructure's name for it, such as "AWS".
@@ -133,12 +151,12 @@ func platformType(about *unstructured.Unstructured) string {
 }
 
 // platformOf is the platform that an Infrastructure names, if it is one of these.
-func platformOf(about *unstructured.Unstructured, platforms []conversion.Platform) (conversion.Platform, bool) {
-	i := slices.IndexFunc(platforms, func(p conversion.Platform) bool { return p.Name == platformType(about) })
+func platformOf(about *unstructured.Unstructured, all []conversion.Platform) (conversion.Platform, bool) {
+	i := slices.IndexFunc(all, func(p conversion.Platform) bool { return p.Name == platformType(about) })
 	if i < 0 {
 		return conversion.Platform{}, false
 	}
-	return platforms[i], true
+	return all[i], true
 }
 
 func bare(about *unstructured.Unstructured, pair authority.Pair) conversion.Env {

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -114,8 +116,12 @@ func TestConversions(t *testing.T) {
 			side: policies.MachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), shelf: shelf{}, wantErr: "Infrastructure",
 		},
 		"a platform nobody converts": {
-			side: policies.MachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), wantErr: `platform "Abacus"`,
+			side: policies.MachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), want: []string{""}, // no field, but all of it
 			shelf: shelf{"Infrastructure cluster": decoded(t, `{"status":{"platformStatus":{"type":"Abacus"}}}`)},
+		},
+		"a platform that is not said yet": {
+			side: policies.MachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), wantErr: "platformStatus.type",
+			shelf: shelf{"Infrastructure cluster": decoded(t, `{"status":{}}`)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -143,6 +149,44 @@ func TestConversions(t *testing.T) {
 			}
 			if len(tt.want) == 0 && len(errs) > 0 {
 				t.Errorf("named for nothing: %v", errs)
+			}
+		})
+	}
+}
+
+// TestAPlatformThatCannotBeMigrated: whatever kind of object is asked about, the answer says so once, and nothing of what the move
+// would wait for.
+func TestAPlatformThatCannotBeMigrated(t *testing.T) {
+	s := shelf{"Infrastructure cluster": decoded(t, `{"status":{"infrastructureName":"x","platformStatus":{"type":"Abacus"}}}`)}
+	stays := `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI",` +
+		`"conditions":[{"type":"Synchronized","status":"False","reason":"PlatformNotSupported","message":"x"}]}}`
+	moves := strings.Replace(stays, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`, 1)
+	mapiSets := strings.NewReplacer(`"machines"`, `"machinesets"`, `"Machine"`, `"MachineSet"`).Replace(mapiMachines)
+	for sentence, c := range map[string]struct {
+		request string
+		more    string // another warning
+	}{
+		"a move of a Machine is asked for":       {request: mapiMachines + `,"operation":"UPDATE","oldObject":` + stays + `,"object":` + moves},
+		"a move of a MachineSet is asked for":    {request: mapiSets + `,"operation":"UPDATE","oldObject":` + stays + `,"object":` + moves},
+		"a Machine is created":                   {request: mapiMachines + `,"operation":"CREATE","object":` + stays},
+		"a MachineSet is created":                {request: mapiSets + `,"operation":"CREATE","object":` + stays},
+		"a Machine is created for Cluster API":   {request: mapiMachines + `,"operation":"CREATE","object":` + moves, more: "create it with spec.authoritativeAPI MachineAPI"},
+		"a move is asked for, and that is tried": {request: mapiMachines + `,"dryRun":true,"operation":"UPDATE","oldObject":` + stays + `,"object":` + moves},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := &world{}
+			w.convert = converting(s, w).Unconvertible
+			h, m := serve(t, Authority(platforms.List()...), w)
+			got := ask(t, h, "/validate/machine-api", c.request)
+			said := slices.DeleteFunc(slices.Clone(got.Warnings), func(s string) bool { return c.more != "" && strings.Contains(s, c.more) })
+			if !got.Allowed || len(said) != 1 || !strings.HasPrefix(said[0], platforms.Unsupported("Abacus")) {
+				t.Errorf("want it allowed, with one warning of it, got %+v", got)
+			}
+			if c.more != "" && len(got.Warnings) != 2 {
+				t.Errorf("want a warning of what becomes of it too, got %+v", got)
+			}
+			if n := testutil.ToFloat64(m.doubts.WithLabelValues("machine-api")); n != 0 {
+				t.Errorf("%v doubts counted, want none: it is known", n)
 			}
 		})
 	}

@@ -65,6 +65,9 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	s := stand(c)
+	if hopeless(c) {
+		return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "")...) // what else it would wait for does not matter
+	}
 	return policies.Warn(concat(
 		unconvertibleWarnings(c, s.inCharge().Other(), "the move will not start"),
 		synchronizedWarning(c, s),
@@ -81,10 +84,20 @@ func concat(lists ...[]string) []string {
 	return out
 }
 
+// hopeless reports whether no field is in the way, but that nothing of its kind can be converted in this cluster: an error
+// without a path, whose detail is all there is to say.
+func hopeless(c policies.Change) bool {
+	return slices.ContainsFunc(c.Facts.Unconvertible, func(e *field.Error) bool { return e.Field == "" })
+}
+
 // unconvertibleWarnings puts path and reason first: a warning is cut at 256 characters.
 func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	var out []string
 	for _, err := range c.Facts.Unconvertible {
+		if err.Field == "" {
+			out = append(out, err.Detail)
+			continue
+		}
 		out = append(out, fmt.Sprintf("%s: %s cannot express this, so %s: %s", err.Field, to.Text(), so, err.Detail))
 	}
 	return out
@@ -170,7 +183,11 @@ func Unconvertible(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	s := stand(c)
-	if s.inCharge() == ClusterAPI && c.Side == policies.MachineAPI {
+	switch {
+	case s.inCharge() == ClusterAPI && c.Side == policies.MachineAPI && hopeless(c):
+		return policies.Warn(append(unconvertibleWarnings(c, ClusterAPI, ""),
+			fmt.Sprintf("nothing is made of this %s, and its spec is locked: delete it, and create it with spec.authoritativeAPI %s", c.Kind, MachineAPI))...)
+	case s.inCharge() == ClusterAPI && c.Side == policies.MachineAPI:
 		return policies.Warn(unconvertibleWarnings(c, ClusterAPI, "nothing is made of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")...)
 	}
 	return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "a later move will not start")...)

@@ -316,7 +316,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		return f, err
 	}
 	for _, u := range s.Unconvertible {
-		f.Unconvertible = append(f.Unconvertible, field.Invalid(field.NewPath(u.Field), nil, u.Reason))
+		f.Unconvertible = append(f.Unconvertible, &field.Error{Type: field.ErrorTypeInvalid, Field: u.Field, Detail: u.Reason})
 		f.ConversionRun = true
 	}
 	return f, nil

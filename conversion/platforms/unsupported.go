@@ -1,0 +1,40 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platforms
+
+import (
+	"fmt"
+
+	configv1 "github.com/openshift/api/config/v1"
+)
+
+// Unsupported is the sentence for a platform that List has not, by the Infrastructure's name for it: that it cannot be migrated
+// yet, why, and what becomes of its machines. It is short enough for a warning; docs/decisions.md has the whole of it.
+func Unsupported(name string) string {
+	why, known := unsupported()[configv1.PlatformType(name)]
+	if !known {
+		why = "this version of Poundlock has no conversion for it"
+	}
+	return fmt.Sprintf("platform %s cannot be migrated yet: %s; everything stays with the Machine API, nothing is lost, and a request to move waits", name, why)
+}
+
+// unsupported says why, of each platform of the Infrastructure that has no line in List and will get none soon.
+func unsupported() map[configv1.PlatformType]string {
+	const (
+		nobodys = "neither API makes its machines"
+		dropped = "OpenShift installs no more clusters there"
+	)
+	return map[configv1.PlatformType]string{
+		configv1.BareMetalPlatformType:    "Metal3 would not find its hosts, which lie in the Machine API's namespace",
+		configv1.IBMCloudPlatformType:     "no released API has its providerSpec",
+		configv1.KubevirtPlatformType:     "the Machine API has no providerSpec for it",
+		configv1.NutanixPlatformType:      "its conversion is not written",
+		configv1.NonePlatformType:         nobodys,
+		configv1.ExternalPlatformType:     nobodys,
+		configv1.LibvirtPlatformType:      "Cluster API has no provider for it",
+		configv1.OvirtPlatformType:        dropped,
+		configv1.AlibabaCloudPlatformType: dropped,
+		configv1.EquinixMetalPlatformType: dropped,
+	}
+}

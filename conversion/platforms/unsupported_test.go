@@ -1,0 +1,67 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platforms_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/test/build"
+)
+
+// TestAPlatformThatCannotBeMigratedIsTold: of each platform that an Infrastructure can name it can be said.
+func TestAPlatformThatCannotBeMigratedIsTold(t *testing.T) {
+	for _, name := range append(platformTypes(t), "Moon") {
+		said := platforms.Unsupported(name)
+		if !strings.HasPrefix(said, "platform "+name+" cannot be migrated yet: ") {
+			t.Errorf("of %s it is said: %s", name, said)
+		}
+		// A warning has 256 characters, and bears its rule's id.
+		if len(said) > 220 {
+			t.Errorf("of %s more is said than a warning can hold: %d characters", name, len(said))
+		}
+	}
+}
+
+// platformTypes are the words that the API server takes for a platform.
+func platformTypes(t *testing.T) []string {
+	t.Helper()
+	dir, err := build.ModuleDir(t.Context(), "github.com/openshift/api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "config", "v1", "zz_generated.crd-manifests", "0000_10_config-operator_01_infrastructures-SelfManagedHA-CustomNoUpgrade.crd.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	at := *crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	for _, p := range []string{"status", "platformStatus", "type"} {
+		at = at.Properties[p]
+	}
+	var out []string
+	for _, word := range at.Enum {
+		var name string
+		if err := json.Unmarshal(word.Raw, &name); err != nil {
+			t.Fatal(err)
+		}
+		if name != "" {
+			out = append(out, name)
+		}
+	}
+	if len(out) < 16 {
+		t.Fatalf("the CRD names %v: has the field moved?", out)
+	}
+	return out
+}
