@@ -45,9 +45,9 @@ func stories() []story {
 		{"an owned Machine's Cluster API mirror is deleted, and it goes", steps{aSet(1)}, deletes(machine, capi)},
 		{"an owned Machine's Machine API mirror is deleted, and it goes", steps{aSet(1), moved(machine, capi)}, deletes(machine, mapi)},
 		{"a set is deleted, Machine API in charge", steps{aSet(1)}, deletes(set, mapi)},
-		{"its Cluster API mirror is deleted, and made again", steps{aSet(1)}, deletes(set, capi)},
+		{"a set's Cluster API mirror is deleted, and made again", steps{aSet(1)}, deletes(set, capi)},
 		{"a set is deleted, Cluster API in charge", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, capi)},
-		{"its Machine API mirror is deleted, and no Machine", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, mapi)},
+		{"a set's Machine API mirror is deleted, and no Machine", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, mapi)},
 		{"a set with a Machine of Cluster API's is deleted on both sides", steps{aSet(1), moved(machine, capi)}, deletesBoth},
 		{"a Machine is deleted while it moves", steps{aMachine, deletedOnTheWay}, moves(machine, capi)},
 
