@@ -1,0 +1,100 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+)
+
+// cluster is what of the OpenStackCluster the rows compare with.
+type cluster struct {
+	Spec   openstackv1.OpenStackClusterSpec `json:"spec"`
+	Status struct {
+		Network *openstackv1.NetworkStatus `json:"network"`
+	} `json:"status"`
+}
+
+// clusterOf reads the OpenStackCluster. One that is not there, or cannot be read, says nothing.
+func clusterOf(p *pass) cluster {
+	var out cluster
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(p.Env.InfraCluster, &out) != nil {
+		return cluster{}
+	}
+	return out
+}
+
+// network is the one that Cluster API plugs ports into that name none; nil where it is not known.
+func (c cluster) network() *openstackv1.NetworkParam {
+	if n := c.Spec.Network; n != nil && (n.ID != nil || !n.Filter.IsZero()) {
+		return n
+	}
+	if c.Status.Network != nil && c.Status.Network.ID != "" {
+		return &openstackv1.NetworkParam{ID: &c.Status.Network.ID}
+	}
+	return nil
+}
+
+// addresses are what Cluster API gives a port that names no network.
+func (c cluster) addresses() []openstackv1.FixedIP {
+	var out []openstackv1.FixedIP
+	for i := range c.Spec.Subnets {
+		out = append(out, openstackv1.FixedIP{Subnet: &c.Spec.Subnets[i]})
+	}
+	return out
+}
+
+// clusterCloud is the cloud of clouds.yaml that the cluster's machines are in; installers have always called it openstack.
+func clusterCloud(p *pass) string {
+	if name, known := p.Env.InfraClusterString("spec", "identityRef", "cloudName"); known && name != "" {
+		return name
+	}
+	if name := p.Env.PlatformStatus("cloudName"); name != "" {
+		return name
+	}
+	return "openstack"
+}
+
+// virtual are the addresses that wander between the nodes: Machine API lets each network's port send from them, unless a
+// load balancer of the user's has them.
+func virtual(p *pass) []openstackv1.AddressPair {
+	var out []openstackv1.AddressPair
+	if p.Env.PlatformStatus("loadBalancer", "type") == "UserManaged" {
+		return nil
+	}
+	for _, ip := range append(addresses(p, "apiServerInternalIPs", "apiServerInternalIP"), addresses(p, "ingressIPs", "ingressIP")...) {
+		out = append(out, openstackv1.AddressPair{IPAddress: ip})
+	}
+	return out
+}
+
+// addresses reads a list, or the single address that Infrastructures had before they had the list.
+func addresses(p *pass, list, former string) []string {
+	many, _, err := unstructured.NestedStringSlice(p.Env.Infrastructure, "status", "platformStatus", "openstack", list)
+	if one := p.Env.PlatformStatus(former); (err != nil || len(many) == 0) && one != "" {
+		return []string{one}
+	}
+	return many
+}
+
+// endpointTo and endpointFrom: whoever recreates the Machine in the other API would lose, or gain, a way to the API server.
+func endpointTo(p *pass, _ *providerSpec, _ *infraSpec) { checkEndpoint(p) }
+
+func endpointFrom(p *pass, _ *infraSpec, _ *providerSpec) { checkEndpoint(p) }
+
+func checkEndpoint(p *pass) {
+	if !p.Core.ControlPlane || len(p.Env.InfraCluster) == 0 {
+		return
+	}
+	spec := clusterOf(p).Spec
+	switch {
+	case spec.APIServerLoadBalancer.IsEnabled():
+		p.Unsupported("", nil, "the OpenStackCluster has spec.apiServerLoadBalancer: Cluster API makes each control plane Machine a member of it, Machine API none")
+	case !yes(spec.DisableAPIServerFloatingIP) && !yes(spec.DisableExternalNetwork):
+		p.Unsupported("", nil, "the OpenStackCluster does not say spec.disableAPIServerFloatingIP: true: Cluster API gives a control plane Machine a floating IP, Machine API none")
+	}
+}
+
+func yes(b *bool) bool { return b != nil && *b }

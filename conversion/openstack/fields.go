@@ -1,0 +1,245 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+type (
+	providerSpec = machinev1alpha1.OpenstackProviderSpec
+	infraSpec    = openstackv1.OpenStackMachineSpec
+	pass         = conversion.Pass
+)
+
+// at is short for the many places where a row names more than one path.
+func at(paths ...string) []string { return conversion.At(paths...) }
+
+// Where else a value lies.
+const (
+	ofMachine = "Machine" + conversion.Elsewhere
+	ofCluster = "OpenStackCluster" + conversion.Elsewhere
+)
+
+var of conversion.Rows[providerSpec, infraSpec]
+
+// Reasons that more than one row gives.
+const (
+	ignored    = "Machine API ignores this field: remove it, and nothing changes"
+	noPortOpt  = "Machine API cannot set this option of a port"
+	noSchedule = "Machine API gives the scheduler no hints but the server group and the availability zone"
+)
+
+// Fields converts a providerSpec into the spec of an OpenStackMachine and back.
+var Fields = conversion.Table[providerSpec, infraSpec]{
+	of.Iso(at("kind", "apiVersion"), nil, "Fixed: OpenstackProviderSpec of machine.openshift.io/v1alpha1; its former group, openstackproviderconfig.openshift.io, is read too.", nothing, nothingBack),
+	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
+
+	// The cloud.
+	of.Iso(at("cloudsSecret.name", "cloudsSecret.namespace", "cloudName"), at("identityRef.type", "identityRef.name", "identityRef.cloudName", ofCluster+"spec.identityRef"),
+		"The cluster's own secret and cloud are no identityRef: Cluster API then takes the OpenStackCluster's. Any other secret is one of type Secret, and must exist by this name in Cluster API's namespace too. Machine API's must lie in its own namespace.",
+		cloudTo, cloudFrom),
+	of.OnlyCAPI("identityRef.region", "Machine API takes the region from clouds.yaml: say it there, as region_name"),
+
+	// The server.
+	of.Iso(at("flavor"), at("flavor"), "By name; required.", flavorTo, flavorFrom),
+	of.OnlyCAPI("flavorID", "Machine API finds flavors by name: give flavor"),
+	of.Iso(at("image", "rootVolume.sourceUUID"), at("image.id", "image.filter.name"),
+		"A name is a filter by name, which must match one image. A sourceUUID that is a UUID is the id; one that is a name, as the installer writes it, is a name. Both at once must be the same. Without a root volume Machine API has no place for an id.",
+		imageTo, imageFrom),
+	of.OnlyCAPI("image.filter.tags", "Machine API finds images by name: give image.filter.name alone"),
+	of.OnlyCAPI("image.imageRef.*", "Machine API knows no Image objects: give image.filter.name"),
+	of.Same("keyName", "sshKeyName"),
+	of.OnlyMAPI("sshUserName", ignored),
+	of.Same("configDrive", "configDrive"),
+	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),
+		"As they are. Cluster API also gives each server and port the OpenStackCluster's tags: those come back as tags of the providerSpec, which is where Machine API keeps them. A tag given twice is an error.", tagsTo, tagsFrom),
+	of.Iso(at("serverMetadata"), at("serverMetadata[].key", "serverMetadata[].value"),
+		"A map becomes a list in the order of its keys. Keys and values have at most 255 characters; a key given twice is an error.", metadataTo, metadataFrom),
+	of.Iso(at("serverGroupID", "serverGroupName"), at("serverGroup.id", "serverGroup.filter.name"),
+		"By id or by name, not both. Machine API creates a group of that name if there is none; Cluster API needs it to exist.", serverGroupTo, serverGroupFrom),
+	of.OnlyCAPI("schedulerHintAdditionalProperties.*", noSchedule),
+	of.Iso(at(ofMachine+"spec.providerID"), at("providerID"), "A template has none.", providerIDTo, providerIDFrom),
+	of.Iso(at("userDataSecret.name", "userDataSecret.namespace"), at(ofMachine+"spec.bootstrap.dataSecretName"),
+		"Required on both sides: Cluster API creates no Machine without bootstrap data. The namespace is each API's own.", userDataTo, userDataFrom),
+	of.Iso(at("availabilityZone"), at(ofMachine+"spec.failureDomain"), "", zoneTo, zoneFrom),
+
+	// The interfaces, and what is in front of them.
+	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups", ofCluster+"spec.managedSecurityGroups"),
+		"First the networks, then the ports, in their order, become one list. On the way back the leading ports that an entry of networks can say become networks, and all from the first on that none can become ports. "+
+			"No ports at all is one in the OpenStackCluster's subnets; neither networks nor ports is an error. "+
+			"Machine API uses a port's own security groups instead of the machine's, and none without port security; Cluster API adds the machine's to every port's: where that differs, each port gets its groups, and the machine none.",
+		interfacesTo, interfacesFrom).
+		With(Interfaces.Lines(), "", "ports[]").
+		With(SecurityGroups.Lines(), "securityGroups[]", "securityGroups[]", "ports[].securityGroups[]"),
+	of.Same("trunk", "trunk"),
+	of.OnlyMAPI("floatingIP", "Cluster API attaches no floating IP by its address: associate it with the server's port yourself, and remove it here"),
+	of.OnlyCAPI("floatingIPPoolRef.*", "Machine API takes no floating IPs from a pool"),
+	of.OnlyCAPI("ports[].hostID", noPortOpt),
+	of.OnlyCAPI("ports[].propagateUplinkStatus", noPortOpt),
+	of.OnlyCAPI("ports[].valueSpecs.*", noPortOpt),
+	of.Iso(nil, at(ofCluster+"spec.apiServerLoadBalancer", ofCluster+"spec.disableAPIServerFloatingIP"),
+		"Control plane Machines only: the OpenStackCluster must have neither a load balancer nor a floating IP for them, because Machine API's have none.", endpointTo, endpointFrom),
+
+	// The disks.
+	of.Iso(at("rootVolume.diskSize"), at("rootVolume.sizeGiB"), "Required where there is a root volume, and at least 1.", rootSizeTo, rootSizeFrom),
+	of.Same("rootVolume.volumeType", "rootVolume.type"),
+	of.Iso(at("rootVolume.availabilityZone"), at("rootVolume.availabilityZone.from", "rootVolume.availabilityZone.name"),
+		"A zone is from Name; none is none: Cinder decides. From Machine comes back as the Machine's failure domain, by name. No spaces.", rootZoneTo, rootZoneFrom),
+	of.Iso(at("rootVolume.sourceType"), nil, "Image, or absent, which means the same: it is left out.", sourceTypeTo, sourceTypeFrom),
+	of.OnlyMAPI("rootVolume.deviceType", ignored),
+	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"), "In their order. Each has a name of its own, which is not root.", devicesTo, devicesFrom).
+		With(BlockDevices.Lines(), "additionalBlockDevices[]", "additionalBlockDevices[]"),
+
+	// What Machine API keeps for the sake of old manifests, and does not look at.
+	of.Iso(at("primarySubnet"), nil, "Left out: Machine API ignores it, and installers write it.", nothing, nothingBack),
+	of.OnlyMAPI("networks[].fixedIp", ignored+"; a port has fixedIPs"),
+	of.OnlyMAPI("networks[].filter.status", ignored),
+	of.OnlyMAPI("networks[].filter.adminStateUp", ignored),
+	of.OnlyMAPI("networks[].filter.shared", ignored),
+	of.OnlyMAPI("networks[].filter.marker", ignored),
+	of.OnlyMAPI("networks[].filter.limit", ignored),
+	of.OnlyMAPI("networks[].filter.sortKey", ignored),
+	of.OnlyMAPI("networks[].filter.sortDir", ignored),
+	of.OnlyMAPI("networks[].subnets[].portSecurity", ignored+"; the network has portSecurity"),
+	of.OnlyMAPI("networks[].subnets[].filter.networkId", ignored+"; the network has a uuid"),
+	of.OnlyMAPI("networks[].subnets[].filter.subnetpoolId", ignored),
+	of.OnlyMAPI("networks[].subnets[].filter.enableDhcp", ignored),
+	of.OnlyMAPI("networks[].subnets[].filter.limit", ignored),
+	of.OnlyMAPI("networks[].subnets[].filter.marker", ignored),
+	of.OnlyMAPI("networks[].subnets[].filter.sortKey", ignored),
+	of.OnlyMAPI("networks[].subnets[].filter.sortDir", ignored),
+	of.OnlyMAPI("securityGroups[].filter.limit", ignored),
+	of.OnlyMAPI("securityGroups[].filter.marker", ignored),
+	of.OnlyMAPI("securityGroups[].filter.sortKey", ignored),
+	of.OnlyMAPI("securityGroups[].filter.sortDir", ignored),
+	of.OnlyMAPI("ports[].tenantID", ignored),
+	of.OnlyMAPI("ports[].projectID", ignored),
+	of.OnlyMAPI("ports[].hostID", ignored),
+}
+
+var face conversion.Rows[nic, port]
+
+// Interfaces converts one interface, whichever of Machine API's two lists it is in.
+var Interfaces = conversion.Table[nic, port]{
+	face.Iso(at("networks[].uuid", "networks[].filter.id", "networks[].subnets[].uuid", "networks[].subnets[].filter.id", "ports[].networkID", "ports[].fixedIPs[].subnetID", "ports[].fixedIPs[].ipAddress"),
+		at("network.id", "fixedIPs[].subnet.id", "fixedIPs[].ipAddress", ofCluster+"spec.network", ofCluster+"spec.subnets"),
+		"Each by id, which is a UUID, or by filter, not both. A network with several subnets is one port with an address in each. Subnets without a network must be the OpenStackCluster's, or of its network, which is then said: "+
+			"Cluster API puts a port without a network into the OpenStackCluster's subnets, whatever its fixedIPs say. Entries of ports go by id alone.",
+		placeTo, placeFrom).
+		With(NetworkFilters.Lines(), "networks[].filter", "network.filter").
+		With(SubnetFilters.Lines(), "networks[].subnets[].filter", "fixedIPs[].subnet.filter"),
+	face.Iso(at("networks[].noAllowedAddressPairs", "ports[].allowedAddressPairs[].ipAddress", "ports[].allowedAddressPairs[].macAddress"),
+		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.openstack"),
+		"A network's port gets the cluster's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load balancer is the user's: Machine API adds them of its own accord, Cluster API is told. A port has its own pairs.",
+		pairsTo, pairsFrom),
+	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"), "Those of a network's subnets come back as the network's. A tag given twice is an error.", portTagsTo, portTagsFrom),
+	word(at("networks[].vnicType", "ports[].vnicType"), "vnicType", vnicType),
+	face.Iso(at("networks[].profile", "ports[].profile"), at("profile.ovsHWOffload", "profile.trustedVF"),
+		"The key capabilities with the value [switchdev] is ovsHWOffload, the key trusted is trustedVF; Cluster API has no others.", profileTo, profileFrom),
+	face.Iso(at("networks[].portSecurity", "ports[].portSecurity"), at("disablePortSecurity"), "The opposite.", securityTo, securityFrom),
+	face.Iso(at("ports[].securityGroups"), at("securityGroups"), "By id.", ownGroupsTo, ownGroupsFrom),
+	word(at("ports[].nameSuffix"), "nameSuffix", nameSuffix),
+	word(at("ports[].description"), "description", description),
+	word(at("ports[].macAddress"), "macAddress", macAddress),
+	flag(at("ports[].adminStateUp"), "adminStateUp", adminStateUp),
+	flag(at("ports[].trunk"), "trunk", trunk),
+}
+
+var (
+	network conversion.Rows[machinev1alpha1.Filter, openstackv1.NetworkFilter]
+	subnet  conversion.Rows[machinev1alpha1.SubnetFilter, openstackv1.SubnetFilter]
+	group   conversion.Rows[machinev1alpha1.SecurityGroupFilter, openstackv1.SecurityGroupFilter]
+	secured conversion.Rows[machinev1alpha1.SecurityGroupParam, openstackv1.SecurityGroupParam]
+)
+
+// What filters say of projects and tags.
+const (
+	projectNote = "tenantId is projectId's former name: it comes back as projectId, and may not differ from it."
+	tagNote     = "A text with commas becomes a list. An empty tag, or one given twice, is an error."
+)
+
+// NetworkFilters converts what is looked for in a network.
+var NetworkFilters = conversion.Table[machinev1alpha1.Filter, openstackv1.NetworkFilter]{
+	network.Same("name", "name"),
+	network.Same("description", "description"),
+	network.Iso(at("projectId", "tenantId"), at("projectID"), projectNote,
+		func(p *pass, m *machinev1alpha1.Filter, c *openstackv1.NetworkFilter) {
+			c.ProjectID = project(p, m.ProjectID, m.TenantID)
+		},
+		func(_ *pass, c *openstackv1.NetworkFilter, m *machinev1alpha1.Filter) { m.ProjectID = c.ProjectID }),
+	network.Iso(at("tags", "tagsAny", "notTags", "notTagsAny"), at("tags", "tagsAny", "notTags", "notTagsAny"), tagNote,
+		func(p *pass, m *machinev1alpha1.Filter, c *openstackv1.NetworkFilter) {
+			c.FilterByNeutronTags = byTags(p, m.Tags, m.TagsAny, m.NotTags, m.NotTagsAny)
+		},
+		func(p *pass, c *openstackv1.NetworkFilter, m *machinev1alpha1.Filter) {
+			m.Tags, m.TagsAny, m.NotTags, m.NotTagsAny = byTagsBack(p, c.FilterByNeutronTags)
+		}),
+}
+
+// SubnetFilters converts what is looked for in a subnet.
+var SubnetFilters = conversion.Table[machinev1alpha1.SubnetFilter, openstackv1.SubnetFilter]{
+	subnet.Same("name", "name"),
+	subnet.Same("description", "description"),
+	subnet.Iso(at("projectId", "tenantId"), at("projectID"), projectNote,
+		func(p *pass, m *machinev1alpha1.SubnetFilter, c *openstackv1.SubnetFilter) {
+			c.ProjectID = project(p, m.ProjectID, m.TenantID)
+		},
+		func(_ *pass, c *openstackv1.SubnetFilter, m *machinev1alpha1.SubnetFilter) { m.ProjectID = c.ProjectID }),
+	subnet.Same("ipVersion", "ipVersion"),
+	subnet.Same("gateway_ip", "gatewayIP"),
+	subnet.Same("cidr", "cidr"),
+	subnet.Same("ipv6AddressMode", "ipv6AddressMode"),
+	subnet.Same("ipv6RaMode", "ipv6RAMode"),
+	subnet.Iso(at("tags", "tagsAny", "notTags", "notTagsAny"), at("tags", "tagsAny", "notTags", "notTagsAny"), tagNote,
+		func(p *pass, m *machinev1alpha1.SubnetFilter, c *openstackv1.SubnetFilter) {
+			c.FilterByNeutronTags = byTags(p, m.Tags, m.TagsAny, m.NotTags, m.NotTagsAny)
+		},
+		func(p *pass, c *openstackv1.SubnetFilter, m *machinev1alpha1.SubnetFilter) {
+			m.Tags, m.TagsAny, m.NotTags, m.NotTagsAny = byTagsBack(p, c.FilterByNeutronTags)
+		}),
+}
+
+// SecurityGroupFilters converts what is looked for in a security group, but for its name, which has two places.
+var SecurityGroupFilters = conversion.Table[machinev1alpha1.SecurityGroupFilter, openstackv1.SecurityGroupFilter]{
+	group.Same("description", "description"),
+	group.Iso(at("projectId", "tenantId"), at("projectID"), projectNote,
+		func(p *pass, m *machinev1alpha1.SecurityGroupFilter, c *openstackv1.SecurityGroupFilter) {
+			c.ProjectID = project(p, m.ProjectID, m.TenantID)
+		},
+		func(_ *pass, c *openstackv1.SecurityGroupFilter, m *machinev1alpha1.SecurityGroupFilter) {
+			m.ProjectID = c.ProjectID
+		}),
+	group.Iso(at("tags", "tagsAny", "notTags", "notTagsAny"), at("tags", "tagsAny", "notTags", "notTagsAny"), tagNote,
+		func(p *pass, m *machinev1alpha1.SecurityGroupFilter, c *openstackv1.SecurityGroupFilter) {
+			c.FilterByNeutronTags = byTags(p, m.Tags, m.TagsAny, m.NotTags, m.NotTagsAny)
+		},
+		func(p *pass, c *openstackv1.SecurityGroupFilter, m *machinev1alpha1.SecurityGroupFilter) {
+			m.Tags, m.TagsAny, m.NotTags, m.NotTagsAny = byTagsBack(p, c.FilterByNeutronTags)
+		}),
+}
+
+// SecurityGroups converts one security group.
+var SecurityGroups = conversion.Table[machinev1alpha1.SecurityGroupParam, openstackv1.SecurityGroupParam]{
+	secured.Iso(at("uuid", "name", "filter.id", "filter.name"), at("id", "filter.name"),
+		"By id, which is a UUID, or by name and filter, not both. The name comes back as name, the id as uuid.", groupTo, groupFrom).
+		With(SecurityGroupFilters.Lines(), "filter", "filter"),
+}
+
+var device conversion.Rows[machinev1alpha1.AdditionalBlockDevice, openstackv1.AdditionalBlockDevice]
+
+// BlockDevices converts one additional block device.
+var BlockDevices = conversion.Table[machinev1alpha1.AdditionalBlockDevice, openstackv1.AdditionalBlockDevice]{
+	device.Same("name", "name"),
+	device.Iso(at("sizeGiB"), at("sizeGiB"), "At least 1.", sizeTo, sizeFrom),
+	device.Words("storage.type", "storage.type", "",
+		conversion.Word{MachineAPI: "Volume", ClusterAPI: "Volume"},
+		conversion.Word{MachineAPI: "Local", ClusterAPI: "Local"}),
+	device.Same("storage.volume.type", "storage.volume.type"),
+	device.Iso(at("storage.volume.availabilityZone"), at("storage.volume.availabilityZone.from", "storage.volume.availabilityZone.name"),
+		"A zone is from Name, none is from Machine: Machine API then takes the server's zone, Cluster API without a word Cinder's default. No spaces.", deviceZoneTo, deviceZoneFrom),
+}

@@ -1,0 +1,217 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"fmt"
+	"slices"
+
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+)
+
+type (
+	networkParam = machinev1alpha1.NetworkParam
+	portOpts     = machinev1alpha1.PortOpts
+	port         = openstackv1.PortOpts
+	groups       = []openstackv1.SecurityGroupParam
+)
+
+// nic is one interface of the Machine API, in one of its two lists: the other is empty.
+type nic struct {
+	Networks []networkParam `json:"networks,omitempty"`
+	Ports    []portOpts     `json:"ports,omitempty"`
+
+	// bar is the field for which it cannot be in networks; empty where it stands behind one that cannot.
+	bar string
+}
+
+// network is nil for an entry of ports.
+func (n *nic) network() *networkParam {
+	if len(n.Networks) == 0 {
+		return nil
+	}
+	return &n.Networks[0]
+}
+
+// port is nil for an entry of networks.
+func (n *nic) port() *portOpts {
+	if len(n.Ports) == 0 {
+		return nil
+	}
+	return &n.Ports[0]
+}
+
+// byIDOnly is the reason that an entry of ports gives for what an entry of networks could say.
+func (n *nic) byIDOnly(what string) string {
+	if n.bar == "" {
+		return "in Machine API an interface behind one of its ports is a port too, and names its " + what + " by id"
+	}
+	return "Machine API's ports name their " + what + " by id; its networks take filters, but no " + n.bar
+}
+
+func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
+	if len(m.Networks)+len(m.Ports) == 0 {
+		p.Required("networks", "name the network: without one Machine API takes the project's only one, Cluster API the OpenStackCluster's")
+	}
+	for i := range m.Networks {
+		c.Ports = append(c.Ports, interfaceTo(p.At(fmt.Sprintf("networks[%d]", i)), nic{Networks: m.Networks[i : i+1]}))
+	}
+	for i := range m.Ports {
+		c.Ports = append(c.Ports, interfaceTo(p.At(fmt.Sprintf("ports[%d]", i)), nic{Ports: m.Ports[i : i+1]}))
+	}
+	groupsTo(p, m, c)
+}
+
+func interfaceTo(p *pass, n nic) port {
+	var out port
+	Interfaces.ToClusterAPI(p, &n, &out)
+	return out
+}
+
+// groupsTo gives the machine's groups to the machine, or to each port that Machine API gives them to: Cluster API adds
+// the machine's to those that a port has, and makes no server if the port has no security.
+func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
+	checkManaged(p)
+	var all groups
+	for i := range m.SecurityGroups {
+		var to openstackv1.SecurityGroupParam
+		SecurityGroups.ToClusterAPI(p.At(fmt.Sprintf("securityGroups[%d]", i)), &m.SecurityGroups[i], &to)
+		all = append(all, to)
+	}
+	if len(all) == 0 || !slices.ContainsFunc(c.Ports, apart) {
+		c.SecurityGroups = all
+		return
+	}
+	if !slices.ContainsFunc(c.Ports, takes) {
+		p.Invalid("securityGroups", nil, "no interface has them, because each has its own or no port security: remove them")
+	}
+	for i := range c.Ports {
+		if takes(c.Ports[i]) {
+			c.Ports[i].SecurityGroups = slices.Clone(all)
+		}
+	}
+}
+
+// unsecured tells a port without port security, and so without groups.
+func unsecured(c port) bool { return yes(c.DisablePortSecurity) }
+
+// apart tells a port that has other groups than the machine.
+func apart(c port) bool { return len(c.SecurityGroups) > 0 || unsecured(c) }
+
+// takes tells a port that has the machine's groups in Machine API.
+func takes(c port) bool { return !apart(c) }
+
+func checkManaged(p *pass) {
+	if clusterOf(p).Spec.ManagedSecurityGroups != nil {
+		p.Unsupported("securityGroups", nil, "the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not")
+	}
+}
+
+func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
+	checkManaged(p)
+	ports, pairs := slices.Clone(c.Ports), virtual(p)
+	if len(ports) == 0 {
+		if cl := clusterOf(p); len(cl.Spec.Subnets) == 0 && cl.network() == nil {
+			p.Required("ports", "which network the Machine is in is not known, because the OpenStackCluster names neither one nor subnets: name it")
+			return
+		}
+		ports = []port{{}}
+	}
+	share(p, c, m, ports, leading(ports, func(c port) string { return bar(c, pairs) }))
+	first := leading(ports, func(c port) string { return barred(c, pairs) })
+	for i := range ports {
+		n := nic{Networks: make([]networkParam, 1)}
+		if i >= first {
+			n = nic{Ports: make([]portOpts, 1), bar: barred(ports[i], pairs)}
+		}
+		Interfaces.ToMachineAPI(p.At(fmt.Sprintf("ports[%d]", i)), &ports[i], &n)
+		m.Networks, m.Ports = append(m.Networks, n.Networks...), append(m.Ports, n.Ports...)
+	}
+}
+
+// leading counts the ports before the first that has a bar.
+func leading(ports []port, bar func(port) string) int {
+	if i := slices.IndexFunc(ports, func(c port) bool { return bar(c) != "" }); i >= 0 {
+		return i
+	}
+	return len(ports)
+}
+
+// bar is what keeps a port from being an entry of networks; empty if nothing does.
+func bar(c port, pairs []openstackv1.AddressPair) string {
+	switch {
+	case c.NameSuffix != nil:
+		return "nameSuffix"
+	case c.Description != nil:
+		return "description"
+	case c.MACAddress != nil:
+		return "macAddress"
+	case c.AdminStateUp != nil:
+		return "adminStateUp"
+	case c.Trunk != nil:
+		return "trunk"
+	case slices.ContainsFunc(c.FixedIPs, func(ip openstackv1.FixedIP) bool { return ip.IPAddress != nil || ip.Subnet == nil }):
+		return "address"
+	case len(c.AllowedAddressPairs) > 0 && !equality.Semantic.DeepEqual(c.AllowedAddressPairs, pairs):
+		return "allowedAddressPairs"
+	}
+	return ""
+}
+
+// barred is bar once the machine's groups are known: a network has no others.
+func barred(c port, pairs []openstackv1.AddressPair) string {
+	if b := bar(c, pairs); b != "" || len(c.SecurityGroups) == 0 {
+		return b
+	}
+	return "securityGroups"
+}
+
+// share finds the groups of the machine, and takes them from the ports that have them from it. The first lead ports
+// could be networks.
+func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
+	all, path := c.SecurityGroups, "securityGroups"
+	if len(all) > 0 {
+		checkShared(p, ports)
+	} else if i := common(ports, lead); i >= 0 {
+		all, path = ports[i].SecurityGroups, fmt.Sprintf("ports[%d].securityGroups", i)
+		for j := range ports {
+			if equality.Semantic.DeepEqual(ports[j].SecurityGroups, all) {
+				ports[j].SecurityGroups = nil
+			}
+		}
+	}
+	for i := range all {
+		var to machinev1alpha1.SecurityGroupParam
+		SecurityGroups.ToMachineAPI(p.At(fmt.Sprintf("%s[%d]", path, i)), &all[i], &to)
+		m.SecurityGroups = append(m.SecurityGroups, to)
+	}
+}
+
+func checkShared(p *pass, ports []port) {
+	for i, c := range ports {
+		switch {
+		case len(c.SecurityGroups) > 0:
+			p.Unsupported(fmt.Sprintf("ports[%d].securityGroups", i), nil, "Cluster API adds the machine's securityGroups to these, Machine API would use these instead: list all of each port's in the port, and none for the machine")
+		case unsecured(c):
+			p.Invalid(fmt.Sprintf("ports[%d].disablePortSecurity", i), true, "Cluster API makes no server that has securityGroups and a port without port security: list the groups in the other ports, and none for the machine")
+		}
+	}
+}
+
+// common is the first port whose groups must be the machine's, because a port of the Machine API could not have them: it
+// is to be a network, or they are not by id. It is -1 where none is, or where a port would get groups that it has not.
+func common(ports []port, lead int) int {
+	if slices.ContainsFunc(ports, takes) {
+		return -1
+	}
+	for i, c := range ports {
+		filtered := slices.ContainsFunc(c.SecurityGroups, func(g openstackv1.SecurityGroupParam) bool { return g.ID == nil })
+		if len(c.SecurityGroups) > 0 && (i < lead || filtered) {
+			return i
+		}
+	}
+	return -1
+}

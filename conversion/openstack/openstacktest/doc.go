@@ -1,0 +1,8 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package openstacktest is what tests need of OpenStack: values that a providerSpec and an OpenStackMachine may have, and the kit of a
+// cluster there.
+//
+// It knows what is valid, and what of it has two forms. It refuses to know how it converts: that is what is tested with it.
+package openstacktest

@@ -1,0 +1,260 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstacktest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+)
+
+// ID makes a UUID.
+func ID(r *rand.Rand) any { return randomID(r) }
+
+// maybeID makes a UUID or nothing.
+func maybeID(r *rand.Rand) any {
+	if r.IntN(2) == 0 {
+		return ""
+	}
+	return randomID(r)
+}
+
+// ProviderValues makes valid values for the fields of a providerSpec that have rules.
+func ProviderValues() conversiontest.Values {
+	one := conversiontest.OneOf[string]
+	secret := func(name, namespace string) *corev1.SecretReference {
+		return &corev1.SecretReference{Name: name, Namespace: namespace}
+	}
+	out := conversiontest.Values{
+		"kind": one(""), "apiVersion": one(""),
+		"metadata":                              conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
+		"cloudsSecret":                          conversiontest.OneOf(secret("openstack-cloud-credentials", ""), secret("openstack-cloud-credentials", "openshift-machine-api"), secret("mine", "")),
+		"cloudName":                             one("openstack", "openstack", "theirs"),
+		"userDataSecret":                        conversiontest.OneOf(secret("worker-user-data", ""), secret("worker-user-data", "openshift-machine-api")),
+		"serverGroupID":                         maybeID,
+		"serverGroupName":                       one("", "lock-7x2k9-worker"),
+		"rootVolume.sourceUUID":                 func(r *rand.Rand) any { return []string{"", randomID(r), "rhcos"}[r.IntN(3)] },
+		"rootVolume.sourceType":                 one("", "image"),
+		"rootVolume.availabilityZone":           one("", "cinder-1"),
+		"additionalBlockDevices[].storage.type": one("Volume", "Local"),
+		"networks[].profile":                    profiles,
+		"ports[].profile":                       profiles,
+		"ports[].networkID":                     ID,
+		"ports[].fixedIPs[].subnetID":           ID,
+		"ports[].nameSuffix":                    one("a", "b", "radio"),
+		"ports[].securityGroups":                ids,
+	}
+	for _, path := range []string{"networks[].filter", "networks[].subnets[].filter", "securityGroups[].filter"} {
+		out[strings.TrimSuffix(path, "filter")+"uuid"] = maybeID
+		out[path+".id"] = maybeID
+		for _, tags := range []string{"tags", "tagsAny", "notTags", "notTagsAny"} {
+			out[path+"."+tags] = one("", "a", "a,b", "b,c=d,e f")
+		}
+	}
+	return out
+}
+
+func profiles(r *rand.Rand) any {
+	all := []map[string]string{nil, {}, {"capabilities": `["switchdev"]`}, {"capabilities": "[switchdev]", "trusted": "true"}, {"trusted": "false"}}
+	return all[r.IntN(len(all))]
+}
+
+func ids(r *rand.Rand) any {
+	out := make([]string, r.IntN(4))
+	for i := range out {
+		out[i] = randomID(r)
+	}
+	return out
+}
+
+// RepairProvider makes a providerSpec valid where a rule joins fields. Its ports are none that networks could be.
+func RepairProvider(r *rand.Rand, m *machinev1alpha1.OpenstackProviderSpec) {
+	m.Tags = distinct(m.Tags, "")
+	if m.ServerGroupID != "" {
+		m.ServerGroupName = ""
+	}
+	if m.RootVolume != nil && m.RootVolume.SourceUUID != "" {
+		m.Image = ""
+	}
+	for i := range m.SecurityGroups {
+		repairGroup(r, &m.SecurityGroups[i])
+	}
+	if len(m.Networks)+len(m.Ports) == 0 {
+		m.Networks = []machinev1alpha1.NetworkParam{{Filter: machinev1alpha1.Filter{Name: "lock-7x2k9-openshift"}}}
+	}
+	for i := range m.Networks {
+		repairNetwork(r, &m.Networks[i])
+	}
+	for i := range m.Ports {
+		m.Ports[i].Tags = distinct(m.Ports[i].Tags, "")
+		if off(m.Ports[i].PortSecurity) {
+			m.Ports[i].SecurityGroups = nil
+		}
+	}
+	repairGroups(m)
+	for i := range m.AdditionalBlockDevices {
+		d := &m.AdditionalBlockDevices[i]
+		d.Name += fmt.Sprint("-", i)
+		if d.Storage.Type == machinev1alpha1.LocalBlockDevice {
+			d.Storage.Volume = nil
+		}
+	}
+}
+
+func off(b *bool) bool { return b != nil && !*b }
+
+// distinct makes each tag another one.
+func distinct(tags []string, mark string) []string {
+	for i := range tags {
+		tags[i] += fmt.Sprint("-", mark, i)
+	}
+	return tags
+}
+
+func repairNetwork(r *rand.Rand, n *machinev1alpha1.NetworkParam) {
+	n.PortTags = distinct(n.PortTags, "")
+	n.Filter.TenantID = former(n.Filter.ProjectID, n.Filter.TenantID)
+	for i := range n.Subnets {
+		s := &n.Subnets[i]
+		s.PortTags = distinct(s.PortTags, fmt.Sprint(i, "-"))
+		s.Filter.TenantID = former(s.Filter.ProjectID, s.Filter.TenantID)
+		repairID(r, &s.UUID, &s.Filter.ID, func() {
+			s.Filter = machinev1alpha1.SubnetFilter{ID: s.Filter.ID, NetworkID: s.Filter.NetworkID, SubnetPoolID: s.Filter.SubnetPoolID, DeprecatedEnableDHCP: s.Filter.DeprecatedEnableDHCP,
+				DeprecatedLimit: s.Filter.DeprecatedLimit, DeprecatedMarker: s.Filter.DeprecatedMarker, DeprecatedSortKey: s.Filter.DeprecatedSortKey, DeprecatedSortDir: s.Filter.DeprecatedSortDir}
+		})
+	}
+	filterless := func() {
+		n.Filter = machinev1alpha1.Filter{ID: n.Filter.ID, DeprecatedStatus: n.Filter.DeprecatedStatus, DeprecatedAdminStateUp: n.Filter.DeprecatedAdminStateUp, DeprecatedShared: n.Filter.DeprecatedShared,
+			DeprecatedLimit: n.Filter.DeprecatedLimit, DeprecatedMarker: n.Filter.DeprecatedMarker, DeprecatedSortKey: n.Filter.DeprecatedSortKey, DeprecatedSortDir: n.Filter.DeprecatedSortDir}
+	}
+	repairID(r, &n.UUID, &n.Filter.ID, filterless)
+	if r.IntN(4) == 0 { // as the installer writes it
+		filterless()
+		n.UUID, n.Filter.ID = "", ""
+		n.Subnets = []machinev1alpha1.SubnetParam{{Filter: machinev1alpha1.SubnetFilter{Name: nodes, Tags: clusterTag}}}
+	}
+}
+
+func former(id, tenant string) string {
+	if id != "" && tenant != "" {
+		return id
+	}
+	return tenant
+}
+
+// repairID lets a reference be by id, in one of two places, or by filter.
+func repairID(r *rand.Rand, id, alias *string, filterless func()) {
+	if r.IntN(2) == 0 {
+		*id, *alias = "", ""
+		return
+	}
+	filterless()
+	if *id != "" {
+		*alias = ""
+	} else if *alias == "" {
+		*id = randomID(r)
+	}
+}
+
+func repairGroup(r *rand.Rand, g *machinev1alpha1.SecurityGroupParam) {
+	g.Filter.TenantID = former(g.Filter.ProjectID, g.Filter.TenantID)
+	repairID(r, &g.UUID, &g.Filter.ID, func() {
+		g.Name = ""
+		g.Filter = machinev1alpha1.SecurityGroupFilter{ID: g.Filter.ID,
+			DeprecatedLimit: g.Filter.DeprecatedLimit, DeprecatedMarker: g.Filter.DeprecatedMarker, DeprecatedSortKey: g.Filter.DeprecatedSortKey, DeprecatedSortDir: g.Filter.DeprecatedSortDir}
+	})
+	if g.Name != "" {
+		g.Filter.Name = ""
+	}
+}
+
+// repairGroups leaves out groups of the machine that no interface has, and those that nothing tells from ports' own.
+func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
+	networks, ports, apart := 0, 0, false
+	for _, n := range m.Networks {
+		apart = apart || off(n.PortSecurity)
+		if !off(n.PortSecurity) {
+			networks++
+		}
+	}
+	for _, p := range m.Ports {
+		own := p.SecurityGroups != nil && len(*p.SecurityGroups) > 0
+		apart = apart || own || off(p.PortSecurity)
+		if !own && !off(p.PortSecurity) {
+			ports++
+		}
+	}
+	if apart && (networks+ports == 0 || networks == 0 && !slices.ContainsFunc(m.SecurityGroups, func(g machinev1alpha1.SecurityGroupParam) bool { return g.UUID+g.Filter.ID == "" })) {
+		m.SecurityGroups = nil
+	}
+}
+
+// NormalProvider is the form that a providerSpec comes back in, where several mean the same, each as its row says.
+func NormalProvider(m *machinev1alpha1.OpenstackProviderSpec) {
+	m.CloudsSecret.Namespace, m.UserDataSecret.Namespace = "openshift-machine-api", ""
+	m.PrimarySubnet = ""
+	if !slices.Contains(m.Tags, clusterTag) {
+		m.Tags = append(m.Tags, clusterTag)
+	}
+	if v := m.RootVolume; v != nil {
+		v.DeprecatedSourceType = ""
+		if v.SourceUUID == "rhcos" {
+			m.Image, v.SourceUUID = v.SourceUUID, ""
+		}
+	}
+	for i := range m.Networks {
+		normalNetwork(&m.Networks[i])
+	}
+	for i := range m.Ports {
+		p := &m.Ports[i]
+		p.Profile = normalProfile(p.Profile)
+		if p.SecurityGroups != nil && len(*p.SecurityGroups) == 0 {
+			p.SecurityGroups = nil
+		}
+	}
+	for i := range m.SecurityGroups {
+		g := &m.SecurityGroups[i]
+		g.UUID, g.Filter.ID = g.UUID+g.Filter.ID, ""
+		g.Name, g.Filter.Name = g.Name+g.Filter.Name, ""
+		g.Filter.ProjectID, g.Filter.TenantID = renamed(g.Filter.ProjectID, g.Filter.TenantID), ""
+	}
+	for i := range m.AdditionalBlockDevices {
+		if v := m.AdditionalBlockDevices[i].Storage.Volume; v != nil && *v == (machinev1alpha1.BlockDeviceVolume{}) {
+			m.AdditionalBlockDevices[i].Storage.Volume = nil
+		}
+	}
+}
+
+func normalNetwork(n *machinev1alpha1.NetworkParam) {
+	n.UUID, n.Filter.ID = n.UUID+n.Filter.ID, ""
+	n.Filter.ProjectID, n.Filter.TenantID = renamed(n.Filter.ProjectID, n.Filter.TenantID), ""
+	n.Profile = normalProfile(n.Profile)
+	for i := range n.Subnets {
+		s := &n.Subnets[i]
+		s.UUID, s.Filter.ID = s.UUID+s.Filter.ID, ""
+		s.Filter.ProjectID, s.Filter.TenantID = renamed(s.Filter.ProjectID, s.Filter.TenantID), ""
+		n.PortTags, s.PortTags = append(n.PortTags, s.PortTags...), nil
+	}
+}
+
+func renamed(id, former string) string {
+	if id == "" {
+		return former
+	}
+	return id
+}
+
+func normalProfile(p map[string]string) map[string]string {
+	if _, ok := p["capabilities"]; ok {
+		p["capabilities"] = "[switchdev]"
+	}
+	return p
+}

@@ -1,0 +1,142 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"fmt"
+
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+)
+
+// placeTo says where the interface is plugged in.
+func placeTo(p *pass, m *nic, c *port) {
+	if n := m.network(); n != nil {
+		networkPlaceTo(p, n, c)
+		return
+	}
+	o := m.port()
+	if o.NetworkID == "" {
+		p.Required("networkID", "name the port's network")
+	}
+	checkID(p, "networkID", o.NetworkID)
+	c.Network = &openstackv1.NetworkParam{ID: &o.NetworkID}
+	for i, ip := range o.FixedIPs {
+		path := fmt.Sprintf("fixedIPs[%d].subnetID", i)
+		if ip.SubnetID == "" {
+			p.Required(path, "name the subnet that the address is of")
+		}
+		checkID(p, path, ip.SubnetID)
+		c.FixedIPs = append(c.FixedIPs, openstackv1.FixedIP{Subnet: &openstackv1.SubnetParam{ID: &ip.SubnetID}, IPAddress: said(ip.IPAddress)})
+	}
+}
+
+func networkPlaceTo(p *pass, n *networkParam, c *port) {
+	for i := range n.Subnets {
+		c.FixedIPs = append(c.FixedIPs, openstackv1.FixedIP{Subnet: subnetTo(p.At(fmt.Sprintf("subnets[%d]", i)), &n.Subnets[i])})
+	}
+	c.Network = networkTo(p, n.UUID, &n.Filter)
+	cl := clusterOf(p)
+	switch {
+	case c.Network != nil:
+	case len(n.Subnets) == 0:
+		p.Required("uuid", "name the network, by uuid or filter, or its subnets")
+	case equality.Semantic.DeepEqual(c.FixedIPs, cl.addresses()): // where Cluster API plugs in a port of its own accord
+	case cl.network() != nil:
+		c.Network = cl.network()
+	default:
+		p.Required("uuid", "which network the subnets are of is not known, because the OpenStackCluster names neither one nor these subnets: give the network's uuid")
+	}
+}
+
+func placeFrom(p *pass, c *port, m *nic) {
+	if n := m.network(); n != nil {
+		networkPlaceFrom(p, c, n)
+		return
+	}
+	o := m.port()
+	if c.Network == nil || c.Network.ID == nil {
+		p.Unsupported("network", nil, m.byIDOnly("network"))
+	} else {
+		o.NetworkID = identifyBack(p.At("network"), c.Network.ID, !c.Network.Filter.IsZero())
+	}
+	for i, ip := range c.FixedIPs {
+		at := p.At(fmt.Sprintf("fixedIPs[%d].subnet", i))
+		to := machinev1alpha1.FixedIPs{IPAddress: text(ip.IPAddress)}
+		if ip.Subnet == nil || ip.Subnet.ID == nil {
+			at.Unsupported("", nil, m.byIDOnly("subnets"))
+		} else {
+			to.SubnetID = identifyBack(at, ip.Subnet.ID, !ip.Subnet.Filter.IsZero())
+		}
+		o.FixedIPs = append(o.FixedIPs, to)
+	}
+}
+
+func networkPlaceFrom(p *pass, c *port, n *networkParam) {
+	network, ips := c.Network, c.FixedIPs
+	if network == nil {
+		cl := clusterOf(p)
+		switch {
+		case len(ips) > 0 && !equality.Semantic.DeepEqual(ips, cl.addresses()):
+			p.Unsupported("fixedIPs", nil, "Cluster API plugs a port without a network into the OpenStackCluster's subnets, whatever its fixedIPs say: name the network")
+		case len(cl.Spec.Subnets) > 0:
+			ips = cl.addresses()
+		default:
+			network = cl.network()
+		}
+	}
+	if network != nil {
+		networkFrom(p.At("network"), network, n)
+	}
+	for i := range ips {
+		n.Subnets = append(n.Subnets, subnetFrom(p.At(fmt.Sprintf("fixedIPs[%d].subnet", i)), ips[i].Subnet))
+	}
+}
+
+func pairsTo(p *pass, m *nic, c *port) {
+	if n := m.network(); n != nil {
+		if !n.NoAllowedAddressPairs {
+			c.AllowedAddressPairs = virtual(p)
+		}
+		return
+	}
+	for i, pair := range m.port().AllowedAddressPairs {
+		if pair.IPAddress == "" {
+			p.Required(fmt.Sprintf("allowedAddressPairs[%d].ipAddress", i), "give the address: Cluster API takes no pair without one")
+		}
+		c.AllowedAddressPairs = append(c.AllowedAddressPairs, openstackv1.AddressPair{IPAddress: pair.IPAddress, MACAddress: said(pair.MACAddress)})
+	}
+}
+
+func pairsFrom(p *pass, c *port, m *nic) {
+	if n := m.network(); n != nil {
+		n.NoAllowedAddressPairs = len(c.AllowedAddressPairs) == 0 && len(virtual(p)) > 0
+		return
+	}
+	for _, pair := range c.AllowedAddressPairs {
+		m.port().AllowedAddressPairs = append(m.port().AllowedAddressPairs, machinev1alpha1.AddressPair{IPAddress: pair.IPAddress, MACAddress: text(pair.MACAddress)})
+	}
+}
+
+func portTagsTo(p *pass, m *nic, c *port) {
+	n := m.network()
+	if n == nil {
+		c.Tags = distinct(p, "tags", m.port().Tags, nil)
+		return
+	}
+	c.Tags = distinct(p, "portTags", n.PortTags, nil)
+	for i := range n.Subnets {
+		c.Tags = append(c.Tags, distinct(p, fmt.Sprintf("subnets[%d].portTags", i), n.Subnets[i].PortTags, c.Tags)...)
+	}
+}
+
+func portTagsFrom(p *pass, c *port, m *nic) {
+	tags := distinct(p, "tags", c.Tags, nil)
+	if n := m.network(); n != nil {
+		n.PortTags = tags
+		return
+	}
+	m.port().Tags = tags
+}

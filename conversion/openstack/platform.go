@@ -1,0 +1,35 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Platform is OpenStack: OpenShift's providerSpec on one side, the OpenStack provider's v1beta1 objects on the other.
+func Platform() conversion.Platform {
+	spec := machinev1alpha1.GroupVersion.WithKind("OpenstackProviderSpec")
+	return conversion.Platform{
+		Name:                 string(configv1.OpenStackPlatformType),
+		InfraMachine:         conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackMachine"), Plural: "openstackmachines"},
+		InfraMachineTemplate: conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackMachineTemplate"), Plural: "openstackmachinetemplates"},
+		InfraCluster:         conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackCluster"), Plural: "openstackclusters"},
+		ProviderSpec:         spec,
+		ProviderStatus:       providerStatusKind,
+		CredentialsSecret:    "openstack-cloud-credentials",
+		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Status:               status{},
+	}
+}
+
+// formerKind is what clusters that were installed before the provider configurations moved into one group still have in
+// their providerSpecs; the Machine API's own controllers never look at it.
+func formerKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "openstackproviderconfig.openshift.io", Version: "v1alpha1", Kind: "OpenstackProviderSpec"}
+}

@@ -1,0 +1,176 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+)
+
+const oneOf = "give an id or a filter, not both"
+
+// uuid is what the API server takes for one: OpenStack's own may be written without hyphens.
+var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
+
+func isID(s string) bool { return uuid.MatchString(s) }
+
+func checkID(p *pass, path, id string) {
+	if id != "" && !isID(id) {
+		p.Invalid(path, id, "must be a UUID: Cluster API takes no other id")
+	}
+}
+
+// identify is the id that a reference of the Machine API gives in one of its two places; filtered tells that there is a
+// filter too.
+func identify(p *pass, id, alias string, filtered bool) *string {
+	path := "uuid"
+	switch {
+	case id == "":
+		id, path = alias, "filter.id"
+	case alias != "" && alias != id:
+		p.Invalid("filter.id", alias, fmt.Sprintf("differs from uuid, which is %q: remove it", id))
+	}
+	if id == "" {
+		return nil
+	}
+	checkID(p, path, id)
+	if filtered {
+		p.Invalid("filter", nil, oneOf)
+	}
+	return &id
+}
+
+// identifyBack is the id of a reference of the Cluster API; something tells that the reference says anything.
+func identifyBack(p *pass, id *string, filtered bool) string {
+	checkID(p, "id", text(id))
+	switch {
+	case text(id) == "" && !filtered:
+		p.Required("", "a reference needs an id or a filter")
+	case id != nil && filtered:
+		p.Invalid("filter", nil, oneOf)
+	}
+	return text(id)
+}
+
+func networkTo(p *pass, uuid string, from *machinev1alpha1.Filter) *openstackv1.NetworkParam {
+	var filter openstackv1.NetworkFilter
+	NetworkFilters.ToClusterAPI(p.At("filter"), from, &filter)
+	switch id := identify(p, uuid, from.ID, !filter.IsZero()); {
+	case id != nil:
+		return &openstackv1.NetworkParam{ID: id}
+	case !filter.IsZero():
+		return &openstackv1.NetworkParam{Filter: &filter}
+	}
+	return nil
+}
+
+func networkFrom(p *pass, from *openstackv1.NetworkParam, to *networkParam) {
+	to.UUID = identifyBack(p, from.ID, !from.Filter.IsZero())
+	if from.Filter != nil {
+		NetworkFilters.ToMachineAPI(p.At("filter"), from.Filter, &to.Filter)
+	}
+}
+
+func subnetTo(p *pass, from *machinev1alpha1.SubnetParam) *openstackv1.SubnetParam {
+	var filter openstackv1.SubnetFilter
+	SubnetFilters.ToClusterAPI(p.At("filter"), &from.Filter, &filter)
+	switch id := identify(p, from.UUID, from.Filter.ID, !filter.IsZero()); {
+	case id != nil:
+		return &openstackv1.SubnetParam{ID: id}
+	case filter.IsZero():
+		p.Required("uuid", "name the subnet, by uuid or filter")
+	}
+	return &openstackv1.SubnetParam{Filter: &filter}
+}
+
+func subnetFrom(p *pass, from *openstackv1.SubnetParam) (to machinev1alpha1.SubnetParam) {
+	to.UUID = identifyBack(p, from.ID, !from.Filter.IsZero())
+	if from.Filter != nil {
+		SubnetFilters.ToMachineAPI(p.At("filter"), from.Filter, &to.Filter)
+	}
+	return to
+}
+
+func groupTo(p *pass, m *machinev1alpha1.SecurityGroupParam, c *openstackv1.SecurityGroupParam) {
+	filter := openstackv1.SecurityGroupFilter{Name: m.Name}
+	switch {
+	case m.Name == "":
+		filter.Name = m.Filter.Name
+	case m.Filter.Name != "" && m.Filter.Name != m.Name:
+		p.Invalid("filter.name", m.Filter.Name, fmt.Sprintf("differs from name, which is %q: remove it", m.Name))
+	}
+	SecurityGroupFilters.ToClusterAPI(p.At("filter"), &m.Filter, &filter)
+	if c.ID = identify(p, m.UUID, m.Filter.ID, !filter.IsZero()); c.ID != nil {
+		return
+	}
+	if filter.IsZero() {
+		p.Required("uuid", "name the security group, by uuid, name or filter")
+	}
+	c.Filter = &filter
+}
+
+func groupFrom(p *pass, c *openstackv1.SecurityGroupParam, m *machinev1alpha1.SecurityGroupParam) {
+	m.UUID = identifyBack(p, c.ID, !c.Filter.IsZero())
+	if c.Filter != nil {
+		m.Name = c.Filter.Name
+		SecurityGroupFilters.ToMachineAPI(p.At("filter"), c.Filter, &m.Filter)
+	}
+}
+
+// project is the id of a project, which has two names in Machine API.
+func project(p *pass, id, former string) string {
+	if id == "" {
+		return former
+	}
+	if former != "" && former != id {
+		p.Invalid("tenantId", former, fmt.Sprintf("differs from projectId, which is %q and counts: remove it", id))
+	}
+	return id
+}
+
+func byTags(p *pass, all, any, notAll, notAny string) openstackv1.FilterByNeutronTags {
+	return openstackv1.FilterByNeutronTags{
+		Tags: split(p, "tags", all), TagsAny: split(p, "tagsAny", any),
+		NotTags: split(p, "notTags", notAll), NotTagsAny: split(p, "notTagsAny", notAny),
+	}
+}
+
+func byTagsBack(p *pass, f openstackv1.FilterByNeutronTags) (all, any, notAll, notAny string) {
+	return joined(p, "tags", f.Tags), joined(p, "tagsAny", f.TagsAny), joined(p, "notTags", f.NotTags), joined(p, "notTagsAny", f.NotTagsAny)
+}
+
+func split(p *pass, path, tags string) []openstackv1.NeutronTag {
+	if tags == "" {
+		return nil
+	}
+	var out []openstackv1.NeutronTag
+	for tag := range strings.SplitSeq(tags, ",") {
+		out = append(out, openstackv1.NeutronTag(tag))
+	}
+	checkTags(p, path, out)
+	return out
+}
+
+func joined(p *pass, path string, tags []openstackv1.NeutronTag) string {
+	checkTags(p, path, tags)
+	return openstackv1.JoinTags(tags)
+}
+
+func checkTags(p *pass, path string, tags []openstackv1.NeutronTag) {
+	for i, tag := range tags {
+		switch {
+		case tag == "":
+			p.Invalid(path, openstackv1.JoinTags(tags), "a tag is not empty")
+		case strings.Contains(string(tag), ","):
+			p.Invalid(path, string(tag), "a tag has no comma")
+		case slices.Contains(tags[:i], tag):
+			p.Invalid(path, string(tag), "the tag is given twice")
+		}
+	}
+}

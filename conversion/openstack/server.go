@@ -1,0 +1,253 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+)
+
+func nothing(*pass, *providerSpec, *infraSpec)     {}
+func nothingBack(*pass, *infraSpec, *providerSpec) {}
+
+// text is the string behind a pointer, empty where there is none.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func cloudTo(p *pass, m *providerSpec, c *infraSpec) {
+	secret, cloud := corev1.SecretReference{}, m.CloudName
+	if m.CloudsSecret != nil {
+		secret = *m.CloudsSecret
+	}
+	ownNamespace(p, "cloudsSecret.namespace", secret.Namespace)
+	switch {
+	case secret.Name == "":
+		p.Required("cloudsSecret.name", "name the secret with clouds.yaml: without it Machine API makes no server")
+	case cloud == "":
+		p.Required("cloudName", "name the cloud of clouds.yaml: without it Machine API makes no server")
+	case secret.Name != credentials(p) || cloud != clusterCloud(p):
+		c.IdentityRef = &openstackv1.OpenStackIdentityReference{Type: secretKind, Name: secret.Name, CloudName: cloud}
+	}
+}
+
+func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
+	name, cloud := credentials(p), clusterCloud(p)
+	if ref := c.IdentityRef; ref != nil {
+		if ref.Type != secretKind && ref.Type != "" {
+			p.Unsupported("identityRef.type", ref.Type, "Machine API takes its credentials from a secret: supported is Secret")
+		}
+		if name, cloud = ref.Name, ref.CloudName; name == "" || cloud == "" {
+			p.Required("identityRef", "name the secret and its cloud, or leave identityRef out")
+		}
+	}
+	m.CloudsSecret = &corev1.SecretReference{Name: name, Namespace: p.Env.MachineAPINamespace}
+	m.CloudName = cloud
+}
+
+// secretKind is what Cluster API calls credentials in a secret, and its API server's default.
+const secretKind = "Secret"
+
+func credentials(p *pass) string {
+	if p.Env.CredentialsSecret != "" {
+		return p.Env.CredentialsSecret
+	}
+	return p.Env.Platform.CredentialsSecret
+}
+
+// ownNamespace: a Machine's secrets are copied into Cluster API's namespace from its own.
+func ownNamespace(p *pass, path, namespace string) {
+	if namespace != "" && namespace != p.Env.MachineAPINamespace {
+		p.Differs(path, namespace, "Machine API's namespace", p.Env.MachineAPINamespace)
+	}
+}
+
+func flavorTo(p *pass, m *providerSpec, c *infraSpec) {
+	if m.Flavor == "" {
+		p.Required("flavor", "name the flavor")
+		return
+	}
+	c.Flavor = &m.Flavor
+}
+
+func flavorFrom(p *pass, c *infraSpec, m *providerSpec) {
+	m.Flavor = text(c.Flavor)
+	if m.Flavor == "" && c.FlavorID == nil {
+		p.Required("flavor", "name the flavor")
+	}
+}
+
+func imageTo(p *pass, m *providerSpec, c *infraSpec) {
+	image, source := m.Image, ""
+	if m.RootVolume != nil {
+		source = m.RootVolume.SourceUUID
+	}
+	switch {
+	case image == "" && source == "":
+		p.Required("image", "name the image")
+	case image == "" && isID(source):
+		c.Image.ID = &source
+	case image == "":
+		c.Image.Filter = &openstackv1.ImageFilter{Name: &source}
+	case source != "" && source != image:
+		p.Invalid("rootVolume.sourceUUID", source, fmt.Sprintf("differs from image, which is %q, and Machine API looks at one of them: remove the other", image))
+	default:
+		c.Image.Filter = &openstackv1.ImageFilter{Name: &image}
+	}
+}
+
+func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
+	id, filter := text(c.Image.ID), c.Image.Filter
+	if filter != nil {
+		m.Image = text(filter.Name)
+	}
+	switch {
+	case id != "" && m.Image != "":
+		p.Invalid("image", nil, oneOf)
+	case id != "" && c.RootVolume == nil:
+		p.Unsupported("image.id", id, "without a root volume Machine API finds images by name: give image.filter.name")
+	case id != "":
+		checkID(p, "image.id", id)
+		rootVolume(m).SourceUUID = id
+	case m.Image == "" && c.Image.ImageRef == nil && (filter == nil || len(filter.Tags) == 0):
+		p.Required("image.filter.name", "name the image")
+	}
+}
+
+func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.Tags = distinct(p, "tags", m.Tags, nil) }
+
+func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
+	m.Tags = distinct(p, "tags", c.Tags, nil)
+	for _, tag := range clusterOf(p).Spec.Tags {
+		if !slices.Contains(m.Tags, tag) {
+			m.Tags = append(m.Tags, tag)
+		}
+	}
+}
+
+// distinct copies tags, which Cluster API keeps in a set, and reports those that are in the list, or in others, already.
+func distinct(p *pass, path string, tags []string, others []string) []string {
+	var out []string
+	for i, tag := range tags {
+		if slices.Contains(out, tag) || slices.Contains(others, tag) {
+			p.Invalid(fmt.Sprintf("%s[%d]", path, i), tag, "the tag is given twice")
+		}
+		out = append(out, tag)
+	}
+	return out
+}
+
+// maxMetadata is how many characters Cluster API lets a key or a value have.
+const maxMetadata = 255
+
+func metadataTo(p *pass, m *providerSpec, c *infraSpec) {
+	for _, key := range slices.Sorted(maps.Keys(m.ServerMetadata)) {
+		value := m.ServerMetadata[key]
+		if utf8.RuneCountInString(key) > maxMetadata || utf8.RuneCountInString(value) > maxMetadata {
+			p.Unsupported("serverMetadata["+key+"]", value, fmt.Sprintf("Cluster API takes keys and values of at most %d characters", maxMetadata))
+		}
+		c.ServerMetadata = append(c.ServerMetadata, openstackv1.ServerMetadata{Key: key, Value: value})
+	}
+}
+
+func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
+	for i, item := range c.ServerMetadata {
+		if m.ServerMetadata == nil {
+			m.ServerMetadata = map[string]string{}
+		}
+		if _, twice := m.ServerMetadata[item.Key]; twice {
+			p.Invalid(fmt.Sprintf("serverMetadata[%d].key", i), item.Key, "the key is given twice")
+		}
+		m.ServerMetadata[item.Key] = item.Value
+	}
+}
+
+func serverGroupTo(p *pass, m *providerSpec, c *infraSpec) {
+	switch id, name := m.ServerGroupID, m.ServerGroupName; {
+	case id != "" && name != "":
+		p.Unsupported("serverGroupName", name, "Cluster API takes the group by id or by name: remove one of the two")
+	case id != "":
+		checkID(p, "serverGroupID", id)
+		c.ServerGroup = &openstackv1.ServerGroupParam{ID: &id}
+	case name != "":
+		c.ServerGroup = &openstackv1.ServerGroupParam{Filter: &openstackv1.ServerGroupFilter{Name: &name}}
+	}
+}
+
+func serverGroupFrom(p *pass, c *infraSpec, m *providerSpec) {
+	group := c.ServerGroup
+	if group == nil {
+		return
+	}
+	m.ServerGroupID = text(group.ID)
+	if group.Filter != nil {
+		m.ServerGroupName = text(group.Filter.Name)
+	}
+	if (m.ServerGroupID == "") == (m.ServerGroupName == "") {
+		p.Invalid("serverGroup", nil, oneOf)
+	}
+	checkID(p, "serverGroup.id", m.ServerGroupID)
+}
+
+func providerIDTo(p *pass, _ *providerSpec, c *infraSpec) {
+	if p.Core.ProviderID != "" {
+		c.ProviderID = &p.Core.ProviderID
+	}
+}
+
+func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	id := text(c.ProviderID)
+	switch {
+	case p.Core.Template && id != "":
+		p.Unsupported("providerID", id, "a template is not an instance")
+	case p.Core.ProviderID == "":
+		p.Core.ProviderID = id
+	case id != "" && id != p.Core.ProviderID:
+		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
+	}
+}
+
+// instanceID is the last part of openstack://[region]/7d8a1f5e-…, empty where there is none.
+func instanceID(providerID string) string {
+	if !strings.HasPrefix(providerID, "openstack://") {
+		return ""
+	}
+	return providerID[strings.LastIndex(providerID, "/")+1:]
+}
+
+func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
+		return
+	}
+	ownNamespace(p, "userDataSecret.namespace", m.UserDataSecret.Namespace)
+	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+}
+
+func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if secret := text(p.Core.BootstrapSecret); secret != "" {
+		m.UserDataSecret = &corev1.SecretReference{Name: secret}
+	}
+}
+
+func zoneTo(p *pass, m *providerSpec, _ *infraSpec) { p.Core.FailureDomain = m.AvailabilityZone }
+
+func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) { m.AvailabilityZone = p.Core.FailureDomain }
+
+func rootVolume(m *providerSpec) *machinev1alpha1.RootVolume {
+	if m.RootVolume == nil {
+		m.RootVolume = &machinev1alpha1.RootVolume{}
+	}
+	return m.RootVolume
+}

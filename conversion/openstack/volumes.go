@@ -1,0 +1,190 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"fmt"
+	"strings"
+
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+)
+
+type (
+	mapiDevice = machinev1alpha1.AdditionalBlockDevice
+	capiDevice = openstackv1.AdditionalBlockDevice
+	volumeZone = openstackv1.VolumeAvailabilityZone
+)
+
+const noSize = "must be at least 1"
+
+func rootSizeTo(p *pass, m *providerSpec, c *infraSpec) {
+	if m.RootVolume == nil {
+		return
+	}
+	if m.RootVolume.Size < 1 {
+		p.Invalid("rootVolume.diskSize", m.RootVolume.Size, noSize)
+	}
+	rootVolumeTo(c).SizeGiB = m.RootVolume.Size
+}
+
+func rootSizeFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.RootVolume == nil {
+		return
+	}
+	if c.RootVolume.SizeGiB < 1 {
+		p.Invalid("rootVolume.sizeGiB", c.RootVolume.SizeGiB, noSize)
+	}
+	rootVolume(m).Size = c.RootVolume.SizeGiB
+}
+
+func rootVolumeTo(c *infraSpec) *openstackv1.RootVolume {
+	if c.RootVolume == nil {
+		c.RootVolume = &openstackv1.RootVolume{}
+	}
+	return c.RootVolume
+}
+
+func rootZoneTo(p *pass, m *providerSpec, c *infraSpec) {
+	if m.RootVolume != nil && m.RootVolume.Zone != "" {
+		rootVolumeTo(c).AvailabilityZone = zoneNamed(p, "rootVolume.availabilityZone", m.RootVolume.Zone)
+	}
+}
+
+func rootZoneFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if c.RootVolume == nil || c.RootVolume.AvailabilityZone == nil {
+		return
+	}
+	name, ofMachine := zoneOf(p.At("rootVolume.availabilityZone"), c.RootVolume.AvailabilityZone)
+	if ofMachine {
+		name = p.Core.FailureDomain
+		checkZone(p, "rootVolume.availabilityZone", name)
+	}
+	rootVolume(m).Zone = name
+}
+
+// zoneNamed says the source too: the API server would fill it in.
+func zoneNamed(p *pass, path, name string) *volumeZone {
+	checkZone(p, path, name)
+	zone := openstackv1.VolumeAZName(name)
+	return &volumeZone{From: openstackv1.VolumeAZFromName, Name: &zone}
+}
+
+func checkZone(p *pass, path, name string) {
+	if strings.Contains(name, " ") {
+		p.Invalid(path, name, "the name of a zone has no spaces: Kubernetes cannot register volumes in one that has")
+	}
+}
+
+// zoneOf is the name of a zone, or that it is the Machine's.
+func zoneOf(p *pass, zone *volumeZone) (name string, ofMachine bool) {
+	if zone.Name != nil {
+		name = string(*zone.Name)
+	}
+	switch {
+	case zone.From == openstackv1.VolumeAZFromMachine && name != "":
+		p.Invalid("name", name, "a zone from Machine has no name")
+	case zone.From == openstackv1.VolumeAZFromMachine:
+		return "", true
+	case zone.From != openstackv1.VolumeAZFromName && zone.From != "":
+		p.Invalid("from", string(zone.From), "supported values: \"Machine\", \"Name\"")
+	case name == "":
+		p.Required("name", "a zone from Name has one")
+	}
+	checkZone(p, "name", name)
+	return name, false
+}
+
+func sourceTypeTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.RootVolume != nil && m.RootVolume.DeprecatedSourceType != "" && m.RootVolume.DeprecatedSourceType != "image" {
+		p.Unsupported("rootVolume.sourceType", m.RootVolume.DeprecatedSourceType, "Cluster API fills a root volume from an image: "+ignored)
+	}
+}
+
+func sourceTypeFrom(*pass, *infraSpec, *providerSpec) {}
+
+func devicesTo(p *pass, m *providerSpec, c *infraSpec) {
+	seen := map[string]bool{}
+	for i := range m.AdditionalBlockDevices {
+		at, from, to := p.At(fmt.Sprintf("additionalBlockDevices[%d]", i)), &m.AdditionalBlockDevices[i], capiDevice{}
+		checkDevice(at, seen, from.Name, string(from.Storage.Type), from.Storage.Volume != nil)
+		BlockDevices.ToClusterAPI(at, from, &to)
+		c.AdditionalBlockDevices = append(c.AdditionalBlockDevices, to)
+	}
+}
+
+func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
+	seen := map[string]bool{}
+	for i := range c.AdditionalBlockDevices {
+		at, from, to := p.At(fmt.Sprintf("additionalBlockDevices[%d]", i)), &c.AdditionalBlockDevices[i], mapiDevice{}
+		checkDevice(at, seen, from.Name, string(from.Storage.Type), from.Storage.Volume != nil)
+		BlockDevices.ToMachineAPI(at, from, &to)
+		m.AdditionalBlockDevices = append(m.AdditionalBlockDevices, to)
+	}
+}
+
+// checkDevice is what both sides want of a device as a whole.
+func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) {
+	switch {
+	case name == "":
+		p.Required("name", "name the device")
+	case name == "root":
+		p.Invalid("name", name, "root is the name of the root volume")
+	case seen[name]:
+		p.Invalid("name", name, "the name is given twice")
+	}
+	seen[name] = true
+	switch {
+	case kind == "":
+		p.Required("storage.type", "say Volume or Local")
+	case kind == string(openstackv1.LocalBlockDevice) && volume:
+		p.Invalid("storage.volume", nil, "a local device is no volume: remove it, or say type Volume")
+	}
+}
+
+func sizeTo(p *pass, m *mapiDevice, c *capiDevice) { c.SizeGiB = checkSize(p, m.SizeGiB) }
+
+func sizeFrom(p *pass, c *capiDevice, m *mapiDevice) { m.SizeGiB = checkSize(p, c.SizeGiB) }
+
+func checkSize(p *pass, size int) int {
+	if size < 1 {
+		p.Invalid("sizeGiB", size, noSize)
+	}
+	return size
+}
+
+// deviceZoneTo says what Machine API means by no zone: the server's.
+func deviceZoneTo(p *pass, m *mapiDevice, c *capiDevice) {
+	if m.Storage.Type != machinev1alpha1.VolumeBlockDevice {
+		return
+	}
+	if c.Storage.Volume == nil {
+		c.Storage.Volume = &openstackv1.BlockDeviceVolume{}
+	}
+	if m.Storage.Volume != nil && m.Storage.Volume.AvailabilityZone != "" {
+		c.Storage.Volume.AvailabilityZone = zoneNamed(p, "storage.volume.availabilityZone", m.Storage.Volume.AvailabilityZone)
+		return
+	}
+	c.Storage.Volume.AvailabilityZone = &volumeZone{From: openstackv1.VolumeAZFromMachine}
+}
+
+func deviceZoneFrom(p *pass, c *capiDevice, m *mapiDevice) {
+	switch volume := c.Storage.Volume; {
+	case c.Storage.Type != openstackv1.VolumeBlockDevice:
+	case volume != nil && volume.AvailabilityZone != nil:
+		if name, ofMachine := zoneOf(p.At("storage.volume.availabilityZone"), volume.AvailabilityZone); !ofMachine {
+			volumeOf(m).AvailabilityZone = name
+		}
+	case p.Core.FailureDomain != "":
+		p.Unsupported("storage.volume.availabilityZone", nil,
+			fmt.Sprintf("Cluster API leaves the zone of this volume to Cinder, Machine API would take the server's, %q: say from Machine, or name a zone", p.Core.FailureDomain))
+	}
+}
+
+func volumeOf(m *mapiDevice) *machinev1alpha1.BlockDeviceVolume {
+	if m.Storage.Volume == nil {
+		m.Storage.Volume = &machinev1alpha1.BlockDeviceVolume{}
+	}
+	return m.Storage.Volume
+}
