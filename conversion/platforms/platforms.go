@@ -6,6 +6,8 @@ package platforms
 import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/aws"
+	"github.com/poundlock/poundlock/conversion/azure"
+	"github.com/poundlock/poundlock/conversion/gcp"
 	"github.com/poundlock/poundlock/conversion/powervs"
 	"github.com/poundlock/poundlock/conversion/vsphere"
 )
@@ -14,6 +16,8 @@ import (
 func List() []conversion.Platform {
 	return []conversion.Platform{
 		aws.Platform(),
+		azure.Platform(),
+		gcp.Platform(),
 		vsphere.Platform(),
 		powervs.Platform(),
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/poundlock/poundlock/conversion/aws/awstest"
+	"github.com/poundlock/poundlock/conversion/azure/azuretest"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/gcp/gcptest"
 	"github.com/poundlock/poundlock/conversion/powervs/powervstest"
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
@@ -17,6 +19,8 @@ import (
 func Kits() []conversiontest.Kit {
 	return []conversiontest.Kit{
 		awstest.Kit(),
+		azuretest.Kit(),
+		gcptest.Kit(),
 		vspheretest.Kit(),
 		powervstest.Kit(),
 	}
