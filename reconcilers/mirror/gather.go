@@ -36,9 +36,9 @@ type state struct {
 	pair authority.Pair
 	name string
 
-	// env is what conversions need; missing is a sentence that says why there is none, "" if there is.
-	env     conversion.Env
-	missing string
+	// env is what conversions need; missing is a sentence that says why there is none, "" if there is, and reason its word.
+	env             conversion.Env
+	reason, missing string
 	cluster *unstructured.Unstructured
 
 	// machineAPI and core are the pair; infra is the infrastructure object that core refers to, or would.
@@ -140,14 +140,14 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state
 		return err
 	}
 	s.env = conversion.Env{MachineAPINamespace: s.pair.MachineAPI, ClusterAPINamespace: s.pair.ClusterAPI}
-	if s.missing = readInfrastructure(s.kind, infrastructure, &s.env); s.missing != "" {
+	if s.reason, s.missing = readInfrastructure(s.kind, infrastructure, &s.env); s.missing != "" {
 		return nil
 	}
 	if s.cluster, err = get(ctx, from, clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil {
 		return err
 	}
 	if s.cluster == nil {
-		s.missing = absent("Cluster", s)
+		s.reason, s.missing = absent("Cluster", s)
 	}
 	if s.kind.Infra == "" {
 		return nil
@@ -168,35 +168,42 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 	case infraCluster != nil:
 		s.env.InfraCluster = infraCluster.Object
 	case s.cluster != nil:
-		s.missing = absent(s.env.Platform.InfraCluster.Kind, s)
+		s.reason, s.missing = absent(s.env.Platform.InfraCluster.Kind, s)
 	}
 	return nil
 }
 
-func absent(kind string, s *state) string {
-	return fmt.Sprintf("%s %s/%s does not exist: Cluster API needs it before a %s can be mirrored there", kind, s.pair.ClusterAPI, s.env.ClusterName, s.kind.Name)
+// The reasons why a pair cannot be mirrored before anything of it is converted: what is missing may come yet, or not before
+// Poundlock has learned it.
+const (
+	reasonNotReady = "ClusterNotReady"
+	reasonPlatform = "PlatformNotSupported"
+)
+
+func absent(kind string, s *state) (reason, missing string) {
+	return reasonNotReady, fmt.Sprintf("%s %s/%s does not exist: Cluster API needs it before a %s can be mirrored there", kind, s.pair.ClusterAPI, s.env.ClusterName, s.kind.Name)
 }
 
 // readInfrastructure asks for a platform only where one stands behind the kind.
-func readInfrastructure(kind authority.Kind, o *unstructured.Unstructured, env *conversion.Env) (missing string) {
+func readInfrastructure(kind authority.Kind, o *unstructured.Unstructured, env *conversion.Env) (reason, missing string) {
 	if o == nil {
-		return "Infrastructure cluster (config.openshift.io) does not exist: it tells the cluster's name and platform"
+		return reasonNotReady, "Infrastructure cluster (config.openshift.io) does not exist: it tells the cluster's name and platform"
 	}
 	platform := nested(o, "status", "platformStatus", "type")
 	env.ClusterName = nested(o, "status", "infrastructureName")
 	if kind.Infra == "" && env.ClusterName != "" {
-		return ""
+		return "", ""
 	}
 	if env.ClusterName == "" || platform == "" {
-		return "Infrastructure cluster (config.openshift.io) does not yet say status.infrastructureName and status.platformStatus.type"
+		return reasonNotReady, "Infrastructure cluster (config.openshift.io) does not yet say status.infrastructureName and status.platformStatus.type"
 	}
 	p, ok := platforms.For(platform)
 	if !ok {
-		return fmt.Sprintf("platform %s cannot be converted between the Machine API and Cluster API", platform)
+		return reasonPlatform, platforms.Unsupported(platform)
 	}
 	env.Platform, env.Infrastructure = p, o.Object
 	env.Region = env.PlatformStatus("region")
-	return ""
+	return "", ""
 }
 
 func nested(o *unstructured.Unstructured, path ...string) string {

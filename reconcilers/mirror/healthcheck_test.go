@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
 	"github.com/poundlock/poundlock/test/embedded"
@@ -82,6 +83,7 @@ func TestMirrorOfAHealthCheck(t *testing.T) {
 	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "status",
 		`{"status":{"infrastructureName":"lock-7x2k9","controlPlaneTopology":"HighlyAvailable","infrastructureTopology":"HighlyAvailable","platformStatus":{"type":"None"}}}`)
 	w.mirror(t, plane)
+	t.Run("a Machine beside it is told that its platform cannot be migrated yet", w.platformTold)
 	t.Run("it appears in Cluster API, paused, and what it counts too", w.checkAppears)
 	t.Run("nothing is left to write", w.checkRests)
 	t.Run("what cannot go is named, and the mirror stays", w.checkRefused)
@@ -133,6 +135,29 @@ func (w *world) inCharge(t *testing.T, name string, api authority.API) {
 	w.patch(t, w.get(t, machineAPICheck, mapi, name), "", fmt.Sprintf(`{"spec":{"authoritativeAPI":%q}}`, api))
 	w.switchTo(t, machineAPICheck, name, api)
 	w.eventually(t, name+" mirrored from "+api.Text(), func() string { return w.unsynced(t, machineAPICheck, name) })
+}
+
+// platformTold: the Machine stays the Machine API's, whatever is asked for, and nothing is made of it.
+func (w *world) platformTold(t *testing.T) {
+	machine := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: openshift-machine-api}, spec: {authoritativeAPI: MachineAPI}}`), &machine.Object); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Create(t.Context(), machine); err != nil {
+		t.Fatal(err)
+	}
+	w.patch(t, machine, "status", `{"status":{"authoritativeAPI":"MachineAPI"}}`)
+	w.patch(t, machine, "", `{"spec":{"authoritativeAPI":"ClusterAPI"}}`)
+	w.eventually(t, "it is told", func() string {
+		c := condition(w.get(t, machine.GroupVersionKind(), mapi, "m"), "Synchronized")
+		if c["status"] != "False" || c["reason"] != "PlatformNotSupported" || c["message"] != platforms.Unsupported("None") {
+			return fmt.Sprint(c)
+		}
+		return ""
+	})
+	if o := w.get(t, schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Machine"}, capi, "m"); o != nil {
+		t.Errorf("something was made of it: %s", show(o))
+	}
 }
 
 func (w *world) checkAppears(t *testing.T) {

@@ -59,7 +59,7 @@ func (c converting) next(s *state) *write {
 	case s.source() == authority.Unset:
 		return nil
 	case s.missing != "":
-		return c.fails(s, "ClusterNotReady", s.missing)
+		return c.fails(s, s.reason, s.missing)
 	case s.source() == authority.MachineAPI || s.core == nil:
 		return c.toClusterAPI(s)
 	}
