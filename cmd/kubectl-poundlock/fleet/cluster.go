@@ -4,9 +4,11 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -205,4 +207,35 @@ func (c *collection) get(ctx context.Context, client dynamic.Interface, resource
 		return fmt.Errorf("reading %s %s/%s: %w", resource.GroupResource(), namespace, name, err)
 	}
 	return c.take(u)
+}
+
+// Item is an object and the resource that it is served as.
+type Item struct {
+	Resource schema.GroupVersionResource
+	Object   *policies.Object
+}
+
+// Items lists every object that was read, those of providers that nothing refers to included: the Machine API's first, then in the
+// order of names.
+func (f *Fleet) Items() []Item {
+	var out []Item
+	for _, p := range f.Pairs {
+		if p.MachineAPI != nil {
+			out = append(out, Item{p.Kind.MachineAPI.WithResource(p.Kind.Resource), p.MachineAPI})
+		}
+		if p.ClusterAPI != nil {
+			out = append(out, Item{p.Kind.ClusterAPI.WithResource(p.Kind.Resource), p.ClusterAPI})
+		}
+	}
+	for _, resource := range f.providers(authority.Kinds()) {
+		for key, o := range f.infra {
+			if key.kind == resource.Kind {
+				out = append(out, Item{resource.Resource(), o})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Item) int {
+		return cmp.Or(strings.Compare(b.Resource.Group, a.Resource.Group), strings.Compare(a.Resource.Resource, b.Resource.Resource), strings.Compare(a.Object.Metadata.Name, b.Object.Metadata.Name))
+	})
+	return out
 }

@@ -1,0 +1,296 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/leaving"
+)
+
+type cleanupOptions struct {
+	yes    bool
+	dryRun string
+	name   string
+}
+
+func cleanupCommand(p *plugin) *cobra.Command {
+	o := &cleanupOptions{}
+	cmd := &cobra.Command{
+		Use:   "cleanup",
+		Short: "Take Poundlock's admission, finalizers and marks off a cluster from which it is removed",
+		Long: `Take Poundlock's admission, finalizers and marks off a cluster from which it is removed.
+
+What is paused stays paused, and who is in charge stays in charge: nothing begins to act. Nothing is done while a manager runs, which would
+put everything back, or while an object is on the move, which nobody would end. Interrupted, the same command goes on where it stopped.
+docs/plugin.md › Cleaning up tells what is left to do afterwards.`,
+		Example: `  kubectl poundlock cleanup --dry-run=client
+  kubectl -n openshift-cluster-api scale deployment poundlock --replicas=0 && kubectl poundlock cleanup`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.cleanup(cmd.Context(), *o) },
+	}
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&o.dryRun, "dry-run", "none", "client: show the plan; server: have the API server try each write; none")
+	cmd.Flags().StringVar(&o.name, "name", "poundlock", "the name of Poundlock's Deployment, Lease and webhook configurations")
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+// Where Poundlock's own objects are. The policies bear the labels of its manifests.
+var (
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	leases      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	webhooks    = []schema.GroupVersionResource{
+		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
+	}
+	admission = append([]schema.GroupVersionResource{
+		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
+	}, webhooks...)
+)
+
+func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
+	if o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server" {
+		return usage("--dry-run %q: want none, client or server", o.dryRun)
+	}
+	pairs, err := p.pairs()
+	if err != nil {
+		return err
+	}
+	client, err := p.client(nil)
+	if err != nil {
+		return err
+	}
+	f, err := fleet.FromCluster(ctx, client, fleet.Query{Pairs: pairs})
+	if err != nil {
+		return err
+	}
+	c := &cleaner{plugin: p, Paper: p.out(), cleanupOptions: o, client: client}
+	return c.clean(ctx, f, pairs[0].ClusterAPI)
+}
+
+type cleaner struct {
+	*plugin
+	display.Paper
+	cleanupOptions
+	client dynamic.Interface
+	// own are Poundlock's admission objects.
+	own []owned
+}
+
+type owned struct {
+	schema.GroupVersionResource
+	name string
+}
+
+func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) error {
+	var err error
+	if c.own, err = c.admission(ctx); err != nil {
+		return err
+	}
+	items := f.Items()
+	changes := leaving.Changes(items)
+	manager, err := c.manager(ctx, namespace, changes)
+	if err != nil {
+		return err
+	}
+	c.show(changes, leaving.Paused(items))
+	if obstacles := leaving.Obstacles(f, manager, c.Now()); len(obstacles) > 0 {
+		return c.refuse(obstacles)
+	}
+	switch {
+	case len(c.own)+len(changes) == 0:
+		return nil
+	case c.dryRun == "client":
+		c.Linef("\nNothing was changed (--dry-run=client).")
+		return nil
+	}
+	if c.dryRun == "none" {
+		if err := c.confirm(ctx, c.yes, "Take all of that off?"); err != nil {
+			return err
+		}
+	}
+	return c.carryOut(ctx, changes)
+}
+
+// show tells the whole plan.
+func (c *cleaner) show(changes []leaving.Change, paused int) {
+	if len(c.own)+len(changes) == 0 {
+		c.Linef("There is nothing of Poundlock's admission, finalizers or marks here.")
+		return
+	}
+	c.Linef("To be taken off:\n")
+	rows := [][]string{{"WHAT", "FROM"}}
+	for _, o := range c.own {
+		rows = append(rows, []string{"all of it", o.Resource + "/" + o.name})
+	}
+	for _, change := range changes {
+		rows = append(rows, []string{what(change), object(change.Item)})
+	}
+	c.Table(rows)
+	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", display.Count(paused, "Cluster API object"))
+}
+
+func what(c leaving.Change) string {
+	var parts []string
+	if c.Finalizer {
+		parts = append(parts, "sync finalizer")
+	}
+	if n := len(c.Annotations); n > 0 {
+		parts = append(parts, display.Count(n, "mark"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func object(i fleet.Item) string {
+	return i.Resource.GroupResource().String() + "/" + i.Object.Metadata.Name
+}
+
+func (c *cleaner) refuse(obstacles []leaving.Obstacle) error {
+	c.Linef("\n%s", c.Bad("Not now:"))
+	for _, o := range obstacles {
+		c.Linef("\n%s", display.Wrap("- "+o.What, "  ", c.Width))
+		c.Linef("%s", display.Wrap(o.Remedy, "    ", c.Width))
+	}
+	return ended{codeNo, "nothing was changed"}
+}
+
+// admission lists Poundlock's policies and webhook configurations.
+func (c *cleaner) admission(ctx context.Context) ([]owned, error) {
+	var out []owned
+	for _, resource := range admission {
+		list, err := c.client.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=poundlock"})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing %s: %w", resource.GroupResource(), err)
+		}
+		for i := range list.Items {
+			out = append(out, owned{resource, list.Items[i].GetName()})
+		}
+	}
+	return out, nil
+}
+
+// manager looks for signs that a manager runs.
+func (c *cleaner) manager(ctx context.Context, namespace string, changes []leaving.Change) (leaving.Manager, error) {
+	m := leaving.Manager{Name: c.name, Namespace: namespace}
+	deployment, err := c.get(ctx, deployments, namespace, c.name)
+	if err != nil {
+		return m, err
+	}
+	if deployment != nil {
+		replicas, said, _ := unstructured.NestedInt64(deployment.Object, "spec", "replicas")
+		if m.Deployment = replicas; !said {
+			m.Deployment = 1
+		}
+	}
+	lease, err := c.get(ctx, leases, namespace, c.name)
+	if err != nil {
+		return m, err
+	}
+	if lease != nil {
+		m.Holder, _, _ = unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+		renewed, _, _ := unstructured.NestedString(lease.Object, "spec", "renewTime")
+		m.Renewed, _ = time.Parse(time.RFC3339Nano, renewed) // unreadable: long ago
+		seconds, _, _ := unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
+		m.Term = time.Duration(seconds) * time.Second
+	}
+	m.Answers = c.answers(ctx, changes)
+	return m, nil
+}
+
+func (c *cleaner) get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	u, err := c.client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s/%s: %w", resource.GroupResource(), namespace, name, err)
+	}
+	return u, nil
+}
+
+// answers tries the first change that a rule would refuse, without carrying it out: a rule's id in the answer is Poundlock's.
+func (c *cleaner) answers(ctx context.Context, changes []leaving.Change) bool {
+	for _, change := range changes {
+		if change.Finalizer {
+			err := c.apply(ctx, change, metav1.DryRunAll)
+			return err != nil && strings.Contains(err.Error(), "[authority/")
+		}
+	}
+	return false
+}
+
+func (c *cleaner) apply(ctx context.Context, change leaving.Change, dryRun ...string) error {
+	body, err := json.Marshal(change.Patch())
+	if err != nil {
+		return err
+	}
+	_, err = c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace).
+		Patch(ctx, change.Object.Metadata.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
+	return err
+}
+
+// carryOut takes admission down first: it would refuse the rest, or, without a manager that answers, everything.
+func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error {
+	var dryRun []string
+	if c.dryRun == "server" {
+		dryRun = []string{metav1.DryRunAll}
+		if len(c.own) > 0 {
+			c.Linef("\nThe objects are not tried: as long as the webhook configurations are there, the API server refuses them.")
+			changes = nil
+		}
+	}
+	c.Linef("")
+	for _, o := range c.own {
+		err := c.client.Resource(o.GroupVersionResource).Delete(ctx, o.name, metav1.DeleteOptions{DryRun: dryRun})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting %s %s: %w", o.Resource, o.name, err)
+		}
+		c.Linef("%s/%s  %s", o.Resource, o.name, c.Good("deleted"+c.rehearsed()))
+	}
+	left := 0
+	for _, change := range changes {
+		err := c.apply(ctx, change, dryRun...)
+		switch {
+		case apierrors.IsNotFound(err):
+		case ctx.Err() != nil:
+			return ended{codeInterrupted, "interrupted; the same command goes on from here"}
+		case err != nil:
+			left++
+			c.Linef("%s  %s", object(change.Item), c.Bad("not taken off: "+err.Error()))
+		default:
+			c.Linef("%s  %s", object(change.Item), c.Good(what(change)+" taken off"+c.rehearsed()))
+		}
+	}
+	if left > 0 {
+		return ended{codeNo, fmt.Sprintf("%s left as they are: the same command tries again", display.Count(left, "object"))}
+	}
+	c.Linef("\nDone%s. docs/plugin.md › Cleaning up tells what is left to do.", c.rehearsed())
+	return nil
+}
+
+func (c *cleaner) rehearsed() string {
+	if c.dryRun == "server" {
+		return " (server dry run)"
+	}
+	return ""
+}

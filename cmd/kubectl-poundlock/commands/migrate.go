@@ -1,0 +1,429 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/moving"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+type migrateOptions struct {
+	selection
+	to           string
+	wait         bool
+	withMachines bool
+	maxInFlight  int
+	cancel       bool
+	yes          bool
+	skipBlocked  bool
+	dryRun       string
+	timeout      time.Duration
+}
+
+func migrateCommand(p *plugin) *cobra.Command {
+	o := &migrateOptions{}
+	cmd := &cobra.Command{
+		Use:   "migrate KIND[/NAME]… --to clusterapi|machineapi",
+		Short: "Hand objects to the other API, one step after the other, or cancel that",
+		Long: `Hand objects to the other API, or cancel that. The plan is shown and confirmed first; an object that could not move keeps the whole plan
+from starting (--skip-blocked leaves it out).
+
+A request is a change of spec.authoritativeAPI. Poundlock's manager does the rest, so a move goes on when this command is interrupted, and
+the same command again goes on where it stopped. With --wait, --with-machines or --max-in-flight each step is told with its time; after the
+first failure nothing more is asked for.`,
+		Example: `  # One set: new Machines are Cluster API's from then on
+  kubectl poundlock migrate machineset/worker-a --to clusterapi --wait
+
+  # The set, and then its Machines, three at a time
+  kubectl poundlock migrate machineset/worker-a --to clusterapi --with-machines --max-in-flight 3
+
+  # What would the webhook say?
+  kubectl poundlock migrate machineset/worker-a --to clusterapi --dry-run=server
+
+  # All workers back
+  kubectl poundlock migrate machines -l machine.openshift.io/cluster-api-machine-role=worker --to machineapi --wait --yes
+
+  # Never mind
+  kubectl poundlock migrate machineset/worker-a --cancel`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: p.completeTargets,
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.migrate(cmd.Context(), *o, args) },
+	}
+	flags := cmd.Flags()
+	o.selection.bind(cmd)
+	flags.StringVar(&o.to, "to", "", "where to: clusterapi or machineapi")
+	flags.BoolVar(&o.wait, "wait", false, "follow the moves until they are over")
+	flags.BoolVar(&o.withMachines, "with-machines", false, "of a MachineSet, its Machines too, after it; waits")
+	flags.IntVar(&o.maxInFlight, "max-in-flight", 0, "how many objects are on the way at a time, 0 for all; waits")
+	flags.BoolVar(&o.cancel, "cancel", false, "take requests back that are not fulfilled yet: what is on its way goes back")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
+	flags.StringVar(&o.dryRun, "dry-run", "none", "client: show the plan; server: have the webhook say what it thinks of each request; none")
+	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
+	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                           // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+func (o *migrateOptions) check(args []string) (authority.API, targets, error) {
+	o.wait = o.wait || o.withMachines || o.maxInFlight > 0
+	t, err := parseTargets(args)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case o.cancel && o.to != "":
+		return "", nil, usage("--cancel goes back to where authority is, so --to has no meaning with it")
+	case !o.cancel && o.to == "":
+		return "", nil, usage("migrate wants --to clusterapi or --to machineapi, or --cancel")
+	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
+		return "", nil, usage("--dry-run %q: want none, client or server", o.dryRun)
+	case o.maxInFlight < 0:
+		return "", nil, usage("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
+	case o.cancel:
+		return authority.Unset, t, nil
+	}
+	to, err := parseAPI(o.to)
+	return to, t, err
+}
+
+func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) error {
+	to, t, err := o.check(args)
+	if err != nil {
+		return err
+	}
+	q, err := p.query(o.selection, t)
+	if err != nil {
+		return err
+	}
+	if o.withMachines {
+		q.Kinds, q.Selector = nil, nil // the Machines of a set are found by the set, whatever their labels
+	}
+	m := &mover{plugin: p, Paper: p.out(), migrateOptions: o, to: to, query: q}
+	if m.client, err = p.client(m); err != nil {
+		return err
+	}
+	f, err := fleet.FromCluster(ctx, m.client, q)
+	if err != nil {
+		return err
+	}
+	if err := m.choose(f, t, o.selector); err != nil {
+		return err
+	}
+	if o.cancel {
+		return m.back(ctx, f)
+	}
+	return m.forth(ctx, f)
+}
+
+// mover carries out one command.
+type mover struct {
+	*plugin
+	display.Paper
+	migrateOptions
+	to     authority.API
+	query  fleet.Query
+	client dynamic.Interface
+	// warned are the webhook's warnings to the last request.
+	warned []string
+}
+
+// HandleWarningHeader keeps what the API server warns of.
+func (m *mover) HandleWarningHeader(_ int, _, text string) { m.warned = append(m.warned, text) }
+
+// choose narrows the fleet to what is meant, with the Machines of the sets where those are to go too.
+func (m *mover) choose(f *fleet.Fleet, t targets, selector string) error {
+	sets := map[string]bool{}
+	if m.withMachines {
+		matches, err := m.plugin.query(selection{selector: selector, all: m.all}, nil)
+		if err != nil {
+			return err
+		}
+		for _, pair := range f.Pairs {
+			if pair.Kind.Scales && t.mean(pair) && matches.Matches(pair) {
+				sets[pair.Namespaces.MachineAPI+"/"+pair.Name] = true
+			}
+		}
+		all := *f
+		if err := t.pick(&all); err != nil { // names that are not there
+			return err
+		}
+		f.Narrow(func(pair fleet.Pair) bool {
+			return t.mean(pair) && matches.Matches(pair) || pair.Kind.Parent != "" && sets[pair.Namespaces.MachineAPI+"/"+pair.Set()]
+		})
+		return nil
+	}
+	return t.pick(f)
+}
+
+// forth plans, asks and moves.
+func (m *mover) forth(ctx context.Context, f *fleet.Fleet) error {
+	plan := m.plan(f)
+	m.show(plan)
+	blocked := moving.Of(plan, moving.Leave)
+	switch {
+	case len(plan) == 0:
+		return ended{codeError, "nothing of that name or with these labels is there"}
+	case len(blocked) > 0 && !m.skipBlocked:
+		return ended{codeNo, fmt.Sprintf("%s cannot move: mend that, or leave out what cannot with --skip-blocked", display.Count(len(blocked), "object"))}
+	case len(moving.Of(plan, moving.Ask))+len(moving.Of(plan, moving.Follow)) == 0:
+		return nil
+	case m.dryRun == "client":
+		m.Linef("\nNothing was asked for (--dry-run=client).")
+		return nil
+	case m.dryRun == "server":
+		return m.rehearse(ctx, moving.Of(plan, moving.Ask))
+	}
+	if n := len(moving.Of(plan, moving.Ask)); n > 0 {
+		if err := m.confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", display.Count(n, "object"), m.to.Text())); err != nil {
+			return err
+		}
+	}
+	if !m.wait {
+		return m.ask(ctx, moving.Of(plan, moving.Ask))
+	}
+	return m.follow(ctx, plan)
+}
+
+func (m *mover) plan(f *fleet.Fleet) []moving.Step {
+	cluster := f.Describe(fleet.Cluster{})
+	var findings []preflight.Finding
+	for _, pair := range f.Pairs {
+		env, unknown := f.Env(cluster, pair)
+		findings = append(findings, preflight.Judge(pair, m.to, env, unknown))
+	}
+	return moving.Plan(f.Pairs, findings)
+}
+
+func (m *mover) show(plan []moving.Step) {
+	if len(plan) == 0 {
+		return
+	}
+	rows := [][]string{{"OBJECT", "FROM", "TO", "PLAN", "WHY"}}
+	for _, s := range plan {
+		rows = append(rows, []string{s.Pair.Ref(), s.Pair.InCharge().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
+	}
+	m.Table(rows)
+	for _, s := range plan {
+		if s.Action != moving.Leave {
+			continue
+		}
+		m.Linef("\n%s cannot move:", m.Point(s.Pair.Ref()))
+		for _, field := range s.Finding.Fields {
+			m.Linef("%s", display.Wrap(field.Path+": "+field.Reason, "    ", m.Width))
+		}
+		if s.Finding.Message != "" {
+			m.Linef("%s", display.Wrap(s.Finding.Message, "    ", m.Width))
+		}
+	}
+}
+
+func (m *mover) action(a moving.Action) string {
+	switch a {
+	case moving.Leave:
+		return m.Bad(string(a))
+	case moving.Skip:
+		return m.Beside(string(a))
+	case moving.Follow:
+		return m.Careful(string(a))
+	}
+	return m.Good(string(a))
+}
+
+func firstReason(f preflight.Finding) string {
+	if f.Verdict == preflight.Waiting {
+		return "will wait: " + f.Reason
+	}
+	return f.Reason
+}
+
+// rehearse has the server say what it thinks of each request.
+func (m *mover) rehearse(ctx context.Context, steps []moving.Step) error {
+	var failed error
+	m.Linef("")
+	for _, s := range steps {
+		err := m.request(ctx, s.Pair, m.to, metav1.DryRunAll)
+		m.told(s.Pair.Ref(), "would be asked for (server dry run)", err)
+		if err != nil {
+			failed = ended{codeNo, ""}
+		}
+	}
+	return failed
+}
+
+// ask sends the requests and leaves the rest to Poundlock.
+func (m *mover) ask(ctx context.Context, steps []moving.Step) error {
+	m.Linef("")
+	for _, s := range steps {
+		err := m.request(ctx, s.Pair, m.to, "")
+		m.told(s.Pair.Ref(), "asked for", err)
+		if err != nil {
+			return ended{codeNo, "stopped at the first failure; the same command goes on from here"}
+		}
+	}
+	m.Linef("\nPoundlock's manager carries them out: kubectl poundlock status --watch")
+	return nil
+}
+
+// told says what came of a request: the webhook's warnings, and its refusal.
+func (m *mover) told(ref, what string, err error) {
+	if err != nil {
+		m.Linef("%s  %s  %s", m.clock(), ref, m.Bad("refused: "+err.Error()))
+	} else {
+		m.Linef("%s  %s  %s", m.clock(), ref, what)
+	}
+	for _, text := range m.warned {
+		m.Linef("%s", display.Wrap(m.Careful("warning:")+" "+text, "            ", m.Width))
+	}
+}
+
+func (m *mover) clock() string { return m.Beside(m.Now().Format(time.TimeOnly)) }
+
+// request changes spec.authoritativeAPI of the object as it was read.
+func (m *mover) request(ctx context.Context, pair fleet.Pair, to authority.API, dryRun string) error {
+	m.warned = nil
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": pair.MachineAPI.Metadata.ResourceVersion},
+		"spec":     map[string]any{"authoritativeAPI": to},
+	})
+	if err != nil {
+		return err
+	}
+	options := metav1.PatchOptions{FieldManager: fieldManager}
+	if dryRun != "" {
+		options.DryRun = []string{dryRun}
+	}
+	resource := pair.Kind.MachineAPI.WithResource(pair.Kind.Resource)
+	_, err = m.client.Resource(resource).Namespace(pair.Namespaces.MachineAPI).Patch(ctx, pair.Name, types.MergePatchType, body, options)
+	return err
+}
+
+// fieldManager owns what the plugin writes.
+const fieldManager = "kubectl-poundlock"
+
+// follow asks for as many as may be on the way, and tells each step until all are there.
+func (m *mover) follow(ctx context.Context, plan []moving.Step) error {
+	m.Linef("")
+	began := m.Now()
+	run := moving.NewRun(plan, m.to, m.maxInFlight, m.timeout, began)
+	var end error
+	err := fleet.Follow(ctx, m.client, m.query, time.Second, func(f *fleet.Fleet) (bool, error) {
+		done, err := m.look(ctx, run, f)
+		end = err
+		return done || err != nil, nil
+	})
+	arrived, onTheWay, left := run.Counts()
+	switch {
+	case ctx.Err() != nil:
+		m.Linef("\ninterrupted: %d there, %d on the way (Poundlock's manager goes on with those), %d not asked for. The same command goes on from here.", arrived, onTheWay, left)
+		return ended{codeInterrupted, ""}
+	case err != nil:
+		return err
+	case end != nil:
+		m.Linef("\nstopped: %d there, %d on the way, %d not asked for. The same command goes on from here; --cancel takes back what is on the way.", arrived, onTheWay, left)
+		return end
+	}
+	m.Linef("\n%s %s with %s after %s.", display.Count(arrived, "object"), isAre(arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
+	return nil
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// look is one look at the fleet. Its error says why the run ends before everything is there.
+func (m *mover) look(ctx context.Context, run *moving.Run, f *fleet.Fleet) (bool, error) {
+	out := run.Look(f, m.Now())
+	for _, l := range out.Lines {
+		m.line(l)
+	}
+	switch {
+	case out.Failed:
+		return false, ended{codeNo, ""}
+	case out.TimedOut:
+		return false, ended{codeTimeout, ""}
+	}
+	for _, pair := range out.Ask {
+		err := m.request(ctx, pair, m.to, "")
+		switch {
+		case apierrors.IsConflict(err):
+			run.Stale(pair)
+			continue
+		case errors.Is(err, context.Canceled):
+			return false, nil
+		}
+		m.told(pair.Ref(), "asked for", err)
+		if err != nil {
+			return false, ended{codeNo, ""}
+		}
+		run.Asked(pair, m.Now())
+	}
+	return out.Done, nil
+}
+
+func (m *mover) line(l moving.Line) {
+	what := l.What
+	switch {
+	case l.Good:
+		what = m.Good(what)
+	case l.Bad:
+		what = m.Bad(what)
+	}
+	m.Linef("%s  %s  %s  %s", m.clock(), l.Ref, what, m.Beside("after "+duration.HumanDuration(l.After)))
+	if l.Detail != "" {
+		m.Linef("%s", display.Wrap(l.Detail, "            ", m.Width))
+	}
+}
+
+// back takes requests back.
+func (m *mover) back(ctx context.Context, f *fleet.Fleet) error {
+	f.Narrow(func(p fleet.Pair) bool { return p.MachineAPI != nil && p.Moving() })
+	if len(f.Pairs) == 0 {
+		m.Linef("Nothing of that is asked to move: there is nothing to cancel.")
+		return nil
+	}
+	for _, pair := range f.Pairs {
+		m.Linef("%s: back to %s", pair.Ref(), pair.InCharge().Text())
+	}
+	if m.dryRun == "client" {
+		m.Linef("\nNothing was asked for (--dry-run=client).")
+		return nil
+	}
+	dryRun, done := "", "cancelled"
+	if m.dryRun == "server" {
+		dryRun, done = metav1.DryRunAll, "would be cancelled (server dry run)"
+	} else if err := m.confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", display.Count(len(f.Pairs), "object"))); err != nil {
+		return err
+	}
+	m.Linef("")
+	for _, pair := range f.Pairs {
+		if pair.InCharge().Other() == authority.Unset {
+			return ended{codeNo, pair.Ref() + ": status does not say where authority came from (status.synchronizedAPI)"}
+		}
+		err := m.request(ctx, pair, pair.InCharge(), dryRun)
+		m.told(pair.Ref(), done, err)
+		if err != nil {
+			return ended{codeNo, "stopped at the first failure"}
+		}
+	}
+	return nil
+}
