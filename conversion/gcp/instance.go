@@ -169,30 +169,30 @@ func checkSpot(p *pass, s scheduling) {
 }
 
 func maintenanceTo(p *pass, m *providerSpec, c *infraSpec) {
-	if checkMaintenance(p, schedulingOf(m)) && m.OnHostMaintenance != "" {
+	checkMaintenance(p, schedulingOf(m))
+	if m.OnHostMaintenance != "" {
 		c.OnHostMaintenance = new(gcpv1.HostMaintenancePolicy(m.OnHostMaintenance))
 	}
 }
 
 func maintenanceFrom(p *pass, c *infraSpec, m *providerSpec) {
-	if checkMaintenance(p, schedulingFrom(c)) {
-		m.OnHostMaintenance = machinev1beta1.GCPHostMaintenanceType(word(c.OnHostMaintenance))
+	if c.OnHostMaintenance != nil && *c.OnHostMaintenance == "" {
+		p.Invalid("onHostMaintenance", "", "a policy is not empty: leave it out")
 	}
+	checkMaintenance(p, schedulingFrom(c))
+	m.OnHostMaintenance = machinev1beta1.GCPHostMaintenanceType(word(c.OnHostMaintenance))
 }
 
 // checkMaintenance: what cannot be moved while it runs must be said to terminate. For a confidential instance Cluster API's
 // webhook wants to see it; for one with GPUs Cluster API does it unasked, and Machine API only where it is said.
-func checkMaintenance(p *pass, s scheduling) bool {
+func checkMaintenance(p *pass, s scheduling) {
 	const path = "onHostMaintenance"
 	switch {
 	case s.maintenance != "" && s.maintenance != terminate && s.maintenance != migrate:
 		p.Invalid(path, s.maintenance, "supported values: \"Migrate\", \"Terminate\"")
 	case s.maintenance != terminate && (s.gpus || isConfidential(s.confidential)):
 		p.Invalid(path, s.maintenance, "must be Terminate: an instance with GPUs, or a confidential one, cannot be moved while it runs")
-	default:
-		return true
 	}
-	return false
 }
 
 func isConfidential(policy string) bool {
@@ -208,7 +208,8 @@ var confidentialSeries = map[string][]string{
 }
 
 func confidentialTo(p *pass, m *providerSpec, c *infraSpec) {
-	if checkConfidential(p, schedulingOf(m)) && m.ConfidentialCompute != "" {
+	checkConfidential(p, schedulingOf(m))
+	if m.ConfidentialCompute != "" {
 		c.ConfidentialCompute = new(gcpv1.ConfidentialComputePolicy(m.ConfidentialCompute))
 	}
 }
@@ -217,15 +218,14 @@ func confidentialFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.ConfidentialCompute != nil && *c.ConfidentialCompute == "" {
 		p.Invalid("confidentialCompute", "", "a policy is not empty: leave it out")
 	}
-	if checkConfidential(p, schedulingFrom(c)) {
-		m.ConfidentialCompute = machinev1beta1.ConfidentialComputePolicy(word(c.ConfidentialCompute))
-	}
+	checkConfidential(p, schedulingFrom(c))
+	m.ConfidentialCompute = machinev1beta1.ConfidentialComputePolicy(word(c.ConfidentialCompute))
 }
 
-func checkConfidential(p *pass, s scheduling) bool {
+func checkConfidential(p *pass, s scheduling) {
 	const path = "confidentialCompute"
 	if !isConfidential(s.confidential) {
-		return true
+		return
 	}
 	series, known := confidentialSeries[s.confidential]
 	mine, _, _ := strings.Cut(s.shape, "-")
@@ -234,10 +234,7 @@ func checkConfidential(p *pass, s scheduling) bool {
 		p.Invalid(path, s.confidential, "supported values: \"Disabled\", \"Enabled\", \"AMDEncryptedVirtualization\", \"AMDEncryptedVirtualizationNestedPaging\", \"IntelTrustedDomainExtensions\"")
 	case !slices.Contains(series, mine):
 		p.Invalid(path, s.confidential, fmt.Sprintf("takes a machine type of %s, not %q", strings.Join(series, ", "), s.shape))
-	default:
-		return true
 	}
-	return false
 }
 
 // restartTo lets go what says no more than Google's own rule: a standard instance is restarted, another one cannot be.
