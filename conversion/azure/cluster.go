@@ -57,6 +57,9 @@ const publicCloud = "AzurePublicCloud"
 
 // sameCloud holds the cloud in which Machine API makes machines to that of Cluster API. Nothing of it stands in a machine.
 func sameCloud(p *pass) {
+	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
+		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API makes no machines in an extended location")
+	}
 	if p.Env.InfraCluster == nil || p.Env.Infrastructure == nil {
 		return
 	}

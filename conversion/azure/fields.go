@@ -37,13 +37,13 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// Where it runs.
 	of.Iso(at("location", elsewhere("Infrastructure", "status.platformStatus.azure.cloudName")),
-		at(elsewhere("AzureCluster", "spec.location"), elsewhere("AzureCluster", "spec.azureEnvironment")),
-		"Must be the cluster's region, in the cluster's cloud, or absent, which means the same. Spaces and case do not matter: West US is westus.", locationTo, locationFrom),
+		at(elsewhere("AzureCluster", "spec.location"), elsewhere("AzureCluster", "spec.azureEnvironment"), elsewhere("AzureCluster", "spec.extendedLocation")),
+		"Must be the cluster's region, or absent, which means the same; both sides must mean the same cloud, and no extended location. Spaces and case do not matter: West US is westus.", locationTo, locationFrom),
 	of.Iso(at("resourceGroup"), at(elsewhere("AzureCluster", "spec.resourceGroup")),
 		"Must be the cluster's resource group; absent is the Infrastructure's. Case does not matter.", groupTo, groupFrom),
 	of.Iso(at("zone"), at(elsewhere("Machine", "spec.failureDomain"), "failureDomain"),
 		"Goes to the Machine. An AzureMachine's own failureDomain comes back as the zone, if the Machine's is absent or the same.", zoneTo, zoneFrom),
-	of.OnlyMAPI("availabilitySet", "Cluster API names availability sets itself, CLUSTER_MACHINESET-as, and uses them in regions without zones only: remove it if that one is meant"),
+	of.OnlyMAPI("availabilitySet", "Cluster API names availability sets itself (CLUSTER_MACHINESET-as), and uses them in regions without zones only: remove it if that one is meant"),
 	of.Iso(at("capacityReservationGroupID"), at("capacityReservationGroupID"), "A resource id.", reservationTo, reservationFrom),
 
 	// The instance.

@@ -1,0 +1,467 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package azure_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/azure/azuretest"
+)
+
+// plain is the kit's providerSpec; each case is a merge patch upon it.
+func plain(t testing.TB) []byte {
+	t.Helper()
+	raw, err := json.Marshal(azuretest.Kit().ProviderSpec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+const subscription = "/subscriptions/5f3d1c2e-9b0a-4a7e-8c55-0d2f6a1b7e44"
+
+// cluster changes a field of the AzureCluster's spec; nil removes it.
+func cluster(value any, fields ...string) func(*conversion.Env) {
+	return func(e *conversion.Env) { change(e.InfraCluster, value, append([]string{"spec"}, fields...)...) }
+}
+
+// platform changes a field of the Infrastructure's status.platformStatus.azure.
+func platform(value any, fields ...string) func(*conversion.Env) {
+	return func(e *conversion.Env) {
+		change(e.Infrastructure, value, append([]string{"status", "platformStatus", "azure"}, fields...)...)
+	}
+}
+
+func change(in map[string]any, value any, fields ...string) {
+	if value == nil {
+		unstructured.RemoveNestedField(in, fields...)
+		return
+	}
+	if err := unstructured.SetNestedField(in, value, fields...); err != nil {
+		panic(err)
+	}
+}
+
+func envOf(changes ...func(*conversion.Env)) *conversion.Env {
+	env := azuretest.Kit().Env()
+	env.Infrastructure, env.InfraCluster = runtime.DeepCopyJSON(env.Infrastructure), runtime.DeepCopyJSON(env.InfraCluster)
+	for _, c := range changes {
+		if c != nil {
+			c(&env)
+		}
+	}
+	return &env
+}
+
+func TestWhatAProviderSpecMaySay(t *testing.T) {
+	const offered = `"image": {"resourceID": "", "publisher": "redhat", "offer": "rh-ocp-worker", "sku": "rh-ocp-worker", "version": "latest"`
+	const master = `"subnet": "lock-7x2k9-master-subnet", "publicLoadBalancer": "lock-7x2k9"`
+	const trusted = `"securityProfile": {"settings": {"securityType": "TrustedLaunch", "trustedLaunch": {"uefiSettings": `
+	const confidential = `"settings": {"securityType": "ConfidentialVM", "confidentialVM": {"uefiSettings": {"secureBoot": "Enabled", "virtualizedTrustedPlatformModule": "Enabled"}}}`
+	const guest, whole = `{"securityEncryptionType": "VMGuestStateOnly"}`, `{"securityEncryptionType": "DiskWithVMGuestState"}`
+	disk := func(patch string) string {
+		return `{"dataDisks": [` + string(patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}`), patch)) + `]}`
+	}
+	cases := map[string]struct {
+		patch   string
+		control bool
+		env     func(*conversion.Env)
+		want    []string
+	}{
+		"nothing out of the way": {patch: `{}`},
+		"metadata of its own":    {patch: `{"metadata": {"name": "x"}}`, want: []string{"metadata: FieldValueNotSupported"}},
+
+		// Where it runs.
+		"no location":                               {patch: `{"location": ""}`},
+		"a location as people write it":             {patch: `{"location": "West Europe"}`},
+		"another location":                          {patch: `{"location": "northeurope"}`, want: []string{"location: FieldValueNotSupported"}},
+		"a location, the cluster's not known":       {patch: `{}`, env: cluster(nil, "location"), want: []string{"location: FieldValueNotSupported"}},
+		"another cloud":                             {patch: `{}`, env: platform("AzureUSGovernmentCloud", "cloudName"), want: []string{"Infrastructure.status.platformStatus.azure.cloudName: FieldValueNotSupported"}},
+		"the public cloud, named on one side":       {patch: `{}`, env: cluster(nil, "azureEnvironment")},
+		"an extended location":                      {patch: `{}`, env: cluster(map[string]any{"name": "microsoftlosangeles1", "type": "EdgeZone"}, "extendedLocation"), want: []string{"AzureCluster.spec.extendedLocation: FieldValueNotSupported"}},
+		"no resource group":                         {patch: `{"resourceGroup": null}`},
+		"the resource group in capitals":            {patch: `{"resourceGroup": "LOCK-7X2K9-RG"}`},
+		"another resource group":                    {patch: `{"resourceGroup": "mine"}`, want: []string{"resourceGroup: FieldValueNotSupported"}},
+		"no resource group, and two for clusters":   {patch: `{"resourceGroup": null}`, env: platform("theirs", "resourceGroupName"), want: []string{"resourceGroup: FieldValueNotSupported"}},
+		"the Infrastructure's resource group":       {patch: `{}`, env: cluster(nil, "resourceGroup")},
+		"a network's own resource group":            {patch: `{"networkResourceGroup": "net"}`, env: cluster("net", "networkSpec", "vnet", "resourceGroup")},
+		"no network resource group":                 {patch: `{"networkResourceGroup": null}`},
+		"none, and the network is in another":       {patch: `{"networkResourceGroup": null}`, env: cluster("net", "networkSpec", "vnet", "resourceGroup"), want: []string{"networkResourceGroup: FieldValueNotSupported"}},
+		"another network resource group":            {patch: `{"networkResourceGroup": "net"}`, want: []string{"networkResourceGroup: FieldValueNotSupported"}},
+		"a resource group where nothing is known":   {patch: `{"vnet": "x", "location": ""}`, env: func(e *conversion.Env) { e.InfraCluster, e.Infrastructure = nil, nil }, want: []string{"image.resourceID: FieldValueNotSupported", "managedIdentity: FieldValueNotSupported", "networkResourceGroup: FieldValueNotSupported", "publicLoadBalancer: FieldValueNotSupported", "resourceGroup: FieldValueNotSupported", "vnet: FieldValueNotSupported"}},
+		"an availability set":                       {patch: `{"availabilitySet": "mine"}`, want: []string{"availabilitySet: FieldValueNotSupported"}},
+		"a capacity reservation":                    {patch: `{"capacityReservationGroupID": "` + subscription + `/resourceGroups/x/providers/Microsoft.Compute/capacityReservationGroups/y"}`},
+		"a capacity reservation by name":            {patch: `{"capacityReservationGroupID": "y"}`, want: []string{"capacityReservationGroupID: FieldValueInvalid"}},
+		"a capacity reservation that is a disk set": {patch: `{"capacityReservationGroupID": "` + subscription + `/resourceGroups/x/providers/Microsoft.Compute/diskEncryptionSets/y"}`, want: []string{"capacityReservationGroupID: FieldValueInvalid"}},
+
+		// The instance.
+		"no size":                               {patch: `{"vmSize": ""}`, want: []string{"vmSize: FieldValueRequired"}},
+		"no image":                              {patch: `{"image": {"resourceID": ""}}`, want: []string{"image.resourceID: FieldValueRequired"}},
+		"an image with its own subscription":    {patch: `{"image": {"resourceID": "` + subscription + `/resourceGroups/x/providers/Microsoft.Compute/images/y"}}`},
+		"an image of another subscription":      {patch: `{"image": {"resourceID": "/subscriptions/x/resourceGroups/x/providers/Microsoft.Compute/images/y"}}`, want: []string{"image.resourceID: FieldValueNotSupported"}},
+		"an image of a community gallery":       {patch: `{"image": {"resourceID": "/communityGalleries/x/images/y/versions/z"}}`, want: []string{"image.resourceID: FieldValueInvalid"}},
+		"an image, the subscription not known":  {patch: `{"managedIdentity": ""}`, env: cluster(nil, "subscriptionID"), want: []string{"image.resourceID: FieldValueNotSupported"}},
+		"an image that says it is an id":        {patch: `{"image": {"type": "ID"}}`},
+		"an image of the marketplace":           {patch: `{` + offered + `}}`},
+		"one with a plan":                       {patch: `{` + offered + `, "type": "MarketplaceWithPlan"}}`},
+		"one that says it is an id":             {patch: `{` + offered + `, "type": "ID"}}`, want: []string{"image.type: FieldValueInvalid"}},
+		"an id that says it is offered":         {patch: `{"image": {"type": "MarketplaceNoPlan"}}`, want: []string{"image.type: FieldValueInvalid"}},
+		"an image of both kinds":                {patch: `{"image": {"publisher": "redhat"}}`, want: []string{"image.resourceID: FieldValueInvalid"}},
+		"half an offer":                         {patch: `{"image": {"resourceID": "", "publisher": "redhat", "sku": "x"}}`, want: []string{"image.offer: FieldValueRequired", "image.version: FieldValueRequired"}},
+		"no identity":                           {patch: `{"managedIdentity": ""}`},
+		"an identity of another group":          {patch: `{"managedIdentity": "` + subscription + `/resourceGroups/x/providers/Microsoft.ManagedIdentity/userAssignedIdentities/y"}`},
+		"an identity by half an id":             {patch: `{"managedIdentity": "/resourceGroups/x/userAssignedIdentities/y"}`, want: []string{"managedIdentity: FieldValueInvalid"}},
+		"an identity behind azure://":           {patch: `{"managedIdentity": "azure://` + subscription + `/resourceGroups/x/providers/Microsoft.ManagedIdentity/userAssignedIdentities/y"}`, want: []string{"managedIdentity: FieldValueInvalid"}},
+		"an identity, the subscription unknown": {patch: `{` + offered + `}}`, env: cluster(nil, "subscriptionID"), want: []string{"managedIdentity: FieldValueNotSupported"}},
+		"a key":                                 {patch: `{"sshPublicKey": "` + azuretest.Key + `"}`},
+		"a key that is not in base64":           {patch: `{"sshPublicKey": "ssh-rsa AAAA"}`, want: []string{"sshPublicKey: FieldValueInvalid"}},
+		"base64 that is no key":                 {patch: `{"sshPublicKey": "aGVsbG8="}`, want: []string{"sshPublicKey: FieldValueInvalid"}},
+		"UltraSSDs switched off":                {patch: `{"ultraSSDCapability": "Disabled"}`},
+		"a capability of no known kind":         {patch: `{"ultraSSDCapability": "enabled"}`, want: []string{"ultraSSDCapability: FieldValueInvalid"}},
+		"a spot machine at any price":           {patch: `{"spotVMOptions": {}}`},
+		"a price that is a number":              {patch: `{"spotVMOptions": {"maxPrice": 0.25}}`},
+		"a price that is a word":                {patch: `{"spotVMOptions": {"maxPrice": "cheap"}}`, want: []string{": FieldValueInvalid"}},
+		"boot diagnostics of Azure's":           {patch: `{"diagnostics": {"boot": {"storageAccountType": "AzureManaged"}}}`},
+		"boot diagnostics of one's own":         {patch: `{"diagnostics": {"boot": {"storageAccountType": "CustomerManaged", "customerManaged": {"storageAccountURI": "https://x"}}}}`},
+		"one's own, and no account":             {patch: `{"diagnostics": {"boot": {"storageAccountType": "CustomerManaged"}}}`, want: []string{"diagnostics.boot.customerManaged: FieldValueRequired"}},
+		"an account without TLS":                {patch: `{"diagnostics": {"boot": {"storageAccountType": "CustomerManaged", "customerManaged": {"storageAccountURI": "http://x"}}}}`, want: []string{"diagnostics.boot.customerManaged.storageAccountURI: FieldValueInvalid"}},
+		"Azure's, and an account":               {patch: `{"diagnostics": {"boot": {"storageAccountType": "AzureManaged", "customerManaged": {"storageAccountURI": "https://x"}}}}`, want: []string{"diagnostics.boot.customerManaged: FieldValueInvalid"}},
+		"diagnostics of no known kind":          {patch: `{"diagnostics": {"boot": {}}}`, want: []string{"diagnostics.boot.storageAccountType: FieldValueInvalid"}},
+
+		// Tags.
+		"tags":                               {patch: `{"tags": {"a": "1", "b": ""}}`},
+		"two tags that are one":              {patch: `{"tags": {"Owner": "1", "owner": "2"}}`, want: []string{"tags[owner]: FieldValueInvalid"}},
+		"a tag with a slash":                 {patch: `{"tags": {"a/b": "1"}}`, want: []string{"tags[a/b]: FieldValueInvalid"}},
+		"a tag of Cluster API's own":         {patch: `{"tags": {"sigs.k8s.io_cluster-api-provider-azure_role": "x"}}`, want: []string{"tags[sigs.k8s.io_cluster-api-provider-azure_role]: FieldValueInvalid"}},
+		"the cloud provider's tag":           {patch: `{"tags": {"kubernetes.io_cluster_lock-7x2k9": "owned"}}`},
+		"the cloud provider's, shared":       {patch: `{"tags": {"kubernetes.io_cluster_lock-7x2k9": "shared"}}`, want: []string{"tags[kubernetes.io_cluster_lock-7x2k9]: FieldValueInvalid"}},
+		"45 tags":                            {patch: tags(45)},
+		"46 tags":                            {patch: tags(46), want: []string{"tags: FieldValueNotSupported"}},
+		"a tag that only machines there get": {patch: `{}`, env: platform([]any{}, "resourceTags"), want: []string{"tags[team]: FieldValueNotSupported"}},
+		"a tag that only machines here get":  {patch: `{}`, env: cluster(nil, "additionalTags"), want: []string{"tags[team]: FieldValueNotSupported"}},
+		"the same, named":                    {patch: `{"tags": {"team": "locks"}}`, env: cluster(nil, "additionalTags")},
+		"a mark of ownership":                {patch: `{}`, env: cluster("owned", "additionalTags", "kubernetes.io_cluster.lock-7x2k9")},
+
+		// Secrets.
+		"the secret without its namespace": {patch: `{"credentialsSecret": {"namespace": null}}`},
+		"no secret":                        {patch: `{"credentialsSecret": null}`},
+		"another secret":                   {patch: `{"credentialsSecret": {"name": "mine"}}`, want: []string{"credentialsSecret.name: FieldValueNotSupported"}},
+		"a secret elsewhere":               {patch: `{"credentialsSecret": {"namespace": "mine"}}`, want: []string{"credentialsSecret.namespace: FieldValueNotSupported"}},
+		"no user data":                     {patch: `{"userDataSecret": null}`, want: []string{"userDataSecret.name: FieldValueRequired"}},
+		"user data elsewhere":              {patch: `{"userDataSecret": {"namespace": "mine"}}`, want: []string{"userDataSecret.namespace: FieldValueNotSupported"}},
+
+		// The network.
+		"no network":                         {patch: `{"vnet": ""}`, want: []string{"vnet: FieldValueRequired"}},
+		"another network":                    {patch: `{"vnet": "mine"}`, want: []string{"vnet: FieldValueNotSupported"}},
+		"no subnet":                          {patch: `{"subnet": ""}`, want: []string{"subnet: FieldValueRequired"}},
+		"the subnet's security group":        {patch: `{"securityGroup": "lock-7x2k9-nsg"}`},
+		"another security group":             {patch: `{"securityGroup": "mine"}`, want: []string{"securityGroup: FieldValueNotSupported"}},
+		"application security groups":        {patch: `{"applicationSecurityGroups": ["a"]}`, want: []string{"applicationSecurityGroups: FieldValueNotSupported"}},
+		"none of them":                       {patch: `{"applicationSecurityGroups": []}`},
+		"a NAT rule":                         {patch: `{"natRule": 0}`, want: []string{"natRule: FieldValueNotSupported"}},
+		"another load balancer":              {patch: `{"publicLoadBalancer": "mine"}`, want: []string{"publicLoadBalancer: FieldValueNotSupported"}},
+		"a worker outside of it":             {patch: `{"publicLoadBalancer": ""}`, want: []string{"publicLoadBalancer: FieldValueNotSupported"}},
+		"user-defined routing":               {patch: `{"publicLoadBalancer": ""}`, env: cluster(nil, "networkSpec", "nodeOutboundLB")},
+		"a NAT gateway":                      {patch: `{"publicLoadBalancer": ""}`, env: natGateway},
+		"a NAT gateway and a load balancer":  {patch: `{}`, env: natGateway, want: []string{"publicLoadBalancer: FieldValueNotSupported"}},
+		"a public address":                   {patch: `{"publicIP": true, "publicLoadBalancer": ""}`},
+		"a public address and a balancer":    {patch: `{"publicIP": true}`, want: []string{"publicLoadBalancer: FieldValueNotSupported"}},
+		"a worker's internal load balancer":  {patch: `{"internalLoadBalancer": "lock-7x2k9-internal"}`, want: []string{"internalLoadBalancer: FieldValueNotSupported"}},
+		"a master":                           {control: true, patch: `{` + master + `, "internalLoadBalancer": "lock-7x2k9-internal"}`},
+		"a master without an internal one":   {control: true, patch: `{` + master + `}`, want: []string{"internalLoadBalancer: FieldValueNotSupported"}},
+		"a master of a public API server":    {control: true, patch: `{` + master + `, "publicLoadBalancer": "lock-7x2k9-internal"}`, env: cluster("Public", "networkSpec", "apiServerLB", "type")},
+		"a master with a public address":     {control: true, patch: `{` + master + `, "internalLoadBalancer": "lock-7x2k9-internal", "publicIP": true}`, want: []string{"publicIP: FieldValueNotSupported"}},
+		"a master with routing of one's own": {control: true, patch: `{"subnet": "x", "publicLoadBalancer": "", "internalLoadBalancer": "lock-7x2k9-internal"}`, env: cluster(nil, "networkSpec", "controlPlaneOutboundLB")},
+
+		// The OS disk.
+		"Windows":                               {patch: `{"osDisk": {"osType": "Windows"}}`, want: []string{"osDisk.osType: FieldValueNotSupported"}},
+		"an operating system in small letters":  {patch: `{"osDisk": {"osType": "linux"}}`, want: []string{"osDisk.osType: FieldValueInvalid"}},
+		"a disk of no size":                     {patch: `{"osDisk": {"diskSizeGB": 0}}`, want: []string{"osDisk.diskSizeGB: FieldValueRequired"}},
+		"a disk of 4 TB":                        {patch: `{"osDisk": {"diskSizeGB": 4096}}`, want: []string{"osDisk.diskSizeGB: FieldValueNotSupported"}},
+		"a disk of less than nothing":           {patch: `{"osDisk": {"diskSizeGB": -1}}`, want: []string{"osDisk.diskSizeGB: FieldValueInvalid"}},
+		"caching of no known kind":              {patch: `{"osDisk": {"cachingType": "readonly"}}`, want: []string{"osDisk.cachingType: FieldValueInvalid"}},
+		"an ephemeral disk":                     {patch: `{"osDisk": {"diskSettings": {"ephemeralStorageLocation": "Local"}, "cachingType": "ReadOnly"}}`},
+		"an ephemeral disk that caches writes":  {patch: `{"osDisk": {"diskSettings": {"ephemeralStorageLocation": "Local"}, "cachingType": "ReadWrite"}}`, want: []string{"osDisk.cachingType: FieldValueInvalid"}},
+		"an ephemeral disk that is encrypted":   {patch: `{"osDisk": {"diskSettings": {"ephemeralStorageLocation": "Local"}, "cachingType": "ReadOnly", "managedDisk": {"diskEncryptionSet": {"id": "x"}}}}`, want: []string{"osDisk.managedDisk.diskEncryptionSet: FieldValueNotSupported"}},
+		"an ephemeral disk elsewhere":           {patch: `{"osDisk": {"diskSettings": {"ephemeralStorageLocation": "local"}, "cachingType": "ReadOnly"}}`, want: []string{"osDisk.diskSettings.ephemeralStorageLocation: FieldValueInvalid"}},
+		"whatever disk Azure takes":             {patch: `{"osDisk": {"managedDisk": null}}`},
+		"an encrypted disk":                     {patch: `{"osDisk": {"managedDisk": {"diskEncryptionSet": {"id": "x"}}}}`},
+		"an encrypted disk of no kind":          {patch: `{"osDisk": {"managedDisk": {"storageAccountType": "", "diskEncryptionSet": {"id": "x"}}}}`, want: []string{"osDisk.managedDisk.storageAccountType: FieldValueRequired"}},
+		"an UltraSSD":                           {patch: `{"osDisk": {"managedDisk": {"storageAccountType": "UltraSSD_LRS"}}}`, want: []string{"osDisk.managedDisk.storageAccountType: FieldValueInvalid"}},
+		"a disk of a kind that Azure has not":   {patch: `{"osDisk": {"managedDisk": {"storageAccountType": "premium_lrs"}}}`, want: []string{"osDisk.managedDisk.storageAccountType: FieldValueNotSupported"}},
+		"a guest state of no known kind":        {patch: `{"osDisk": {"managedDisk": {"securityProfile": {"securityEncryptionType": "x"}}}, "securityProfile": {` + confidential + `}}`, want: []string{"osDisk.managedDisk.securityProfile.securityEncryptionType: FieldValueInvalid"}},
+		"a guest state of one's own encryption": {patch: `{"osDisk": {"managedDisk": {"securityProfile": {"securityEncryptionType": "VMGuestStateOnly", "diskEncryptionSet": {"id": "x"}}}}, "securityProfile": {` + confidential + `}}`, want: []string{"osDisk.managedDisk.securityProfile.diskEncryptionSet.id: FieldValueInvalid"}},
+
+		// Security.
+		"an empty profile":                             {patch: `{"securityProfile": {}}`},
+		"encryption at the host":                       {patch: `{"securityProfile": {"encryptionAtHost": true}}`},
+		"trusted launch":                               {patch: `{` + trusted + `{"secureBoot": "Enabled"}}}}}`},
+		"trusted launch with nothing to trust":         {patch: `{` + trusted + `{"secureBoot": "Disabled"}}}}}`, want: []string{"securityProfile.settings.securityType: FieldValueNotSupported"}},
+		"trusted launch, misspelt":                     {patch: `{` + trusted + `{"secureBoot": "on"}}}}}`, want: []string{"securityProfile.settings.trustedLaunch.uefiSettings.secureBoot: FieldValueInvalid"}},
+		"trusted launch without settings":              {patch: `{"securityProfile": {"settings": {"securityType": "TrustedLaunch"}}}`, want: []string{"securityProfile.settings.trustedLaunch: FieldValueRequired"}},
+		"settings without a type":                      {patch: `{"securityProfile": {"settings": {"trustedLaunch": {"uefiSettings": {}}}}}`, want: []string{"securityProfile.settings.trustedLaunch: FieldValueInvalid"}},
+		"a type of no known kind":                      {patch: `{"securityProfile": {"settings": {"securityType": "x"}}}`, want: []string{"securityProfile.settings.securityType: FieldValueInvalid"}},
+		"the settings of the other type too":           {patch: `{"securityProfile": {"settings": {"securityType": "TrustedLaunch", "trustedLaunch": {"uefiSettings": {"secureBoot": "Enabled"}}, "confidentialVM": {"uefiSettings": {}}}}}`, want: []string{"securityProfile.settings.confidentialVM: FieldValueInvalid"}},
+		"a confidential machine":                       {patch: `{"securityProfile": {` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`},
+		"a confidential machine, all of its disk":      {patch: `{"securityProfile": {"encryptionAtHost": false, ` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + whole + `}}}`},
+		"a confidential machine without encryption":    {patch: `{"securityProfile": {` + confidential + `}}`, want: []string{"osDisk.managedDisk.securityProfile.securityEncryptionType: FieldValueRequired"}},
+		"a confidential machine, encrypted at host":    {patch: `{"securityProfile": {"encryptionAtHost": true, ` + confidential + `}, "osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`, want: []string{"securityProfile.encryptionAtHost: FieldValueNotSupported"}},
+		"a confidential machine without vTPM and boot": {patch: `{"securityProfile": {"settings": {"securityType": "ConfidentialVM", "confidentialVM": {"uefiSettings": {}}}}, "osDisk": {"managedDisk": {"securityProfile": ` + whole + `}}}`, want: []string{"securityProfile.settings.confidentialVM.uefiSettings.secureBoot: FieldValueInvalid", "securityProfile.settings.confidentialVM.uefiSettings.virtualizedTrustedPlatformModule: FieldValueInvalid"}},
+		"a guest state, and no profile":                {patch: `{"osDisk": {"managedDisk": {"securityProfile": ` + guest + `}}}`, want: []string{"securityProfile.settings.securityType: FieldValueInvalid"}},
+
+		// The data disks.
+		"a data disk":                     {patch: disk(`{}`)},
+		"a data disk that outlives":       {patch: disk(`{"deletionPolicy": "Detach"}`), want: []string{"dataDisks[0].deletionPolicy: FieldValueNotSupported"}},
+		"a data disk without a policy":    {patch: disk(`{"deletionPolicy": ""}`), want: []string{"dataDisks[0].deletionPolicy: FieldValueInvalid"}},
+		"an UltraSSD for data":            {patch: disk(`{"managedDisk": {"storageAccountType": "UltraSSD_LRS"}}`)},
+		"an UltraSSD that caches":         {patch: disk(`{"managedDisk": {"storageAccountType": "UltraSSD_LRS"}, "cachingType": "ReadOnly"}`), want: []string{"dataDisks[0].cachingType: FieldValueInvalid"}},
+		"a data disk of another kind":     {patch: disk(`{"managedDisk": {"storageAccountType": "StandardSSD_LRS"}}`), want: []string{"dataDisks[0].managedDisk.storageAccountType: FieldValueNotSupported"}},
+		"a data disk of 3 GB":             {patch: disk(`{"diskSizeGB": 3}`), want: []string{"dataDisks[0].diskSizeGB: FieldValueInvalid"}},
+		"a data disk of 32768 GB":         {patch: disk(`{"diskSizeGB": 32768}`), want: []string{"dataDisks[0].diskSizeGB: FieldValueNotSupported"}},
+		"a lun of 64":                     {patch: disk(`{"lun": 64}`), want: []string{"dataDisks[0].lun: FieldValueInvalid"}},
+		"a suffix with a dash at its end": {patch: disk(`{"nameSuffix": "a-"}`), want: []string{"dataDisks[0].nameSuffix: FieldValueInvalid"}},
+		"a suffix with a line's end":      {patch: disk(`{"nameSuffix": "a\n"}`), want: []string{"dataDisks[0].nameSuffix: FieldValueInvalid"}},
+		"two data disks that are one":     {patch: `{"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 4, "lun": 1, "deletionPolicy": "Delete"}, {"nameSuffix": "a", "diskSizeGB": 4, "lun": 1, "deletionPolicy": "Delete"}]}`, want: []string{"dataDisks[1].lun: FieldValueInvalid", "dataDisks[1].nameSuffix: FieldValueInvalid"}},
+
+		// What is no providerSpec of Azure's.
+		"another kind":            {patch: `{"kind": "GCPMachineProviderSpec"}`, want: []string{"kind: FieldValueInvalid"}},
+		"its former group":        {patch: `{"apiVersion": "azureproviderconfig.openshift.io/v1beta1"}`},
+		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1"}`, want: []string{"apiVersion: FieldValueInvalid"}},
+		"two unknown fields":      {patch: `{"sshPrivateKey": "", "osDisk": {"managedDisk": {"type": "x"}}}`, want: []string{"osDisk.managedDisk.type: FieldValueNotSupported", "sshPrivateKey: FieldValueNotSupported"}},
+		"a number that is a word": {patch: `{"osDisk": {"diskSizeGB": "128"}}`, want: []string{"osDisk.diskSizeGB: FieldValueInvalid"}},
+		"everything wrong at once": {patch: `{"zones": 1, "vnet": "x", "subnet": "", "osDisk": {"osType": "Windows"}, "dataDisks": [{}]}`, want: []string{
+			"dataDisks[0].deletionPolicy: FieldValueInvalid", "dataDisks[0].diskSizeGB: FieldValueInvalid", "dataDisks[0].nameSuffix: FieldValueInvalid",
+			"osDisk.osType: FieldValueNotSupported", "subnet: FieldValueRequired", "vnet: FieldValueNotSupported", "zones: FieldValueNotSupported",
+		}},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			p := conversion.NewPass(envOf(c.env), &conversion.Core{ControlPlane: c.control}, "")
+			toClusterAPI(p, patched(t, plain(t), c.patch))
+			same(t, c.want, p.Errors())
+		})
+	}
+}
+
+// tags makes a patch of n tags. With the cluster's one and the four that Cluster API adds, 45 are 50.
+func tags(n int) string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf(`"t%d": ""`, i))
+	}
+	return `{"tags": {` + strings.Join(out, ", ") + `}}`
+}
+
+func natGateway(e *conversion.Env) {
+	list, _, _ := unstructured.NestedSlice(e.InfraCluster, "spec", "networkSpec", "subnets")
+	list[1].(map[string]any)["natGateway"] = map[string]any{"name": "gate"}
+	change(e.InfraCluster, list, "spec", "networkSpec", "subnets")
+}
+
+// plainInfra is the spec of an AzureMachine that can go, as its webhook leaves it.
+const plainInfra = `{"vmSize": "Standard_D4s_v3", "image": {"id": "` + subscription + `/resourceGroups/x/providers/Microsoft.Compute/images/y"},
+	"identity": "None", "osDisk": {"osType": "Linux", "diskSizeGB": 128, "cachingType": "None", "managedDisk": {"storageAccountType": "Premium_LRS"}},
+	"sshPublicKey": "` + azuretest.Key + `", "diagnostics": {"boot": {"storageAccountType": "Managed"}}, "disableExtensionOperations": true,
+	"networkInterfaces": [{"subnetName": "lock-7x2k9-worker-subnet", "privateIPConfigs": 1, "acceleratedNetworking": true}]}`
+
+func TestWhatAnInfraSpecMaySay(t *testing.T) {
+	const own = `"userAssignedIdentities": [{"providerID": "azure://` + subscription + `/resourceGroups/x/providers/Microsoft.ManagedIdentity/userAssignedIdentities/y"}`
+	const guest = `"osDisk": {"managedDisk": {"securityProfile": {"securityEncryptionType": "VMGuestStateOnly"}}}`
+	disk := func(patch string) string {
+		return `{"dataDisks": [` + string(patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "managedDisk": {"storageAccountType": "Premium_LRS"}}`), patch)) + `]}`
+	}
+	cases := map[string]struct {
+		patch    string
+		template bool
+		control  bool
+		env      func(*conversion.Env)
+		want     []string
+	}{
+		"nothing out of the way": {patch: `{}`},
+
+		// Where it runs.
+		"its own failure domain":         {patch: `{"failureDomain": "1"}`},
+		"another than the Machine's":     {patch: `{"failureDomain": "2"}`, want: []string{"failureDomain: FieldValueNotSupported"}},
+		"a failure domain with no name":  {patch: `{"failureDomain": ""}`, want: []string{"failureDomain: FieldValueInvalid"}},
+		"another cloud":                  {patch: `{}`, env: cluster("AzureChinaCloud", "azureEnvironment"), want: []string{"Infrastructure.status.platformStatus.azure.cloudName: FieldValueNotSupported"}},
+		"a reservation by name":          {patch: `{"capacityReservationGroupID": "x"}`, want: []string{"capacityReservationGroupID: FieldValueInvalid"}},
+		"a reservation with an empty id": {patch: `{"capacityReservationGroupID": ""}`, want: []string{"capacityReservationGroupID: FieldValueInvalid"}},
+
+		// The instance.
+		"no size":                              {patch: `{"vmSize": ""}`, want: []string{"vmSize: FieldValueRequired"}},
+		"no image":                             {patch: `{"image": null}`, want: []string{"image: FieldValueRequired"}},
+		"an empty image":                       {patch: `{"image": {"id": null}}`, want: []string{"image.id: FieldValueRequired"}},
+		"an image of another subscription":     {patch: `{"image": {"id": "/subscriptions/x/resourceGroups/x/providers/Microsoft.Compute/images/y"}}`, want: []string{"image.id: FieldValueNotSupported"}},
+		"an image, the subscription not known": {patch: `{}`, env: cluster(nil, "subscriptionID"), want: []string{"image.id: FieldValueNotSupported"}},
+		"an image that is a subscription":      {patch: `{"image": {"id": "` + subscription + `/x"}}`, want: []string{"image.id: FieldValueInvalid"}},
+		"an image of the marketplace":          {patch: `{"image": {"id": null, "marketplace": {"publisher": "a", "offer": "b", "sku": "c", "version": "latest", "thirdPartyImage": false}}}`},
+		"half an offer":                        {patch: `{"image": {"id": null, "marketplace": {"publisher": "a", "sku": "c"}}}`, want: []string{"image.marketplace.offer: FieldValueRequired", "image.marketplace.version: FieldValueRequired"}},
+		"an image of both kinds":               {patch: `{"image": {"marketplace": {"publisher": "a"}}}`, want: []string{"image.id: FieldValueInvalid"}},
+		"an image of a gallery":                {patch: `{"image": {"id": null, "computeGallery": {"gallery": "a", "name": "b", "version": "c"}}}`, want: []string{"image.computeGallery: FieldValueNotSupported"}},
+		"an image of a shared gallery":         {patch: `{"image": {"id": null, "sharedGallery": {"gallery": "a"}}}`, want: []string{"image.sharedGallery: FieldValueNotSupported"}},
+		"an identity that Azure makes":         {patch: `{"identity": "SystemAssigned", "systemAssignedIdentityRole": {"name": "x"}}`, want: []string{"identity: FieldValueNotSupported", "systemAssignedIdentityRole: FieldValueNotSupported"}},
+		"an identity of no known kind":         {patch: `{"identity": "x"}`, want: []string{"identity: FieldValueInvalid"}},
+		"an identity":                          {patch: `{"identity": "UserAssigned", ` + own + `]}`},
+		"two identities":                       {patch: `{"identity": "UserAssigned", ` + own + `, {"providerID": "x"}]}`, want: []string{"userAssignedIdentities: FieldValueNotSupported"}},
+		"an identity, and none":                {patch: `{` + own + `]}`, want: []string{"userAssignedIdentities: FieldValueInvalid"}},
+		"none, where there must be one":        {patch: `{"identity": "UserAssigned"}`, want: []string{"userAssignedIdentities: FieldValueRequired"}},
+		"an identity without azure://":         {patch: `{"identity": "UserAssigned", "userAssignedIdentities": [{"providerID": "` + subscription + `/resourceGroups/x/providers/Microsoft.ManagedIdentity/userAssignedIdentities/y"}]}`, want: []string{"userAssignedIdentities[0].providerID: FieldValueInvalid"}},
+		"a spot machine":                       {patch: `{"spotVMOptions": {"maxPrice": "1"}}`},
+		"a spot machine that is deleted":       {patch: `{"spotVMOptions": {"evictionPolicy": "Delete"}}`, want: []string{"spotVMOptions.evictionPolicy: FieldValueNotSupported"}},
+		"an ephemeral one":                     {patch: `{"spotVMOptions": {}, "osDisk": {"diffDiskSettings": {"option": "Local"}, "cachingType": "ReadOnly"}}`, want: []string{"spotVMOptions.evictionPolicy: FieldValueNotSupported"}},
+		"no diagnostics":                       {patch: `{"diagnostics": null}`},
+		"diagnostics of one's own":             {patch: `{"diagnostics": {"boot": {"storageAccountType": "UserManaged", "userManaged": {"storageAccountURI": "https://x"}}}}`},
+		"one's own, and no account":            {patch: `{"diagnostics": {"boot": {"storageAccountType": "UserManaged"}}}`, want: []string{"diagnostics.boot.userManaged: FieldValueRequired"}},
+		"Azure's, and an account":              {patch: `{"diagnostics": {"boot": {"userManaged": {"storageAccountURI": "https://x"}}}}`, want: []string{"diagnostics.boot.userManaged: FieldValueInvalid"}},
+		"diagnostics of no known kind":         {patch: `{"diagnostics": {"boot": {"storageAccountType": "x"}}}`, want: []string{"diagnostics.boot.storageAccountType: FieldValueInvalid"}},
+		"extensions":                           {patch: `{"vmExtensions": [{"name": "x"}]}`, want: []string{"vmExtensions: FieldValueNotSupported"}},
+		"extensions allowed":                   {patch: `{"disableExtensionOperations": false}`, want: []string{"disableExtensionOperations: FieldValueNotSupported"}},
+		"nothing said of extensions":           {patch: `{"disableExtensionOperations": null}`, want: []string{"disableExtensionOperations: FieldValueRequired"}},
+		"no bootstrap extension":               {patch: `{"disableVMBootstrapExtension": true}`},
+		"a bootstrap extension":                {patch: `{"disableVMBootstrapExtension": false}`, want: []string{"disableVMBootstrapExtension: FieldValueNotSupported"}},
+		"a tag with a question mark":           {patch: `{"additionalTags": {"a?": "1"}}`, want: []string{"additionalTags[a?]: FieldValueInvalid"}},
+		"its own instance":                     {patch: `{"providerID": "azure:///x"}`},
+		"another instance":                     {patch: `{"providerID": "azure:///y"}`, want: []string{"providerID: FieldValueNotSupported"}},
+		"an instance in a template":            {template: true, patch: `{"providerID": "azure:///x"}`, want: []string{"providerID: FieldValueNotSupported"}},
+
+		// The network.
+		"no interface":                      {patch: `{"networkInterfaces": null}`, want: []string{"acceleratedNetworking: FieldValueRequired"}},
+		"an interface in its former place":  {patch: `{"networkInterfaces": null, "subnetName": "x", "acceleratedNetworking": false}`},
+		"an interface in both places":       {patch: `{"subnetName": "x", "acceleratedNetworking": false}`, want: []string{"acceleratedNetworking: FieldValueInvalid", "subnetName: FieldValueInvalid"}},
+		"two interfaces":                    {patch: `{"networkInterfaces": [{"acceleratedNetworking": true}, {}]}`, want: []string{"networkInterfaces: FieldValueNotSupported"}},
+		"two addresses":                     {patch: `{"networkInterfaces": [{"acceleratedNetworking": true, "privateIPConfigs": 2}]}`, want: []string{"networkInterfaces[0].privateIPConfigs: FieldValueNotSupported"}},
+		"acceleration as Cluster API likes": {patch: `{"networkInterfaces": [{}]}`, want: []string{"networkInterfaces[0].acceleratedNetworking: FieldValueRequired"}},
+		"no subnet, and two to choose from": {patch: `{"networkInterfaces": [{"acceleratedNetworking": true}]}`, env: secondSubnet, want: []string{"networkInterfaces[0].subnetName: FieldValueRequired"}},
+		"no subnet, and one for all":        {patch: `{"networkInterfaces": [{"acceleratedNetworking": true}]}`, env: oneSubnet},
+		"no network":                        {patch: `{}`, env: cluster(nil, "networkSpec", "vnet"), want: []string{"AzureCluster.spec.networkSpec.vnet.name: FieldValueRequired"}},
+		"IP forwarding":                     {patch: `{"enableIPForwarding": true}`, want: []string{"enableIPForwarding: FieldValueNotSupported"}},
+		"name servers":                      {patch: `{"dnsServers": ["10.0.0.1"]}`, want: []string{"dnsServers: FieldValueNotSupported"}},
+		"a public address":                  {patch: `{"allocatePublicIP": true}`},
+		"a public address of a master":      {control: true, patch: `{"allocatePublicIP": true}`, want: []string{"allocatePublicIP: FieldValueNotSupported"}},
+
+		// The disks.
+		"Windows":                           {patch: `{"osDisk": {"osType": "Windows"}}`, want: []string{"osDisk.osType: FieldValueNotSupported"}},
+		"the image's size":                  {patch: `{"osDisk": {"diskSizeGB": null}}`, want: []string{"osDisk.diskSizeGB: FieldValueRequired"}},
+		"an ephemeral disk, placed":         {patch: `{"osDisk": {"diffDiskSettings": {"option": "Local", "placement": "CacheDisk"}, "cachingType": "ReadOnly"}}`, want: []string{"osDisk.diffDiskSettings.placement: FieldValueNotSupported"}},
+		"an ephemeral disk of no kind":      {patch: `{"osDisk": {"diffDiskSettings": {}, "cachingType": "ReadOnly"}}`, want: []string{"osDisk.diffDiskSettings.option: FieldValueInvalid"}},
+		"a managed disk of no kind":         {patch: `{"osDisk": {"managedDisk": {"storageAccountType": null}}}`, want: []string{"osDisk.managedDisk.storageAccountType: FieldValueRequired"}},
+		"trusted launch":                    {patch: `{"securityProfile": {"securityType": "TrustedLaunch", "uefiSettings": {"vTpmEnabled": true}}}`},
+		"trusted launch of nothing":         {patch: `{"securityProfile": {"securityType": "TrustedLaunch"}}`, want: []string{"securityProfile.securityType: FieldValueNotSupported"}},
+		"settings without a type":           {patch: `{"securityProfile": {"uefiSettings": {"vTpmEnabled": true}}}`, want: []string{"securityProfile.uefiSettings: FieldValueInvalid"}},
+		"a confidential machine":            {patch: `{"securityProfile": {"securityType": "ConfidentialVM", "uefiSettings": {"vTpmEnabled": true}}, ` + guest + `}`},
+		"the same, encrypted at the host":   {patch: `{"securityProfile": {"encryptionAtHost": true, "securityType": "ConfidentialVM", "uefiSettings": {"vTpmEnabled": true}}, ` + guest + `}`, want: []string{"securityProfile.encryptionAtHost: FieldValueNotSupported"}},
+		"a guest state, and no profile":     {patch: `{` + guest + `}`, want: []string{"securityProfile.securityType: FieldValueInvalid"}},
+		"a data disk":                       {patch: disk(`{}`)},
+		"a data disk of Azure's choice":     {patch: disk(`{"managedDisk": null}`), want: []string{"dataDisks[0].managedDisk.storageAccountType: FieldValueRequired"}},
+		"a data disk of another kind":       {patch: disk(`{"managedDisk": {"storageAccountType": "PremiumV2_LRS"}}`), want: []string{"dataDisks[0].managedDisk.storageAccountType: FieldValueNotSupported"}},
+		"a data disk's security profile":    {patch: disk(`{"managedDisk": {"storageAccountType": "Premium_LRS", "securityProfile": {}}}`), want: []string{"dataDisks[0].managedDisk.securityProfile: FieldValueNotSupported"}},
+		"an UltraSSD that caches":           {patch: disk(`{"managedDisk": {"storageAccountType": "UltraSSD_LRS"}, "cachingType": "ReadWrite"}`), want: []string{"dataDisks[0].cachingType: FieldValueInvalid"}},
+		"disks with a lun and without":      {patch: `{"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 4, "managedDisk": {"storageAccountType": "Premium_LRS"}}, {"nameSuffix": "b", "diskSizeGB": 4, "lun": 0, "managedDisk": {"storageAccountType": "Premium_LRS"}}]}`},
+		"two disks with one lun":            {patch: `{"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 4, "lun": 0, "managedDisk": {"storageAccountType": "Premium_LRS"}}, {"nameSuffix": "b", "diskSizeGB": 4, "lun": 0, "managedDisk": {"storageAccountType": "Premium_LRS"}}]}`, want: []string{"dataDisks[1].lun: FieldValueInvalid"}},
+		"a field of a later version":        {patch: `{"later": {"x": 1}}`, want: []string{"later: FieldValueNotSupported"}},
+		"a list of interfaces that is none": {patch: `{"networkInterfaces": {}}`, want: []string{"networkInterfaces: FieldValueInvalid"}},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			core := &conversion.Core{ProviderID: "azure:///x", FailureDomain: "1", Template: c.template, ControlPlane: c.control}
+			p := conversion.NewPass(envOf(c.env), core, "")
+			toMachineAPI(p, patched(t, []byte(plainInfra), c.patch))
+			same(t, c.want, p.Errors())
+		})
+	}
+}
+
+func secondSubnet(e *conversion.Env) {
+	list, _, _ := unstructured.NestedSlice(e.InfraCluster, "spec", "networkSpec", "subnets")
+	change(e.InfraCluster, append(list, map[string]any{"name": "more", "role": "node"}), "spec", "networkSpec", "subnets")
+}
+
+func oneSubnet(e *conversion.Env) {
+	change(e.InfraCluster, []any{"no subnet", map[string]any{"name": "all", "role": "cluster"}}, "spec", "networkSpec", "subnets")
+}
+
+// TestASampleSaysWhatItMeans: the fields of one machine, spelled out in both APIs.
+func TestASampleSaysWhatItMeans(t *testing.T) {
+	core := &conversion.Core{}
+	p := conversion.NewPass(envOf(), core, "")
+	spec := toClusterAPI(p, patched(t, plain(t), `{"spotVMOptions": {}, "dataDisks": [{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}]}`))
+	same(t, nil, p.Errors())
+	var got, want any
+	if err := json.Unmarshal([]byte(jsonOf(t, spec)), &got); err != nil {
+		t.Fatal(err)
+	}
+	group := subscription + "/resourceGroups/lock-7x2k9-rg/providers/"
+	if err := json.Unmarshal([]byte(`{
+		"vmSize": "Standard_D4s_v3",
+		"image": {"id": "`+group+`Microsoft.Compute/galleries/gallery_lock_7x2k9/images/lock-7x2k9-gen2/versions/latest"},
+		"identity": "UserAssigned",
+		"userAssignedIdentities": [{"providerID": "azure://`+group+`Microsoft.ManagedIdentity/userAssignedIdentities/lock-7x2k9-identity"}],
+		"osDisk": {"osType": "Linux", "diskSizeGB": 128, "managedDisk": {"storageAccountType": "Premium_LRS"}, "cachingType": "None"},
+		"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 64, "managedDisk": {"storageAccountType": "Premium_LRS"}, "lun": 0, "cachingType": "None"}],
+		"diagnostics": {"boot": {"storageAccountType": "Disabled"}},
+		"spotVMOptions": {"evictionPolicy": "Deallocate"},
+		"disableExtensionOperations": true,
+		"networkInterfaces": [{"subnetName": "lock-7x2k9-worker-subnet", "privateIPConfigs": 1, "acceleratedNetworking": true}]
+	}`), &want); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if core.FailureDomain != "1" || core.BootstrapSecret == nil || *core.BootstrapSecret != "worker-user-data" {
+		t.Errorf("the Machine got %+v", core)
+	}
+}
+
+func toClusterAPI(p *conversion.Pass, raw []byte) any {
+	spec := p.Env.Platform.Spec.NewProviderSpec()
+	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
+		return nil
+	}
+	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
+}
+
+func toMachineAPI(p *conversion.Pass, raw []byte) any {
+	spec := p.Env.Platform.Spec.NewInfraSpec()
+	if !p.Decode(raw, spec) {
+		return nil
+	}
+	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
+}
+
+func patched(t *testing.T, base []byte, patch string) []byte {
+	t.Helper()
+	out, err := jsonpatch.MergePatch(base, []byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// same holds errors to their paths and types; their prose is nobody's business here.
+func same(t *testing.T, want []string, errs field.ErrorList) {
+	t.Helper()
+	var got []string
+	for _, e := range errs {
+		got = append(got, e.Field+": "+string(e.Type))
+		if e.Detail == "" {
+			t.Errorf("%s is refused without a reason", e.Field)
+		}
+	}
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
+	}
+}

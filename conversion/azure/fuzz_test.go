@@ -1,0 +1,102 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package azure_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes
+// again as it went. The seeds and what was found with them lie in testdata/fuzz.
+func FuzzProviderSpec(f *testing.F) {
+	f.Add(plain(f))
+	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toClusterAPI, toMachineAPI) })
+}
+
+// FuzzInfraSpec: the same the other way.
+func FuzzInfraSpec(f *testing.F) {
+	f.Add([]byte(plainInfra))
+	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toMachineAPI, toClusterAPI) })
+}
+
+func thereAndBack(t *testing.T, raw []byte, there, back func(*conversion.Pass, []byte) any) {
+	env, secret := envOf(), "worker-user-data"
+	core := &conversion.Core{BootstrapSecret: &secret}
+	convert := func(raw []byte, to func(*conversion.Pass, []byte) any) (string, bool) {
+		p := conversion.NewPass(env, core, "")
+		out := to(p, raw)
+		if len(p.Errors()) > 0 {
+			return p.Errors().ToAggregate().Error(), false
+		}
+		return jsonOf(t, out), true
+	}
+	went, ok := convert(raw, there)
+	if again, _ := convert(raw, there); went != again {
+		t.Errorf("equal input gave two outputs:\n%s\n%s", went, again)
+	}
+	if !ok {
+		return
+	}
+	came, ok := convert([]byte(went), back)
+	if !ok {
+		t.Fatalf("accepted, and cannot come back: %s\nvia %s", came, went)
+	}
+	if again, ok := convert([]byte(came), there); !ok || again != went {
+		t.Errorf("went another way the second time:\n%s\n%s", went, again)
+	}
+}
+
+// TestWhatIsNoSpecIsAnError: garbage, null, a list, another kind, and very much of anything.
+func TestWhatIsNoSpecIsAnError(t *testing.T) {
+	much := strings.Repeat(`{"nameSuffix": "a", "diskSizeGB": 4, "lun": 99},`, 20000)
+	deep := strings.Repeat(`{"image":`, 20000) + "1" + strings.Repeat("}", 20000)
+	for what, raw := range map[string]string{
+		"nothing": "", "null": "null", "a list": "[]", "half an object": "{", "a word": `"x"`, "an empty object": "{}",
+		"nulls everywhere": `{"kind": "AzureMachineProviderSpec", "image": null, "osDisk": null, "dataDisks": [null], "tags": {"a": null}, "securityProfile": {"settings": {"trustedLaunch": null}}, "networkInterfaces": [null], "userAssignedIdentities": [null], "vmExtensions": [null]}`,
+		"20,000 disks":     `{"kind": "AzureMachineProviderSpec", "apiVersion": "machine.openshift.io/v1beta1", "dataDisks": [` + much + `{}]}`,
+		"20,000 levels":    deep,
+		"another platform": `{"kind": "AWSMachineProviderConfig", "apiVersion": "machine.openshift.io/v1beta1", "ami": {"id": "ami-1"}}`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			for _, convert := range []func(*conversion.Pass, []byte) any{toClusterAPI, toMachineAPI} {
+				p := conversion.NewPass(envOf(), &conversion.Core{}, "")
+				convert(p, []byte(raw))
+				if len(p.Errors()) == 0 {
+					t.Error("was taken")
+				}
+			}
+		})
+	}
+}
+
+// TestAnUnknownClusterIsAnError: whatever stands in the AzureCluster and the Infrastructure, nothing panics, and a spec
+// that must be compared with them is refused.
+func TestAnUnknownClusterIsAnError(t *testing.T) {
+	for _, content := range []string{
+		"null", "{}", `{"spec": null}`, `{"spec": "x", "status": 1}`,
+		`{"spec": {"networkSpec": {"vnet": 1, "subnets": {"a": 1}, "apiServerLB": []}, "additionalTags": ["a"], "location": 1}, "status": {"platformStatus": {"azure": {"resourceTags": [1, null, {"key": 1}], "resourceGroupName": []}}}}`,
+		`{"spec": {"networkSpec": {"subnets": [null, 1, {"name": {}, "securityGroup": "x"}]}}, "status": {"platformStatus": {"azure": {"resourceTags": {}}}}}`,
+	} {
+		env := envOf()
+		for _, into := range []*map[string]any{&env.InfraCluster, &env.Infrastructure} {
+			*into = nil
+			if err := json.Unmarshal([]byte(content), into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, convert := range []func(*conversion.Pass){
+			func(p *conversion.Pass) { toClusterAPI(p, plain(t)) },
+			func(p *conversion.Pass) { toMachineAPI(p, []byte(plainInfra)) },
+		} {
+			p := conversion.NewPass(env, &conversion.Core{}, "")
+			if convert(p); len(p.Errors()) == 0 {
+				t.Errorf("was taken in a cluster of which %s is known", content)
+			}
+		}
+	}
+}
