@@ -191,7 +191,9 @@ func applied(wanted, live *unstructured.Unstructured) []string {
 //   - In spec, whatever wanted does not say: only an owner's apply removes a field.
 //   - Labels and annotations that wanted says too and somebody else set by an update: else they would outlive their
 //     removal from the authority. Whoever applies keeps applying, so an applier's are left alone.
-func takeover(wanted, live *unstructured.Unstructured, keep ...string) []metav1.ManagedFieldsEntry {
+//   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made says that live is the API server's answer to
+//     that very creation: what it says beyond wanted are the server's own defaults, and nobody's.
+func takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	gained := ownership{}
 	for i, e := range entries {
@@ -199,7 +201,12 @@ func takeover(wanted, live *unstructured.Unstructured, keep ...string) []metav1.
 			continue
 		}
 		tree := owned(e)
-		taken := strip(tree, e, wanted, keep)
+		var taken ownership
+		if created(e, tree) {
+			tree, taken = inherit(tree, wanted, made)
+		} else {
+			taken = strip(tree, e, wanted, keep)
+		}
 		if len(taken) == 0 {
 			continue
 		}
@@ -210,6 +217,55 @@ func takeover(wanted, live *unstructured.Unstructured, keep ...string) []metav1.
 		return nil
 	}
 	return giveTo(slices.DeleteFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return len(owned(e)) == 0 && e.Subresource == "" }), live, gained)
+}
+
+// asksFor is the field of a Machine API object that is a person's once it is there, whoever set it first.
+const asksFor = "f:authoritativeAPI"
+
+// created reports whether an entry is of the mirror's creation of the object: no update of its sets a spec.
+func created(e metav1.ManagedFieldsEntry, tree ownership) bool {
+	ofCreation := func(field string) bool { return field != "." && field != asksFor }
+	return e.Manager == fieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate &&
+		slices.ContainsFunc(slices.Collect(maps.Keys(below(tree, "f:spec"))), ofCreation)
+}
+
+// inherit divides what a creation set: what an apply would own, and what is left of the creation's. Of the answer to the creation itself that is what
+// wanted says. Of an older one it is all: what wanted does not say may be a default, and may be what the authority has dropped since.
+func inherit(tree ownership, wanted *unstructured.Unstructured, made bool) (left, taken ownership) {
+	asks, has := below(tree, "f:spec")[asksFor]
+	if delete(below(tree, "f:spec"), asksFor); has {
+		left = ownership{"f:spec": ownership{asksFor: asks}}
+	}
+	if made {
+		return left, stripSaid(tree, wanted.Object)
+	}
+	return left, tree
+}
+
+// stripSaid takes out of tree, and returns, the fields that wanted says.
+func stripSaid(tree ownership, wanted any) ownership {
+	moved := ownership{}
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		sub := below(tree, key)
+		child, found := element(key, wanted)
+		switch {
+		case key == ".": // that the map or the item is there at all goes with it
+			moved[key] = tree[key]
+			delete(tree, key)
+		case !found:
+		case len(sub) == 0:
+			moved[key] = tree[key]
+			delete(tree, key)
+		default:
+			if inner := stripSaid(sub, child); len(inner) > 0 {
+				moved[key] = inner
+			}
+			if len(sub) == 0 {
+				delete(tree, key)
+			}
+		}
+	}
+	return moved
 }
 
 // strip takes out of tree, and returns, what takeover moves.
@@ -303,6 +359,9 @@ func stripUnwanted(tree ownership, wanted any, path string, keep []string) owner
 		}
 		if inner := stripUnwanted(sub, child, at, keep); len(inner) > 0 {
 			moved[key] = inner
+			if len(sub) == 0 {
+				delete(tree, key)
+			}
 		}
 	}
 	return moved
@@ -354,12 +413,11 @@ func fields(tree ownership) *metav1.FieldsV1 {
 	return &metav1.FieldsV1{Raw: raw}
 }
 
-// owns reports whether the mirror's applies own a field of spec.
-func owns(live *unstructured.Unstructured, field string) bool {
+// owns reports whether the mirror's applies own a field, by its path as managed fields spell it.
+func owns(live *unstructured.Unstructured, path ...string) bool {
 	for _, e := range live.GetManagedFields() {
 		if ours(e) {
-			_, ok := below(owned(e), "f:spec")["f:"+field]
-			return ok
+			return holds(owned(e), path)
 		}
 	}
 	return false

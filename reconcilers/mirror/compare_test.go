@@ -71,30 +71,42 @@ func TestTakeover(t *testing.T) {
 	for _, c := range []struct {
 		sentence     string
 		wanted, live string
+		made         bool
 		want         []string // manager: fields
 	}{
 		{"what others set in spec and the authority does not say becomes ours", `{spec: {a: 1}}`,
 			`{spec: {a: 1, b: 2}, metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:a": {}, "f:b": {}}}`) + `]}}`,
-			[]string{`kubectl: {"f:spec":{"f:a":{}}}`, fieldManager + `: {"f:spec":{"f:b":{}}}`}},
+			false, []string{`kubectl: {"f:spec":{"f:a":{}}}`, fieldManager + `: {"f:spec":{"f:b":{}}}`}},
 		{"and is added to what is ours already", `{spec: {a: 1}}`,
 			`{metadata: {managedFields: [` + manager("kubectl", "Apply", `{"f:spec": {"f:b": {}}}`) + `,` + manager(fieldManager, "Apply", `{"f:spec": {"f:a": {}}}`) + `]}}`,
-			[]string{fieldManager + `: {"f:spec":{"f:a":{},"f:b":{}}}`}},
+			false, []string{fieldManager + `: {"f:spec":{"f:a":{},"f:b":{}}}`}},
 		{"what others set and the authority says too stays where it is", `{spec: {a: 1}}`,
-			`{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}}`, nil},
+			`{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}}`, false, nil},
 		{"authoritativeAPI is the user's", `{spec: {a: 1}}`,
-			`{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:authoritativeAPI": {}}}`) + `]}}`, nil},
+			`{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:authoritativeAPI": {}}}`) + `]}}`, false, nil},
 		{"a user's own label stays the user's, one that the authority says too does not outlive it", `{metadata: {labels: {team: blue}}}`,
 			`{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:metadata": {"f:labels": {"f:team": {}, "f:mine": {}}}}`) + `]}}`,
-			[]string{`kubectl: {"f:metadata":{"f:labels":{"f:mine":{}}}}`, fieldManager + `: {"f:metadata":{"f:labels":{"f:team":{}}}}`}},
+			false, []string{`kubectl: {"f:metadata":{"f:labels":{"f:mine":{}}}}`, fieldManager + `: {"f:metadata":{"f:labels":{"f:team":{}}}}`}},
 		{"who applies labels would apply them again: no fight", `{metadata: {labels: {team: blue}}}`,
-			`{metadata: {managedFields: [` + manager("capi-machineset", "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}}`) + `]}}`, nil},
+			`{metadata: {managedFields: [` + manager("capi-machineset", "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}}`) + `]}}`, false, nil},
 		{"an entry of another version cannot be read with this one's eyes", `{spec: {}}`,
-			`{metadata: {managedFields: [{manager: old, operation: Update, apiVersion: cluster.x-k8s.io/v1beta1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`, nil},
+			`{metadata: {managedFields: [{manager: old, operation: Update, apiVersion: cluster.x-k8s.io/v1beta1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`, false, nil},
 		{"status is each controller's own", `{spec: {}}`,
-			`{metadata: {managedFields: [{manager: capi, operation: Update, subresource: status, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`, nil},
+			`{metadata: {managedFields: [{manager: capi, operation: Update, subresource: status, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`, false, nil},
+		{"what the mirror has just created it owns as if it had applied it, and the server's defaults are nobody's", `{metadata: {annotations: {mark: m}, finalizers: [f]}, spec: {a: 1, l: [{k: 1}]}}`,
+			`{spec: {a: 1, d: dflt, l: [{k: 1, e: dflt}]}, metadata: {annotations: {mark: m}, finalizers: [f], managedFields: [` + manager(fieldManager, "Update", `{"f:metadata": {"f:annotations": {".": {}, "f:mark": {}}, "f:finalizers": {".": {}, "v:\"f\"": {}}}, "f:spec": {".": {}, "f:a": {}, "f:d": {}, "f:l": {".": {}, "k:{\"k\":1}": {".": {}, "f:k": {}, "f:e": {}}}}}`) + `]}}`, true,
+			[]string{fieldManager + `: {"f:metadata":{"f:annotations":{".":{},"f:mark":{}},"f:finalizers":{".":{},"v:\"f\"":{}}},"f:spec":{".":{},"f:a":{},"f:l":{".":{},"k:{\"k\":1}":{".":{},"f:k":{}}}}}`}},
+		{"of what it created earlier, a default may as well be what the authority has dropped since: an apply will show", `{metadata: {annotations: {mark: m}, finalizers: [f]}, spec: {a: 1, l: [{k: 1}]}}`,
+			`{spec: {a: 1, d: dflt, l: [{k: 1, e: dflt}]}, metadata: {annotations: {mark: m}, finalizers: [f], managedFields: [` + manager(fieldManager, "Update", `{"f:metadata": {"f:annotations": {".": {}, "f:mark": {}}, "f:finalizers": {".": {}, "v:\"f\"": {}}}, "f:spec": {".": {}, "f:a": {}, "f:d": {}, "f:l": {".": {}, "k:{\"k\":1}": {".": {}, "f:k": {}, "f:e": {}}}}}`) + `]}}`, false,
+			[]string{fieldManager + `: {"f:metadata":{"f:annotations":{".":{},"f:mark":{}},"f:finalizers":{".":{},"v:\"f\"":{}}},"f:spec":{".":{},"f:a":{},"f:d":{},"f:l":{".":{},"k:{\"k\":1}":{".":{},"f:e":{},"f:k":{}}}}}`}},
+		{"an owner or a label that its creation set and the authority has dropped since, too", `{metadata: {}, spec: {a: 1}}`,
+			`{metadata: {managedFields: [` + manager(fieldManager, "Update", `{"f:metadata": {"f:labels": {"f:old": {}}, "f:ownerReferences": {"k:{\"uid\":\"c\"}": {}}}, "f:spec": {"f:a": {}, "f:authoritativeAPI": {}}}`) + `]}}`,
+			false, []string{fieldManager + `: {"f:spec":{"f:authoritativeAPI":{}}}`, fieldManager + `: {"f:metadata":{"f:labels":{"f:old":{}},"f:ownerReferences":{"k:{\"uid\":\"c\"}":{}}},"f:spec":{"f:a":{}}}`}},
+		{"its other updates stay what they are", `{metadata: {finalizers: [f]}, spec: {a: 1}}`,
+			`{metadata: {managedFields: [` + manager(fieldManager, "Update", `{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:authoritativeAPI": {}}}`) + `]}}`, false, nil},
 	} {
 		var got []string
-		for _, e := range takeover(parse(t, c.wanted), parse(t, c.live), "spec.authoritativeAPI") {
+		for _, e := range takeover(parse(t, c.wanted), parse(t, c.live), c.made, "spec.authoritativeAPI") {
 			got = append(got, e.Manager+": "+string(e.FieldsV1.Raw))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

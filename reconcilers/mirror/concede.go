@@ -54,17 +54,26 @@ func propagatedPaths(tree ownership) [][]string {
 		}
 	}
 	for _, field := range authority.PropagatedFields() {
-		path := strings.Split(field, ".")
-		if holds(tree, path) {
+		if path := strings.Split(field, "."); holds(tree, spelled(path)) {
 			out = append(out, path)
 		}
 	}
 	return out
 }
 
+// spelled is a path of fields as managed fields spell it.
+func spelled(path []string) []string {
+	out := make([]string, len(path))
+	for i, step := range path {
+		out[i] = "f:" + step
+	}
+	return out
+}
+
+// holds reports whether a tree has a path, each step of it spelled as there.
 func holds(tree ownership, path []string) bool {
 	for _, step := range path {
-		if tree = below(tree, "f:"+step); tree == nil {
+		if tree = below(tree, step); tree == nil {
 			return false
 		}
 	}

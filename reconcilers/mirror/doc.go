@@ -7,8 +7,9 @@
 // It knows the objects of a pair (state), the one next write that brings them closer (next, pure), and how to
 // perform it. A pass looks at a cache; only if that calls for a write does it read the same from the API server and
 // then performs one write after the other, each decided from what the last one returned, until none is left.
-// Every write but a creation carries the resourceVersion that it was decided from. So a pass over a pair in step
-// sends no request, a crash between two writes is repaired by the next pass, and a stale cache overwrites nobody.
+// Every write carries the resourceVersion that it was decided from, a creation demands that there be nothing, and a deletion names its object by
+// UID. So a pass over a pair in step sends no request, a crash between two writes is repaired by the next pass, and nobody is overwritten by a stale
+// cache or by a leader that is no longer one. What is created is then owned as if it had been applied (compare.go): an apply cannot demand that.
 //
 // It refuses to know how a field is said in the other API (conversion), what the rules of a deletion are
 // (policies/authority), and how authority moves (reconcilers/handoff): of status.authoritativeAPI it is a reader.

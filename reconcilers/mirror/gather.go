@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -50,6 +51,8 @@ type state struct {
 	// parents are the MachineSets that own either side, by API.
 	parents map[authority.API]*unstructured.Unstructured
 	parent  authority.Parent
+	// made is the object that this pass has just created, as the API server stored it.
+	made types.UID
 	// children are the objects that the mirror owns, while it is being deleted and must let go of them.
 	children []*unstructured.Unstructured
 

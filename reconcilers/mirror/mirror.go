@@ -4,6 +4,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,7 +103,7 @@ const afterDoubt = 5 * time.Second
 
 // settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
 func settle(err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return reconcile.Result{RequeueAfter: 200 * time.Millisecond}, nil
 	}
 	return reconcile.Result{}, err
@@ -172,12 +173,17 @@ func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 			return err
 		}
 	}
+	if w.verb == create {
+		s.made = now.GetUID()
+	}
 	s.store(w.object, now)
 	return nil
 }
 
 func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstructured) error {
 	switch w.verb {
+	case create:
+		return r.writer.Create(ctx, o, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))
 	case apply:
 		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager), client.ForceOwnership)
 	case patch, patchStatus:
@@ -186,7 +192,7 @@ func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstruc
 			return err
 		}
 		if w.verb == patch {
-			return r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
+			return r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(cmp.Or(w.by, fieldManager)))
 		}
 		return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
 	}

@@ -71,6 +71,8 @@ func TestMirror(t *testing.T) {
 	t.Run("an idle fleet costs no request that writes and moves no resourceVersion", w.rests)
 	t.Run("edits are followed, drift is undone, a user's own label stays, a template comes back", w.followsEdits)
 	t.Run("what the API server refuses is told", w.refusedByServer)
+	t.Run("what somebody else makes meanwhile is not written over", w.createsOnly)
+	t.Run("the autoscaler's replicas reach the set in charge, and people's are not taken for them", w.autoscales)
 	t.Run("an unowned Cluster API mirror is made again", w.remakes)
 	t.Run("Cluster API in charge is mirrored back", w.movesOver)
 	t.Run("what a mirrored Cluster API set makes appears in the Machine API", w.reflects)
@@ -118,6 +120,31 @@ type writes struct {
 	// faulty breaks every third write: in turn before it reaches the API server, and after, so that only the answer is
 	// lost. It is what a crash between two writes looks like to the next pass.
 	faulty bool
+	// stopped is sent what stop chooses; the request waits until it is sent something back.
+	stop    func(*http.Request) bool
+	stopped chan chan bool
+}
+
+// stopAt has the next request that is chosen wait, and tells where to let it go on.
+func (w *writes) stopAt(chosen func(*http.Request) bool) <-chan chan bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stop, w.stopped = chosen, make(chan chan bool, 1)
+	return w.stopped
+}
+
+func (w *writes) wait(r *http.Request) {
+	w.mu.Lock()
+	stops := w.stop != nil && w.stop(r)
+	if stops {
+		w.stop = nil
+	}
+	w.mu.Unlock()
+	if stops {
+		goOn := make(chan bool)
+		w.stopped <- goOn
+		<-goOn
+	}
 }
 
 type transport func(*http.Request) (*http.Response, error)
@@ -127,6 +154,7 @@ func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
 		if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
+			w.wait(r)
 			w.mu.Lock()
 			w.sent = append(w.sent, r.Method+" "+r.URL.Path)
 			n, faulty := len(w.sent), w.faulty

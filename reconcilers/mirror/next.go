@@ -22,6 +22,8 @@ import (
 type verb string
 
 const (
+	// create makes an object, or is refused if there is one: an apply would land on what somebody else has made meanwhile.
+	create      verb = "create"
 	apply       verb = "apply"
 	patch       verb = "patch"
 	patchStatus verb = "patchStatus"
@@ -31,10 +33,12 @@ const (
 // write is one request to the API server.
 type write struct {
 	verb verb
-	// object is what is applied, or what is patched or deleted, as it was read.
+	// object is what is created or applied, or what is patched or deleted, as it was read.
 	object *unstructured.Unstructured
 	// patch is a JSON merge patch, of patch and patchStatus.
 	patch map[string]any
+	// by is the field manager of a patch, "" the mirror's own.
+	by string
 	// reason is the event's, in a word; note says it in a sentence, "" where a person has nothing from it and the log will do;
 	// fields are the paths that change.
 	reason, note string
@@ -48,7 +52,7 @@ func (c converting) next(s *state) *write {
 	if w, does := c.reflect(s); does {
 		return w
 	}
-	step := s.deletion().Next()
+	step, follows := s.deletion().Next(), s.autoscaled()
 	switch {
 	case step == authority.AwaitAuthority:
 		return c.observe(s)
@@ -58,6 +62,8 @@ func (c converting) next(s *state) *write {
 		return s.staleTemplate()
 	case s.source() == authority.Unset:
 		return nil
+	case follows != nil:
+		return follows
 	case s.missing != "":
 		return c.fails(s, s.reason, s.missing)
 	case s.source() == authority.MachineAPI || s.core == nil:
@@ -270,7 +276,7 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 		annotations[authority.InfraGenerationAnnotation] = fmt.Sprint(s.infra.GetGeneration())
 		want.SetAnnotations(annotations)
 	}
-	if s.machineAPI != nil && owns(s.machineAPI, "authoritativeAPI") {
+	if s.machineAPI != nil && owns(s.machineAPI, "f:spec", "f:authoritativeAPI") {
 		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
 		put(want, nested(s.machineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
 	}
@@ -326,22 +332,26 @@ func put(o *unstructured.Unstructured, value string, path ...string) {
 	_ = unstructured.SetNestedField(o.Object, value, path...)
 }
 
-// become makes live what is wanted: by an apply, after a change of owner of fields where one is needed.
+// become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
 func (s *state) become(want, live *unstructured.Unstructured) *write {
 	if live == nil {
-		return &write{verb: apply, object: want, reason: "MirrorCreated", note: "created " + describe(want) + " to mirror " + s.describeSource()}
+		return &write{verb: create, object: want, reason: "MirrorCreated", note: "created " + describe(want) + " to mirror " + s.describeSource()}
 	}
 	want, conceded := s.concede(want, live)
-	if managed := takeover(want, live, append(conceded, "spec.authoritativeAPI")...); managed != nil {
+	if managed := takeover(want, live, s.made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
 		return &write{verb: patch, object: live, patch: metadataPatch(live, map[string]any{"managedFields": managed}),
 			reason: "FieldsTakenOver"}
 	}
 	changed := applied(want, live)
+	if len(changed) == 0 && s.unclaimed(want, live) {
+		changed = []string{"spec.replicas"}
+	}
 	if len(changed) == 0 {
 		return nil
 	}
 	want = want.DeepCopy()
 	want.SetResourceVersion(live.GetResourceVersion())
+	want.SetUID(live.GetUID()) // by its version alone, an apply makes again what has been deleted meanwhile
 	return &write{verb: apply, object: want, reason: "MirrorUpdated", fields: changed,
 		note: fmt.Sprintf("made %s equal to %s: %s", describe(live), s.describeSource(), brief(changed))}
 }

@@ -41,12 +41,12 @@ func (w *world) followsEdits(t *testing.T) {
 	if core.GetLabels()["team"] != "blue" {
 		t.Errorf("labels %v", core.GetLabels())
 	}
-	w.patch(t, core, "", `{"metadata":{"labels":{"mine":"too"}},"spec":{"replicas":7,"machineNaming":{"template":"x-{{ .random }}"}}}`)
+	w.patch(t, core, "", `{"metadata":{"labels":{"mine":"too"}},"spec":{"deletion":{"order":"Newest"},"machineNaming":{"template":"x-{{ .random }}"}}}`)
 	w.eventually(t, "a stranger's edit of the mirror undone", func() string {
 		core = w.get(t, clusterAPISet, capi, "worker-a")
-		replicas, _, _ := unstructured.NestedInt64(core.Object, "spec", "replicas")
-		if naming, there, _ := unstructured.NestedMap(core.Object, "spec", "machineNaming"); replicas != 2 || there {
-			return fmt.Sprint(replicas, naming)
+		order := text(core, "spec", "deletion", "order")
+		if naming, there, _ := unstructured.NestedMap(core.Object, "spec", "machineNaming"); order == "Newest" || there {
+			return fmt.Sprint(order, naming)
 		}
 		return ""
 	})

@@ -1,0 +1,170 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+// autoscales plays the autoscaler, past admission, which is not here to ask who it is (test/journeys has that): it writes to the mirror, on the
+// object and through /scale. What people wrote while Cluster API was in charge is no news when it no longer is.
+func (w *world) autoscales(t *testing.T) {
+	w.createSet(t, "auto", nil)
+	core := func() *unstructured.Unstructured { return w.get(t, clusterAPISet, capi, "auto") }
+	is := func(t *testing.T, want int64) {
+		t.Helper()
+		w.eventually(t, fmt.Sprintf("%d replicas on both sides", want), func() string {
+			set := w.get(t, machineAPISet, mapi, "auto")
+			if got, mirror := replicas(set), replicas(core()); got != want || mirror != want {
+				return fmt.Sprintf("Machine API %d, Cluster API %d", got, mirror)
+			}
+			return w.unsynced(t, machineAPISet, "auto")
+		})
+	}
+	w.scaleAs(t, core(), "", 1)
+	is(t, 1)
+	w.scaleAs(t, core(), "scale", 2)
+	is(t, 2)
+	w.patch(t, w.get(t, machineAPISet, mapi, "auto"), "", `{"spec":{"replicas":0}}`)
+	is(t, 0)
+	if by := managersOf(w.get(t, machineAPISet, mapi, "auto")); !strings.Contains(by, "poundlock-autoscaler") {
+		t.Logf("managers: %s", by) // the person who scaled last has taken it over
+	}
+	w.move(t, machineAPISet, "auto", authority.ClusterAPI)
+	w.patch(t, core(), "", `{"spec":{"replicas":1}}`)
+	is(t, 1)
+	w.move(t, machineAPISet, "auto", authority.MachineAPI)
+	w.patch(t, w.get(t, machineAPISet, mapi, "auto"), "", `{"spec":{"replicas":0}}`)
+	is(t, 0)
+	w.scaleAs(t, core(), "scale", 1)
+	is(t, 1)
+	w.marks(t)
+	w.scaleAs(t, core(), "scale", 0)
+	is(t, 0)
+}
+
+// marks chooses the Machine that is to go, as the autoscaler does before it scales down.
+func (w *world) marks(t *testing.T) {
+	var name string
+	w.eventually(t, "a Machine in both APIs", func() string {
+		for _, m := range w.machines(t, machineAPIMachine, mapi, "auto") {
+			if o := w.get(t, machineAPIMachine, mapi, m); o != nil && o.GetDeletionTimestamp() == nil && w.unsynced(t, machineAPIMachine, m) == "" {
+				name = m
+				return ""
+			}
+		}
+		return "none"
+	})
+	w.patch(t, w.get(t, clusterAPIMachine, capi, name), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/delete-machine":"now"}}}`)
+	w.eventually(t, "the mark on the Machine in charge", func() string {
+		if o := w.get(t, machineAPIMachine, mapi, name); o.GetAnnotations()["machine.openshift.io/delete-machine"] != "now" {
+			return show(o)
+		}
+		return w.unsynced(t, machineAPIMachine, name)
+	})
+	w.patch(t, w.get(t, machineAPIMachine, mapi, name), "", `{"metadata":{"annotations":{"machine.openshift.io/delete-machine":null}}}`)
+	w.eventually(t, "the mark gone where the Machine in charge has lost it", func() string {
+		if o := w.get(t, clusterAPIMachine, capi, name); o.GetAnnotations()["cluster.x-k8s.io/delete-machine"] != "" {
+			return show(o)
+		}
+		return w.unsynced(t, machineAPIMachine, name)
+	})
+	w.settle(t)
+	if o := w.get(t, machineAPIMachine, mapi, name); o.GetAnnotations()["machine.openshift.io/delete-machine"] != "" {
+		t.Errorf("the mark has come back: %s", show(o))
+	}
+}
+
+func (w *world) scaleAs(t *testing.T, o *unstructured.Unstructured, subresource string, n int) {
+	t.Helper()
+	body, as := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)), client.FieldOwner("cluster-autoscaler")
+	var err error
+	if subresource == "" {
+		err = w.Patch(t.Context(), o, body, as)
+	} else {
+		err = w.SubResource(subresource).Patch(t.Context(), o, body, as)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func replicas(o *unstructured.Unstructured) int64 {
+	n, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
+	return n
+}
+
+func managersOf(o *unstructured.Unstructured) string {
+	var out []string
+	for _, e := range o.GetManagedFields() {
+		out = append(out, e.Manager)
+	}
+	return strings.Join(out, ",")
+}
+
+// createSet makes a MachineSet of the Machine API without Machines, and waits until it is mirrored.
+func (w *world) createSet(t *testing.T, name string, change func(*unstructured.Unstructured)) {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(scene.MachineSet(name, 0)), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(o)
+	}
+	if err := w.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if change == nil {
+		w.eventually(t, name+" mirrored", func() string { return w.unsynced(t, machineAPISet, name) })
+	}
+}
+
+// createsOnly stops the mirror right before it makes the Cluster API object of a pair of which Cluster API is in charge, as a leader may be stopped that
+// goes on when it no longer is one. Somebody else makes that object meanwhile: it is the authority, and is followed.
+func (w *world) createsOnly(t *testing.T) {
+	stopped := w.writes.stopAt(func(r *http.Request) bool {
+		path := strings.TrimSuffix(r.URL.Path, "/raced")
+		return strings.Contains(path, "cluster.x-k8s.io/") && strings.HasSuffix(path, "/"+capi+"/machinesets") && (r.Method == http.MethodPost || path != r.URL.Path)
+	})
+	w.createSet(t, "raced", func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(o.Object, "ClusterAPI", "spec", "authoritativeAPI")
+	})
+	goOn := <-stopped
+	theirs := w.get(t, clusterAPISet, capi, "worker-a").DeepCopy()
+	theirs.Object["metadata"] = map[string]any{"name": "raced", "namespace": capi}
+	delete(theirs.Object, "status")
+	labels := map[string]string{"set": "raced"}
+	_ = unstructured.SetNestedStringMap(theirs.Object, labels, "spec", "selector", "matchLabels")
+	_ = unstructured.SetNestedStringMap(theirs.Object, labels, "spec", "template", "metadata", "labels")
+	_ = unstructured.SetNestedField(theirs.Object, "Newest", "spec", "deletion", "order")
+	_ = unstructured.SetNestedField(theirs.Object, int64(0), "spec", "replicas")
+	err := w.Create(t.Context(), theirs)
+	goOn <- true
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "the Machine API's set follows", func() string {
+		if o := w.get(t, machineAPISet, mapi, "raced"); text(o, "spec", "deletePolicy") != "Newest" {
+			return show(o)
+		}
+		return w.unsynced(t, machineAPISet, "raced")
+	})
+	now := w.get(t, clusterAPISet, capi, "raced")
+	_, paused := now.GetAnnotations()[authority.PausedAnnotation]
+	if paused || text(now, "spec", "deletion", "order") != "Newest" || now.GetUID() != theirs.GetUID() {
+		t.Errorf("written over: %s", show(now))
+	}
+}

@@ -1,0 +1,159 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/test/embedded"
+)
+
+const (
+	firstWant = `{metadata: {name: x, namespace: ns, labels: {a: "1"}, annotations: {cluster.x-k8s.io/paused: "true"}, finalizers: [example.com/f],
+    ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: c, uid: c-uid, controller: false, blockOwnerDeletion: true}]},
+  spec: {clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: x},
+    failureDomain: a, taints: [{key: k, value: v, effect: NoSchedule, propagation: Always}]}}`
+	laterWant = `{metadata: {name: x, namespace: ns, labels: {b: "1"}, annotations: {cluster.x-k8s.io/paused: "true"}, finalizers: [example.com/f],
+    ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: s-uid, controller: true, blockOwnerDeletion: true}]},
+  spec: {clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: x}}}`
+)
+
+// TestCreations asks a real API server what the mirror's way to create an object rests on.
+func TestCreations(t *testing.T) {
+	c := serverFor(t)
+	t.Run("nothing is made again, and nothing written over", func(t *testing.T) { preconditions(t, c) })
+	byApply := replaced(t, c, byApplies)
+	for name, how := range map[string]way{"in one pass": inOnePass, "by a pass that died after its creation": crashing} {
+		t.Run("what is created is owned as what is applied, "+name, func(t *testing.T) {
+			if diff := cmp.Diff(byApply, replaced(t, c, how)); diff != "" {
+				t.Errorf("(-applied +created):\n%s", diff)
+			}
+		})
+	}
+}
+
+func serverFor(t *testing.T) client.Client {
+	t.Helper()
+	crds, err := embedded.CRDs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane := embedded.ForTest(t, embedded.Options{CRDs: crds})
+	c, err := client.New(plane.Admin(), client.Options{Scheme: clientgoscheme.Scheme})
+	if err == nil {
+		err = c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// preconditions: an apply cannot demand that there be nothing, and with a resourceVersion alone not even that there be something.
+func preconditions(t *testing.T, c client.Client) {
+	apply := func(change func(*unstructured.Unstructured)) error {
+		o := parse(t, firstWant)
+		change(o)
+		return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager), client.ForceOwnership)
+	}
+	version := func(o *unstructured.Unstructured) { o.SetResourceVersion("1") }
+	if err := apply(version); err != nil {
+		t.Errorf("an apply with a resourceVersion to what is gone, which used to be made again: %v", err)
+	}
+	discard(t, c, parse(t, firstWant))
+	gone := parse(t, laterWant)
+	gone.SetResourceVersion("1")
+	gone.SetUID("of-what-is-gone")
+	w := (&state{kind: kindNamed(t, "Machine"), machineAPI: gone}).become(parse(t, firstWant), gone)
+	if err := (&reconciler{writer: c}).send(t.Context(), w, w.object.DeepCopy()); w.verb != "apply" || !apierrors.IsConflict(err) {
+		t.Errorf("the mirror's %s to what is gone: %v", w.verb, err)
+	}
+	theirs := parse(t, laterWant)
+	if err := c.Create(t.Context(), theirs, client.FieldOwner("somebody")); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&reconciler{writer: c}).send(t.Context(), &write{verb: create}, parse(t, firstWant)); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("creating over an object: %v", err)
+	}
+	discard(t, c, theirs)
+}
+
+// way is how an object comes about that is wanted otherwise afterwards.
+type way int
+
+const (
+	byApplies way = iota
+	inOnePass
+	crashing
+)
+
+// replaced makes an object, wants another in its place, and returns what is stored, owners of fields included.
+func replaced(t *testing.T, c client.Client, how way) map[string]any {
+	t.Helper()
+	s := &state{kind: kindNamed(t, "Machine"), machineAPI: parse(t, `{metadata: {name: x}}`)}
+	r := &reconciler{writer: c, live: c}
+	first, later := parse(t, firstWant), parse(t, laterWant)
+	if how == byApplies {
+		if err := r.send(t.Context(), &write{verb: apply}, first.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var live *unstructured.Unstructured
+	for _, want := range []*unstructured.Unstructured{first, later} {
+		for {
+			var err error
+			if live, err = get(t.Context(), c, want.GroupVersionKind(), "ns", "x"); err != nil {
+				t.Fatal(err)
+			}
+			w := s.become(want, live)
+			if w == nil || how == crashing && w.reason == "FieldsTakenOver" && want == first {
+				break
+			}
+			now := w.object.DeepCopy()
+			if err := r.send(t.Context(), w, now); err != nil {
+				t.Fatal(err)
+			}
+			if s.made = ""; w.verb == create {
+				s.made = now.GetUID()
+			}
+		}
+		s.made = ""
+	}
+	discard(t, c, live)
+	return stored(live)
+}
+
+// stored leaves out what differs from one object to the next.
+func stored(o *unstructured.Unstructured) map[string]any {
+	o = o.DeepCopy()
+	metadata := below(o.Object, "metadata")
+	for _, k := range []string{"uid", "resourceVersion", "creationTimestamp", "generation"} {
+		delete(metadata, k)
+	}
+	for _, e := range list(metadata["managedFields"]) {
+		if m, ok := e.(map[string]any); ok {
+			delete(m, "time")
+		}
+	}
+	return o.Object
+}
+
+func discard(t *testing.T, c client.Client, o *unstructured.Unstructured) {
+	t.Helper()
+	free := o.DeepCopy()
+	if err := c.Patch(t.Context(), free, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(t.Context(), free); err != nil {
+		t.Fatal(err)
+	}
+}
