@@ -11,17 +11,40 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
+// deleted reads a DELETE; asks is false where there is nothing to say: Poundlock asks itself, or there is no twin that would stay behind.
+func deleted(c policies.Change) (d Deleted, asks bool) {
+	s := stand(c)
+	on := ClusterAPI
+	if c.Side == policies.MachineAPI {
+		on = MachineAPI
+	}
+	return Deleted{Kind: c.Kind, On: on, Authority: s.inCharge(), Owned: owned(c.Old), Propagation: c.Propagation},
+		c.Actor != policies.Poundlock && c.Facts.Twin != nil && !c.Facts.Twin.Deleting() && s.inCharge() != Unset
+}
+
 // DeleteDetached: "the deletion event will not be synchronised to the Cluster API equivalent … To ensure users are aware
 // of this situation, webhooks will be introduced to warn users" (converting › Deletion of Machines).
 func DeleteDetached(c policies.Change) policies.Verdict {
-	s := stand(c)
-	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || s.inCharge() != ClusterAPI || c.Kind == "Machine" && owned(c.Old) {
+	d, asks := deleted(c)
+	o := d.Outcome()
+	if !asks || o.Object != Goes || o.Twin != Stays {
 		return policies.Verdict{}
 	}
-	if c.Facts.Twin.Deleting() { // what runs is going already: nothing stays
+	return merge(
+		policies.Warn(fmt.Sprintf("this only ends the mirroring: Cluster API is in charge, and %s. To end that too: %s", runs(c, stand(c)), deleteThere(c))),
+		atOnce(c, o))
+}
+
+// atOnce says what the collector does to a set's Machines before anybody can take them out of its reach.
+func atOnce(c policies.Change, o Outcome) policies.Verdict {
+	if o.Instances != MayEnd {
 		return policies.Verdict{}
 	}
-	return policies.Warn(fmt.Sprintf("this only ends the mirroring: Cluster API is in charge, and %s. To end that too: %s", runs(c, s), deleteThere(c)))
+	api := ClusterAPI
+	if c.Side == policies.MachineAPI {
+		api = MachineAPI
+	}
+	return policies.Warn(fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those that %s is in charge of end with their instances. With --cascade=background none does", api.Text()))
 }
 
 // runs says what goes on running.
@@ -53,21 +76,25 @@ func setReplicas(o *policies.Object) int64 {
 
 // DeleteRecreated: the mirror of an authority is made again; footnote 9 of converting › Summary of the rules.
 func DeleteRecreated(c policies.Change) policies.Verdict {
-	s := stand(c)
-	if c.Actor == policies.Poundlock || s.mapi == nil || s.inCharge() != MachineAPI || c.Kind == "Machine" && owned(c.Old) {
+	d, asks := deleted(c)
+	o := d.Outcome()
+	if !asks || o.Object != MadeAgain {
 		return policies.Verdict{}
 	}
-	if s.mapi.Deleting() { // the mirror of what is going is not made again
-		return policies.Verdict{}
+	what := "this mirror will be made again, and no instance ends"
+	if o.Instances == MayEnd {
+		what = "this mirror will be made again"
 	}
-	return policies.Warn(fmt.Sprintf("this mirror will be made again, and no instance ends: Machine API is in charge. To end the %s: %s", c.Kind, deleteThere(c)))
+	return merge(
+		policies.Warn(fmt.Sprintf("%s: Machine API is in charge. To end the %s: %s", what, c.Kind, deleteThere(c))),
+		atOnce(c, o))
 }
 
 // DeletePropagates: "if a Machine API Machine that is owned is deleted, then the deletion event is synchronised to
 // Cluster API" (converting › Deletion of Machines, footnote 8), and the other way about.
 func DeletePropagates(c policies.Change) policies.Verdict {
-	s := stand(c)
-	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || sideOf(s.inCharge(), c.Side) || !owned(c.Old) {
+	d, asks := deleted(c)
+	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes {
 		return policies.Verdict{}
 	}
 	return policies.Warn(fmt.Sprintf("%s is in charge of this Machine, which a %s owns: it and its instance are deleted too",

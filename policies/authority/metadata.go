@@ -87,7 +87,7 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	}
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
-		if Reserved(m.key) && !free(m) && !pauses(c, m) {
+		if Reserved(m.key) && !free(m) && !pauses(c, m) && !chooses(c, s, m) {
 			errs = append(errs, field.Forbidden(m.path(), reservedReason(c, s)))
 		}
 	}
@@ -109,6 +109,16 @@ func pauses(c policies.Change, m metadataChange) bool {
 	return c.Side != policies.MachineAPI && m.annotation && m.key == PausedAnnotation
 }
 
+// deleteMachineAnnotation chooses the Machine that goes when its set is scaled down.
+const deleteMachineAnnotation = "cluster.x-k8s.io/delete-machine"
+
+// chooses lets the autoscaler, which watches Cluster API alone, say which Machine is to go before it scales the set down: the mirror carries it over. Without
+// that, a Machine that it has not drained would go instead.
+func chooses(c policies.Change, s standing, m metadataChange) bool {
+	return c.Actor == policies.Autoscaler && c.Side == policies.ClusterAPI && c.Kind == "Machine" && s.Current == MachineAPI &&
+		m.annotation && m.key == deleteMachineAnnotation && !m.removed
+}
+
 // MetadataConflict: a label or annotation may "not conflict with the authoritative resource"
 // (converting › Admission of non-authoritative resources).
 //
@@ -121,7 +131,7 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	}
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
-		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !pauses(c, m) {
+		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !pauses(c, m) && !chooses(c, s, m) {
 			errs = append(errs, field.Forbidden(m.path(),
 				fmt.Sprintf("%s, which is in charge, carries it with the value %q, and the mirror follows: change it there", there(c), want)))
 		}

@@ -128,7 +128,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Says:   "The same on the Cluster API object while Machine API is in charge of its twin.",
+			Says:   "The same on the Cluster API object while Machine API is in charge of its twin. The autoscaler alone may mark a Machine with cluster.x-k8s.io/delete-machine, and the mirror carries it over.",
 			Remedy: "Set it on the Machine API object, whose value the mirror follows.",
 			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
 		},
@@ -212,13 +212,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,
-			Says:   "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine of which Cluster API is in charge warns: what Cluster API runs stays.",
+			Says:   "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine of which Cluster API is in charge warns: what Cluster API runs stays. In the foreground the collector deletes the set's Machines at once, and those that Machine API runs end.",
 			Remedy: "Delete the Cluster API object to end it and its machines.",
 			On:     on(mapi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteDetached,
 		},
 		{
 			ID: "authority/delete-recreated", Clause: table,
-			Says:   "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine of which Machine API is in charge warns: it will be made again.",
+			Says:   "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine of which Machine API is in charge warns: it will be made again. In the foreground the collector deletes the set's Machines at once, and those that Cluster API runs end.",
 			Remedy: "Delete the Machine API object.",
 			On:     on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteRecreated,
 		},
