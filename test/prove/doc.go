@@ -28,7 +28,8 @@
 // on an older one than before, and write without a resourceVersion, lists of finalizers whole. A view may stop at one version between (deeds: skips); more
 // are the same to a controller that has not looked. Poundlock and the Machine API's machine controller decide on reads past the cache, so a stale cache of
 // theirs only delays them; what is stale is what they have read a while ago and still hold. Their patches are refused where they carry a resourceVersion
-// that has passed, creations where there is an object of that name; their deletions (by UID) and calls to the cloud are not, and land however late.
+// that has passed or whose object is gone, creations where there is an object of that name; their deletions (by UID) and calls to the cloud are not, and
+// land however late.
 //
 // # What is checked
 //
@@ -41,17 +42,13 @@
 // # What is not modelled
 //
 // Failed conversions, and clusters that lack their Infrastructure or Cluster: they are waits with a condition. Templates: no controller acts on one.
-// Conditions other than the three that are decided from. What a MachineHealthCheck does to Machines. Retries after errors that pass: a
+// Conditions other than the three that are decided from. What a MachineHealthCheck does to Machines. What the autoscaler says to a mirror, which is an edit of the
+// object in charge. That the mirror's creation becomes owned as an apply would be: a write of managed fields, from which nobody decides. Retries after errors that pass: a
 // crash is the same. That an object in charge is stripped of its finalizers by force. Two managers that both believe to lead go on at the same
 // time only as far as the pass that the former is in (deeds: leaders), and not while something is deleted: a creation of the former's that lands when
 // all else is gone leaves a paused object without an instance, which nothing can prevent. And the former leader may take a finalizer off the provider's
 // object while the present one, cancelling, takes the Machine API's: until the provider's controller looks again nobody holds one, so that walks with a
 // former leader ask for a holder at rest only.
-//
-// # Where the model is ahead of the code
-//
-// A mirror is made by an apply, which would land on an object that somebody else has made meanwhile: a former leader's could write over the authority. The
-// model has a creation as it must be, and a switch in rules.go, createsOver, which a mutant throws, as it is.
 //
 // # What is assumed of others
 //
