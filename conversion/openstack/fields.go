@@ -57,7 +57,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyMAPI("sshUserName", ignored),
 	of.Same("configDrive", "configDrive"),
 	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),
-		"As they are. Cluster API also gives each server and port the OpenStackCluster's tags: those come back as tags of the providerSpec, which is where Machine API keeps them. A tag given twice is an error.", tagsTo, tagsFrom),
+		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port of its own accord, and Machine API only if the providerSpec says them. A tag given twice is an error.", tagsTo, tagsFrom),
 	of.Iso(at("serverMetadata"), at("serverMetadata[].key", "serverMetadata[].value"),
 		"A map becomes a list in the order of its keys. Keys and values have at most 255 characters; a key given twice is an error.", metadataTo, metadataFrom),
 	of.Iso(at("serverGroupID", "serverGroupName"), at("serverGroup.id", "serverGroup.filter.name"),
@@ -71,7 +71,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// The interfaces, and what is in front of them.
 	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups", ofCluster+"spec.managedSecurityGroups"),
 		"First the networks, then the ports, in their order, become one list. On the way back the leading ports that an entry of networks can say become networks, and all from the first on that none can become ports. "+
-			"No ports at all is one in the OpenStackCluster's subnets; neither networks nor ports is an error. "+
+			"No ports at all is one in the OpenStackCluster's subnets and nothing else, and the other way round; neither networks nor ports is an error. "+
 			"Machine API uses a port's own security groups instead of the machine's, and none without port security; Cluster API adds the machine's to every port's: where that differs, each port gets its groups, and the machine none.",
 		interfacesTo, interfacesFrom).
 		With(Interfaces.Lines(), "", "ports[]").

@@ -9,6 +9,7 @@ import (
 
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
@@ -63,6 +64,9 @@ func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 		c.Ports = append(c.Ports, interfaceTo(p.At(fmt.Sprintf("ports[%d]", i)), nic{Ports: m.Ports[i : i+1]}))
 	}
 	groupsTo(p, m, c)
+	if ips := clusterOf(p).addresses(); len(c.Ports) == 1 && len(ips) > 0 && equality.Semantic.DeepEqual(c.Ports[0], port{FixedIPs: ips}) {
+		c.Ports = nil // what Cluster API makes of no port
+	}
 }
 
 func interfaceTo(p *pass, n nic) port {
@@ -105,7 +109,7 @@ func apart(c port) bool { return len(c.SecurityGroups) > 0 || unsecured(c) }
 func takes(c port) bool { return !apart(c) }
 
 func checkManaged(p *pass) {
-	if clusterOf(p).Spec.ManagedSecurityGroups != nil {
+	if _, managed, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "managedSecurityGroups"); managed {
 		p.Unsupported("securityGroups", nil, "the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not")
 	}
 }
@@ -119,6 +123,12 @@ func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 			return
 		}
 		ports = []port{{}}
+	}
+	for i, c := range ports {
+		if unsecured(c) && len(c.SecurityGroups) > 0 {
+			p.Invalid(fmt.Sprintf("ports[%d].securityGroups", i), nil, "a port without port security has no security groups: remove them")
+			ports[i].SecurityGroups = nil
+		}
 	}
 	share(p, c, m, ports, leading(ports, func(c port) string { return bar(c, pairs) }))
 	first := leading(ports, func(c port) string { return barred(c, pairs) })

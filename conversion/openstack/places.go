@@ -37,10 +37,15 @@ func networkPlaceTo(p *pass, n *networkParam, c *port) {
 	for i := range n.Subnets {
 		c.FixedIPs = append(c.FixedIPs, openstackv1.FixedIP{Subnet: subnetTo(p.At(fmt.Sprintf("subnets[%d]", i)), &n.Subnets[i])})
 	}
-	c.Network = networkTo(p, n.UUID, &n.Filter)
+	if c.Network = networkTo(p, n.UUID, &n.Filter); c.Network == nil {
+		impliedPlace(p, n, c)
+	}
+}
+
+// impliedPlace finds the network that subnets alone imply.
+func impliedPlace(p *pass, n *networkParam, c *port) {
 	cl := clusterOf(p)
 	switch {
-	case c.Network != nil:
 	case len(n.Subnets) == 0:
 		p.Required("uuid", "name the network, by uuid or filter, or its subnets")
 	case equality.Semantic.DeepEqual(c.FixedIPs, cl.addresses()): // where Cluster API plugs in a port of its own accord

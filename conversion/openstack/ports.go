@@ -113,9 +113,6 @@ func ownGroupsFrom(p *pass, c *port, m *nic) {
 	if o == nil || len(c.SecurityGroups) == 0 {
 		return
 	}
-	if unsecured(*c) {
-		p.Invalid("securityGroups", nil, "a port without port security has no security groups: remove them")
-	}
 	ids := make([]string, 0, len(c.SecurityGroups))
 	for i, g := range c.SecurityGroups {
 		at := p.At(fmt.Sprintf("securityGroups[%d]", i))

@@ -125,15 +125,19 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.Tags = distinct(p, "tags", m.Tags, nil) }
+func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.Tags = withClusters(p, m.Tags) }
 
-func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
-	m.Tags = distinct(p, "tags", c.Tags, nil)
+func tagsFrom(p *pass, c *infraSpec, m *providerSpec) { m.Tags = withClusters(p, c.Tags) }
+
+// withClusters adds the tags that Cluster API would add of its own accord: said on both sides, no move changes them.
+func withClusters(p *pass, tags []string) []string {
+	out := distinct(p, "tags", tags, nil)
 	for _, tag := range clusterOf(p).Spec.Tags {
-		if !slices.Contains(m.Tags, tag) {
-			m.Tags = append(m.Tags, tag)
+		if !slices.Contains(out, tag) {
+			out = append(out, tag)
 		}
 	}
+	return out
 }
 
 // distinct copies tags, which Cluster API keeps in a set, and reports those that are in the list, or in others, already.

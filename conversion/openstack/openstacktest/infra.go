@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 
 	"github.com/poundlock/poundlock/conversion/conversiontest"
@@ -199,19 +200,20 @@ func NormalInfra(c *openstackv1.OpenStackMachineSpec) {
 		c.Tags = append(c.Tags, clusterTag)
 	}
 	slices.SortFunc(c.ServerMetadata, func(a, b openstackv1.ServerMetadata) int { return strings.Compare(a.Key, b.Key) })
-	if len(c.Ports) == 0 {
-		c.Ports = make([]openstackv1.PortOpts, 1)
-	}
+	plain := openstackv1.PortOpts{FixedIPs: []openstackv1.FixedIP{{Subnet: &openstackv1.SubnetParam{Filter: &openstackv1.SubnetFilter{
+		Name: nodes, FilterByNeutronTags: openstackv1.FilterByNeutronTags{Tags: []openstackv1.NeutronTag{clusterTag}},
+	}}}}}
 	for i := range c.Ports {
 		p := &c.Ports[i]
 		if p.Network == nil {
-			p.FixedIPs = []openstackv1.FixedIP{{Subnet: &openstackv1.SubnetParam{Filter: &openstackv1.SubnetFilter{
-				Name: nodes, FilterByNeutronTags: openstackv1.FilterByNeutronTags{Tags: []openstackv1.NeutronTag{clusterTag}},
-			}}}}
+			p.FixedIPs = plain.FixedIPs
 		}
 		if p.Profile != nil && *p.Profile == (openstackv1.BindingProfile{}) {
 			p.Profile = nil
 		}
+	}
+	if len(c.Ports) == 1 && equality.Semantic.DeepEqual(c.Ports[0], plain) {
+		c.Ports = nil
 	}
 	if v := c.RootVolume; v != nil {
 		v.AvailabilityZone = normalZone(v.AvailabilityZone)

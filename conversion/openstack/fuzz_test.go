@@ -1,0 +1,55 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack_test
+
+import (
+	"testing"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
+)
+
+// noise is what people and broken tools put where an object is meant to be; testdata/fuzz has more.
+var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"networks": [null]}`, `{"ports": [null, {"fixedIPs": [null], "securityGroups": null}]}`}
+
+// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes
+// again as it went.
+func FuzzProviderSpec(f *testing.F) {
+	for _, seed := range append(noise, plain) {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) { travel(t, raw, toClusterAPI, toMachineAPI) })
+}
+
+// FuzzInfraSpec: the same the other way.
+func FuzzInfraSpec(f *testing.F) {
+	for _, seed := range append(noise, plainInfra) {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) { travel(t, raw, toMachineAPI, toClusterAPI) })
+}
+
+func travel(t *testing.T, raw []byte, there, back func(*conversion.Pass, []byte) any) {
+	env, secret := openstacktest.Kit().Env(), "worker-user-data"
+	core := &conversion.Core{BootstrapSecret: &secret}
+	convert := func(raw []byte, convert func(*conversion.Pass, []byte) any) (string, bool) {
+		p := conversion.NewPass(&env, core, "")
+		out := jsonOf(t, convert(p, raw))
+		return out, len(p.Errors()) == 0
+	}
+	went, ok := convert(raw, there)
+	if again, _ := convert(raw, there); went != again {
+		t.Errorf("equal input, two outputs:\n%s\n%s", went, again)
+	}
+	if !ok {
+		return
+	}
+	came, ok := convert([]byte(went), back)
+	if !ok {
+		t.Fatalf("accepted, and cannot come back: %s", went)
+	}
+	if again, ok := convert([]byte(came), there); !ok || again != went {
+		t.Errorf("goes another way the second time:\n%s\n%s\n%s", went, came, again)
+	}
+}
