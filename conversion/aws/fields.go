@@ -45,7 +45,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPI("imageLookupBaseOS", noLookup),
 
 	// The instance.
-	of.Same("instanceType", "instanceType"),
+	of.Iso(at("instanceType"), at("instanceType"), "Required on both sides.", typeTo, typeFrom),
 	of.Words("cpuOptions.confidentialCompute", "cpuOptions.confidentialCompute", "",
 		conversion.Word{MachineAPI: "Disabled", ClusterAPI: "Disabled"},
 		conversion.Word{MachineAPI: "AMDEncryptedVirtualizationNestedPaging", ClusterAPI: "AMDEncryptedVirtualizationNestedPaging"}),
@@ -116,7 +116,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "OnDemand", ClusterAPI: "OnDemand"},
 		conversion.Word{MachineAPI: "Spot", ClusterAPI: "Spot"},
 		conversion.Word{MachineAPI: "CapacityBlock", ClusterAPI: "CapacityBlock"}),
-	of.Same("capacityReservationId", "capacityReservationId"),
+	of.Iso(at("capacityReservationId"), at("capacityReservationId"), "Not for a spot instance: Cluster API refuses the two together.", reservationTo, reservationFrom),
 	of.OnlyCAPI("capacityReservationPreference", "Machine API has no preference among capacity reservations"),
 
 	// The metadata service.

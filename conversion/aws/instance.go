@@ -42,6 +42,14 @@ func amiFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.AMI.ID = c.AMI.ID
 }
 
+func typeTo(p *pass, m *providerSpec, c *infraSpec) {
+	if c.InstanceType = m.InstanceType; c.InstanceType == "" {
+		p.Required("instanceType", "Cluster API has no default for it: name one, such as m6i.large")
+	}
+}
+
+func typeFrom(_ *pass, c *infraSpec, m *providerSpec) { m.InstanceType = c.InstanceType }
+
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.AdditionalTags = tags(p, "tags", m.Tags) }
 
 func tagsFrom(_ *pass, c *infraSpec, m *providerSpec) { m.Tags = tagList(c.AdditionalTags) }
@@ -212,6 +220,20 @@ func spotFrom(_ *pass, c *infraSpec, m *providerSpec) {
 	if c.SpotMarketOptions != nil {
 		m.SpotMarketOptions = &machinev1beta1.SpotMarketOptions{MaxPrice: c.SpotMarketOptions.MaxPrice}
 	}
+}
+
+func reservationTo(p *pass, m *providerSpec, c *infraSpec) {
+	if m.CapacityReservationID == "" {
+		return
+	}
+	if m.SpotMarketOptions != nil || m.MarketType == machinev1beta1.MarketTypeSpot {
+		p.Unsupported("capacityReservationId", m.CapacityReservationID, "Cluster API refuses a capacity reservation for a spot instance: remove it, or spotMarketOptions and marketType Spot")
+	}
+	c.CapacityReservationID = &m.CapacityReservationID
+}
+
+func reservationFrom(_ *pass, c *infraSpec, m *providerSpec) {
+	m.CapacityReservationID = text(c.CapacityReservationID)
 }
 
 func metadataTo(p *pass, m *providerSpec, c *infraSpec) {

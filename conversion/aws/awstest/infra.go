@@ -16,22 +16,23 @@ func InfraValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	size := conversiontest.OneOf[int64](8, 120)
 	return conversiontest.Values{
-		"providerID":                               one("aws:///us-east-1a/i-0123456789abcdef0"),
-		"instanceID":                               one("i-0123456789abcdef0"),
-		"ami.id":                                   conversiontest.OneOf(new("ami-1")),
-		"cpuOptions.confidentialCompute":           one("", "Disabled", "AMDEncryptedVirtualizationNestedPaging"),
-		"additionalTags.key":                       conversiontest.OneOf("a", "b", "c", "kubernetes.io/cluster/x"),
-		"networkInterfaceType":                     one("", "interface", "efa"),
-		"tenancy":                                  one("", "default", "dedicated", "host"),
-		"marketType":                               one("", "OnDemand", "Spot", "CapacityBlock"),
-		"hostAffinity":                             one("default"),
-		"hostID":                                   func(*rand.Rand) any { return (*string)(nil) },
-		"dynamicHostAllocation":                    func(*rand.Rand) any { return (*awsv1.DynamicHostAllocationSpec)(nil) },
-		"ignition.storageType":                     one("UnencryptedUserData"),
-		"ignition.version":                         one("3.4"),
-		"instanceMetadataOptions.httpTokens":       one("", "optional", "required"),
-		"instanceMetadataOptions.httpEndpoint":     one("", "enabled", "disabled"),
-		"instanceMetadataOptions.httpProtocolIpv6": one("", "enabled", "disabled"),
+		"providerID":                           one("aws:///us-east-1a/i-0123456789abcdef0"),
+		"instanceID":                           one("i-0123456789abcdef0"),
+		"instanceType":                         one("m6i.large", "c7g.metal", "t3.nano"),
+		"ami.id":                               conversiontest.OneOf(new("ami-1")),
+		"cpuOptions.confidentialCompute":       one("", "Disabled", "AMDEncryptedVirtualizationNestedPaging"),
+		"additionalTags.key":                   conversiontest.OneOf("a", "b", "c", "kubernetes.io/cluster/x"),
+		"networkInterfaceType":                 one("", "interface", "efa"),
+		"tenancy":                              one("", "default", "dedicated", "host"),
+		"marketType":                           one("", "OnDemand", "Spot", "CapacityBlock"),
+		"hostAffinity":                         one("default"),
+		"hostID":                               func(*rand.Rand) any { return (*string)(nil) },
+		"dynamicHostAllocation":                func(*rand.Rand) any { return (*awsv1.DynamicHostAllocationSpec)(nil) },
+		"ignition.storageType":                 one("UnencryptedUserData"),
+		"ignition.version":                     one("3.4"),
+		"instanceMetadataOptions.httpTokens":   one("", "optional", "required"),
+		"instanceMetadataOptions.httpEndpoint": one("", "enabled", "disabled"),
+		"instanceMetadataOptions.httpProtocolIpv6":        one("", "enabled", "disabled"),
 		"instanceMetadataOptions.httpPutResponseHopLimit": conversiontest.OneOf[int64](0, 1, 2),
 		"instanceMetadataOptions.instanceMetadataTags":    one("", "enabled", "disabled"),
 		"placementGroupPartition":                         conversiontest.OneOf[int64](0, 1, 7),
@@ -57,6 +58,9 @@ func RepairInfra(r *rand.Rand, c *awsv1.AWSMachineSpec) {
 	if c.Subnet != nil {
 		repairInfraReference(r, c.Subnet)
 	}
+	if c.SpotMarketOptions != nil || c.MarketType == awsv1.MarketTypeSpot {
+		c.CapacityReservationID = nil
+	}
 	if c.Tenancy != "host" {
 		return
 	}
@@ -71,6 +75,11 @@ func RepairInfra(r *rand.Rand, c *awsv1.AWSMachineSpec) {
 }
 
 func repairInfraReference(r *rand.Rand, ref *awsv1.AWSResourceReference) {
+	for i := range ref.Filters {
+		if ref.Filters[i].Values == nil {
+			ref.Filters[i].Values = []string{}
+		}
+	}
 	if ref.ID == nil || len(ref.Filters) == 0 {
 		return
 	}

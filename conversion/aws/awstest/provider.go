@@ -24,6 +24,7 @@ func ProviderValues() conversiontest.Values {
 		"kind": one(""), "apiVersion": one(""),
 		"metadata":                               conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
 		"ami.id":                                 id,
+		"instanceType":                           one("m6i.large", "c7g.metal", "t3.nano"),
 		"cpuOptions.confidentialCompute":         one("Disabled", "AMDEncryptedVirtualizationNestedPaging"),
 		"iamInstanceProfile.id":                  id,
 		"userDataSecret":                         conversiontest.OneOf(&corev1.LocalObjectReference{Name: "worker-user-data"}),
@@ -49,6 +50,9 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.AWSMachineProviderConfig) {
 		m.Tags[i].Name = fmt.Sprintf("%s-%d", m.Tags[i].Name, i)
 	}
 	repairReference(r, &m.Subnet)
+	if m.SpotMarketOptions != nil || m.MarketType == machinev1beta1.MarketTypeSpot {
+		m.CapacityReservationID = ""
+	}
 	for i := range m.SecurityGroups {
 		repairReference(r, &m.SecurityGroups[i])
 		if g := &m.SecurityGroups[i]; g.ID == nil && len(g.Filters) == 0 {
