@@ -222,6 +222,38 @@ func networks(cidrs ...any) func(*conversion.Env) {
 	}
 }
 
+// TestGarbageIsRefused: in errors, whatever it is and however much of it there is.
+func TestGarbageIsRefused(t *testing.T) {
+	many := func(field, each string) string {
+		return `{"kind": "VSphereMachineProviderSpec", "apiVersion": "machine.openshift.io/v1beta1", ` + strings.Replace(field, "%", strings.TrimSuffix(strings.Repeat(each+",", 10000), ","), 1) + `}`
+	}
+	cases := map[string]string{
+		"nothing":             ``,
+		"null":                `null`,
+		"a list":              `[]`,
+		"half an object":      `{"kind": "VSphereMachineProviderSpec"`,
+		"an empty object":     `{}`,
+		"a field given twice": strings.Replace(plain, `"numCPUs": 4`, `"numCPUs": 4, "numCPUs": 8`, 1),
+		"lists in each other": strings.Replace(plain, `"snapshot": ""`, `"snapshot": `+strings.Repeat("[", 20000)+strings.Repeat("]", 20000), 1),
+		"many devices":        many(`"network": {"devices": [%]}`, `{}`),
+		"many disks":          many(`"dataDisks": [%]`, `{"name": "x"}`),
+		"many tags":           many(`"tagIDs": [%]`, `"x"`),
+		"many unknown fields": many(`%`, `"unknown": null`),
+	}
+	for sentence, raw := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			env := vspheretest.Kit().Env()
+			to, from := conversion.NewPass(&env, &conversion.Core{}, ""), conversion.NewPass(&env, &conversion.Core{}, "")
+			if toClusterAPI(to, []byte(raw)); len(to.Errors()) == 0 {
+				t.Error("taken for a providerSpec")
+			}
+			if toMachineAPI(from, []byte(raw)); len(from.Errors()) == 0 {
+				t.Error("taken for a VSphereMachine's spec")
+			}
+		})
+	}
+}
+
 // TestWhatIsAbsentIsSaid: where the two APIs' controllers make different machines of nothing, the conversion says what is meant.
 func TestWhatIsAbsentIsSaid(t *testing.T) {
 	cases := map[string]struct {

@@ -41,9 +41,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("diskGiB"), at("diskGiB"), "Required for a fullClone, for which Machine API's controllers do not take the size from the template; a linkedClone ignores it on both sides.", diskTo, diskFrom),
 
 	// The machine.
-	of.Iso(at("numCPUs"), at("numCPUs"), "Required, and at least 2: Cluster API does not take it from the template and makes no fewer than 2. An absent one of Cluster API becomes 2.", cpusTo, cpusFrom),
+	of.Iso(at("numCPUs"), at("numCPUs"), "Required, and at least 2: Cluster API does not take it from the template and makes no fewer than 2. An absent or smaller one of Cluster API becomes 2, as its controllers have it.", cpusTo, cpusFrom),
 	of.Same("numCoresPerSocket", "numCoresPerSocket"),
-	of.Iso(at("memoryMiB"), at("memoryMiB"), "Required: Cluster API does not take it from the template. An absent one of Cluster API becomes 2048.", memoryTo, memoryFrom),
+	of.Iso(at("memoryMiB"), at("memoryMiB"), "Required: Cluster API does not take it from the template. An absent one of Cluster API becomes 2048, as its controllers have it.", memoryTo, memoryFrom),
 	of.OnlyCAPI("resources.*", "Machine API has no reservations, limits or shares"),
 	of.OnlyCAPI("pciDevices.*", "Machine API attaches no PCI devices"),
 	of.OnlyCAPI("hardwareVersion", "Machine API keeps the hardware version of the template"),

@@ -51,14 +51,22 @@ func placementFrom(p *pass, c *infraSpec) placement {
 	return out
 }
 
-// moveInto is what Cluster API's controllers do: what a failure domain says wins.
+// moveInto is what Cluster API's controllers do: what a failure domain says wins. A path stays in the spelling that it has.
 func (pl *placement) moveInto(d failureDomain) {
-	pl.Server, pl.Datacenter, pl.Datastore = d.Server, d.Topology.Datacenter, d.Topology.Datastore
-	pl.ResourcePool, pl.VMGroup = d.pool(), d.group()
-	if d.Topology.Folder != "" {
-		pl.Folder = d.Topology.Folder
+	pl.Server, pl.Datacenter, pl.VMGroup = d.Server, d.Topology.Datacenter, d.group()
+	override(&pl.Datastore, d.Topology.Datastore)
+	override(&pl.ResourcePool, d.pool())
+	override(&pl.Folder, d.Topology.Folder)
+}
+
+func override(said *string, wins string) {
+	if wins != "" && !alike(*said, wins) {
+		*said = wins
 	}
 }
+
+// alike tells whether two paths are one: installers write /dc1/host/cluster1//Resources.
+func alike(a, b string) bool { return path.Clean(a) == path.Clean(b) }
 
 func workspace(m *providerSpec) *machinev1beta1.Workspace {
 	if m.Workspace == nil {
@@ -225,7 +233,7 @@ func agree(p *pass, c *infraSpec, d failureDomain) bool {
 	before := len(p.Errors())
 	where := fmt.Sprintf("what failure domain %q of the Infrastructure says", d.Name)
 	same := func(path, said, domain string) {
-		if said != "" && domain != "" && said != domain {
+		if said != "" && domain != "" && !alike(said, domain) {
 			p.Differs(path, said, where, domain)
 		}
 	}

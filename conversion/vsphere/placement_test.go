@@ -57,6 +57,7 @@ func TestAGroupIsAFailureDomain(t *testing.T) {
 	}{
 		"the first group":                     {patch: in("cluster1", "group-a"), offered: []string{"a", "b"}, domain: "a"},
 		"the second group":                    {patch: in("cluster1", "group-b"), offered: []string{"a", "b"}, domain: "b"},
+		"a pool as installers write it":       {patch: `{"workspace": {"resourcePool": "/dc1/host/cluster1//Resources", "vmGroup": "group-a"}}`, offered: []string{"a"}, domain: "a"},
 		"no group":                            {patch: in("cluster1", ""), offered: []string{"a", "b"}},
 		"a group that is not offered":         {patch: in("cluster1", "group-b"), offered: []string{"a"}, want: []string{"workspace.vmGroup: FieldValueNotSupported"}},
 		"a group of another cluster":          {patch: in("cluster2", "group-a"), offered: []string{"a"}, want: []string{"workspace.vmGroup: FieldValueNotSupported"}},
@@ -111,6 +112,7 @@ func TestAFailureDomainPlacesAMachine(t *testing.T) {
 		"the machine's own domain":            {own: "b", patch: `{}`, offered: []string{"b"}, group: "group-b"},
 		"both say the same":                   {domain: "b", own: "b", patch: `{}`, offered: []string{"b"}, group: "group-b"},
 		"each says another":                   {domain: "b", own: "a", patch: `{}`, offered: []string{"a", "b"}, group: "group-b", want: []string{"failureDomain: FieldValueNotSupported"}},
+		"a domain in another spelling":        {domain: "a", patch: `{"resourcePool": "/dc1/host/cluster1//Resources"}`, offered: []string{"a"}, group: "group-a"},
 		"a domain says another datastore":     {domain: "a", patch: `{"datastore": "ds2"}`, offered: []string{"a"}, group: "group-a", want: []string{"datastore: FieldValueNotSupported"}},
 		"a domain says another network":       {domain: "a", patch: `{"network": {"devices": [{"networkName": "other", "dhcp4": true}]}}`, offered: []string{"a"}, group: "group-a", want: []string{"network.devices[0].networkName: FieldValueNotSupported"}},
 		"a domain that nobody knows":          {domain: "z", patch: `{}`, offered: []string{"a", "z"}, want: []string{"spec.failureDomain: FieldValueNotSupported"}},
