@@ -11,6 +11,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/azure/azuretest"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/gcp/gcptest"
+	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 	"github.com/poundlock/poundlock/conversion/powervs/powervstest"
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
@@ -21,6 +22,7 @@ func Kits() []conversiontest.Kit {
 		awstest.Kit(),
 		azuretest.Kit(),
 		gcptest.Kit(),
+		openstacktest.Kit(),
 		vspheretest.Kit(),
 		powervstest.Kit(),
 	}
