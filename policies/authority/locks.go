@@ -59,8 +59,11 @@ func InTransit(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	var except []string
-	if c.Side == policies.MachineAPI {
+	switch {
+	case c.Side == policies.MachineAPI:
 		except = []string{authorityField}
+	case propagates(c): // of its set, which is not what moves
+		except = PropagatedFields()
 	}
 	return denyEach(c, specPath, c.Old.Spec, c.New.Spec, transitReason(c, s), except...)
 }

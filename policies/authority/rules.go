@@ -96,7 +96,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/in-transit", Clause: "converting › Migration of resources",
-			Says:   "While authority is moving, the spec of the Cluster API object may not be changed. The controllers that were in charge may finish what is in flight, on either side, until they have acknowledged their pause.",
+			Says:   "While authority is moving, the spec of the Cluster API object may not be changed. The controllers that were in charge may finish what is in flight, on either side, until they have acknowledged their pause, and a MachineSet of Cluster API's writes in place onto its Machines as ever.",
 			Remedy: "Try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move.",
 			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: InTransit,
 		},
