@@ -198,9 +198,10 @@ type target struct {
 	name string
 }
 
-// parseTargets reads KIND, KIND/NAME and KIND NAME NAME, as kubectl does. A kind may be plural, short, or bear either group.
+// parseTargets reads KIND, KIND,KIND, KIND/NAME and KIND NAME NAME, as kubectl does. A kind may be plural, short, or bear either
+// group.
 func parseTargets(args []string) (targets, error) {
-	if len(args) > 1 && !slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "/") }) {
+	if len(args) > 1 && !strings.Contains(args[0], "/") && !slices.ContainsFunc(args[1:], func(a string) bool { return strings.Contains(a, "/") || isKind(a) }) {
 		kind, err := parseKind(args[0])
 		if err != nil {
 			return nil, err
@@ -212,7 +213,10 @@ func parseTargets(args []string) (targets, error) {
 		return out, nil
 	}
 	var out targets
-	for _, arg := range args {
+	for _, arg := range strings.Split(strings.Join(args, ","), ",") {
+		if arg == "" {
+			continue
+		}
 		word, name, named := strings.Cut(arg, "/")
 		kind, err := parseKind(word)
 		if err != nil {
@@ -224,6 +228,11 @@ func parseTargets(args []string) (targets, error) {
 		out = append(out, target{kind, name})
 	}
 	return out, nil
+}
+
+func isKind(word string) bool {
+	_, err := parseKind(word)
+	return err == nil
 }
 
 func parseKind(word string) (authority.Kind, error) {

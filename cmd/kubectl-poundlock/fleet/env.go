@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -179,10 +180,10 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 // notConverted says that no conversion can be tried, and why.
 func notConverted(c Cluster, p Pair) error {
 	if c.Platform != "" {
-		return fmt.Errorf("machines of the platform %s cannot be migrated yet", c.Platform)
+		return errors.New(platforms.Unsupported(c.Platform))
 	}
 	if kind := providerSpecOf(p).Kind; kind != "" {
 		return fmt.Errorf("machines with a providerSpec of kind %s cannot be migrated yet", kind)
 	}
-	return fmt.Errorf("the platform is not known: give the Infrastructure object, or --platform")
+	return errors.New("the platform is not known: give the Infrastructure object, or --platform")
 }

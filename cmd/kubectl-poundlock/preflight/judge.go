@@ -39,12 +39,14 @@ const (
 // Verdicts lists them all.
 func Verdicts() []Verdict { return []Verdict{Blocked, Waiting, Moving, Ready, There} }
 
-// ReasonFields is the mirror's word for an object that does not convert.
-const ReasonFields = "FieldsNotConvertible"
+// The mirror's words for an object that does not convert, and for a platform that cannot be.
+const (
+	ReasonFields   = "FieldsNotConvertible"
+	ReasonPlatform = "PlatformNotSupported"
+)
 
 // The reasons that neither the handoff nor the mirror has a word for; Reasons explains them.
 const (
-	ReasonPlatform   = "PlatformNotConvertible"
 	ReasonNoObject   = "NoMachineAPIObject"
 	ReasonNotManaged = "NoAuthorityFields"
 	ReasonRefused    = "RequestRefused"

@@ -136,6 +136,9 @@ func list(paths []string) string {
 // is empty where nothing does.
 func Find(asked string) []Topic {
 	asked = normal(asked)
+	if strings.Trim(asked, ".*/") == "" {
+		return nil
+	}
 	var exact, near []Topic
 	for _, t := range Topics() {
 		switch t.matches(asked) {

@@ -1,0 +1,155 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
+)
+
+// run types a command without a cluster.
+func run(t *testing.T, stdin string, args ...string) (out, errOut string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	root := commands.New(commands.Options{
+		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &o, ErrOut: &e},
+		Env:       func(string) string { return "" }, Now: time.Now,
+	})
+	root.SetArgs(args)
+	code, text := commands.Code(root.ExecuteContext(t.Context()))
+	return o.String(), e.String() + text, code
+}
+
+// A MachineSet as nobody here would write it: flow style, an odd order, and two things that cannot go.
+const odd = `
+kind: MachineSet
+spec: {template: {spec: {providerSpec: {value: {kind: AWSMachineProviderConfig, deviceIndex: 2, spotMarketOptions: {}, apiVersion: machine.openshift.io/v1beta1,
+  instanceType: t3.large, ami: {filters: [{name: x}]}, userDataSecret: {name: u}, blockDevices: [{ebs: {volumeSize: 30}}]}}},
+  metadata: {labels: {machine.openshift.io/cluster-api-cluster: zoo}}}, selector: {matchLabels: {a: b}}}
+metadata: {name: odd}
+apiVersion: machine.openshift.io/v1beta1
+`
+
+func TestExitCodes(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
+	for sentence, c := range map[string]struct {
+		args  []string
+		stdin string
+		want  int
+		says  string
+	}{
+		"help":                              {args: []string{"--help"}, says: "Exit codes:"},
+		"an unknown command":                {args: []string{"chek"}, want: 2, says: "check"},
+		"an unknown flag":                   {args: []string{"check", "--bogus"}, want: 2, says: "--bogus"},
+		"an unknown direction":              {args: []string{"check", "-f", "-", "--to", "moon"}, want: 2, says: "clusterapi or machineapi"},
+		"an unknown output":                 {args: []string{"check", "-f", "-", "-o", "xml"}, want: 2, says: "table, wide, json, yaml, name"},
+		"a bad selector":                    {args: []string{"check", "-f", "-", "-l", "a=("}, want: 2, says: "--selector"},
+		"an unknown kind":                   {args: []string{"check", "-f", "-", "pod/x"}, want: 2, says: "machineset"},
+		"a namespace of no pair":            {args: []string{"check", "-f", "-", "-n", "default"}, want: 2, says: "--namespaces"},
+		"check finds something":             {args: []string{"check", "-f", "-"}, stdin: odd, says: "deviceIndex [1]"},
+		"and is to fail on it":              {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: odd, want: 3},
+		"by its reason":                     {args: []string{"check", "-f", "-", "--fail-on", "fieldsnotconvertible"}, stdin: odd, want: 3},
+		"but not on what is not there":      {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: good},
+		"check of what cannot be read":      {args: []string{"check", "-f", "-"}, stdin: "{", want: 1, says: "document 1"},
+		"check of a file that is not there": {args: []string{"check", "-f", "/nonexistent"}, want: 1, says: "/nonexistent"},
+		"an object that is not there":       {args: []string{"check", "-f", "-", "machine/x"}, stdin: good, want: 1, says: "\"x\""},
+		"convert":                           {args: []string{"convert", "-f", "-"}, stdin: good, says: "kind: AWSMachineTemplate"},
+		"convert of what cannot go":         {args: []string{"convert", "-f", "-"}, stdin: odd, want: 3, says: "ami.filters"},
+		"convert of nothing":                {args: []string{"convert", "-f", "-"}, want: 1, says: "there is no Machine"},
+		"convert without files":             {args: []string{"convert"}, want: 2, says: "-f"},
+		"explain":                           {args: []string{"explain", "deviceIndex"}, says: "index 0"},
+		"explain of nothing":                {args: []string{"explain", "nonsens"}, want: 1, says: "nothing is known"},
+		"migrate without a direction":       {args: []string{"migrate", "machineset/a"}, want: 2, says: "--to"},
+		"migrate and cancel at once":        {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--cancel"}, want: 2, says: "--cancel"},
+		"migrate with an odd dry run":       {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--dry-run", "x"}, want: 2, says: "--dry-run"},
+		"diff of a kind":                    {args: []string{"diff", "machinesets"}, want: 2, says: "KIND/NAME"},
+		"diff of what has one side":         {args: []string{"diff", "machineset/odd", "-f", "-"}, stdin: good, want: 1, says: "no twin"},
+		"a cluster that cannot be reached":  {args: []string{"status", "--server", "https://127.0.0.1:1"}, want: 1, says: "127.0.0.1:1"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			out, errOut, code := run(t, c.stdin, c.args...)
+			if code != c.want || !strings.Contains(out+errOut, c.says) {
+				t.Errorf("exit code %d, want %d and %q:\n%s%s", code, c.want, c.says, out, errOut)
+			}
+		})
+	}
+}
+
+// What convert makes of an object it can make an object of again, and no content gets lost on the way.
+func TestConvertThereAndBack(t *testing.T) {
+	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
+	there, said, code := run(t, good, "convert", "-f", "-")
+	if code != 0 {
+		t.Fatal(said)
+	}
+	if !strings.Contains(there, "# from providerSpec") {
+		t.Errorf("no comment says where a field came from:\n%s", there)
+	}
+	back, said, code := run(t, there, "convert", "-f", "-", "-o", "json")
+	if code != 0 {
+		t.Fatal(said)
+	}
+	var list struct {
+		Items []struct {
+			Spec struct {
+				Template struct {
+					Spec struct {
+						ProviderSpec struct {
+							Value map[string]any `json:"value"`
+						} `json:"providerSpec"`
+					} `json:"spec"`
+				} `json:"template"`
+			} `json:"spec"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(back), &list); err != nil || len(list.Items) != 1 {
+		t.Fatal(err, back)
+	}
+	value := list.Items[0].Spec.Template.Spec.ProviderSpec.Value
+	if value["instanceType"] != "t3.large" || value["spotMarketOptions"] == nil {
+		t.Errorf("%v", value)
+	}
+	if plain, _, _ := run(t, good, "convert", "-f", "-", "--comments=false"); strings.Contains(plain, "#") {
+		t.Errorf("comments:\n%s", plain)
+	}
+}
+
+// Whatever is in a file, check answers.
+func FuzzCheckAnswers(f *testing.F) {
+	f.Add([]byte(odd))
+	f.Add([]byte("apiVersion: machine.openshift.io/v1beta1\nkind: Machine\nmetadata: null\nspec: null\n"))
+	f.Add([]byte("apiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineSet\nspec: []\n"))
+	f.Add([]byte(`{"apiVersion":"v1","kind":"MachineList","items":[null,1,{}]}`))
+	f.Add([]byte("apiVersion: config.openshift.io/v1\nkind: Infrastructure\nstatus: {platformStatus: {type: AWS, aws: 1}}\n---\n" + odd))
+	f.Fuzz(func(_ *testing.T, text []byte) {
+		for _, args := range [][]string{{"check", "-f", "-", "-o", "wide"}, {"check", "-f", "-", "--to", "machineapi"}, {"convert", "-f", "-"}} {
+			root := commands.New(commands.Options{
+				IOStreams: genericiooptions.IOStreams{In: bytes.NewReader(text), Out: io.Discard, ErrOut: io.Discard},
+				Env:       func(string) string { return "" }, Now: time.Now,
+			})
+			root.SetArgs(args)
+			_ = root.Execute() // that it returns is the test
+		}
+	})
+}
+
+func TestEveryCommandHasExamples(t *testing.T) {
+	root := commands.New(commands.Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: os.Getenv, Now: time.Now})
+	for _, c := range root.Commands() {
+		if c.Name() != "version" && (c.Example == "" || c.Short == "" || !strings.Contains(c.Example, "kubectl poundlock "+c.Name())) {
+			t.Errorf("%s has no example of itself", c.Name())
+		}
+	}
+}

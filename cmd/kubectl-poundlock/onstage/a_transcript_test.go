@@ -1,0 +1,123 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package onstage
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// entry is one command of the transcript and what it printed.
+type entry struct{ command, printed string }
+
+var block = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// transcript reads the commands out of a document's console blocks, in order, with what stands below each.
+func transcript(text string) []entry {
+	var out []entry
+	for _, found := range block.FindAllStringSubmatch(text, -1) {
+		for _, part := range strings.Split("\n"+found[1], "\n$ ")[1:] {
+			command, printed, _ := strings.Cut(part, "\n")
+			out = append(out, entry{command, printed})
+		}
+	}
+	return out
+}
+
+// normals turn what differs from run to run into what does not.
+var normals = []struct {
+	what *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`\b(worker-[ab])-[a-z0-9]{5}\b`), "$1-xxxxx"},
+	{regexp.MustCompile(`\b(worker-[ab])-[0-9a-f]{8}\b`), "$1-hhhhhhhh"},
+	// What stands between the request and the end of a move is seen or missed.
+	{regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d .*(authority is moving|takes over|asked for \().*\n`), ""},
+	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "time"},
+	{regexp.MustCompile(`\b(\d+[dhms])+(\W|$)`), "age$2"},
+	{regexp.MustCompile(`[ \t]+`), " "},
+	{regexp.MustCompile(`(?m) $`), ""},
+}
+
+func normal(text string) string {
+	for _, n := range normals {
+		text = n.what.ReplaceAllString(text, n.with)
+	}
+	return strings.TrimSpace(text)
+}
+
+// TestTheTranscriptIsTrue types the commands of docs/plugin.md at a terminal, in order, on the fleet of `make run`. A command that only
+// reads is tried until it says what is written, for a while: a person looks again too.
+func TestTheTranscriptIsTrue(t *testing.T) {
+	path := filepath.Join(root, "docs", "plugin.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := transcript(string(text))
+	if len(entries) < 8 {
+		t.Fatalf("docs/plugin.md has %d commands in its console blocks", len(entries))
+	}
+	var printed []string
+	for _, e := range entries {
+		got := typed(t, e)
+		printed = append(printed, got)
+		if diff := cmp.Diff(normal(e.printed), normal(got)); diff != "" && !*update {
+			t.Errorf("$ %s\n(-docs/plugin.md +printed)\n%s\nIt printed:\n%s", e.command, diff, got)
+		}
+	}
+	if *update {
+		write(t, path, string(text), printed)
+	}
+}
+
+func typed(t *testing.T, e entry) string {
+	t.Helper()
+	var got string
+	patience := 20 * time.Second
+	if *update || strings.Contains(e.command, " migrate ") {
+		patience = time.Nanosecond // a second one would be another one
+	}
+	_ = wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		s := at(t, e.command, "NO_COLOR=1")
+		s.answers = []string{"y"}
+		got, _ = s.run()
+		return normal(got) == normal(e.printed), nil
+	})
+	return got
+}
+
+// write puts what was printed in the place of what stood below each command.
+func write(t *testing.T, path, text string, printed []string) {
+	t.Helper()
+	i := 0
+	text = block.ReplaceAllStringFunc(text, func(found string) string {
+		var b strings.Builder
+		b.WriteString("```console\n")
+		for _, part := range strings.Split("\n"+strings.TrimSuffix(strings.TrimPrefix(found, "```console\n"), "```"), "\n$ ")[1:] {
+			command, _, _ := strings.Cut(part, "\n")
+			b.WriteString("$ " + command + "\n" + strings.TrimRight(printed[i], "\n") + "\n")
+			i++
+		}
+		return b.String() + "```"
+	})
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNormal(t *testing.T) {
+	text := "09:10:11  machine/worker-a-x7k2p  authority is moving (WaitingForPause)  after 2s\n09:10:12  machine/worker-a-x7k2p  Cluster API is in charge  after 3s\n"
+	if got, want := normal(text), "time machine/worker-a-xxxxx Cluster API is in charge after age"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

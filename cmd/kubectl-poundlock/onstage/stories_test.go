@@ -1,0 +1,262 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package onstage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+// sh runs a command without a terminal: what it prints on both, and its exit code.
+func sh(t *testing.T, command string, env ...string) (string, int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Dir, cmd.Env = root, environment(t, env...)
+	out, _ := cmd.CombinedOutput() // that it fails is told by the exit code
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// newSet makes a set without Machines that converts, and waits until it is mirrored.
+func newSet(t *testing.T, name string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "kubectl", "create", "-f", "-")
+	cmd.Path = stage.Plane.Kubectl()
+	cmd.Env, cmd.Stdin = environment(t), strings.NewReader(scene.MachineSet(name, 0))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ready(t, name)
+}
+
+// ready waits until check says that the set could move.
+func ready(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, name+" could move", func() (string, bool) {
+		out, code := sh(t, "kubectl poundlock check machineset/"+name+" -o json")
+		return out, code == 0 && strings.Contains(out, `"verdict": "ready"`)
+	})
+}
+
+func eventually(t *testing.T, what string, holds func() (string, bool)) {
+	t.Helper()
+	var last string
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, time.Minute, true, func(context.Context) (ok bool, _ error) {
+		last, ok = holds()
+		return ok, nil
+	})
+	if err != nil {
+		t.Fatalf("after a minute not yet: %s:\n%s", what, last)
+	}
+}
+
+func authorityOf(t *testing.T, name string) string {
+	t.Helper()
+	out, _ := sh(t, "kubectl -n openshift-machine-api get machinesets.machine.openshift.io "+name+" -o jsonpath='{.spec.authoritativeAPI} {.status.authoritativeAPI}'")
+	return out
+}
+
+func TestAMoveIsInterruptedAndResumed(t *testing.T) {
+	newSet(t, "interrupted")
+	stage.Freeze() // so that nobody acknowledges the pause
+	thaw := sync.OnceFunc(stage.Thaw)
+	t.Cleanup(thaw)
+
+	s := at(t, "exec kubectl-poundlock migrate machineset/interrupted --to clusterapi --wait")
+	s.answers = []string{"y"}
+	typed := false
+	s.heard = func(all string) string {
+		if typed || !strings.Contains(all, "authority is moving") {
+			return ""
+		}
+		typed = true
+		return "\x03"
+	}
+	out, code := s.run()
+	if code != 130 || !strings.Contains(out, "interrupted: 0 there, 1 on the way") {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	if got := authorityOf(t, "interrupted"); got != "ClusterAPI Migrating" {
+		t.Errorf("the move did not go on without the plugin: %s", got)
+	}
+
+	thaw()
+	out, code = sh(t, "kubectl poundlock migrate machineset/interrupted --to clusterapi --wait --yes")
+	if code != 0 || !strings.Contains(out, "1 object is with Cluster API") && !strings.Contains(out, "is there") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if got := authorityOf(t, "interrupted"); got != "ClusterAPI ClusterAPI" {
+		t.Errorf("after the second command: %s", got)
+	}
+}
+
+func TestAMoveIsCancelled(t *testing.T) {
+	newSet(t, "cancelled")
+	stage.Freeze()
+	thaw := sync.OnceFunc(stage.Thaw)
+	t.Cleanup(thaw)
+	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --to clusterapi --yes"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	eventually(t, "it is on the move", func() (string, bool) {
+		out, _ := sh(t, "kubectl poundlock status machineset/cancelled")
+		return out, strings.Contains(out, "Machine API ⇒ Cluster API") && strings.Contains(out, "WaitingForPause")
+	})
+	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --to clusterapi --wait --timeout 1s --yes"); code != 4 {
+		t.Errorf("a move that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --cancel --yes"); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	thaw()
+	eventually(t, "it is back", func() (string, bool) {
+		got := authorityOf(t, "cancelled")
+		return got, got == "MachineAPI MachineAPI"
+	})
+}
+
+func TestNobodyIsAskedWhereNobodyCanAnswer(t *testing.T) {
+	newSet(t, "unasked")
+	out, code := sh(t, "kubectl poundlock migrate machineset/unasked --to clusterapi </dev/null")
+	if code != 2 || !strings.Contains(out, "say --yes") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	s := at(t, "kubectl-poundlock migrate machineset/unasked --to clusterapi")
+	s.answers = []string{""}
+	if out, code := s.run(); code != 3 {
+		t.Errorf("an empty answer is no: exit code %d:\n%s", code, out)
+	}
+	if got := authorityOf(t, "unasked"); got != "MachineAPI MachineAPI" {
+		t.Errorf("authority: %s", got)
+	}
+}
+
+func TestAWatchShowsWhatChanges(t *testing.T) {
+	newSet(t, "watched")
+	s := at(t, "exec kubectl-poundlock status machineset/watched --watch -o json", "NO_COLOR=1")
+	asked, ended := false, false
+	s.heard = func(all string) string {
+		switch {
+		case !asked && strings.Contains(all, `"current": "MachineAPI"`):
+			asked = true
+			if out, code := sh(t, "kubectl poundlock migrate machineset/watched --to clusterapi --yes"); code != 0 {
+				t.Errorf("exit code %d:\n%s", code, out)
+			}
+		case !ended && strings.Contains(all, `"current": "ClusterAPI"`):
+			ended = true
+			return "\x03"
+		}
+		return ""
+	}
+	if out, code := s.run(); code != 0 || !strings.Contains(out, `"requested": "ClusterAPI"`) {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+func TestColourIsForTerminals(t *testing.T) {
+	const command, escape = "kubectl-poundlock check", "\x1b["
+	if out, _ := at(t, command).run(); !strings.Contains(out, escape) {
+		t.Errorf("a terminal sees no colour:\n%s", out)
+	}
+	for _, env := range []string{"NO_COLOR=1", "TERM=dumb"} {
+		if out, _ := at(t, command, env).run(); strings.Contains(out, escape) {
+			t.Errorf("with %s there is colour", env)
+		}
+	}
+	if out, _ := sh(t, command); strings.Contains(out, escape) {
+		t.Error("without a terminal there is colour")
+	}
+}
+
+func TestKubectlCompletesThePlugin(t *testing.T) {
+	out, code := sh(t, "kubectl __complete poundlock diff machineset/worker- 2>/dev/null")
+	if code != 0 || !strings.Contains(out, "machineset/worker-a") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if out, _ := sh(t, "kubectl __complete poundlock explain Waiting 2>/dev/null"); !strings.Contains(out, "WaitingForPause") {
+		t.Errorf("a reason is not completed:\n%s", out)
+	}
+}
+
+// TestZCleanup is the last: nothing of Poundlock is left behind it.
+func TestZCleanup(t *testing.T) {
+	paused := func() string {
+		out, _ := sh(t, `kubectl get machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines -A -o json | grep -c '"cluster.x-k8s.io/paused": '`)
+		return strings.TrimSpace(out)
+	}
+	before := paused()
+	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 3 || !strings.Contains(out, "a manager runs") {
+		t.Fatalf("while the manager runs: exit code %d:\n%s", code, out)
+	}
+	if err := stage.StopManager(); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {
+		t.Errorf("dry run: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	all, _ := sh(t, "kubectl get machines.machine.openshift.io,machinesets.machine.openshift.io,machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines,awsmachinetemplates -A -o json")
+	for _, o := range metadataOf(t, all) {
+		for _, a := range o.Annotations {
+			if strings.HasPrefix(a, "poundlock.openshift.io/") {
+				t.Errorf("%s still has the mark %s", o.Name, a)
+			}
+		}
+		if slices.Contains(o.Finalizers, "sync.machine.openshift.io/finalizer") {
+			t.Errorf("%s still has the sync finalizer", o.Name)
+		}
+	}
+	if after := paused(); after != before || before == "0" {
+		t.Errorf("%s objects are paused, and were %s", after, before)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup"); code != 0 || !strings.Contains(out, "There is nothing") {
+		t.Errorf("a second time: exit code %d:\n%s", code, out)
+	}
+	if out, _ := sh(t, "kubectl -n openshift-machine-api label machinesets.machine.openshift.io worker-a cleaned=yes"); !strings.Contains(out, "labeled") {
+		t.Errorf("a change is refused: %s", out)
+	}
+}
+
+type metadata struct {
+	Name        string
+	Finalizers  []string
+	Annotations []string
+}
+
+func metadataOf(t *testing.T, list string) []metadata {
+	t.Helper()
+	var all struct {
+		Items []struct {
+			Metadata struct {
+				Name        string            `json:"name"`
+				Finalizers  []string          `json:"finalizers"`
+				Annotations map[string]string `json:"annotations"`
+			} `json:"metadata"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(list), &all); err != nil || len(all.Items) == 0 {
+		t.Fatal(fmt.Errorf("reading what is left: %w: %.200s", err, list))
+	}
+	var out []metadata
+	for _, item := range all.Items {
+		m := metadata{Name: item.Metadata.Name, Finalizers: item.Metadata.Finalizers}
+		for name := range item.Metadata.Annotations {
+			m.Annotations = append(m.Annotations, name)
+		}
+		out = append(out, m)
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// set is a MachineSet of AWS that converts, but for what a case changes.
+const (
+	cluster = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`
+	set     = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{"s":"a"}},"template":{"metadata":{"labels":{"s":"a"}},"spec":{"providerSpec":{"value":
+{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","deviceIndex":0,"userDataSecret":{"name":"u"},"blockDevices":[{"ebs":{"volumeSize":120}}],"placement":{"region":"us-east-1"}}}}}},
+"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"replicas":2,"conditions":[{"type":"Synchronized","status":"True"},{"type":"Paused","status":"False"},{"type":"AuthoritySettled","status":"True"}]}}`
+	twin = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-cluster-api","annotations":{"cluster.x-k8s.io/paused":"true"}},
+"spec":{"clusterName":"lock","template":{"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":"a-1"}}}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`
+)
+
+func judge(t *testing.T, to authority.API, documents ...string) preflight.Finding {
+	t.Helper()
+	f, err := fleet.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{fleet.DefaultPair})
+	if err != nil || len(f.Pairs) != 1 {
+		t.Fatal(err, f.Problems)
+	}
+	env, unknown := f.Env(f.Describe(fleet.Cluster{}), f.Pairs[0])
+	return preflight.Judge(f.Pairs[0], to, env, unknown)
+}
+
+func TestJudge(t *testing.T) {
+	with := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(set) }
+	for sentence, c := range map[string]struct {
+		documents []string
+		to        authority.API
+		verdict   preflight.Verdict
+		reason    string
+		field     string
+	}{
+		"a set in step":                  {documents: []string{set, twin}, verdict: preflight.Ready},
+		"one that is there":              {documents: []string{set, twin}, to: authority.MachineAPI, verdict: preflight.There},
+		"a field that cannot go":         {documents: []string{with(`"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
+		"a misspelt field":               {documents: []string{with(`"deviceIndex":0`, `"deviceindex":0`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceindex"},
+		"without a twin yet":             {documents: []string{set}, verdict: preflight.Waiting, reason: authority.ReasonTwinMissing},
+		"a mirror that is behind":        {documents: []string{with(`"generation":1`, `"generation":2`), twin}, verdict: preflight.Waiting, reason: authority.ReasonCatchingUp},
+		"a mirror that was refused":      {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"MirrorRefused","message":"no"`), twin}, verdict: preflight.Blocked, reason: authority.ReasonNotSynchronized},
+		"controllers that have not said": {documents: []string{set, strings.Replace(twin, `"Paused","status":"True"`, `"Paused","status":"False"`, 1)}, verdict: preflight.Waiting, reason: authority.ReasonNotPaused},
+		"one that is being deleted":      {documents: []string{with(`"uid":"1"`, `"uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"`), twin}, verdict: preflight.Blocked, reason: authority.ReasonDeleting},
+		"one on the move":                {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, verdict: preflight.Moving, reason: authority.ReasonNotPaused},
+		"a manifest that converts":       {documents: []string{with(`"uid":"1",`, "", `"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: preflight.Ready},
+		"a cluster without Poundlock":    {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: preflight.Ready},
+		"only Cluster API has it":        {documents: []string{twin}, verdict: preflight.There},
+		"and it is to go back":           {documents: []string{twin}, to: authority.MachineAPI, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.infrastructureRef"},
+		"a platform that cannot":         {documents: []string{strings.ReplaceAll(cluster, "AWS", "Nutanix"), set}, verdict: preflight.Blocked, reason: preflight.ReasonPlatform},
+		"a check without the fields":     {documents: []string{`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","uid":"1"},"spec":{}}`}, verdict: preflight.Blocked, reason: preflight.ReasonNotManaged},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			to := c.to
+			if to == "" {
+				to = authority.ClusterAPI
+			}
+			got := judge(t, to, append([]string{cluster}, c.documents...)...)
+			if strings.Contains(c.documents[0], "Nutanix") {
+				got = judge(t, to, c.documents...)
+			}
+			if got.Verdict != c.verdict || got.Reason != c.reason {
+				t.Errorf("%s (%s): %s %v, want %s (%s)", got.Verdict, got.Reason, got.Message, got.Fields, c.verdict, c.reason)
+			}
+			if c.field != "" && (len(got.Fields) == 0 || got.Fields[0].Path != c.field) {
+				t.Errorf("fields %v, want %s", got.Fields, c.field)
+			}
+		})
+	}
+}
+
+// The webhook's own words come with each answer.
+func TestTheWarningsAreTheWebhooks(t *testing.T) {
+	got := judge(t, authority.ClusterAPI, cluster, set, twin)
+	if len(got.Warnings) != 1 || !strings.HasSuffix(got.Warnings[0], "[authority/request-warning]") || !strings.Contains(got.Warnings[0], "2 Machines") {
+		t.Errorf("%q", got.Warnings)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	field := func(path string) preflight.Field { return preflight.Field{Path: path, Reason: "no place"} }
+	got := preflight.Groups([]preflight.Finding{
+		{Kind: "Machine", Name: "ready", Verdict: preflight.Ready},
+		{Kind: "Machine", Name: "a", Verdict: preflight.Waiting, Reason: "CatchingUp", Message: "later"},
+		{Kind: "MachineSet", Name: "s", Verdict: preflight.Blocked, Reason: preflight.ReasonFields, Fields: []preflight.Field{field("spec.template.spec.providerSpec.value.disks[0].x"), field("spec.template.spec.providerSpec.value.disks[1].x")}},
+		{Kind: "Machine", Name: "m", Verdict: preflight.Blocked, Reason: preflight.ReasonFields, Fields: []preflight.Field{field("spec.providerSpec.value.disks[7].x")}},
+	})
+	if len(got) != 2 || got[0].Field != "disks[].x" || strings.Join(got[0].Objects, " ") != "machineset/s machine/m" || got[1].Reason != "CatchingUp" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,76 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reference_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/reference"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func TestFind(t *testing.T) {
+	for asked, want := range map[string]string{
+		"authority/spec-locked":   "authority/spec-locked",
+		"[authority/spec-locked]": "authority/spec-locked",
+		"spec-locked":             "authority/spec-locked",
+		"authority/default":       "authority/default",
+		"waitingforpause":         "WaitingForPause",
+		"FieldsNotConvertible":    "FieldsNotConvertible",
+		"deviceIndex":             "deviceIndex",
+		"spec.template.spec.providerSpec.value.blockDevices[3].ebs.iops": "blockDevices[].ebs.iops",
+		"AWSMachine.spec.rootVolume.size":                                "blockDevices[].ebs.volumeSize",
+		"spec.deletePolicy":                                              "spec.deletePolicy",
+		"spec.remediation.templateRef.name":                              "spec.remediationTemplate.apiVersion",
+		"spec.machineNaming.template":                                    "spec.machineNaming.*",
+	} {
+		t.Run(asked, func(t *testing.T) {
+			found := reference.Find(asked)
+			if len(found) == 0 {
+				t.Fatalf("nothing; similar: %q", reference.Similar(asked))
+			}
+			if found[0].Name != want {
+				t.Errorf("%s, want %s", found[0].Name, want)
+			}
+		})
+	}
+	for _, asked := range []string{"", "nonsense", "authority/", "spec", "*"} {
+		for _, f := range reference.Find(asked) {
+			if asked != "spec" {
+				t.Errorf("%q is %s", asked, f.Name)
+			}
+		}
+	}
+	if got := strings.Join(reference.Similar("deviceindx"), " "); !strings.Contains(got, "deviceIndex") {
+		t.Errorf("similar: %s", got)
+	}
+}
+
+// What a person reads in a condition, and waits because of, is explained.
+func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
+	for _, reason := range []string{
+		authority.ReasonDisabled, authority.ReasonUnknownOrigin, authority.ReasonDeleting, authority.ReasonNotSynchronized, authority.ReasonTwinMissing,
+		authority.ReasonCatchingUp, authority.ReasonNotProvisioned, authority.ReasonNotPaused, authority.ReasonNotResumed, authority.ReasonPausedElsewhere,
+		preflight.ReasonFields, preflight.ReasonNoObject, preflight.ReasonNotManaged, preflight.ReasonRefused,
+	} {
+		if len(reference.Find(reason)) == 0 {
+			t.Errorf("%s is not explained: docs/runbooks.md has a table of reasons", reason)
+		}
+	}
+}
+
+func TestATopicIsWhole(t *testing.T) {
+	for _, topic := range reference.Topics() {
+		for _, part := range topic.Parts {
+			if part.Text == "" {
+				t.Errorf("%s (%s): %q says nothing", topic.Name, topic.About, part.Heading)
+			}
+		}
+		if len(reference.Find(topic.Name)) == 0 {
+			t.Errorf("%s is not found by its name", topic.Name)
+		}
+	}
+}
