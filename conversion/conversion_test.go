@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 type left struct {
@@ -128,6 +129,38 @@ func TestDecodingNamesWhatItDoesNotKnow(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			p := NewPass(&Env{}, &Core{}, "spec")
 			p.Decode([]byte(c.raw), &left{})
+			hold(t, c.errs, p)
+		})
+	}
+}
+
+// TestDecodingNamesWhatReadsItself: a type that reads itself does not know where it stands.
+func TestDecodingNamesWhatReadsItself(t *testing.T) {
+	type part struct {
+		Size resource.Quantity `json:"size"`
+	}
+	type whole struct {
+		part  `json:",inline"`
+		List  []part `json:"list"`
+		Part  *part  `json:"part"`
+		Any   any    `json:"any"`
+		Bytes []byte `json:"bytes"`
+	}
+	for sentence, c := range map[string]struct {
+		raw  string
+		errs []string
+	}{
+		"a quantity":                       {`{"size": "5Gi", "list": [{"size": 5}], "part": {"size": "1"}, "any": {"size": "1"}}`, nil},
+		"one that is none":                 {`{"list": [], "size": "x"}`, []string{"spec.size"}},
+		"one in a list":                    {`{"size": "1", "list": [{}, {"size": "x"}]}`, []string{"spec.list[1].size"}},
+		"one behind a pointer":             {`{"part": {"size": "x"}}`, []string{"spec.part.size"}},
+		"one behind an interface":          {`{"any": {"size": "x"}}`, []string{"spec.any.size"}},
+		"bytes that are none":              {`{"bytes": "%"}`, []string{"spec.bytes"}},
+		"an object that is none, and more": {`{"size": "x"`, []string{"spec"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			p := NewPass(&Env{}, &Core{}, "spec")
+			p.Decode([]byte(c.raw), &whole{Any: &part{}})
 			hold(t, c.errs, p)
 		})
 	}

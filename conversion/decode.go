@@ -4,10 +4,14 @@
 package conversion
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,6 +21,10 @@ import (
 // Decode reads JSON into a typed value and reports, by path, each field that the type does not have or that occurs
 // twice. It returns false where the JSON does not fit the type at all.
 func (p *Pass) Decode(raw []byte, into any) bool {
+	if endless(raw) {
+		p.Invalid("", nil, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no API takes it", maxDigits))
+		return false
+	}
 	strict, err := json.UnmarshalStrict(raw, into)
 	if err != nil {
 		p.undecodable(raw, into, err)
@@ -26,6 +34,26 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 		p.unknown(e)
 	}
 	return true
+}
+
+// maxDigits is far more than a number needs, and far less than what takes time.
+const maxDigits = 128
+
+var tiny = regexp.MustCompile(`(^|[\s":,\[])[+-]?[0-9.]+[eE]-[0-9]{4,}($|[\s",\]}])`)
+
+// endless tells a number that would keep whoever parses it as a quantity busy for minutes: 1e-999999999 does, and so do
+// a hundred thousand digits. Anybody who may create a Machine may write one.
+func endless(raw []byte) bool {
+	digits := 0
+	for _, b := range raw {
+		if digits++; (b < '0' || b > '9') && b != '.' {
+			digits = 0
+		}
+		if digits > maxDigits {
+			return true
+		}
+	}
+	return (bytes.Contains(raw, []byte("e-")) || bytes.Contains(raw, []byte("E-"))) && tiny.Match(raw)
 }
 
 func (p *Pass) unknown(err error) {
@@ -47,7 +75,78 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 		p.Invalid(jsonPath(wrong.Field), wrong.Value, "must be of type "+wrong.Type.String())
 		return
 	}
-	p.Invalid("", nil, "is not the JSON of the expected type: "+err.Error())
+	path, cause := culprit(raw, reflect.ValueOf(into))
+	if path == "" {
+		cause = err
+	}
+	p.Invalid(path, nil, "is not the JSON of the expected type: "+cause.Error())
+}
+
+// culprit finds the field whose JSON does not fit, where the type reads itself (a quantity) and does not know where it
+// stands. The path is empty where the JSON as a whole is at fault.
+func culprit(raw []byte, into reflect.Value) (path string, cause error) {
+	switch {
+	case into.Kind() == reflect.Pointer && into.IsNil():
+		return culprit(raw, reflect.New(into.Type().Elem()))
+	case into.Kind() == reflect.Pointer, into.Kind() == reflect.Interface && !into.IsNil():
+		return culprit(raw, into.Elem())
+	case opaque(into.Type()):
+		return "", nil
+	}
+	switch into.Kind() {
+	case reflect.Struct:
+		return culpritField(raw, into)
+	case reflect.Slice:
+		return culpritItem(raw, into.Type().Elem())
+	}
+	return "", nil
+}
+
+func culpritField(raw []byte, into reflect.Value) (path string, cause error) {
+	var said map[string]stdjson.RawMessage
+	_ = stdjson.Unmarshal(raw, &said) // what is no object has no fields to blame
+	for _, f := range reflect.VisibleFields(into.Type()) {
+		name := jsonName(f)
+		value, ok := said[name]
+		at, err := into.FieldByIndexErr(f.Index)
+		if !ok || name == "" || err != nil {
+			continue
+		}
+		if at.Kind() != reflect.Interface || at.IsNil() {
+			at = reflect.New(f.Type)
+		}
+		if path, cause = faulty(name, value, at); cause != nil {
+			return path, cause
+		}
+	}
+	return "", nil
+}
+
+func culpritItem(raw []byte, item reflect.Type) (path string, cause error) {
+	var said []stdjson.RawMessage
+	_ = stdjson.Unmarshal(raw, &said) // nor what is no list, items
+	for i, value := range said {
+		if path, cause = faulty("["+strconv.Itoa(i)+"]", value, reflect.New(item)); cause != nil {
+			return path, cause
+		}
+	}
+	return "", nil
+}
+
+// faulty tries one part, and looks for the part of it that is at fault.
+func faulty(name string, raw []byte, into reflect.Value) (path string, cause error) {
+	target := into.Interface()
+	if cause = stdjson.Unmarshal(raw, target); cause == nil {
+		return "", nil
+	}
+	inner, reason := culprit(raw, into)
+	if reason != nil {
+		cause = reason
+	}
+	if strings.HasPrefix(inner, "[") {
+		return name + inner, cause
+	}
+	return join(name, inner), cause
 }
 
 // jsonPath leaves out the embedded structs that encoding/json names in a path; they are no part of the JSON.
