@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/powervs"
 	"github.com/poundlock/poundlock/test/build"
 )
@@ -47,50 +48,6 @@ func schema(t *testing.T, resource conversion.Resource, path ...string) apiexten
 	return at
 }
 
-// leaves lists the paths of a schema's leaves and what each must be, as the words that fit a Go type too.
-func leaves(s apiextensionsv1.JSONSchemaProps, at string) map[string]string {
-	out := map[string]string{}
-	switch {
-	case s.XIntOrString:
-		out[at] = "int or string"
-	case s.Type == "array":
-		return leaves(*s.Items.Schema, at+"[]")
-	case s.Type == "object" && len(s.Properties) > 0:
-		for name, p := range s.Properties {
-			for path, kind := range leaves(p, strings.TrimPrefix(at+"."+name, ".")) {
-				out[path] = kind
-			}
-		}
-	default:
-		out[at] = strings.TrimSpace(s.Type + " " + s.Format)
-	}
-	return out
-}
-
-// typed lists the same of a Go type.
-func typed(t reflect.Type, at string) map[string]string {
-	out := map[string]string{}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case t.PkgPath() == "k8s.io/apimachinery/pkg/util/intstr":
-		out[at] = "int or string"
-	case t.Kind() == reflect.Struct:
-		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			for path, kind := range typed(t.Field(i).Type, strings.TrimPrefix(at+"."+name, ".")) {
-				out[path] = kind
-			}
-		}
-	case t.Kind() == reflect.Int32:
-		out[at] = "integer int32"
-	default:
-		out[at] = t.Kind().String()
-	}
-	return out
-}
-
 // TestTheTypesAreTheProviders: the types of this package have the leaves of the CRD, each of the same type, and no others.
 func TestTheTypesAreTheProviders(t *testing.T) {
 	platform := powervs.Platform()
@@ -98,40 +55,12 @@ func TestTheTypesAreTheProviders(t *testing.T) {
 		"IBMPowerVSMachine":         schema(t, platform.InfraMachine, "spec"),
 		"IBMPowerVSMachineTemplate": schema(t, platform.InfraMachineTemplate, "spec", "template", "spec"),
 	} {
-		for _, problem := range compare(leaves(crd, ""), typed(reflect.TypeFor[powervs.MachineSpec](), "")) {
+		for _, problem := range conversiontest.Differences(crd, reflect.TypeFor[powervs.MachineSpec]()) {
 			t.Errorf("%s: %s", name, problem)
 		}
 		if d := cmp.Diff([]string{"network", "serviceInstanceID"}, crd.Required); d != "" {
 			t.Errorf("%s: what is required, and must be written even if it says nothing (-types +CRD):\n%s", name, d)
 		}
-	}
-}
-
-// compare names each leaf that only one side has, or that is of another type.
-func compare(crd, types map[string]string) []string {
-	var out []string
-	for path, kind := range crd {
-		if have, ok := types[path]; !ok {
-			out = append(out, fmt.Sprintf("the CRD has %s (%s), and the type has not", path, kind))
-		} else if have != kind {
-			out = append(out, fmt.Sprintf("%s is %s in the CRD and %s in the type", path, kind, have))
-		}
-	}
-	for path := range types {
-		if _, ok := crd[path]; !ok {
-			out = append(out, fmt.Sprintf("the type has %s, and the CRD has not", path))
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-func TestALeafOfOneSideIsNamed(t *testing.T) {
-	crd := map[string]string{"same": "string", "theirs": "string", "other": "boolean"}
-	types := map[string]string{"same": "string", "other": "string", "ours": "string"}
-	want := []string{"other is boolean in the CRD and string in the type", "the CRD has theirs (string), and the type has not", "the type has ours, and the CRD has not"}
-	if d := cmp.Diff(want, compare(crd, types)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
