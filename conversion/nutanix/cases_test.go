@@ -1,0 +1,286 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nutanix_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/nutanix/nutanixtest"
+)
+
+// plain is a providerSpec that can go; each case is a merge patch upon it.
+const plain = `{
+  "kind": "NutanixMachineProviderConfig", "apiVersion": "machine.openshift.io/v1",
+  "cluster": {"type": "uuid", "uuid": "0005b6f1-8f43-a0f2-02b7-3cecef193712"}, "image": {"type": "name", "name": "rhcos"},
+  "subnets": [{"type": "name", "name": "net"}], "vcpusPerSocket": 1, "vcpuSockets": 4, "memorySize": "16Gi", "systemDiskSize": "120Gi",
+  "userDataSecret": {"name": "worker-user-data"}
+}`
+
+// legacyDomain is a NutanixCluster that lists a failure domain named a.
+const legacyDomain = `{"spec": {"failureDomains": [{"name": "b", "controlPlane": true}, {"name": "a", "controlPlane": true,
+  "cluster": {"type": "uuid", "uuid": "0005b6f1-8f43-a0f2-02b7-3cecef193712"}, "subnets": [{"type": "name", "name": "net"}]}]}}`
+
+// inCluster patches the NutanixCluster of the kit.
+func inCluster(patch string) func(*conversion.Env) {
+	return func(e *conversion.Env) {
+		raw, _ := json.Marshal(e.InfraCluster)
+		merged, err := jsonpatch.MergePatch(raw, []byte(patch))
+		if err != nil || json.Unmarshal(merged, &e.InfraCluster) != nil {
+			panic(patch) // a test's own constant
+		}
+	}
+}
+
+func TestWhatAProviderSpecMaySay(t *testing.T) {
+	disk := func(properties string) string { return `{"dataDisks": [{"diskSize": "1Gi"}, {` + properties + `}]}` }
+	cases := map[string]struct {
+		patch string
+		env   func(*conversion.Env)
+		want  []string
+	}{
+		"nothing out of the way":              {patch: `{}`},
+		"as OpenShift's webhook has it":       {patch: `{"metadata": {"creationTimestamp": null}, "project": {"type": ""}, "bootType": "", "gpus": [], "dataDisks": [], "credentialsSecret": {"name": "nutanix-credentials"}}`},
+		"metadata of its own":                 {patch: `{"metadata": {"name": "x"}}`, want: []string{"metadata: FieldValueNotSupported"}},
+		"another secret":                      {patch: `{"credentialsSecret": {"name": "mine"}}`, want: []string{"credentialsSecret.name: FieldValueNotSupported"}},
+		"no user data":                        {patch: `{"userDataSecret": null}`, want: []string{"userDataSecret.name: FieldValueRequired"}},
+		"no cluster":                          {patch: `{"cluster": null}`, want: []string{"cluster.type: FieldValueInvalid"}},
+		"a UUID that is none":                 {patch: `{"cluster": {"uuid": "x"}}`, want: []string{"cluster.uuid: FieldValueInvalid"}},
+		"a type in another case":              {patch: `{"cluster": {"type": "UUID"}}`, want: []string{"cluster.type: FieldValueInvalid"}},
+		"a name beside the UUID":              {patch: `{"cluster": {"name": "x"}}`, want: []string{"cluster.name: FieldValueInvalid"}},
+		"a UUID beside the name":              {patch: `{"image": {"uuid": "x"}}`, want: []string{"image.uuid: FieldValueInvalid"}},
+		"no name":                             {patch: `{"image": {"name": null}}`, want: []string{"image.name: FieldValueRequired"}},
+		"a project":                           {patch: `{"project": {"type": "name", "name": "x"}}`},
+		"a project of no type":                {patch: `{"project": {"name": "x"}}`, want: []string{"project.type: FieldValueInvalid"}},
+		"no subnet":                           {patch: `{"subnets": []}`, want: []string{"subnets: FieldValueRequired"}},
+		"a subnet twice":                      {patch: `{"subnets": [{"type": "name", "name": "a"}, {"type": "name", "name": "b"}, {"type": "name", "name": "a"}]}`, want: []string{"subnets: FieldValueInvalid"}},
+		"33 subnets":                          {patch: `{"subnets": [` + strings.Join(indexed(`{"type": "name", "name": "net-%d"}`, 33), ",") + `]}`, want: []string{"subnets: FieldValueInvalid"}},
+		"a failure domain":                    {patch: `{"failureDomain": {"name": "a"}}`},
+		"one that the cluster lists":          {patch: `{"failureDomain": {"name": "a"}}`, env: inCluster(legacyDomain)},
+		"one that lies elsewhere":             {patch: `{"failureDomain": {"name": "a"}, "cluster": {"type": "name", "name": "x", "uuid": null}, "subnets": [{"type": "name", "name": "x"}]}`, env: inCluster(legacyDomain), want: []string{"cluster: FieldValueNotSupported", "subnets: FieldValueNotSupported"}},
+		"a failure domain without name":       {patch: `{"failureDomain": {}}`, want: []string{"failureDomain.name: FieldValueRequired"}},
+		"another Prism Central":               {patch: `{}`, env: inCluster(`{"spec": {"prismCentral": {"address": "elsewhere"}}}`), want: []string{"cluster: FieldValueNotSupported"}},
+		"secure boot":                         {patch: `{"bootType": "SecureBoot"}`, want: []string{"bootType: FieldValueNotSupported"}},
+		"a socket without a CPU":              {patch: `{"vcpusPerSocket": 0}`, want: []string{"vcpusPerSocket: FieldValueInvalid"}},
+		"no sockets":                          {patch: `{"vcpuSockets": null}`, want: []string{"vcpuSockets: FieldValueInvalid"}},
+		"1Gi of memory":                       {patch: `{"memorySize": "1Gi"}`, want: []string{"memorySize: FieldValueNotSupported"}},
+		"memory of no size":                   {patch: `{"memorySize": null}`, want: []string{"memorySize: FieldValueNotSupported"}},
+		"memory that is no number":            {patch: `{"memorySize": "much"}`, want: []string{"memorySize: FieldValueInvalid"}},
+		"a system disk of 19Gi":               {patch: `{"systemDiskSize": "19Gi"}`, want: []string{"systemDiskSize: FieldValueNotSupported"}},
+		"two categories":                      {patch: `{"categories": [{"key": "a", "value": "1"}, {"key": "b", "value": "1"}]}`},
+		"a category twice":                    {patch: `{"categories": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]}`, want: []string{"categories[1].key: FieldValueNotSupported"}},
+		"half a category":                     {patch: `{"categories": [{"key": "a"}, {"value": "2"}]}`, want: []string{"categories[0].value: FieldValueInvalid", "categories[1].key: FieldValueInvalid"}},
+		"a GPU of each kind":                  {patch: `{"gpus": [{"type": "Name", "name": "x"}, {"type": "DeviceID", "deviceID": 7}]}`},
+		"a GPU by the other":                  {patch: `{"gpus": [{"type": "Name", "name": "x", "deviceID": 7}, {"type": "DeviceID"}, {"type": "name"}]}`, want: []string{"gpus[0].deviceID: FieldValueInvalid", "gpus[1].deviceID: FieldValueRequired", "gpus[2].type: FieldValueInvalid"}},
+		"a small data disk":                   {patch: disk(`"diskSize": "1M"`), want: []string{"dataDisks[1].diskSize: FieldValueNotSupported"}},
+		"a CDRom on IDE":                      {patch: disk(`"diskSize": "1Gi", "deviceProperties": {"deviceType": "CDRom", "adapterType": "IDE", "deviceIndex": 1}`)},
+		"a CDRom on SATA":                     {patch: disk(`"diskSize": "1Gi", "deviceProperties": {"deviceType": "CDRom", "adapterType": "SATA"}`), want: []string{"dataDisks[1].deviceProperties.adapterType: FieldValueNotSupported"}},
+		"a device of no type":                 {patch: disk(`"diskSize": "1Gi", "deviceProperties": {"adapterType": "SATA"}`), want: []string{"dataDisks[1].deviceProperties.deviceType: FieldValueInvalid"}},
+		"an adapter that is none":             {patch: disk(`"diskSize": "1Gi", "deviceProperties": {"deviceType": "Disk", "adapterType": "NVMe", "deviceIndex": -1}`), want: []string{"dataDisks[1].deviceProperties.adapterType: FieldValueInvalid", "dataDisks[1].deviceProperties.deviceIndex: FieldValueInvalid"}},
+		"a container by UUID":                 {patch: disk(`"diskSize": "1Gi", "storageConfig": {"diskMode": "Flash", "storageContainer": {"type": "uuid", "uuid": "0005b6f1-8f43-a0f2-02b7-3cecef193712"}}`)},
+		"a container by name":                 {patch: disk(`"diskSize": "1Gi", "storageConfig": {"diskMode": "Flash", "storageContainer": {"type": "name"}}`), want: []string{"dataDisks[1].storageConfig.storageContainer.type: FieldValueInvalid"}},
+		"a mode that is none":                 {patch: disk(`"diskSize": "1Gi", "storageConfig": {}`), want: []string{"dataDisks[1].storageConfig.diskMode: FieldValueInvalid"}},
+		"a source of no type":                 {patch: disk(`"diskSize": "1Gi", "dataSource": {}`), want: []string{"dataDisks[1].dataSource.type: FieldValueInvalid"}},
+		"a field of a disk that nobody knows": {patch: disk(`"diskSize": "1Gi", "size": 1`), want: []string{"dataDisks[1].size: FieldValueNotSupported"}},
+		"another kind":                        {patch: `{"kind": "AWSMachineProviderConfig"}`, want: []string{"kind: FieldValueInvalid"}},
+		"another version":                     {patch: `{"apiVersion": "machine.openshift.io/v1beta1"}`, want: []string{"apiVersion: FieldValueInvalid"}},
+		"a number that is a word":             {patch: `{"vcpuSockets": "4"}`, want: []string{"vcpuSockets: FieldValueInvalid"}},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			env := nutanixtest.Kit().Env()
+			if c.env != nil {
+				c.env(&env)
+			}
+			p := conversion.NewPass(&env, &conversion.Core{}, "")
+			toClusterAPI(p, patched(t, plain, c.patch))
+			same(t, c.want, p.Errors())
+		})
+	}
+}
+
+func indexed(format string, n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf(format, i))
+	}
+	return out
+}
+
+// plainInfra is the spec of a NutanixMachine that can go.
+const plainInfra = `{"cluster": {"type": "uuid", "uuid": "0005b6f1-8f43-a0f2-02b7-3cecef193712"}, "image": {"type": "name", "name": "rhcos"},
+  "subnet": [{"type": "name", "name": "net"}], "vcpusPerSocket": 1, "vcpuSockets": 4, "memorySize": "16Gi", "systemDiskSize": "120Gi"}`
+
+func TestWhatAnInfraSpecMaySay(t *testing.T) {
+	cases := map[string]struct {
+		patch         string
+		template      bool
+		failureDomain string
+		env           func(*conversion.Env)
+		want          []string
+	}{
+		"nothing out of the way":       {patch: `{}`},
+		"an image to look up":          {patch: `{"image": null, "imageLookup": {"baseOS": "rhel"}}`, want: []string{"imageLookup.baseOS: FieldValueNotSupported"}},
+		"two images":                   {patch: `{"imageLookup": {"baseOS": "rhel"}}`, want: []string{"image: FieldValueInvalid", "imageLookup.baseOS: FieldValueNotSupported"}},
+		"no image":                     {patch: `{"image": null}`, want: []string{"image: FieldValueRequired"}},
+		"nowhere":                      {patch: `{"cluster": null, "subnet": null}`, want: []string{"cluster: FieldValueRequired", "subnet: FieldValueRequired"}},
+		"nowhere but a failure domain": {patch: `{"cluster": null, "subnet": null}`, failureDomain: "c", env: inCluster(legacyDomain), want: []string{"cluster: FieldValueRequired", "subnet: FieldValueRequired"}},
+		"where the failure domain is":  {patch: `{"cluster": null, "subnet": null}`, failureDomain: "a", env: inCluster(legacyDomain)},
+		"elsewhere":                    {patch: `{"subnet": [{"type": "name", "name": "x"}]}`, failureDomain: "a", env: inCluster(legacyDomain), want: []string{"subnet: FieldValueNotSupported"}},
+		"another Prism Central":        {patch: `{}`, env: inCluster(`{"spec": {"prismCentral": {"address": "elsewhere"}}}`), want: []string{"cluster: FieldValueNotSupported"}},
+		"a category of two values":     {patch: `{"additionalCategories": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]}`, want: []string{"additionalCategories[1].key: FieldValueNotSupported"}},
+		"a GPU beyond 32 bits":         {patch: `{"gpus": [{"type": "deviceID", "deviceID": 4294967296}]}`, want: []string{"gpus[0].deviceID: FieldValueNotSupported"}},
+		"a container by name":          {patch: `{"dataDisks": [{"diskSize": "1Gi", "storageConfig": {"storageContainer": {"type": "name", "name": "x"}}}]}`, want: []string{"dataDisks[0].storageConfig.storageContainer.name: FieldValueNotSupported"}},
+		"a CDRom on PCI":               {patch: `{"dataDisks": [{"diskSize": "1Gi", "deviceProperties": {"deviceType": "CDRom", "adapterType": "PCI"}}]}`, want: []string{"dataDisks[0].deviceProperties.adapterType: FieldValueNotSupported"}},
+		"its own bootstrap data":       {patch: `{"bootstrapRef": {"kind": "Secret", "apiVersion": "v1", "name": "worker-user-data", "namespace": "openshift-cluster-api"}}`},
+		"an image to boot from":        {patch: `{"bootstrapRef": {"kind": "Image", "name": "x"}}`, want: []string{"bootstrapRef.kind: FieldValueNotSupported"}},
+		"another secret":               {patch: `{"bootstrapRef": {"kind": "Secret", "name": "x"}}`, want: []string{"bootstrapRef.name: FieldValueNotSupported"}},
+		"a secret of elsewhere":        {patch: `{"bootstrapRef": {"kind": "Secret", "name": "worker-user-data", "namespace": "x"}}`, want: []string{"bootstrapRef.namespace: FieldValueNotSupported"}},
+		"part of a secret":             {patch: `{"bootstrapRef": {"kind": "Secret", "name": "worker-user-data", "fieldPath": "x"}}`, want: []string{"bootstrapRef.fieldPath: FieldValueNotSupported"}},
+		"a secret in a template":       {template: true, patch: `{"bootstrapRef": {"kind": "Secret", "name": "worker-user-data"}}`, want: []string{"bootstrapRef: FieldValueNotSupported"}},
+		"its own VM":                   {patch: `{"providerID": "nutanix://u"}`},
+		"another VM":                   {patch: `{"providerID": "nutanix://x"}`, want: []string{"providerID: FieldValueNotSupported"}},
+		"a VM in a template":           {template: true, patch: `{"providerID": "nutanix://u"}`, want: []string{"providerID: FieldValueNotSupported"}},
+		"a field of a later version":   {patch: `{"later": {"x": 1}}`, want: []string{"later: FieldValueNotSupported"}},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			secret := "worker-user-data"
+			env, core := nutanixtest.Kit().Env(), &conversion.Core{Template: c.template, FailureDomain: c.failureDomain, BootstrapSecret: &secret}
+			if !c.template {
+				core.ProviderID = "nutanix://u"
+			}
+			if c.env != nil {
+				c.env(&env)
+			}
+			p := conversion.NewPass(&env, core, "")
+			toMachineAPI(p, patched(t, plainInfra, c.patch))
+			same(t, c.want, p.Errors())
+		})
+	}
+}
+
+// TestAPlaceIsFilledIn: where a machine runs is said on the Machine API's side, even if Cluster API leaves it to the failure domain.
+func TestAPlaceIsFilledIn(t *testing.T) {
+	env := nutanixtest.Kit().Env()
+	inCluster(legacyDomain)(&env)
+	p := conversion.NewPass(&env, &conversion.Core{FailureDomain: "a"}, "")
+	spec := toMachineAPI(p, patched(t, plainInfra, `{"cluster": null, "subnet": null}`)).(*providerSpec)
+	if len(p.Errors()) > 0 || *spec.Cluster.UUID != nutanixtest.Element || len(spec.Subnets) != 1 || *spec.Subnets[0].Name != "net" || spec.FailureDomain.Name != "a" {
+		t.Errorf("%+v %v", spec, p.Errors().ToAggregate())
+	}
+}
+
+// TestWhatNobodyMeans: garbage is an error, whatever it looks like, and takes no time.
+func TestWhatNobodyMeans(t *testing.T) {
+	for sentence, raw := range map[string]string{
+		"nothing": "", "null": "null", "a list": "[]", "half an object": `{"kind":`, "a word": `"x"`,
+		"a huge list":   `{"kind": "NutanixMachineProviderConfig", "apiVersion": "machine.openshift.io/v1", "subnets": [` + strings.TrimSuffix(strings.Repeat(`{"type": "name", "name": "x"},`, 50_000), ",") + `]}`,
+		"a deep object": `{"x": ` + strings.Repeat(`{"x":`, 5000) + "1" + strings.Repeat("}", 5000) + "}",
+		"a field twice": strings.Replace(plain, `"vcpuSockets": 4`, `"vcpuSockets": 4, "vcpuSockets": 5`, 1),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			env := nutanixtest.Kit().Env()
+			p := conversion.NewPass(&env, &conversion.Core{}, "")
+			if toClusterAPI(p, []byte(raw)); len(p.Errors()) == 0 {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func seeds(f *testing.F, plain string) {
+	for _, seed := range []string{plain, "", "null", "[]", "{", `{"kind": 1}`, `{"subnets": [null], "subnet": [null]}`, `{"memorySize": 1e400}`, `{"memorySize": "-1"}`, `{"dataDisks": [null, {"storageConfig": {"storageContainer": {}}}]}`, `{"gpus": [{}]}`} {
+		f.Add([]byte(seed))
+	}
+}
+
+// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic, and what is accepted comes back.
+func FuzzProviderSpec(f *testing.F) {
+	seeds(f, plain)
+	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toClusterAPI, toMachineAPI) })
+}
+
+// FuzzInfraSpec is FuzzProviderSpec from the other side.
+func FuzzInfraSpec(f *testing.F) {
+	seeds(f, plainInfra)
+	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toMachineAPI, toClusterAPI) })
+}
+
+func thereAndBack(t *testing.T, raw []byte, there, back func(*conversion.Pass, []byte) any) {
+	env, secret := nutanixtest.Kit().Env(), "worker-user-data"
+	core := conversion.Core{BootstrapSecret: &secret}
+	p, again := conversion.NewPass(&env, &core, "x"), conversion.NewPass(&env, &conversion.Core{BootstrapSecret: &secret}, "x")
+	one, two := there(p, raw), there(again, raw)
+	out := marshalled(t, one)
+	if !bytes.Equal(out, marshalled(t, two)) || fmt.Sprint(p.Errors()) != fmt.Sprint(again.Errors()) {
+		t.Errorf("equal input gave two outputs:\n%s %v\n%s %v", out, p.Errors(), marshalled(t, two), again.Errors())
+	}
+	if len(p.Errors()) > 0 {
+		return
+	}
+	returned := conversion.NewPass(&env, &core, "")
+	back(returned, out)
+	if errs := returned.Errors(); len(errs) > 0 {
+		t.Errorf("accepted, and cannot come back: %v\nas %s", errs.ToAggregate(), out)
+	}
+}
+
+func toClusterAPI(p *conversion.Pass, raw []byte) any {
+	spec := p.Env.Platform.Spec.NewProviderSpec()
+	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
+		return nil
+	}
+	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
+}
+
+func toMachineAPI(p *conversion.Pass, raw []byte) any {
+	spec := p.Env.Platform.Spec.NewInfraSpec()
+	if !p.Decode(raw, spec) {
+		return nil
+	}
+	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
+}
+
+func patched(t *testing.T, base, patch string) []byte {
+	t.Helper()
+	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+func marshalled(t *testing.T, v any) []byte {
+	t.Helper()
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// same holds errors to their paths and types; their prose is nobody's business here.
+func same(t *testing.T, want []string, errs field.ErrorList) {
+	t.Helper()
+	var got []string
+	for _, e := range errs {
+		got = append(got, e.Field+": "+string(e.Type))
+		if e.Detail == "" {
+			t.Errorf("%s is refused without a reason", e.Field)
+		}
+	}
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
+	}
+}

@@ -1,0 +1,121 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nutanix
+
+import (
+	machinev1 "github.com/openshift/api/machine/v1"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+type (
+	providerSpec = machinev1.NutanixMachineProviderConfig
+	infraSpec    = MachineSpec
+	pass         = conversion.Pass
+)
+
+// at is short for the many places where a row names more than one path.
+func at(paths ...string) []string { return conversion.At(paths...) }
+
+// identifier is the three fields by which something of Prism Central is named.
+func identifier(path string) []string { return at(path+".type", path+".uuid", path+".name") }
+
+// cluster is a path of the NutanixCluster.
+func cluster(path string) string { return "NutanixCluster" + conversion.Elsewhere + path }
+
+var of conversion.Rows[providerSpec, infraSpec]
+
+// Reasons and notes that more than one row gives.
+const (
+	noLookup = "Machine API looks no image up: give image"
+	noDetail = "a bootstrapRef names the Machine's secret, and no more"
+	byEither = "By UUID or by name; a member that the type does not name is an error."
+)
+
+// Fields converts a providerSpec into the spec of a NutanixMachine and back.
+var Fields = conversion.Table[providerSpec, infraSpec]{
+	of.Iso(at("kind", "apiVersion"), nil, "Fixed: NutanixMachineProviderConfig of machine.openshift.io/v1.", nothing, nothingBack),
+	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
+
+	// Where it runs.
+	of.Iso(append(identifier("cluster"), append(identifier("subnets[]"), "failureDomain.name")...),
+		append(identifier("cluster"), append(identifier("subnet[]"), "Machine"+conversion.Elsewhere+"spec.failureDomain", cluster("spec.failureDomains"), cluster("spec.prismCentral.address"))...),
+		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, where its cluster and subnets take the place of the machine's: as far as the NutanixCluster lists it, they must be the same, and a machine that leaves them out comes back with them. Both sides must speak to the same Prism Central.",
+		placeTo, placeFrom),
+	of.Iso(nil, at("providerID", "Machine"+conversion.Elsewhere+"spec.providerID"), "nutanix:// and the VM's UUID on both sides. A template has none.", providerIDTo, providerIDFrom),
+
+	// The VM.
+	of.Iso(identifier("image"), identifier("image"), byEither, imageTo, imageFrom),
+	of.OnlyCAPI("imageLookup.format", noLookup),
+	of.OnlyCAPI("imageLookup.baseOS", noLookup),
+	of.Iso(at("vcpusPerSocket"), at("vcpusPerSocket"), "At least 1.",
+		func(p *pass, m *providerSpec, c *infraSpec) {
+			c.VCPUsPerSocket = atLeastOne(p, "vcpusPerSocket", m.VCPUsPerSocket)
+		},
+		func(p *pass, c *infraSpec, m *providerSpec) {
+			m.VCPUsPerSocket = atLeastOne(p, "vcpusPerSocket", c.VCPUsPerSocket)
+		}),
+	of.Iso(at("vcpuSockets"), at("vcpuSockets"), "At least 1.",
+		func(p *pass, m *providerSpec, c *infraSpec) {
+			c.VCPUSockets = atLeastOne(p, "vcpuSockets", m.VCPUSockets)
+		},
+		func(p *pass, c *infraSpec, m *providerSpec) {
+			m.VCPUSockets = atLeastOne(p, "vcpuSockets", c.VCPUSockets)
+		}),
+	of.Iso(at("memorySize"), at("memorySize"), "At least 2Gi: Cluster API's controller gives up on less.",
+		func(p *pass, m *providerSpec, c *infraSpec) {
+			c.MemorySize = sized(p, "memorySize", m.MemorySize, "2Gi")
+		},
+		func(p *pass, c *infraSpec, m *providerSpec) {
+			m.MemorySize = sized(p, "memorySize", c.MemorySize, "2Gi")
+		}),
+	of.Iso(at("systemDiskSize"), at("systemDiskSize"), "At least 20Gi: Cluster API's controller gives up on less.",
+		func(p *pass, m *providerSpec, c *infraSpec) {
+			c.SystemDiskSize = sized(p, "systemDiskSize", m.SystemDiskSize, "20Gi")
+		},
+		func(p *pass, c *infraSpec, m *providerSpec) {
+			m.SystemDiskSize = sized(p, "systemDiskSize", c.SystemDiskSize, "20Gi")
+		}),
+	of.Words("bootType", "bootType", "None is the older BIOS on both sides; Cluster API has no SecureBoot. ",
+		conversion.Word{MachineAPI: "Legacy", ClusterAPI: "legacy"},
+		conversion.Word{MachineAPI: "UEFI", ClusterAPI: "uefi"}),
+	of.Iso(identifier("project"), identifier("project"), byEither+" One without a type is none.", projectTo, projectFrom),
+	of.Iso(at("categories[].key", "categories[].value"), at("additionalCategories[].key", "additionalCategories[].value"),
+		"1 to 64 characters each, and a key but once: Machine API's list is by key. Each side adds one of its own to the VMs of a cluster, which is not listed.", categoriesTo, categoriesFrom),
+	of.Iso(at("gpus[].type", "gpus[].name", "gpus[].deviceID"), at("gpus[].type", "gpus[].name", "gpus[].deviceID"), "Name is name, DeviceID is deviceID.", gpusTo, gpusFrom),
+
+	// The data disks.
+	of.Iso(at("dataDisks"), at("dataDisks"), "In their order.", disksTo, disksFrom).With(Disks.Lines(), "dataDisks[]", "dataDisks[]"),
+
+	// User data and credentials.
+	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName",
+		"bootstrapRef.kind", "bootstrapRef.name", "bootstrapRef.namespace", "bootstrapRef.apiVersion"),
+		"Required on both sides: Cluster API creates no Machine without bootstrap data. Its controller fills bootstrapRef in; one that names anything but the Machine's secret cannot go.", userDataTo, userDataFrom),
+	of.OnlyCAPI("bootstrapRef.uid", noDetail),
+	of.OnlyCAPI("bootstrapRef.resourceVersion", noDetail),
+	of.OnlyCAPI("bootstrapRef.fieldPath", noDetail),
+	of.Iso(at("credentialsSecret.name"), nil,
+		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the NutanixCluster.", credentialsTo, credentialsFrom),
+}
+
+var disk conversion.Rows[machinev1.NutanixVMDisk, VMDisk]
+
+// Disks converts one data disk.
+var Disks = conversion.Table[machinev1.NutanixVMDisk, VMDisk]{
+	disk.Iso(at("diskSize"), at("diskSize"), "At least 1Gi.",
+		func(p *pass, m *machinev1.NutanixVMDisk, c *VMDisk) {
+			c.DiskSize = sized(p, "diskSize", m.DiskSize, "1Gi")
+		},
+		func(p *pass, c *VMDisk, m *machinev1.NutanixVMDisk) {
+			m.DiskSize = sized(p, "diskSize", c.DiskSize, "1Gi")
+		}),
+	disk.Iso(at("deviceProperties.deviceType", "deviceProperties.adapterType", "deviceProperties.deviceIndex"),
+		at("deviceProperties.deviceType", "deviceProperties.adapterType", "deviceProperties.deviceIndex"),
+		"A Disk on any adapter, a CDRom on IDE alone: of the others Machine API takes SATA and Cluster API's controller PCI.", deviceTo, deviceFrom),
+	disk.Iso(at("storageConfig.diskMode", "storageConfig.storageContainer.type", "storageConfig.storageContainer.uuid"),
+		at("storageConfig.diskMode", "storageConfig.storageContainer.type", "storageConfig.storageContainer.uuid"),
+		"The container by its UUID: Machine API knows no other way.", storageTo, storageFrom),
+	disk.OnlyCAPI("storageConfig.storageContainer.name", "Machine API names a storage container by its UUID only"),
+	disk.Iso(identifier("dataSource"), identifier("dataSource"), byEither, sourceTo, sourceFrom),
+}

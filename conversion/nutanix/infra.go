@@ -1,0 +1,82 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nutanix
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// MachineSpec is the spec of a NutanixMachine (infrastructure.cluster.x-k8s.io/v1beta1), and of the machines of a NutanixMachineTemplate.
+type MachineSpec struct {
+	// ProviderID is nutanix:// and the UUID of the VM.
+	ProviderID string `json:"providerID,omitempty"`
+	// The VM. Its controller takes no less than 2Gi of memory and 20Gi of system disk.
+	VCPUsPerSocket int32             `json:"vcpusPerSocket"`
+	VCPUSockets    int32             `json:"vcpuSockets"`
+	MemorySize     resource.Quantity `json:"memorySize"`
+	SystemDiskSize resource.Quantity `json:"systemDiskSize"`
+	// Image and ImageLookup exclude each other, and one is required.
+	Image       *ResourceIdentifier `json:"image,omitempty"`
+	ImageLookup *ImageLookup        `json:"imageLookup,omitempty"`
+	// Cluster (the Prism Element) and Subnets give way to those of the Machine's failure domain, if it has one.
+	Cluster *ResourceIdentifier  `json:"cluster,omitempty"`
+	Subnets []ResourceIdentifier `json:"subnet,omitempty"`
+	// AdditionalCategories come beside the one that the controller gives to all VMs of the cluster.
+	AdditionalCategories []CategoryIdentifier `json:"additionalCategories,omitempty"`
+	Project              *ResourceIdentifier  `json:"project,omitempty"`
+	// BootType is legacy or uefi; none is legacy.
+	BootType  string   `json:"bootType,omitempty"`
+	DataDisks []VMDisk `json:"dataDisks,omitempty"`
+	// BootstrapRef is filled in by the controller: the Secret of the Machine's bootstrap data.
+	BootstrapRef *corev1.ObjectReference `json:"bootstrapRef,omitempty"`
+	GPUs         []GPU                   `json:"gpus,omitempty"`
+}
+
+// ResourceIdentifier names something of Prism Central by its UUID or its name, as Type says: uuid or name.
+type ResourceIdentifier struct {
+	Type string  `json:"type"`
+	UUID *string `json:"uuid,omitempty"`
+	Name *string `json:"name,omitempty"`
+}
+
+// ImageLookup finds an image by the pattern of its name.
+type ImageLookup struct {
+	Format *string `json:"format,omitempty"`
+	BaseOS string  `json:"baseOS"`
+}
+
+// CategoryIdentifier is a category of Prism Central.
+type CategoryIdentifier struct {
+	Key   string `json:"key,omitempty"`
+	Value string `json:"value,omitempty"`
+}
+
+// GPU is a GPU that a VM gets, by its name or the id of its device, as Type says: name or deviceID.
+type GPU struct {
+	Type     string  `json:"type"`
+	DeviceID *int64  `json:"deviceID,omitempty"`
+	Name     *string `json:"name,omitempty"`
+}
+
+// VMDisk is a disk beside the system disk.
+type VMDisk struct {
+	DiskSize         resource.Quantity   `json:"diskSize"`
+	DeviceProperties *DeviceProperties   `json:"deviceProperties,omitempty"`
+	StorageConfig    *StorageConfig      `json:"storageConfig,omitempty"`
+	DataSource       *ResourceIdentifier `json:"dataSource,omitempty"`
+}
+
+// DeviceProperties say where a disk is attached. The API server fills in the device type Disk.
+type DeviceProperties struct {
+	DeviceType  string `json:"deviceType"`
+	AdapterType string `json:"adapterType"`
+	DeviceIndex int32  `json:"deviceIndex,omitempty"`
+}
+
+// StorageConfig says where a disk is kept. The API server fills in the mode Standard.
+type StorageConfig struct {
+	DiskMode         string              `json:"diskMode"`
+	StorageContainer *ResourceIdentifier `json:"storageContainer,omitempty"`
+}

@@ -1,0 +1,164 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nutanix
+
+import (
+	"fmt"
+	"math"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func nothing(*pass, *providerSpec, *infraSpec)     {}
+func nothingBack(*pass, *infraSpec, *providerSpec) {}
+
+func atLeastOne(p *pass, path string, n int32) int32 {
+	if n < 1 {
+		p.Invalid(path, n, "must be at least 1")
+	}
+	return n
+}
+
+func sized(p *pass, path string, q resource.Quantity, least string) resource.Quantity {
+	if q.Cmp(resource.MustParse(least)) < 0 {
+		p.Unsupported(path, q.String(), "Cluster API's controller takes at least "+least)
+	}
+	return q
+}
+
+func categoriesTo(p *pass, m *providerSpec, c *infraSpec) {
+	seen := map[string]bool{}
+	for i, k := range m.Categories {
+		checkCategory(p.At(fmt.Sprintf("categories[%d]", i)), k.Key, k.Value, seen)
+		c.AdditionalCategories = append(c.AdditionalCategories, CategoryIdentifier(k))
+	}
+}
+
+func categoriesFrom(p *pass, c *infraSpec, m *providerSpec) {
+	seen := map[string]bool{}
+	for i, k := range c.AdditionalCategories {
+		checkCategory(p.At(fmt.Sprintf("additionalCategories[%d]", i)), k.Key, k.Value, seen)
+		m.Categories = append(m.Categories, machinev1.NutanixCategory(k))
+	}
+}
+
+func checkCategory(p *pass, key, value string, seen map[string]bool) {
+	const most = 64
+	switch {
+	case key == "" || len(key) > most:
+		p.Invalid("key", key, "must have 1 to 64 characters")
+	case seen[key]:
+		p.Unsupported("key", key, "Machine API takes a category once: the key is given twice")
+	case value == "" || len(value) > most:
+		p.Invalid("value", value, "must have 1 to 64 characters")
+	}
+	seen[key] = true
+}
+
+func gpusTo(p *pass, m *providerSpec, c *infraSpec) {
+	for i, g := range m.GPUs {
+		at, out := p.At(fmt.Sprintf("gpus[%d]", i)), GPU{Name: g.Name}
+		if g.DeviceID != nil {
+			id := int64(*g.DeviceID)
+			out.DeviceID = &id
+		}
+		switch g.Type {
+		case machinev1.NutanixGPUIdentifierName:
+			out.Type = "name"
+		case machinev1.NutanixGPUIdentifierDeviceID:
+			out.Type = "deviceID"
+		default:
+			at.Invalid("type", string(g.Type), "must be Name or DeviceID")
+			continue
+		}
+		checkGPU(at, out)
+		c.GPUs = append(c.GPUs, out)
+	}
+}
+
+func gpusFrom(p *pass, c *infraSpec, m *providerSpec) {
+	for i, g := range c.GPUs {
+		at, out := p.At(fmt.Sprintf("gpus[%d]", i)), machinev1.NutanixGPU{Name: g.Name}
+		switch g.Type {
+		case "name":
+			out.Type = machinev1.NutanixGPUIdentifierName
+		case "deviceID":
+			out.Type = machinev1.NutanixGPUIdentifierDeviceID
+		default:
+			at.Invalid("type", g.Type, "must be name or deviceID")
+			continue
+		}
+		checkGPU(at, g)
+		if g.DeviceID != nil {
+			id := int32(*g.DeviceID) // checked
+			out.DeviceID = &id
+		}
+		m.GPUs = append(m.GPUs, out)
+	}
+}
+
+// checkGPU: Cluster API's controller looks for the id first, whatever the type says.
+func checkGPU(p *pass, g GPU) {
+	byName := g.Type == "name"
+	switch {
+	case byName && text(g.Name) == "":
+		p.Required("name", "the type says that the GPU is named")
+	case byName && g.DeviceID != nil:
+		p.Invalid("deviceID", *g.DeviceID, "the type says that the GPU is named: leave the id out")
+	case !byName && g.DeviceID == nil:
+		p.Required("deviceID", "the type says that the GPU is known by its id")
+	case !byName && g.Name != nil:
+		p.Invalid("name", *g.Name, "the type says that the GPU is known by its id: leave the name out")
+	case g.DeviceID != nil && (*g.DeviceID > math.MaxInt32 || *g.DeviceID < math.MinInt32):
+		p.Unsupported("deviceID", *g.DeviceID, "the number does not fit into Machine API's field")
+	}
+}
+
+func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
+		return
+	}
+	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+}
+
+func userDataFrom(p *pass, c *infraSpec, m *providerSpec) {
+	secret := text(p.Core.BootstrapSecret)
+	if secret != "" {
+		m.UserDataSecret = &corev1.LocalObjectReference{Name: secret}
+	}
+	ref := c.BootstrapRef
+	switch {
+	case ref == nil:
+	case p.Core.Template:
+		p.Unsupported("bootstrapRef", ref.Name, "the machines of a template have bootstrap data of their own")
+	case ref.Kind != "Secret" || ref.APIVersion != "" && ref.APIVersion != "v1":
+		p.Unsupported("bootstrapRef.kind", ref.Kind, "Machine API takes its user data from a Secret")
+	case ref.Name != secret:
+		p.Differs("bootstrapRef.name", ref.Name, "the Machine's spec.bootstrap.dataSecretName", secret)
+	case ref.Namespace != "" && ref.Namespace != p.Env.ClusterAPINamespace:
+		p.Differs("bootstrapRef.namespace", ref.Namespace, "the Machine's namespace", p.Env.ClusterAPINamespace)
+	}
+}
+
+func credentials(p *pass) string {
+	if p.Env.CredentialsSecret != "" {
+		return p.Env.CredentialsSecret
+	}
+	return p.Env.Platform.CredentialsSecret
+}
+
+func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
+	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
+		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
+	}
+}
+
+func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	if name := credentials(p); name != "" {
+		m.CredentialsSecret = &corev1.LocalObjectReference{Name: name}
+	}
+}

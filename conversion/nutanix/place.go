@@ -1,0 +1,129 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nutanix
+
+import (
+	"fmt"
+	"slices"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// place is where a machine runs.
+type place struct {
+	Cluster *ResourceIdentifier  `json:"cluster"`
+	Subnets []ResourceIdentifier `json:"subnets"`
+}
+
+func placeTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.Cluster = identifierTo(p, "cluster", m.Cluster)
+	for i, s := range m.Subnets {
+		if id := identifierTo(p, fmt.Sprintf("subnets[%d]", i), s); id != nil {
+			c.Subnets = append(c.Subnets, *id)
+		}
+	}
+	checkSubnets(p, "subnets", c.Subnets, len(m.Subnets))
+	speakToOne(p)
+	if p.Core.FailureDomain = ""; m.FailureDomain == nil {
+		return
+	}
+	if p.Core.FailureDomain = m.FailureDomain.Name; m.FailureDomain.Name == "" {
+		p.Required("failureDomain.name", "name the failure domain, or leave failureDomain out")
+		return
+	}
+	agree(p, "subnets", place{Cluster: c.Cluster, Subnets: c.Subnets})
+}
+
+func placeFrom(p *pass, c *infraSpec, m *providerSpec) {
+	here := place{Cluster: c.Cluster, Subnets: c.Subnets}
+	if domain := p.Core.FailureDomain; domain != "" {
+		m.FailureDomain = &machinev1.NutanixFailureDomainReference{Name: domain}
+		here = agree(p, "subnet", here)
+	}
+	speakToOne(p)
+	if here.Cluster == nil {
+		p.Required("cluster", "Machine API takes no machine without it")
+	} else {
+		m.Cluster = identifierFrom(p, "cluster", *here.Cluster)
+	}
+	for i, s := range here.Subnets {
+		m.Subnets = append(m.Subnets, identifierFrom(p, fmt.Sprintf("subnet[%d]", i), s))
+	}
+	checkSubnets(p, "subnet", here.Subnets, len(here.Subnets))
+}
+
+const mostSubnets = 32
+
+func checkSubnets(p *pass, path string, subnets []ResourceIdentifier, n int) {
+	switch {
+	case n == 0:
+		p.Required(path, "a machine has at least one subnet")
+	case n > mostSubnets:
+		p.Invalid(path, nil, fmt.Sprintf("has %d items, and a machine at most %d subnets", n, mostSubnets))
+	}
+	for i, s := range subnets[:min(len(subnets), mostSubnets)] {
+		if slices.ContainsFunc(subnets[:i], func(other ResourceIdentifier) bool { return same(s, other) }) {
+			p.Invalid(path, s.String(), "a subnet is given twice")
+		}
+	}
+}
+
+// agree compares a place with the failure domain of the Machine, as far as the NutanixCluster lists it: Cluster API's
+// controller puts what that says in the place of the machine's own. It returns the place, with what was left open filled in.
+func agree(p *pass, subnets string, here place) place {
+	there, known := listed(p)
+	if !known {
+		return here
+	}
+	if here.Cluster != nil && there.Cluster != nil && !same(*here.Cluster, *there.Cluster) {
+		p.Differs("cluster", here.Cluster.String(), "that of the NutanixCluster's failure domain "+p.Core.FailureDomain, there.Cluster.String())
+	}
+	if len(here.Subnets) > 0 && !slices.EqualFunc(here.Subnets, there.Subnets, same) {
+		p.Differs(subnets, fmt.Sprint(here.Subnets), "those of the NutanixCluster's failure domain "+p.Core.FailureDomain, fmt.Sprint(there.Subnets))
+	}
+	if here.Cluster == nil {
+		here.Cluster = there.Cluster
+	}
+	if len(here.Subnets) == 0 {
+		here.Subnets = there.Subnets
+	}
+	return here
+}
+
+// listed finds the Machine's failure domain in the NutanixCluster. Those that lie in objects of their own are not seen.
+func listed(p *pass) (out place, known bool) {
+	domains, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "failureDomains")
+	for _, d := range domains {
+		if content, ok := d.(map[string]any); ok && content["name"] == p.Core.FailureDomain {
+			err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &out)
+			return out, err == nil
+		}
+	}
+	return out, false
+}
+
+// speakToOne makes sure that both sides' controllers look for the same machines: the Machine API's speak to the Prism
+// Central of the Infrastructure, Cluster API's to that of the NutanixCluster.
+func speakToOne(p *pass) {
+	here, _, _ := unstructured.NestedString(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "prismCentral", "address")
+	there, _ := p.Env.InfraClusterString("spec", "prismCentral", "address")
+	if here != "" && there != "" && here != there {
+		p.Unsupported("cluster", here, fmt.Sprintf("the Infrastructure's Prism Central is %q and the NutanixCluster's %q: they must be the same", here, there))
+	}
+}
+
+func providerIDTo(p *pass, _ *providerSpec, c *infraSpec) { c.ProviderID = p.Core.ProviderID }
+
+func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	switch id := c.ProviderID; {
+	case p.Core.Template && id != "":
+		p.Unsupported("providerID", id, "a template is not an instance")
+	case p.Core.ProviderID == "":
+		p.Core.ProviderID = id
+	case id != "" && id != p.Core.ProviderID:
+		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
+	}
+}

@@ -1,0 +1,33 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nutanix
+
+import (
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// groupVersion is that of the provider's objects.
+func groupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta1"}
+}
+
+// Platform is Nutanix: OpenShift's providerSpec on one side, the Nutanix provider's v1beta1 objects on the other.
+func Platform() conversion.Platform {
+	spec := machinev1.GroupVersion.WithKind("NutanixMachineProviderConfig")
+	return conversion.Platform{
+		Name:                 string(configv1.NutanixPlatformType),
+		InfraMachine:         conversion.Resource{GroupVersionKind: groupVersion().WithKind("NutanixMachine"), Plural: "nutanixmachines"},
+		InfraMachineTemplate: conversion.Resource{GroupVersionKind: groupVersion().WithKind("NutanixMachineTemplate"), Plural: "nutanixmachinetemplates"},
+		InfraCluster:         conversion.Resource{GroupVersionKind: groupVersion().WithKind("NutanixCluster"), Plural: "nutanixclusters"},
+		ProviderSpec:         spec,
+		ProviderStatus:       providerStatusKind,
+		CredentialsSecret:    "nutanix-credentials",
+		Spec:                 conversion.Untyped(Fields, spec),
+		Status:               status{},
+	}
+}
