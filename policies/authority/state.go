@@ -72,7 +72,10 @@ type Objects struct {
 	MachineAPI, ClusterAPI, Infra *policies.Object
 	// InfraFinalizer is the finalizer under which the provider's controllers clean up, "" where they have none.
 	InfraFinalizer string
-	Enabled        bool
+	// InfraUnheard says that the provider's object was told to pause so lately that a pass of its controller which began before may still be under way. It
+	// matters with providers that never answer (ByPatience).
+	InfraUnheard bool
+	Enabled      bool
 }
 
 // InfraActs reports whether controllers act on a cloud because of the kind's infrastructure object. They do for a
@@ -93,7 +96,8 @@ func (o Objects) State() State {
 		Provisioned:  true,
 	}
 	if s.InfraActs {
-		s.Infra = party(o.Infra, Paused(o.Infra), o.InfraFinalizer)
+		s.Infra = party(o.Infra, Condition{}, o.InfraFinalizer)
+		s.Infra.Says = o.infraSays()
 		s.Provisioned = shape.Phase != "" && shape.Phase != "Provisioning" && o.Infra != nil && provisioned(o.Infra)
 	} else if o.Infra.HasAnnotation(MirrorAnnotation) {
 		s.Infra = Party{Exists: true, Told: o.Infra.HasAnnotation(PausedAnnotation)}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,6 +29,8 @@ type pair struct {
 	kind                    authority.Kind
 	machineAPI, core, infra *unstructured.Unstructured
 	objects                 authority.Objects
+	// hears is how long to wait yet until the provider's controller, which never answers, has heard of its pause.
+	hears time.Duration
 }
 
 func (p *pair) state() authority.State { return p.objects.State() }
@@ -69,6 +72,8 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 	}
 	p.objects.InfraFinalizer = infraFinalizer(kind)
 	p.infra, p.objects.Infra, err = get(ctx, from, mapping.GroupVersionKind, p.core.GetNamespace(), name)
+	p.hears = unheard(p.infra, r.now())
+	p.objects.InfraUnheard = p.hears > 0
 	return err
 }
 

@@ -118,6 +118,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if doubt && !step.Action.Acts() {
 		again = afterStep // cache and API server disagree; if it was the server's answer that is old, no news will wake the pair
 	}
+	if step.Action == authority.Wait && p.hears > 0 {
+		again = min(again, p.hears) // nobody will tell
+	}
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 

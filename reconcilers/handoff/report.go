@@ -129,12 +129,23 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 	}
 	c := p.paused(o)
 	if c.Status == "" {
-		return describe(o) + " has no Paused condition: do its controllers run?"
+		return describe(o) + silence(o)
 	}
 	if c.Message == "" {
 		c.Message = "no message"
 	}
 	return fmt.Sprintf("%s says Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, cut(c.Message))
+}
+
+// silence explains an object without a Paused condition.
+func silence(o *unstructured.Unstructured) string {
+	switch authority.Acknowledges(o.GetKind()) {
+	case authority.ByBlockMove:
+		return " tells by the annotation " + authority.BlockMoveAnnotation + ", which it has while its controller acts: does that run?"
+	case authority.ByPatience:
+		return fmt.Sprintf(" never says that it is paused: its controller is taken to have heard when it has been told for %s.", heardAfter)
+	}
+	return " has no Paused condition: do its controllers run?"
 }
 
 func (p *pair) paused(o *unstructured.Unstructured) authority.Condition {

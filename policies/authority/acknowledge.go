@@ -1,0 +1,59 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+// Acknowledgement is how a provider's machine controller tells that it is paused, and that it no longer is.
+type Acknowledgement uint8
+
+// The ways. Cluster API's contract asks for the condition; a provider that has none yet is known by its kind.
+const (
+	// ByCondition: the condition Paused.
+	ByCondition Acknowledgement = iota
+	// ByBlockMove: BlockMoveAnnotation stands on the object while its controller acts; the pass that finds it paused takes it off, when all that
+	// it had begun is paused too.
+	ByBlockMove
+	// ByPatience: each pass looks for the pause first, and nobody is told. Whoever has waited for longer than a pass takes may believe it.
+	ByPatience
+)
+
+// BlockMoveAnnotation keeps `clusterctl move` from an object whose controller still acts.
+const BlockMoveAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
+
+// Acknowledges tells the way by the kind of a provider's machine.
+func Acknowledges(infraKind string) Acknowledgement {
+	switch infraKind {
+	case "AzureMachine":
+		return ByBlockMove
+	case "GCPMachine", "OpenStackMachine":
+		return ByPatience
+	}
+	return ByCondition
+}
+
+// infraSays reads the provider's answer. A release of it that has the condition is believed, whatever others do.
+func (o Objects) infraSays() Answer {
+	if o.Infra == nil {
+		return NoAnswer
+	}
+	if a := answer(Paused(o.Infra).Status); a != NoAnswer {
+		return a
+	}
+	switch Acknowledges(o.Infra.Kind) {
+	case ByBlockMove:
+		return either(o.Infra.HasAnnotation(BlockMoveAnnotation))
+	case ByPatience:
+		if told := o.Infra.HasAnnotation(PausedAnnotation); !told || !o.InfraUnheard {
+			return either(!told)
+		}
+	case ByCondition:
+	}
+	return NoAnswer
+}
+
+func either(acting bool) Answer {
+	if acting {
+		return SaysActing
+	}
+	return SaysPaused
+}

@@ -1,0 +1,48 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"testing"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+func TestHowAProviderSaysThatItIsPaused(t *testing.T) {
+	const (
+		told   = `"cluster.x-k8s.io/paused": ""`
+		blocks = `"clusterctl.cluster.x-k8s.io/block-move": "true"`
+		paused = `{"conditions": [{"type": "Paused", "status": "True"}]}`
+		newer  = `{"v1beta2": {"conditions": [{"type": "Paused", "status": "False"}]}}`
+	)
+	for sentence, c := range map[string]struct {
+		kind, annotations, status string
+		unheard                   bool
+		want                      Answer
+	}{
+		"no condition where one is due":                        {"AWSMachine", told, `{}`, false, NoAnswer},
+		"the condition":                                        {"AWSMachine", told, paused, false, SaysPaused},
+		"the condition of the newer form":                      {"VSphereMachine", ``, newer, false, SaysActing},
+		"Azure's, which may not be moved yet":                  {"AzureMachine", told + ", " + blocks, `{}`, false, SaysActing},
+		"Azure's, which may":                                   {"AzureMachine", told, `{}`, false, SaysPaused},
+		"Azure's, released and not looked at yet":              {"AzureMachine", ``, `{}`, false, SaysPaused},
+		"Azure's of a later release, which has the condition":  {"AzureMachine", told + ", " + blocks, paused, false, SaysPaused},
+		"GCP's, told a moment ago":                             {"GCPMachine", told, `{}`, true, NoAnswer},
+		"GCP's, told long enough ago":                          {"GCPMachine", told, `{}`, false, SaysPaused},
+		"GCP's, not told":                                      {"GCPMachine", ``, `{}`, true, SaysActing},
+		"OpenStack's, told long enough ago":                    {"OpenStackMachine", told, `{"conditions": []}`, false, SaysPaused},
+		"OpenStack's of a later release, which still works on": {"OpenStackMachine", told, newer, false, SaysActing},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			infra, err := policies.ParseObject([]byte(`{"kind": "` + c.kind + `", "metadata": {"annotations": {` + c.annotations + `}}, "status": ` + c.status + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind, _ := KindNamed("Machine")
+			if got := (Objects{Kind: kind, Infra: infra, InfraUnheard: c.unheard}).State().Infra.Says; got != c.want {
+				t.Errorf("says %d, want %d", got, c.want)
+			}
+		})
+	}
+}
