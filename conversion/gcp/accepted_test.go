@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
 	"sigs.k8s.io/cluster-api-provider-gcp/webhooks"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -30,6 +32,11 @@ import (
 	"github.com/poundlock/poundlock/conversion/gcp/gcptest"
 	"github.com/poundlock/poundlock/test/build"
 )
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // the provider's webhooks write one line for each object
+	os.Exit(m.Run())
+}
 
 // server accepts what an API server with the provider's CRD would: it prunes, defaults and validates.
 type server struct {
@@ -158,6 +165,18 @@ func TestTheProviderTakesWhatComesBack(t *testing.T) {
 		if _, err := new(webhooks.GCPMachine).ValidateUpdate(t.Context(), old, now); err != nil {
 			t.Fatalf("the provider's webhook refuses what came back: %v\n%s", err, cmp.Diff(old.Spec, now.Spec))
 		}
+	}
+}
+
+// TestTheProviderTakesTheKitsCluster: what the machines are compared with is a GCPCluster.
+func TestTheProviderTakesTheKitsCluster(t *testing.T) {
+	object := map[string]any{"apiVersion": gcpv1.GroupVersion.String(), "kind": "GCPCluster", "metadata": map[string]any{"name": gcptest.Cluster}, "spec": gcptest.Kit().InfraCluster}
+	cluster := as[gcpv1.GCPCluster](t, serverOf(t, "gcpclusters").accept(t, runtime.DeepCopyJSON(object)))
+	if _, err := new(webhooks.GCPCluster).ValidateCreate(t.Context(), cluster); err != nil {
+		t.Error(err)
+	}
+	if _, err := new(webhooks.GCPCluster).ValidateUpdate(t.Context(), cluster, cluster); err != nil {
+		t.Error(err)
 	}
 }
 
