@@ -1,0 +1,45 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// TestNoNumberKeepsTheDecoderBusy: the parser of quantities takes minutes for some that are quickly written.
+func TestNoNumberKeepsTheDecoderBusy(t *testing.T) {
+	cases := map[string]struct {
+		value string
+		taken bool
+	}{
+		"a price":                     {`"0.25"`, true},
+		"a small number":              {`"1e-999"`, true},
+		"a number":                    {`1e-9`, true},
+		"a large number":              {`"1E999999999"`, true},
+		"128 digits":                  {`"` + strings.Repeat("9", 128) + `"`, true},
+		"a tiny number":               {`"1E-999999999"`, false},
+		"a tiny number, not a string": {`1e-999999999`, false},
+		"a tiny number with a sign":   {`"-.5e-99999999"`, false},
+		"129 digits":                  {`"` + strings.Repeat("9", 129) + `"`, false},
+		"300,000 digits":              {`"0.` + strings.Repeat("9", 300000) + `"`, false},
+	}
+	for sentence, c := range cases {
+		t.Run(sentence, func(t *testing.T) {
+			var into struct {
+				Price *resource.Quantity `json:"price"`
+				ID    string             `json:"id"`
+			}
+			p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "spec")
+			taken := p.Decode([]byte(`{"price": `+c.value+`, "id": "5f3d1c2e-1234-4a7e-8c5e-000012345678"}`), &into)
+			if taken != c.taken || taken != (len(p.Errors()) == 0) {
+				t.Errorf("taken: %t, errors: %v", taken, p.Errors().ToAggregate())
+			}
+		})
+	}
+}
