@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
@@ -249,6 +250,25 @@ func (c *cleaner) apply(ctx context.Context, change leaving.Change, dryRun ...st
 	return err
 }
 
+// lingers is how long an API server may go on to ask for admission that was taken down: it hears of it by a watch.
+const lingers = 20 * time.Second
+
+// applySoon tries again while what was taken down still answers.
+func (c *cleaner) applySoon(ctx context.Context, change leaving.Change, dryRun ...string) error {
+	var last error
+	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
+		last = c.apply(ctx, change, dryRun...)
+		return last == nil || !c.ours(last), nil
+	}) // last says more than that time is up
+	return last
+}
+
+// ours tells a refusal by Poundlock's admission, or for want of it.
+func (c *cleaner) ours(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "[authority/") || strings.Contains(text, "failed calling webhook") || strings.Contains(text, "'"+c.name+"-")
+}
+
 // carryOut takes admission down first: it would refuse the rest, or, without a manager that answers, everything.
 func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error {
 	var dryRun []string
@@ -269,7 +289,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error 
 	}
 	left := 0
 	for _, change := range changes {
-		err := c.apply(ctx, change, dryRun...)
+		err := c.applySoon(ctx, change, dryRun...)
 		switch {
 		case apierrors.IsNotFound(err):
 		case ctx.Err() != nil:

@@ -30,7 +30,7 @@ A rule is what stands in brackets behind an answer of the webhook. A field may b
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			names := slices.DeleteFunc(reference.Names(), func(n string) bool { return !strings.HasPrefix(n, begun) })
+			names := slices.DeleteFunc(reference.Topics().Names(), func(n string) bool { return !strings.HasPrefix(n, begun) })
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return p.explain(*o, args[0]) },
@@ -43,10 +43,11 @@ func (p *plugin) explain(o output, asked string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	found := reference.Find(asked)
+	topics := reference.Topics()
+	found := topics.Find(asked)
 	if len(found) == 0 {
 		text := "nothing is known of \"" + asked + "\""
-		if similar := reference.Similar(asked); len(similar) > 0 {
+		if similar := topics.Similar(asked); len(similar) > 0 {
 			text += "; did you mean " + strings.Join(similar, ", ") + "?"
 		}
 		return ended{codeError, text}

@@ -58,7 +58,7 @@ func TestExitCodes(t *testing.T) {
 		"a bad selector":                    {args: []string{"check", "-f", "-", "-l", "a=("}, want: 2, says: "--selector"},
 		"an unknown kind":                   {args: []string{"check", "-f", "-", "pod/x"}, want: 2, says: "machineset"},
 		"a namespace of no pair":            {args: []string{"check", "-f", "-", "-n", "default"}, want: 2, says: "--namespaces"},
-		"check finds something":             {args: []string{"check", "-f", "-"}, stdin: odd, says: "deviceIndex [1]"},
+		"check finds something":             {args: []string{"check", "-f", "-"}, stdin: odd, says: "deviceIndex [2]"},
 		"and is to fail on it":              {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: odd, want: 3},
 		"by its reason":                     {args: []string{"check", "-f", "-", "--fail-on", "fieldsnotconvertible"}, stdin: odd, want: 3},
 		"but not on what is not there":      {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: good},

@@ -44,8 +44,11 @@ const (
 	field
 )
 
+// Catalog is everything that can be explained.
+type Catalog []Topic
+
 // Topics lists everything that can be explained.
-func Topics() []Topic {
+func Topics() Catalog {
 	return slices.Concat(rules(), reasons(), fields())
 }
 
@@ -134,13 +137,13 @@ func list(paths []string) string {
 
 // Find returns what a person may mean, the nearest first: what bears the name exactly, else what ends in it or lies below it. It
 // is empty where nothing does.
-func Find(asked string) []Topic {
+func (c Catalog) Find(asked string) []Topic {
 	asked = normal(asked)
 	if strings.Trim(asked, ".*/") == "" {
 		return nil
 	}
 	var exact, near []Topic
-	for _, t := range Topics() {
+	for _, t := range c {
 		switch t.matches(asked) {
 		case exactly:
 			exact = append(exact, t)
@@ -219,9 +222,9 @@ func plain(path string) string {
 }
 
 // Names lists what can be asked for, each once, in order.
-func Names() []string {
+func (c Catalog) Names() []string {
 	var out []string
-	for _, t := range Topics() {
+	for _, t := range c {
 		out = append(out, t.Name)
 		if t.kind == field {
 			out = append(out, t.paths...)
@@ -232,14 +235,14 @@ func Names() []string {
 }
 
 // Similar lists names that a person may have meant by one that nothing bears, the nearest first, a handful at most.
-func Similar(asked string) []string {
+func (c Catalog) Similar(asked string) []string {
 	asked = strings.ToLower(normal(asked))
 	type scored struct {
 		name     string
 		distance int
 	}
 	var all []scored
-	for _, name := range Names() {
+	for _, name := range c.Names() {
 		last := name[strings.LastIndexAny(name, "./")+1:]
 		d := min(distance(strings.ToLower(name), asked), distance(strings.ToLower(last), asked))
 		if d <= max(2, len(asked)/3) {
