@@ -289,7 +289,7 @@ func same(t *testing.T, want []string, errs field.ErrorList) {
 	}
 }
 
-func jsonOf(t *testing.T, v any) string {
+func jsonOf(t testing.TB, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -69,7 +69,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("availabilityZone"), at(ofMachine+"spec.failureDomain"), "", zoneTo, zoneFrom),
 
 	// The interfaces, and what is in front of them.
-	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups", ofCluster+"spec.managedSecurityGroups"),
+	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups",
+		ofCluster+"spec.network", ofCluster+"spec.subnets", ofCluster+"spec.managedSecurityGroups", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.openstack"),
 		"First the networks, then the ports, in their order, become one list. On the way back the leading ports that an entry of networks can say become networks, and all from the first on that none can become ports. "+
 			"No ports at all is one in the OpenStackCluster's subnets and nothing else, and the other way round; neither networks nor ports is an error. "+
 			"Machine API uses a port's own security groups instead of the machine's, and none without port security; Cluster API adds the machine's to every port's: where that differs, each port gets its groups, and the machine none.",
@@ -90,14 +91,14 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Same("rootVolume.volumeType", "rootVolume.type"),
 	of.Iso(at("rootVolume.availabilityZone"), at("rootVolume.availabilityZone.from", "rootVolume.availabilityZone.name"),
 		"A zone is from Name; none is none: Cinder decides. From Machine comes back as the Machine's failure domain, by name. No spaces.", rootZoneTo, rootZoneFrom),
-	of.Iso(at("rootVolume.sourceType"), nil, "Image, or absent, which means the same: it is left out.", sourceTypeTo, sourceTypeFrom),
+	of.Iso(at("rootVolume.sourceType"), nil, "The word image, or absent, which means the same: it is left out.", sourceTypeTo, sourceTypeFrom),
 	of.OnlyMAPI("rootVolume.deviceType", ignored),
 	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"), "In their order. Each has a name of its own, which is not root.", devicesTo, devicesFrom).
 		With(BlockDevices.Lines(), "additionalBlockDevices[]", "additionalBlockDevices[]"),
 
 	// What Machine API keeps for the sake of old manifests, and does not look at.
 	of.Iso(at("primarySubnet"), nil, "Left out: Machine API ignores it, and installers write it.", nothing, nothingBack),
-	of.OnlyMAPI("networks[].fixedIp", ignored+"; a port has fixedIPs"),
+	of.OnlyMAPI("networks[].fixedIp", ignored+"; an entry of ports has fixedIPs"),
 	of.OnlyMAPI("networks[].filter.status", ignored),
 	of.OnlyMAPI("networks[].filter.adminStateUp", ignored),
 	of.OnlyMAPI("networks[].filter.shared", ignored),
@@ -127,15 +128,15 @@ var face conversion.Rows[nic, port]
 // Interfaces converts one interface, whichever of Machine API's two lists it is in.
 var Interfaces = conversion.Table[nic, port]{
 	face.Iso(at("networks[].uuid", "networks[].filter.id", "networks[].subnets[].uuid", "networks[].subnets[].filter.id", "ports[].networkID", "ports[].fixedIPs[].subnetID", "ports[].fixedIPs[].ipAddress"),
-		at("network.id", "fixedIPs[].subnet.id", "fixedIPs[].ipAddress", ofCluster+"spec.network", ofCluster+"spec.subnets"),
+		at("network.id", "fixedIPs[].subnet.id", "fixedIPs[].ipAddress"),
 		"Each by id, which is a UUID, or by filter, not both. A network with several subnets is one port with an address in each. Subnets without a network must be the OpenStackCluster's, or of its network, which is then said: "+
 			"Cluster API puts a port without a network into the OpenStackCluster's subnets, whatever its fixedIPs say. Entries of ports go by id alone.",
 		placeTo, placeFrom).
 		With(NetworkFilters.Lines(), "networks[].filter", "network.filter").
 		With(SubnetFilters.Lines(), "networks[].subnets[].filter", "fixedIPs[].subnet.filter"),
 	face.Iso(at("networks[].noAllowedAddressPairs", "ports[].allowedAddressPairs[].ipAddress", "ports[].allowedAddressPairs[].macAddress"),
-		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.openstack"),
-		"A network's port gets the cluster's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load balancer is the user's: Machine API adds them of its own accord, Cluster API is told. A port has its own pairs.",
+		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress"),
+		"A network's port gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load balancer is the user's: Machine API adds them of its own accord, Cluster API is told. A port has its own pairs.",
 		pairsTo, pairsFrom),
 	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"), "Those of a network's subnets come back as the network's. A tag given twice is an error.", portTagsTo, portTagsFrom),
 	word(at("networks[].vnicType", "ports[].vnicType"), "vnicType", vnicType),

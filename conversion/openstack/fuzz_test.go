@@ -4,6 +4,7 @@
 package openstack_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -16,7 +17,8 @@ var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"networks": 
 // FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes
 // again as it went.
 func FuzzProviderSpec(f *testing.F) {
-	for _, seed := range append(noise, plain) {
+	kit, r := openstacktest.Kit(), rand.New(rand.NewPCG(1, 0))
+	for _, seed := range append(noise, plain, jsonOf(f, kit.AnyProviderSpec(r)), jsonOf(f, kit.AnyProviderSpec(r)), jsonOf(f, kit.AnyProviderSpec(r))) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) { travel(t, raw, toClusterAPI, toMachineAPI) })
@@ -24,7 +26,8 @@ func FuzzProviderSpec(f *testing.F) {
 
 // FuzzInfraSpec: the same the other way.
 func FuzzInfraSpec(f *testing.F) {
-	for _, seed := range append(noise, plainInfra) {
+	kit, r := openstacktest.Kit(), rand.New(rand.NewPCG(1, 0))
+	for _, seed := range append(noise, plainInfra, jsonOf(f, kit.AnyInfraSpec(r)), jsonOf(f, kit.AnyInfraSpec(r)), jsonOf(f, kit.AnyInfraSpec(r))) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) { travel(t, raw, toMachineAPI, toClusterAPI) })

@@ -85,17 +85,37 @@ func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 		SecurityGroups.ToClusterAPI(p.At(fmt.Sprintf("securityGroups[%d]", i)), &m.SecurityGroups[i], &to)
 		all = append(all, to)
 	}
-	if len(all) == 0 || !slices.ContainsFunc(c.Ports, apart) {
+	switch {
+	case !slices.ContainsFunc(c.Ports, apart):
 		c.SecurityGroups = all
-		return
-	}
-	if !slices.ContainsFunc(c.Ports, takes) {
+	case len(all) > 0 && !slices.ContainsFunc(c.Ports, takes):
 		p.Invalid("securityGroups", nil, "no interface has them, because each has its own or no port security: remove them")
+	default:
+		hand(c.Ports, all)
+		collect(c, virtual(p))
 	}
-	for i := range c.Ports {
-		if takes(c.Ports[i]) {
-			c.Ports[i].SecurityGroups = slices.Clone(all)
+}
+
+// hand gives each port that takes them the machine's groups.
+func hand(ports []port, all groups) {
+	for i, c := range ports {
+		if takes(c) {
+			ports[i].SecurityGroups = slices.Clone(all)
 		}
+	}
+}
+
+// collect gives the machine the groups that all ports have, if all will be networks on the way back: those have no others.
+func collect(c *infraSpec, pairs []openstackv1.AddressPair) {
+	all := c.Ports[0].SecurityGroups
+	for _, c := range c.Ports {
+		if len(all) == 0 || bar(c, pairs) != "" || unsecured(c) || !equality.Semantic.DeepEqual(c.SecurityGroups, all) {
+			return
+		}
+	}
+	c.SecurityGroups = all
+	for i := range c.Ports {
+		c.Ports[i].SecurityGroups = nil
 	}
 }
 
@@ -187,17 +207,30 @@ func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 		checkShared(p, ports)
 	} else if i := common(ports, lead); i >= 0 {
 		all, path = ports[i].SecurityGroups, fmt.Sprintf("ports[%d].securityGroups", i)
-		for j := range ports {
-			if equality.Semantic.DeepEqual(ports[j].SecurityGroups, all) {
-				ports[j].SecurityGroups = nil
-			}
-		}
+		inherit(ports, all, lead)
 	}
 	for i := range all {
 		var to machinev1alpha1.SecurityGroupParam
 		SecurityGroups.ToMachineAPI(p.At(fmt.Sprintf("%s[%d]", path, i)), &all[i], &to)
 		m.SecurityGroups = append(m.SecurityGroups, to)
 	}
+}
+
+// inherit takes the machine's groups from the ports that have them. Where all have, those that need not be networks keep
+// them as their own: else the way to Cluster API would give them to the machine, and the OpenStackMachine, which nobody
+// may change, would be another one.
+func inherit(ports []port, all groups, lead int) {
+	same := func(c port) bool { return equality.Semantic.DeepEqual(c.SecurityGroups, all) }
+	others := slices.ContainsFunc(ports, func(c port) bool { return !same(c) })
+	for i, c := range ports {
+		if same(c) && (others || i < lead || !byID(all)) {
+			ports[i].SecurityGroups = nil
+		}
+	}
+}
+
+func byID(all groups) bool {
+	return !slices.ContainsFunc(all, func(g openstackv1.SecurityGroupParam) bool { return g.ID == nil })
 }
 
 func checkShared(p *pass, ports []port) {
@@ -218,8 +251,7 @@ func common(ports []port, lead int) int {
 		return -1
 	}
 	for i, c := range ports {
-		filtered := slices.ContainsFunc(c.SecurityGroups, func(g openstackv1.SecurityGroupParam) bool { return g.ID == nil })
-		if len(c.SecurityGroups) > 0 && (i < lead || filtered) {
+		if len(c.SecurityGroups) > 0 && (i < lead || !byID(c.SecurityGroups)) {
 			return i
 		}
 	}

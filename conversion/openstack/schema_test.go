@@ -43,7 +43,7 @@ func TestTheProvidersCRDsTakeIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	specs := []any{sample}
-	for range 150 {
+	for range 60 {
 		specs = append(specs, kit.AnyProviderSpec(r))
 	}
 	for _, spec := range specs {
@@ -60,7 +60,7 @@ func TestTheKitIsACluster(t *testing.T) {
 	kit, r := openstacktest.Kit(), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	crdOf(t, kit.Platform.InfraCluster).create(t, []byte(jsonOf(t, kit.InfraCluster)))
 	machines := crdOf(t, kit.Platform.InfraMachine)
-	for range 100 {
+	for range 40 {
 		machines.create(t, []byte(jsonOf(t, kit.AnyInfraSpec(r))))
 	}
 	if id := kit.ProviderID("a"); id != kit.ProviderID("a") || id == kit.ProviderID("b") {
