@@ -17,12 +17,16 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// TestAPlatformThatCannotBeMigratedIsTold: of each platform that an Infrastructure can name it can be said.
+// TestAPlatformThatCannotBeMigratedIsTold: each platform that an Infrastructure can name is listed, or Poundlock knows why not.
 func TestAPlatformThatCannotBeMigratedIsTold(t *testing.T) {
 	for _, name := range append(platformTypes(t), "Moon") {
 		said := platforms.Unsupported(name)
 		if !strings.HasPrefix(said, "platform "+name+" cannot be migrated yet: ") {
 			t.Errorf("of %s it is said: %s", name, said)
+		}
+		_, listed := platforms.For(name)
+		if unknown := strings.Contains(said, "this version of Poundlock has no conversion"); !listed && unknown != (name == "Moon") {
+			t.Errorf("%s is not listed, and this is all that is said of it: %s", name, said)
 		}
 		// A warning has 256 characters, and bears its rule's id.
 		if len(said) > 220 {
