@@ -95,7 +95,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		at("networkInterfaces[].subnetName", "networkInterfaces[].acceleratedNetworking", "networkInterfaces[].privateIPConfigs", "subnetName", "acceleratedNetworking"),
 		"The one interface, with one address. acceleratedNetworking is always said: absent, Machine API takes false and Cluster API chooses by the size. An absent subnetName is the AzureCluster's only subnet for the Machine's role. The fields outside networkInterfaces are its former place.",
 		interfaceTo, interfaceFrom),
-	of.Iso(at("publicIP"), at("allocatePublicIP"), "Workers only: Cluster API attaches no public address to a control plane Machine.", publicIPTo, publicIPFrom),
+	of.Iso(at("publicIP"), at("allocatePublicIP"), "Workers only: Cluster API attaches no public address to a control plane Machine. The APIs name the address differently, so that of an instance which changes sides is not deleted with it.", publicIPTo, publicIPFrom),
 	of.Iso(at("publicLoadBalancer"),
 		at(elsewhere("AzureCluster", "spec.networkSpec.nodeOutboundLB.name"), elsewhere("AzureCluster", "spec.networkSpec.apiServerLB.name"), elsewhere("AzureCluster", "spec.networkSpec.controlPlaneOutboundLB.name")),
 		"Must be what Cluster API attaches a machine to. A worker: nodeOutboundLB, but for one with a public address or a NAT gateway on its subnet. A control plane Machine: controlPlaneOutboundLB or, if apiServerLB is not Internal, that.", publicBalancerTo, publicBalancerFrom),
