@@ -21,6 +21,9 @@ import (
 // completer is the name under which kubectl looks for a plugin's completions.
 const completer = "kubectl_complete-poundlock"
 
+// version is the release, written by the linker (krew/release.go).
+var version string
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for an orderly end
@@ -32,7 +35,7 @@ func main() {
 func run(ctx context.Context, args []string) int {
 	root := commands.New(commands.Options{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
-		Env:       os.Getenv, Now: time.Now,
+		Env:       os.Getenv, Now: time.Now, Version: version,
 	})
 	root.SetArgs(args[1:])
 	if strings.TrimSuffix(filepath.Base(args[0]), ".exe") == completer {

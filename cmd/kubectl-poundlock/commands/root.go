@@ -65,6 +65,8 @@ type Options struct {
 	// Env reads the environment; Now is the clock.
 	Env func(string) string
 	Now func() time.Time
+	// Version is the release, "" for none.
+	Version string
 }
 
 // plugin is what all commands share.

@@ -14,12 +14,15 @@ func versionCommand(p *plugin) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Tell which build of the plugin this is", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			version := "unknown"
-			if info, ok := debug.ReadBuildInfo(); ok {
-				version = info.Main.Version
-			}
-			_, err := fmt.Fprintln(p.Out, "kubectl-poundlock", version)
+			_, err := fmt.Fprintln(p.Out, "kubectl-poundlock", p.version())
 			return err
 		},
 	}
+}
+
+func (p *plugin) version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && p.Version == "" {
+		return info.Main.Version
+	}
+	return p.Version
 }

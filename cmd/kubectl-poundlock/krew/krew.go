@@ -1,0 +1,125 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package krew
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Target is a platform that the plugin is built for.
+type Target struct{ OS, Arch string }
+
+// Targets lists them.
+func Targets() []Target {
+	return []Target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}
+}
+
+// Binary is the plugin's file on the target.
+func (t Target) Binary() string {
+	if t.OS == "windows" {
+		return "kubectl-poundlock.exe"
+	}
+	return "kubectl-poundlock"
+}
+
+// Archive is the file name of the target's archive.
+func (t Target) Archive(version string) string {
+	return fmt.Sprintf("kubectl-poundlock_%s_%s_%s.tar.gz", version, t.OS, t.Arch)
+}
+
+// Address is where releases are downloaded from.
+const Address = "https://github.com/poundlock/poundlock/releases/download"
+
+var semantic = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+
+// Manifest is the plugin's for krew's index: sums are the checksums of the targets' archives, hexadecimal.
+func Manifest(version string, sums map[Target]string) ([]byte, error) {
+	if !semantic.MatchString(version) {
+		return nil, fmt.Errorf("version %q: krew wants a semantic one that begins with v, such as v0.1.0", version)
+	}
+	var platforms []any
+	for _, t := range Targets() {
+		sum, ok := sums[t]
+		if !ok {
+			continue
+		}
+		platforms = append(platforms, map[string]any{
+			"selector": map[string]any{"matchLabels": map[string]any{"os": t.OS, "arch": t.Arch}},
+			"uri":      fmt.Sprintf("%s/%s/%s", Address, version, t.Archive(version)),
+			"sha256":   sum,
+			"bin":      t.Binary(),
+			"files":    []any{map[string]any{"from": t.Binary(), "to": "."}, map[string]any{"from": "LICENSE", "to": "."}},
+		})
+	}
+	if len(platforms) == 0 {
+		return nil, fmt.Errorf("there is no archive of any platform")
+	}
+	return yaml.Marshal(map[string]any{
+		"apiVersion": "krew.googlecontainertools.github.com/v1alpha2",
+		"kind":       "Plugin",
+		"metadata":   map[string]any{"name": "poundlock"},
+		"spec": map[string]any{
+			"version":          version,
+			"homepage":         "https://github.com/poundlock/poundlock",
+			"shortDescription": "Move machines between Machine and Cluster API",
+			"description": "See who is in charge of OpenShift's machines, Machine API or Cluster API; check which of them could move, and why\n" +
+				"others could not, in a cluster or in files; convert manifests either way; and move them, step by step.\n",
+			"caveats":   "For completion in your shell, link the plugin to its second name, somewhere in PATH:\n  ln -s \"$(command -v kubectl-poundlock)\" kubectl_complete-poundlock\n",
+			"platforms": platforms,
+		},
+	})
+}
+
+// Pack writes the target's archive into dir and returns its checksum. What is packed bears no time and no owner.
+func Pack(dir, version string, t Target, binary, licence string) (string, error) {
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	archive := tar.NewWriter(zipped)
+	for _, f := range []struct {
+		name, path string
+		mode       int64
+	}{{t.Binary(), binary, 0o755}, {"LICENSE", licence, 0o644}} {
+		raw, err := os.ReadFile(f.path)
+		if err != nil {
+			return "", fmt.Errorf("packing %s: %w", f.name, err)
+		}
+		if err := archive.WriteHeader(&tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(raw)), Format: tar.FormatUSTAR}); err != nil {
+			return "", fmt.Errorf("packing %s: %w", f.name, err)
+		}
+		if _, err := io.Copy(archive, bytes.NewReader(raw)); err != nil {
+			return "", fmt.Errorf("packing %s: %w", f.name, err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return "", fmt.Errorf("packing for %s: %w", t.OS, err)
+	}
+	if err := zipped.Close(); err != nil {
+		return "", fmt.Errorf("packing for %s: %w", t.OS, err)
+	}
+	sum := sha256.Sum256(packed.Bytes())
+	return hex.EncodeToString(sum[:]), os.WriteFile(filepath.Join(dir, t.Archive(version)), packed.Bytes(), 0o644)
+}
+
+// ParseTarget reads linux/amd64.
+func ParseTarget(text string) (Target, error) {
+	system, arch, ok := strings.Cut(text, "/")
+	for _, t := range Targets() {
+		if ok && t == (Target{system, arch}) {
+			return t, nil
+		}
+	}
+	return Target{}, fmt.Errorf("platform %q: want one of linux/amd64, linux/arm64, darwin/amd64, darwin/arm64, windows/amd64", text)
+}
