@@ -67,6 +67,10 @@ prove: ## Walk every state that people, controllers, caches and crashes can lead
 build: ## Build the binaries into bin/
 	go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
 
+.PHONY: krew
+krew: ## Build the plugin for all platforms, with the manifest for krew, into bin/krew (VERSION=v0.1.0)
+	go run ./cmd/kubectl-poundlock/krew/release.go -version '$(VERSION)' $(ARGS)
+
 .PHONY: plane
 plane: ## Build the embedded control plane and Cluster API's core manager into the cache (once per pinned version)
 	@go run ./test/build/cmd/plane
