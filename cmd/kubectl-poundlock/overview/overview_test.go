@@ -1,0 +1,60 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package overview_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func standing(t *testing.T, spec, status, conditions string) overview.Standing {
+	t.Helper()
+	text := fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":"MachineAPI","conditions":[%s]}}`, spec, status, conditions)
+	f, err := fleet.FromFiles([]string{"-"}, strings.NewReader(text), authority.Pairs{fleet.DefaultPair})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return overview.Of(f.Pairs[0])
+}
+
+func TestOf(t *testing.T) {
+	const settled, waits, wrong = `{"type":"AuthoritySettled","status":"True","reason":"Settled"}`, `{"type":"AuthoritySettled","status":"False","reason":"WaitingForPause","message":"m"}`,
+		`{"type":"Synchronized","status":"False","reason":"FieldsNotConvertible","message":"f"}`
+	for sentence, c := range map[string]struct {
+		spec, status, conditions string
+		moving, there            bool
+		reason                   string
+	}{
+		"at rest":                          {"ClusterAPI", "ClusterAPI", settled, false, true, ""},
+		"asked for, and not looked at":     {"ClusterAPI", "MachineAPI", settled, true, false, "Requested"},
+		"on the move":                      {"ClusterAPI", "Migrating", waits, true, false, "WaitingForPause"},
+		"switched, and not settled":        {"ClusterAPI", "ClusterAPI", waits, false, false, "WaitingForPause"},
+		"out of step":                      {"MachineAPI", "MachineAPI", settled + "," + wrong, false, false, "FieldsNotConvertible"},
+		"a move is told before the mirror": {"ClusterAPI", "MachineAPI", waits + "," + wrong, true, false, "WaitingForPause"},
+		"nobody has looked at it":          {"MachineAPI", "", "", false, false, ""},
+	} {
+		s := standing(t, c.spec, c.status, c.conditions)
+		if s.Moving() != c.moving || s.At(authority.ClusterAPI) != c.there || s.Reason != c.reason {
+			t.Errorf("%s: %+v", sentence, s)
+		}
+	}
+}
+
+func TestProgressOf(t *testing.T) {
+	there, moving, rest := standing(t, "ClusterAPI", "ClusterAPI", ""), standing(t, "ClusterAPI", "Migrating", ""), standing(t, "MachineAPI", "MachineAPI", "")
+	want := []overview.Progress{{To: authority.ClusterAPI, There: 1, Moving: 1, All: 3}}
+	if diff := cmp.Diff(want, overview.ProgressOf([]overview.Standing{there, moving, rest})); diff != "" {
+		t.Error(diff)
+	}
+	if got := overview.ProgressOf([]overview.Standing{there, rest}); got != nil {
+		t.Errorf("nothing moves: %v", got)
+	}
+}

@@ -1,0 +1,107 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package twins_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/twins"
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func object(t *testing.T, u *unstructured.Unstructured) *policies.Object {
+	t.Helper()
+	o, err := fleet.FromUnstructured(u.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// mirrored is a set with the twin that the mirror makes of it.
+func mirrored(t *testing.T, kit conversiontest.Kit) (fleet.Pair, core.Twin, conversion.Env) {
+	t.Helper()
+	env := kit.Env()
+	raw, err := json.Marshal(map[string]any{
+		"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "metadata": map[string]any{"name": "a", "namespace": "openshift-machine-api"},
+		"spec": map[string]any{"replicas": 1, "selector": map[string]any{"matchLabels": map[string]any{"a": "b"}}, "template": map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"a": "b"}}, "spec": map[string]any{"providerSpec": map[string]any{"value": kit.ProviderSpec}},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &unstructured.Unstructured{}
+	if err := set.UnmarshalJSON(raw); err != nil {
+		t.Fatal(err)
+	}
+	twin, errs := core.ToClusterAPI("MachineSet", set, env)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	kind, _ := authority.KindNamed("MachineSet")
+	return fleet.Pair{Kind: kind, Name: "a", MachineAPI: object(t, set), ClusterAPI: object(t, twin.Core), Infra: object(t, twin.Infra)}, twin, env
+}
+
+// A twin as the mirror makes it differs in nothing, on any platform and in the words of either API.
+func TestATwinInStepDiffersInNothing(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		t.Run(kit.Platform.Name, func(t *testing.T) {
+			pair, _, env := mirrored(t, kit)
+			for _, in := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+				c, err := twins.Compare(pair, in, env)
+				if err != nil || !c.Same() || len(c.Rows) == 0 {
+					t.Errorf("in the words of %s: %v %+v", in, err, c)
+				}
+			}
+		})
+	}
+}
+
+func TestADifferenceIsNamed(t *testing.T) {
+	pair, twin, env := mirrored(t, platformstest.Kits()[0])
+	if err := unstructured.SetNestedField(twin.Core.Object, int64(5), "spec", "replicas"); err != nil {
+		t.Fatal(err)
+	}
+	pair.ClusterAPI = object(t, twin.Core)
+	c, err := twins.Compare(pair, authority.MachineAPI, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var differ []string
+	for _, r := range c.Rows {
+		if !r.Same {
+			differ = append(differ, r.Path+" "+r.MachineAPI+" "+r.ClusterAPI)
+		}
+	}
+	if got := strings.Join(differ, "; "); got != "spec.replicas 1 5" {
+		t.Error(got)
+	}
+}
+
+func TestWhatCannotBeSaidIsNamedWithItsSide(t *testing.T) {
+	pair, twin, env := mirrored(t, platformstest.Kits()[0])
+	if err := unstructured.SetNestedField(twin.Core.Object, "v1.2.3", "spec", "template", "spec", "version"); err != nil {
+		t.Fatal(err)
+	}
+	pair.ClusterAPI = object(t, twin.Core)
+	c, err := twins.Compare(pair, authority.MachineAPI, env)
+	if err != nil || len(c.Unspeakable) != 1 || c.Unspeakable[0].Side != authority.ClusterAPI || c.Unspeakable[0].Path != "spec.template.spec.version" || c.Same() {
+		t.Errorf("%v %+v", err, c)
+	}
+	pair.ClusterAPI = nil
+	if _, err := twins.Compare(pair, authority.MachineAPI, env); err == nil {
+		t.Error("half a pair was compared")
+	}
+}
