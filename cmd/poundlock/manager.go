@@ -68,10 +68,10 @@ func identityRows() []identityRow {
 	}
 }
 
-// providerAccounts are the ServiceAccounts of the platforms' providers: AWS's, Azure's, GCP's, OpenStack's, vSphere's, PowerVS's.
+// providerAccounts are the ServiceAccounts of the platforms' providers: AWS's, Azure's, GCP's, OpenStack's, vSphere's, PowerVS's, Nutanix's.
 func providerAccounts() []string {
 	var out []string
-	for _, name := range []string{"capa-manager", "capz-manager", "capg-manager", "capo-manager", "capv-manager", "capi-ibmcloud-manager"} {
+	for _, name := range []string{"capa-manager", "capz-manager", "capg-manager", "capo-manager", "capv-manager", "capi-ibmcloud-manager", "capx-controller-manager"} {
 		out = append(out, "system:serviceaccount:openshift-cluster-api:"+name)
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/aws"
 	"github.com/poundlock/poundlock/conversion/azure"
 	"github.com/poundlock/poundlock/conversion/gcp"
+	"github.com/poundlock/poundlock/conversion/nutanix"
 	"github.com/poundlock/poundlock/conversion/openstack"
 	"github.com/poundlock/poundlock/conversion/powervs"
 	"github.com/poundlock/poundlock/conversion/vsphere"
@@ -22,6 +23,7 @@ func List() []conversion.Platform {
 		openstack.Platform(),
 		vsphere.Platform(),
 		powervs.Platform(),
+		nutanix.Platform(),
 	}
 }
 

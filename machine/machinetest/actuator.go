@@ -218,7 +218,12 @@ func (p Provider) tell(m *machinev1beta1.Machine, i Instance) {
 		{Type: corev1.NodeInternalDNS, Address: i.DNS()},
 		{Type: corev1.NodeHostName, Address: i.DNS()},
 	}
-	p.report(m, func(s *knowledge) { s.rest[p.ID], s.rest[p.State] = i.ID, state })
+	p.report(m, func(s *knowledge) {
+		s.rest[p.ID] = i.ID
+		if p.State != "" {
+			s.rest[p.State] = state
+		}
+	})
 }
 
 // condition says how the creation went. Its time is when it was last tried, to the second, rounded up: see unsettled.

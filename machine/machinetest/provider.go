@@ -23,7 +23,7 @@ type Provider struct {
 	Spec, Status schema.GroupVersionKind
 	// Needs is what a providerSpec must have; Type, Zone and Image are where it says what to make and where, on platforms that have such a thing.
 	Needs, Type, Zone, Image string
-	// ID and State are the fields of the providerStatus that tell of the instance.
+	// ID and State are the fields of the providerStatus that tell of the instance; State is "" where none does.
 	ID, State string
 	// Words are the platform's for the states of an instance; nil, EC2's.
 	Words map[State]string
@@ -65,6 +65,8 @@ func providers() []Provider {
 		{Platform: "PowerVS", Spec: v1("PowerVSMachineProviderConfig"), Status: v1("PowerVSMachineProviderStatus"),
 			Needs: "image.type", Type: "systemType", Image: "image.name", ID: "instanceId", State: "instanceState",
 			Words: words("BUILD", "ACTIVE", "SHUTOFF", "SHUTOFF", "SHUTOFF")},
+		{Platform: "Nutanix", Spec: v1("NutanixMachineProviderConfig"), Status: v1("NutanixMachineProviderStatus"),
+			Needs: "image.type", Image: "image.name", ID: "vmUUID"},
 	}
 }
 

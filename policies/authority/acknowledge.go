@@ -25,7 +25,7 @@ func Acknowledges(infraKind string) Acknowledgement {
 	switch infraKind {
 	case "AzureMachine":
 		return ByBlockMove
-	case "GCPMachine", "OpenStackMachine":
+	case "GCPMachine", "NutanixMachine", "OpenStackMachine":
 		return ByPatience
 	}
 	return ByCondition

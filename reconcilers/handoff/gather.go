@@ -93,9 +93,12 @@ func (p *pair) infraRef() (schema.GroupKind, string) {
 	return schema.GroupKind{Group: infraGroup, Kind: ref["kind"]}, ref["name"]
 }
 
-// infraFinalizer is the finalizer of a provider's machine controller, by the convention that all providers follow:
+// infraFinalizer is the finalizer of a provider's machine controller, by the convention that all providers but one follow:
 // awsmachine.infrastructure.cluster.x-k8s.io.
 func infraFinalizer(kind schema.GroupKind) string {
+	if kind.Kind == "NutanixMachine" {
+		return kind.Group + "/nutanixmachine"
+	}
 	return strings.ToLower(kind.Kind) + "." + kind.Group
 }
 

@@ -25,6 +25,6 @@
 // Of a control plane nothing is left when its process is gone: children die with it, even by SIGKILL (Linux), the folder's lock
 // opens, and a temporary folder that could not be removed is removed by a later start.
 //
-// The CRDs are read at run time from the modules that go.mod (for PowerVS test/providers/go.mod) pins, and none is copied here.
-// openshift/api, cluster-api and cluster-api-provider-{aws,azure,gcp,openstack,vsphere,ibmcloud} are all licensed under the Apache License 2.0.
+// The CRDs are read at run time from the modules that go.mod (for PowerVS and Nutanix test/providers/go.mod) pins, and none is copied here.
+// openshift/api, cluster-api and cluster-api-provider-{aws,azure,gcp,openstack,vsphere,ibmcloud,nutanix} are all licensed under the Apache License 2.0.
 package embedded

@@ -33,6 +33,7 @@ func providers() []provider {
 		{"OpenStack", "sigs.k8s.io/cluster-api-provider-openstack", bases, "openstack", "openstack", "v1beta1"},
 		{"VSphere", "sigs.k8s.io/cluster-api-provider-vsphere", "config/default/crd/bases", "vsphere", "vsphere", "v1beta1"},
 		{"PowerVS", "sigs.k8s.io/cluster-api-provider-ibmcloud", bases, "ibmpowervs", "ibmcloud", "v1beta1_v1beta2"},
+		{"Nutanix", "github.com/nutanix-cloud-native/cluster-api-provider-nutanix", bases, "nutanix", "nutanix", "v1beta1"},
 	}
 }
 

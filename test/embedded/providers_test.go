@@ -16,7 +16,7 @@ import (
 // TestEachProvidersCRDsKeepTheContract: Cluster API's core manager reads the last version that the label names.
 func TestEachProvidersCRDsKeepTheContract(t *testing.T) {
 	for platform, kind := range map[string]string{
-		"AWS": "awsmachines", "azure": "azuremachines", "GCP": "gcpmachines", "OpenStack": "openstackmachines", "vsphere": "vspheremachines", "PowerVS": "ibmpowervsmachines",
+		"AWS": "awsmachines", "azure": "azuremachines", "GCP": "gcpmachines", "OpenStack": "openstackmachines", "vsphere": "vspheremachines", "PowerVS": "ibmpowervsmachines", "Nutanix": "nutanixmachines",
 	} {
 		crds, err := embedded.CRDs(t.Context(), platform)
 		if err != nil {

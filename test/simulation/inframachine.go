@@ -82,7 +82,7 @@ func (r *infraMachine) reconcile(ctx context.Context, key reconcile.Request) (re
 		return r.remove(ctx, owner, a)
 	}
 	// Unlike the core controllers, the provider adds its finalizer only once it is not paused.
-	if added, err := ensureFinalizer(ctx, r, a, r.platform.finalizer()); err != nil || added {
+	if added, err := ensureFinalizer(ctx, r, a, r.platform.finalizer); err != nil || added {
 		return reconcile.Result{}, err
 	}
 	return r.provision(ctx, owner, a)
@@ -218,7 +218,7 @@ func (r *infraMachine) report(a *unstructured.Unstructured, i machinetest.Instan
 
 // remove terminates the instance, waits until it is gone, and lets the object go.
 func (r *infraMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (reconcile.Result, error) {
-	if !controllerutil.ContainsFinalizer(a, r.platform.finalizer()) {
+	if !controllerutil.ContainsFinalizer(a, r.platform.finalizer) {
 		return reconcile.Result{}, nil
 	}
 	switch gone, err := r.terminated(ctx, owner, a); {
@@ -228,7 +228,7 @@ func (r *infraMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *
 		return again, nil
 	}
 	before := a.DeepCopy()
-	controllerutil.RemoveFinalizer(a, r.platform.finalizer())
+	controllerutil.RemoveFinalizer(a, r.platform.finalizer)
 	_, err := patch(ctx, r, before, a)
 	return reconcile.Result{}, err
 }

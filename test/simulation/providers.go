@@ -28,6 +28,8 @@ type provider struct {
 	ready string
 	// answers is how it tells that it is paused, and that it no longer is.
 	answers answer
+	// finalizer is its own; "" follows the convention: awsmachine.infrastructure.cluster.x-k8s.io.
+	finalizer string
 }
 
 // answer is a provider's way to acknowledge a pause.
@@ -57,6 +59,8 @@ func providers() []provider {
 		{platform: "VSphere", account: "capv-manager", image: "template", ready: "VMProvisioned", answers: byNewCondition},
 		{platform: "PowerVS", account: "capi-ibmcloud-manager", size: "systemType", image: "image.name",
 			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byNewCondition},
+		{platform: "Nutanix", account: "capx-controller-manager", image: "image.name", id: "status.vmUUID", ready: "VMProvisioned", answers: inSilence,
+			finalizer: "infrastructure.cluster.x-k8s.io/nutanixmachine"},
 	}
 }
 
@@ -82,6 +86,9 @@ func platformNamed(name string) (platform, error) {
 	}
 	for _, p := range providers() {
 		if p.platform == name {
+			if p.finalizer == "" {
+				p.finalizer = strings.ToLower(known.InfraMachine.Kind) + "." + known.InfraMachine.Group
+			}
 			return platform{p, known.InfraMachine, actuator}, nil
 		}
 	}
@@ -92,11 +99,6 @@ func platformNamed(name string) (platform, error) {
 func Account(platform string) (string, error) {
 	p, err := platformNamed(platform)
 	return p.account, err
-}
-
-// finalizer is the machine controller's, by the convention that all providers follow.
-func (p platform) finalizer() string {
-	return strings.ToLower(p.infra.Kind) + "." + p.infra.Group
 }
 
 // identity is the user that the machine controller is to the API server.

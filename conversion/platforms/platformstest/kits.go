@@ -11,6 +11,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/azure/azuretest"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/gcp/gcptest"
+	"github.com/poundlock/poundlock/conversion/nutanix/nutanixtest"
 	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 	"github.com/poundlock/poundlock/conversion/powervs/powervstest"
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
@@ -25,6 +26,7 @@ func Kits() []conversiontest.Kit {
 		openstacktest.Kit(),
 		vspheretest.Kit(),
 		powervstest.Kit(),
+		nutanixtest.Kit(),
 	}
 }
 
