@@ -29,7 +29,6 @@ func unsupported() map[configv1.PlatformType]string {
 		configv1.BareMetalPlatformType:    "Metal3 would not find its hosts, which lie in the Machine API's namespace",
 		configv1.IBMCloudPlatformType:     "its providerSpec is in no API that OpenShift releases",
 		configv1.KubevirtPlatformType:     "the Machine API has no providerSpec for it",
-		configv1.NutanixPlatformType:      "Poundlock cannot hand over its controller's finalizer",
 		configv1.NonePlatformType:         nobodys,
 		configv1.ExternalPlatformType:     nobodys,
 		configv1.LibvirtPlatformType:      "Cluster API has no provider for it",

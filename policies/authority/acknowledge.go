@@ -3,6 +3,8 @@
 
 package authority
 
+import "strings"
+
 // Acknowledgement is how a provider's machine controller tells that it is paused, and that it no longer is.
 type Acknowledgement uint8
 
@@ -56,4 +58,13 @@ func either(acting bool) Answer {
 		return SaysActing
 	}
 	return SaysPaused
+}
+
+// InfraFinalizer is the finalizer under which a provider's machine controller cleans up: by the convention of all providers but one,
+// awsmachine.infrastructure.cluster.x-k8s.io.
+func InfraFinalizer(group, kind string) string {
+	if kind == "NutanixMachine" {
+		return group + "/nutanixmachine"
+	}
+	return strings.ToLower(kind) + "." + group
 }

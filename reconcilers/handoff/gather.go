@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -93,13 +92,8 @@ func (p *pair) infraRef() (schema.GroupKind, string) {
 	return schema.GroupKind{Group: infraGroup, Kind: ref["kind"]}, ref["name"]
 }
 
-// infraFinalizer is the finalizer of a provider's machine controller, by the convention that all providers but one follow:
-// awsmachine.infrastructure.cluster.x-k8s.io.
 func infraFinalizer(kind schema.GroupKind) string {
-	if kind.Kind == "NutanixMachine" {
-		return kind.Group + "/nutanixmachine"
-	}
-	return strings.ToLower(kind.Kind) + "." + kind.Group
+	return authority.InfraFinalizer(kind.Group, kind.Kind)
 }
 
 // get returns an object twice: as it is written, and as policies read it.

@@ -5,7 +5,6 @@ package mirror
 
 import (
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -149,7 +148,7 @@ func (s *state) releaseInfra(infra *unstructured.Unstructured) *write {
 	}
 	var providers []string
 	for _, f := range infra.GetFinalizers() {
-		if strings.HasSuffix(f, ".infrastructure.cluster.x-k8s.io") {
+		if f == authority.InfraFinalizer("infrastructure.cluster.x-k8s.io", infra.GetKind()) {
 			providers = append(providers, f)
 		}
 	}

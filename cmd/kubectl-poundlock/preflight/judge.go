@@ -212,10 +212,10 @@ func state(p fleet.Pair, to authority.API) authority.State {
 	return s
 }
 
-// InfraFinalizer is the finalizer of a provider's controller, by the convention that all providers follow.
+// InfraFinalizer is the finalizer of the provider's controller.
 func InfraFinalizer(p fleet.Pair) string {
 	ref := p.InfraRef()
-	return strings.ToLower(ref.Kind) + "." + ref.APIGroup
+	return authority.InfraFinalizer(ref.APIGroup, ref.Kind)
 }
 
 // unconvertible converts away from the API in charge, as the webhook does.
