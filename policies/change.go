@@ -5,8 +5,12 @@ package policies
 
 import (
 	"slices"
+	"time"
 
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -71,6 +75,20 @@ type Facts struct {
 	Unconvertible field.ErrorList
 	// ConversionRun says that Unconvertible is an answer: without it, empty means "not asked".
 	ConversionRun bool
+	// ControlPlane is what a ControlPlaneMachineSet is judged by, nil where nobody asked for it.
+	ControlPlane *ControlPlane
+}
+
+// ControlPlane is a cluster's control plane as a shell has read it. Nothing in it is changed.
+type ControlPlane struct {
+	// Machines are those of the set's namespace that its selector matches.
+	Machines []machinev1beta1.Machine
+	// Nodes are those with the role of the control plane.
+	Nodes []corev1.Node
+	// Infrastructure is the one named cluster; nil where there is none.
+	Infrastructure *configv1.Infrastructure
+	// Now is when all this was read.
+	Now time.Time
 }
 
 // Need names facts that a rule looks at. The zero Need is none: such a rule has a CEL twin.
@@ -87,6 +105,8 @@ const (
 	NeedInfra
 	// NeedConversion asks for Facts.Unconvertible.
 	NeedConversion
+	// NeedControlPlane asks for Facts.ControlPlane, from the API server.
+	NeedControlPlane
 )
 
 // Has reports whether n includes all of other.

@@ -68,6 +68,24 @@ func put(v any, way []place, value any) any {
 	return l
 }
 
+// member is what a way leads to, nil where it ends before.
+func member(v any, way []place) any {
+	for _, step := range way {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[step.name]
+		case []any:
+			if step.index < 0 || step.index >= len(at) {
+				return nil
+			}
+			v = at[step.index]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
 // fill adds to m what other has and m has not.
 func fill(m, other map[string]any) {
 	for k, v := range other {

@@ -1,0 +1,159 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"sync"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+var (
+	specPath  = field.NewPath("spec")
+	statePath = specPath.Child("state")
+)
+
+// proposal is a set as a request would have it, in the world of the moment.
+type proposal struct {
+	policies.ControlPlane
+	set *machinev1.ControlPlaneMachineSet
+	// plan is what the set makes of the world.
+	plan func() Plan
+}
+
+// propose reads a set of a review; nil where there is none, it cannot be read, or nobody has looked up the world.
+func propose(c policies.Change, o *policies.Object) *proposal {
+	if o == nil || c.Facts.ControlPlane == nil {
+		return nil
+	}
+	kept := policies.Reading(o, func(o *policies.Object) proposed { return proposed{c.Facts.ControlPlane, made(o, c.Facts.ControlPlane)} })
+	if kept.in != c.Facts.ControlPlane {
+		return made(o, c.Facts.ControlPlane)
+	}
+	return kept.proposal
+}
+
+// proposed is a proposal and the world that it was made in: every rule asks for it, and a plan takes more time than all else in a review.
+type proposed struct {
+	in *policies.ControlPlane
+	*proposal
+}
+
+func made(o *policies.Object, in *policies.ControlPlane) *proposal {
+	set, err := Read(o)
+	if err != nil {
+		return nil
+	}
+	p := &proposal{ControlPlane: *in, set: set}
+	p.plan = sync.OnceValue(func() Plan { return Make(p.view()) })
+	return p
+}
+
+// Read reads a set from a review.
+func Read(o *policies.Object) (*machinev1.ControlPlaneMachineSet, error) {
+	set := &machinev1.ControlPlaneMachineSet{}
+	return set, json.Unmarshal(o.Raw(), set)
+}
+
+// Selector is what a set selects its Machines by.
+func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
+	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
+}
+
+func (p *proposal) view() View {
+	selector, err := Selector(p.set)
+	if err != nil {
+		selector = labels.Nothing()
+	}
+	return View{
+		Set: p.set, Nodes: p.Nodes, Infrastructure: p.Infrastructure, Now: p.Now,
+		Machines: slices.DeleteFunc(slices.Clone(p.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
+	}
+}
+
+func (p *proposal) platform() platform { return platformNamed(PlatformOf(p.Infrastructure)) }
+
+// providerSpec is the template's.
+func (p *proposal) providerSpec() map[string]any { return providerSpec(template(p.set).Spec) }
+
+func (p *proposal) failureDomains() machinev1.FailureDomains {
+	if f := template(p.set).FailureDomains; f != nil {
+		return *f
+	}
+	return machinev1.FailureDomains{}
+}
+
+// changesSpec reports whether a request is one that rules of a set's content judge: it creates a set, or changes what a stored one says. A set that is
+// being deleted does nothing any more.
+func changesSpec(c policies.Change) bool {
+	if c.New == nil || c.Old.Deleting() {
+		return false
+	}
+	if c.Operation == admissionv1.Create {
+		return true
+	}
+	diffs, err := policies.Differences(specPath, c.Old.Spec, c.New.Spec)
+	return err != nil || len(diffs) > 0
+}
+
+// begins reports whether a request has a set act that did not: what was stored before is judged as if it were new.
+func begins(c policies.Change) bool {
+	return c.Operation == admissionv1.Create || state(c.New) == string(machinev1.ControlPlaneMachineSetStateActive) && state(c.Old) != state(c.New)
+}
+
+func state(o *policies.Object) string {
+	var spec struct {
+		State string `json:"state"`
+	}
+	if o == nil || json.Unmarshal(o.Spec, &spec) != nil {
+		return ""
+	}
+	return spec.State
+}
+
+// ratchet makes a rule of a check of what a set says: an update is not judged for what was wrong before, and still is, unless it activates the set.
+func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) policies.Verdict {
+	return func(c policies.Change) policies.Verdict {
+		if !changesSpec(c) {
+			return policies.Verdict{}
+		}
+		now := propose(c, c.New)
+		if now == nil {
+			return policies.Verdict{}
+		}
+		v := check(now)
+		if before := propose(c, c.Old); !begins(c) && before != nil {
+			return beyond(v, check(before))
+		}
+		return v
+	}
+}
+
+// beyond is what a verdict says that another does not. Where in a list something stands is not part of what it says.
+func beyond(v, known policies.Verdict) policies.Verdict {
+	said := map[string]bool{}
+	for _, e := range known.Denials {
+		said[unplaced(e.Error())] = true
+	}
+	for _, w := range known.Warnings {
+		said[unplaced(w)] = true
+	}
+	v.Denials = slices.DeleteFunc(v.Denials, func(e *field.Error) bool { return said[unplaced(e.Error())] })
+	v.Warnings = slices.DeleteFunc(v.Warnings, func(w string) bool { return said[unplaced(w)] })
+	return v
+}
+
+var itemNumber = regexp.MustCompile(`\[[0-9]+\]`)
+
+func unplaced(text string) string { return itemNumber.ReplaceAllString(text, "[]") }

@@ -1,0 +1,136 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	configv1 "github.com/openshift/api/config/v1"
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Kind and Resource are the set's names in reviews.
+const (
+	Kind     = "ControlPlaneMachineSet"
+	Resource = "controlplanemachinesets"
+)
+
+const (
+	document  = "control-plane-machine-set-controller › "
+	adoption  = document + "Installing a ControlPlaneMachineSet within an existing cluster"
+	spreading = document + "Providing high availability/fault tolerance within the control plane"
+	removal   = document + "Removing/disabling the ControlPlaneMachineSet"
+	mismatch  = document + "The ControlPlaneMachineSet spec may not match the existing Machines"
+	balancers = document + "Management of Control Plane load balancers"
+)
+
+func on(ops ...admissionv1.Operation) []policies.Scope {
+	return []policies.Scope{{Side: policies.MachineAPI, Kinds: []string{Kind}, Operations: ops}}
+}
+
+// world is the need of a rule that asks what is there, for a request that changes what the set says.
+func world(c policies.Change) policies.Need {
+	if changesSpec(c) {
+		return policies.NeedControlPlane
+	}
+	return 0
+}
+
+// alone is the need of a rule that looks up nothing, and has no twin in CEL.
+func alone(policies.Change) policies.Need { return 0 }
+
+// Rules lists every rule of admission about ControlPlaneMachineSets, in the order in which answers are printed. What the CRD's own validation
+// refuses is not said again: it comes first, and a request that it refuses is not brought here.
+func Rules() policies.Set {
+	write := on(admissionv1.Create, admissionv1.Update)
+	return policies.Set{
+		{
+			ID: "controlplane/name", Clause: document + "Implementation Details/Notes/Constraints",
+			Says:   "A ControlPlaneMachineSet is called cluster: a control plane has one.",
+			Remedy: "Name it cluster.",
+			On:     on(admissionv1.Create), Check: Named,
+		},
+		{
+			ID: "controlplane/foreground", Clause: document + "Removing/disabling the ControlPlaneMachineSet",
+			Says:   "A set may not be deleted in the foreground, nor be given the finalizer foregroundDeletion: the garbage collector would delete the control plane's Machines before the set.",
+			Remedy: "Delete it with --cascade=background: its Machines stay.",
+			On:     on(admissionv1.Create, admissionv1.Update, admissionv1.Delete), Check: Foreground,
+		},
+		{
+			ID: "controlplane/duplicate-domains", Clause: spreading,
+			Says:   "No failure domain may be listed twice: a Machine more in the same place is not spread.",
+			Remedy: "Remove one of the two.",
+			On:     write, Check: DuplicateDomains,
+		},
+		{
+			ID: "controlplane/selector", Clause: document + "Selecting Machines",
+			Says:   "The selector matches the labels of the template, and none that a worker has: what it selects is the whole control plane, and nothing else. A warning says where the template's cluster label is not the cluster's name.",
+			Remedy: "Select by machine.openshift.io/cluster-api-machine-role: master and -type: master.",
+			On:     write, Needs: world, Check: ratchet(selects),
+		},
+		{
+			ID: "controlplane/machine-names", Clause: document + "Customizing Control Plane Machine Names",
+			Says:   "spec.machineNamePrefix, five letters and an index make a name that the platform takes, for the instance and for its host.",
+			Remedy: "Shorten the prefix, or leave out what the platform does not take.",
+			On:     write, Needs: world, Check: ratchet(namesMachines),
+		},
+		{
+			ID: "controlplane/platform", Clause: spreading,
+			Says:   "The kind of the providerSpec and failureDomains.platform are those of the cluster's platform, as the Infrastructure named cluster has it.",
+			Remedy: "Use the platform's own.",
+			On:     write, Needs: world, Check: ratchet(onPlatform),
+		},
+		{
+			ID: "controlplane/provider-spec", Clause: mismatch,
+			Says:   "The providerSpec can be read as what the platform expects. A field that this does not have is a warning with its path, and with the name that may be meant: Machine API leaves it out without a word.",
+			Remedy: "Correct the field that is named.",
+			On:     write, Needs: world, Check: ratchet(readable),
+		},
+		{
+			ID: "controlplane/failure-domains", Clause: adoption,
+			Says:   "When a set is created or activated, and when the failure domains of an inactive one are changed, each Machine is in one of them. The failure domains of an active set may be changed, but not so that its Machines are spread over fewer than they are in now. Those of vSphere and Nutanix are in the Infrastructure.",
+			Remedy: "List the failure domains that the Machines are in: the message names them.",
+			On:     write, Needs: world, Check: FailureDomains,
+		},
+		{
+			ID: "controlplane/replicas", Clause: document + "Desired number of Machines",
+			Says:   "When a set is created or activated its replicas are as many as the indexes of the control plane's Machines; one may be missing, and is then made.",
+			Remedy: "Create the set with the number that the message has: it cannot be changed later.",
+			On:     write, Needs: world, Check: Replicas,
+		},
+		platformRule("aws", configv1.AWSPlatformType, balancers, "On AWS the region is the cluster's. Warnings say where a Machine would have no image, an arbitrary subnet, or no load balancer before it.", aws),
+		platformRule("azure", configv1.AzurePlatformType, balancers, "On Azure there is an internalLoadBalancer, which the nodes reach the API through. A warning says where there is no subnet.", azure),
+		platformRule("gcp", configv1.GCPPlatformType, balancers, "On GCP the region and the zones are the cluster's. Warnings say where there are no targetPools, or another project is named.", gcp),
+		platformRule("openstack", configv1.OpenStackPlatformType, mismatch, "On OpenStack a block device for etcd has at least 10 GiB, and no two have one name. A warning says where one is not called etcd: a control plane uses no other.", openStack),
+		platformRule("vsphere", configv1.VSpherePlatformType, spreading, "On vSphere each Machine has a template, a server and a datacenter that the Infrastructure knows, a network, and a folder in its datacenter. A warning says what a failure domain overrides.", vSphere),
+		platformRule("nutanix", configv1.NutanixPlatformType, spreading, "On Nutanix the cluster, the image and each subnet are given by a name or a UUID, and no subnet twice.", nutanix),
+		{
+			ID: "controlplane/authority", Clause: "converting › ControlPlaneMachineSet Synchronisation",
+			Says:   "A warning says that a set of which Cluster API is to be in charge does nothing: there is no template for Cluster API yet.",
+			Remedy: "Set spec.authoritativeAPI: MachineAPI.",
+			On:     write, Needs: alone, Check: Authority,
+		},
+		{
+			ID: "controlplane/forecast", Clause: mismatch,
+			Says:   "Whoever creates a set, activates it or changes its spec is told what it will do: which Machines are replaced, and because of which fields, in which order, or that nothing is. With --dry-run=server the same is said and nothing is done.",
+			Remedy: "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",
+			On:     write, Needs: world, Check: Forecast,
+		},
+		{
+			ID: "controlplane/delete", Clause: removal,
+			Says:   "Deleting a set warns: its Machines stay, nobody replaces them from then on, and the set is generated again, inactive.",
+			Remedy: "None is needed where that is meant.",
+			On:     on(admissionv1.Delete), Needs: alone, Check: Deletion,
+		},
+	}
+}
+
+// platformRule is the row of what a control plane needs on one platform.
+func platformRule(name string, platform configv1.PlatformType, clause, says string, check func(resolved) findings) policies.Rule {
+	return policies.Rule{
+		ID: "controlplane/" + name, Clause: clause, Says: says,
+		Remedy: "Complete the providerSpec in the set's template: the message names the field.",
+		On:     on(admissionv1.Create, admissionv1.Update), Needs: world, Check: ratchet(everywhere(platform, check)),
+	}
+}

@@ -1,0 +1,226 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// zonePaths are the members of a providerSpec that tell in which place of its platform a Machine is, whether or not the set lists that.
+func zonePaths(p configv1.PlatformType) []string {
+	switch p {
+	case configv1.AWSPlatformType:
+		return []string{"placement.availabilityZone"}
+	case configv1.AzurePlatformType, configv1.GCPPlatformType:
+		return []string{"zone"}
+	case configv1.OpenStackPlatformType:
+		return []string{"availabilityZone", "rootVolume.availabilityZone"}
+	case configv1.VSpherePlatformType:
+		return []string{"workspace.server", "workspace.datacenter", "workspace.resourcePool"}
+	case configv1.NutanixPlatformType:
+		return []string{"failureDomain.name"}
+	}
+	return nil
+}
+
+// zoneOf is the place that a providerSpec names, "" for none.
+func (p *Plan) zoneOf(spec map[string]any) string {
+	var out []string
+	for _, path := range zonePaths(p.Platform) {
+		if v, ok := member(spec, places(path)).(string); ok && v != "" {
+			out = append(out, v)
+		}
+	}
+	return strings.Join(slices.Compact(out), " ")
+}
+
+func placeText(zone string) string { return first(zone, "no zone") }
+
+// FailureDomains: "we will need to validate that the failure domains align with those within the cluster already, this will prevent users from
+// accidentally migrating their Control Plane Machines from multiple availability zones to a single zone". It looks at every one of them, in whatever order.
+func FailureDomains(c policies.Change) policies.Verdict {
+	v := ratchet(inInfrastructure)(c)
+	if !changesSpec(c) {
+		return v
+	}
+	now, before := propose(c, c.New), (*proposal)(nil)
+	if c.Old != nil {
+		before = propose(c, c.Old)
+	}
+	if now == nil || !now.placed() || len(v.Denials) > 0 {
+		return v
+	}
+	switch {
+	case begins(c):
+		v.Denials = append(v.Denials, now.outside()...)
+	case before == nil || slices.Equal(before.places(), now.places()):
+	case now.plan().Active:
+		v.Denials = append(v.Denials, now.narrower()...)
+	default:
+		v.Denials = append(v.Denials, now.outside()...)
+	}
+	return v
+}
+
+// inInfrastructure: those of vSphere and Nutanix are described there.
+func inInfrastructure(p *proposal) policies.Verdict {
+	prefix := templatePath().Child("failureDomains").String() + "."
+	plan := p.plan()
+	return policies.Verdict{Denials: slices.DeleteFunc(slices.Clone(plan.Invalid), func(e *field.Error) bool { return !strings.HasPrefix(e.Field, prefix) })}
+}
+
+// placed reports whether it can be told where the set puts its Machines.
+func (p *proposal) placed() bool {
+	row, named := p.platform(), p.failureDomains().Platform
+	return row.domains != nil && p.providerSpec() != nil && (named == "" || named == row.name)
+}
+
+// places are where the set puts its Machines, in a fixed order.
+func (p *proposal) places() []string {
+	plan := p.plan()
+	if len(plan.Domains) == 0 {
+		return []string{plan.zoneOf(plan.spec)}
+	}
+	var out []string
+	for _, d := range plan.Domains {
+		out = append(out, d.key())
+	}
+	slices.Sort(out)
+	return out
+}
+
+// outside are the Machines in none of the set's failure domains. Without failure domains, the template's own place is the only one.
+func (p *proposal) outside() field.ErrorList {
+	plan := p.plan()
+	var out field.ErrorList
+	for _, m := range plan.machines() {
+		spec := providerSpec(m.machine.Spec)
+		if m.Deleting || plan.lists(spec) {
+			continue
+		}
+		out = append(out, field.Invalid(templatePath().Child("failureDomains"), plan.listed(), fmt.Sprintf(
+			"Machine %s is in %s, which is none of these%s: activating the set would move it. List its failure domain too; from an active set it may be taken away",
+			m.Name, placeText(plan.zoneOf(spec)), plan.nearly(spec))))
+	}
+	return out
+}
+
+// lists reports whether a providerSpec is in one of the plan's places.
+func (p *Plan) lists(spec map[string]any) bool {
+	if len(p.Domains) == 0 {
+		return p.zoneOf(spec) == p.zoneOf(p.spec)
+	}
+	row := platformNamed(p.Platform)
+	return slices.ContainsFunc(p.Domains, func(d Domain) bool { return d.holds(row, spec) })
+}
+
+// listed is the set's list in a sentence.
+func (p *Plan) listed() string {
+	if len(p.Domains) == 0 {
+		return placeText(p.zoneOf(p.spec)) + " (of the template: the set lists none)"
+	}
+	return strings.Join(names(p.Domains, func(d Domain) string { return d.Name }), ", ")
+}
+
+// nearly says what keeps a Machine out of a failure domain of the same zone.
+func (p *Plan) nearly(spec map[string]any) string {
+	row, zone := platformNamed(p.Platform), p.zoneOf(spec)
+	for _, d := range p.Domains {
+		if in := d.in(spec); p.zoneOf(in) == zone {
+			return fmt.Sprintf(" (but for %s it would be in %s)", told(different(field.NewPath("spec", "providerSpec", "value"), row.meaning(spec), row.meaning(in))), d.Name)
+		}
+	}
+	return ""
+}
+
+// narrower is the refusal of a spread over fewer places than the Machines are in.
+func (p *proposal) narrower() field.ErrorList {
+	plan := p.plan()
+	have, want := map[string][]string{}, map[string]bool{}
+	for _, m := range plan.machines() {
+		if !m.Deleting {
+			zone := placeText(plan.zoneOf(providerSpec(m.machine.Spec)))
+			have[zone] = append(have[zone], m.Name)
+		}
+	}
+	for _, i := range plan.Indexes {
+		want[plan.zoneOf(i.Spec)] = true
+	}
+	if len(want) >= len(have) {
+		return nil
+	}
+	var now []string
+	for _, zone := range slices.Sorted(maps.Keys(have)) {
+		now = append(now, fmt.Sprintf("%s (%s)", zone, strings.Join(have[zone], ", ")))
+	}
+	return field.ErrorList{field.Invalid(templatePath().Child("failureDomains"), plan.listed(), fmt.Sprintf(
+		"the control plane would be in %s, and is in %d now: %s. List at least as many", counted(len(want), "place"), len(have), strings.Join(now, ", ")))}
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Replicas: "prevent end users from attempting to horizontally scale their control plane during creation of the ControlPlaneMachineSet resource". One
+// place may be vacant, since to fill it is what a set is for. That there is no Machine at all is a state that the set is degraded in, and not refused
+// (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster).
+func Replicas(c policies.Change) policies.Verdict {
+	if !changesSpec(c) || !begins(c) {
+		return policies.Verdict{}
+	}
+	p := propose(c, c.New)
+	if p == nil {
+		return policies.Verdict{}
+	}
+	plan := p.plan()
+	places := plan.taken()
+	n := len(places)
+	if n == 0 || n == plan.Replicas || n == plan.Replicas-1 && p.highlyAvailable() {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Invalid(specPath.Child("replicas"), plan.Replicas, fmt.Sprintf("the control plane has %s (%s). %s",
+		counted(n, "Machine index"), strings.Join(places, ", "), p.countRemedy(c, n))))
+}
+
+// highlyAvailable reports whether nothing says that the control plane has another size than a set can have.
+func (p *proposal) highlyAvailable() bool {
+	if p.Infrastructure == nil {
+		return true
+	}
+	t := p.Infrastructure.Status.ControlPlaneTopology
+	return t == "" || t == configv1.HighlyAvailableTopologyMode
+}
+
+func (p *proposal) countRemedy(c policies.Change, n int) string {
+	switch {
+	case n != 3 && n != 5:
+		return "A set manages 3 or 5, and neither adds places to a control plane nor takes them away: first make it one of these by hand"
+	case c.Old != nil:
+		return fmt.Sprintf("replicas cannot be changed: delete the set (kubectl -n %s delete %s.%s %s --cascade=background), and create it with replicas: %d", c.Namespace, Resource, machinev1.GroupName, Name, n)
+	}
+	return fmt.Sprintf("Set replicas: %d", n)
+}
+
+// taken are the indexes that have a Machine, with its name.
+func (p *Plan) taken() []string {
+	var out []string
+	for _, i := range p.Indexes {
+		if len(i.Machines) > 0 {
+			out = append(out, fmt.Sprintf("%d: %s", i.Number, strings.Join(named(i.Machines, nil), ", ")))
+		}
+	}
+	return out
+}

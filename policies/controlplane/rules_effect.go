@@ -1,0 +1,88 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"fmt"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Forecast tells what nobody else does: what comes of the request. It is never spared: that nothing comes of it is worth knowing too.
+func Forecast(c policies.Change) policies.Verdict {
+	if !changesSpec(c) {
+		return policies.Verdict{}
+	}
+	p := propose(c, c.New)
+	if p == nil {
+		return policies.Verdict{}
+	}
+	if a := authority.Read(c.New); !authority.GateOf(a, true).Act && a.Current != authority.Unset {
+		return policies.Warn(fmt.Sprintf("this will do nothing while status.authoritativeAPI of the set is %s", a.Current))
+	}
+	plan := p.plan()
+	return policies.Warn(plan.Forecast()...)
+}
+
+// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API in a separate enhancement".
+func Authority(c policies.Change) policies.Verdict {
+	asks := authority.Read(c.New).Requested
+	if asks != authority.ClusterAPI || c.Old != nil && authority.Read(c.Old).Requested == asks {
+		return policies.Verdict{}
+	}
+	return policies.Warn("a ControlPlaneMachineSet has no template for Cluster API yet: while status.authoritativeAPI is ClusterAPI or Migrating, it replaces no Machine and makes none")
+}
+
+// Foreground: "it will need to ensure that there are no owner references on the Machines … This will prevent the garbage collector from removing the
+// Control Plane Machines when the ControlPlaneMachineSet is deleted". In the foreground the collector comes first.
+func Foreground(c policies.Change) policies.Verdict {
+	switch {
+	case c.Operation != admissionv1.Delete:
+		if c.New.HasFinalizer(metav1.FinalizerDeleteDependents) && !c.Old.HasFinalizer(metav1.FinalizerDeleteDependents) {
+			return policies.Deny(field.Forbidden(field.NewPath("metadata", "finalizers"),
+				fmt.Sprintf("%s has the garbage collector delete the control plane's Machines before the set: leave it out", metav1.FinalizerDeleteDependents)))
+		}
+	case inForeground(c):
+		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+			"in the foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep them: kubectl -n %s delete %s.%s %s --cascade=background",
+			c.Namespace, Resource, machinev1.GroupName, c.Name)))
+	}
+	return policies.Verdict{}
+}
+
+// inForeground reports whether a DELETE is one in the foreground: it says so, or says nothing and the object has the finalizer.
+func inForeground(c policies.Change) bool {
+	if c.Propagation == "" {
+		return c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
+	}
+	return c.Propagation == metav1.DeletePropagationForeground
+}
+
+// Deletion: "In case the ControlPlaneMachineSet is deleted, the generator will recreate an Inactive ControlPlaneMachineSet".
+func Deletion(c policies.Change) policies.Verdict {
+	if c.Old.Deleting() || inForeground(c) {
+		return policies.Verdict{}
+	}
+	if state(c.Old) != string(machinev1.ControlPlaneMachineSetStateActive) {
+		return policies.Warn("no Machine ends, and the set will be generated again from what is there, Inactive")
+	}
+	return policies.Warn(fmt.Sprintf("%s and their Nodes stay and run on: nobody replaces them from now on. The set will be generated again from what is there, Inactive; made Active, it manages them again", machinesOf(c.Old)))
+}
+
+func machinesOf(o *policies.Object) string {
+	var status struct {
+		Replicas int `json:"replicas"`
+	}
+	if len(o.Status) > 0 && json.Unmarshal(o.Status, &status) == nil && status.Replicas > 0 {
+		return fmt.Sprintf("the control plane's %d Machines", status.Replicas)
+	}
+	return "the control plane's Machines"
+}

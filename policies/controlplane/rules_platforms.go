@@ -1,0 +1,320 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// resolved is a providerSpec as a Machine gets it in one failure domain.
+type resolved struct {
+	// domain is the failure domain, nil where the set has none.
+	domain *Domain
+	spec   map[string]any
+	// template is the set's own, before the domain is laid over it.
+	template       map[string]any
+	infrastructure *configv1.Infrastructure
+}
+
+// findings are what is wrong with a providerSpec, by path beneath it.
+type findings struct {
+	denied, warned []finding
+}
+
+// finding is what is wrong with a member; value is the member's, "" for none.
+type finding struct{ path, says, value string }
+
+func (f *findings) deny(path, format string, args ...any) {
+	f.denied = append(f.denied, finding{path: path, says: fmt.Sprintf(format, args...)})
+}
+
+func (f *findings) warn(path, format string, args ...any) {
+	f.warned = append(f.warned, finding{path: path, says: fmt.Sprintf(format, args...)})
+}
+
+// as reads a providerSpec; what does not fit is another rule's business, and zero here.
+func as[T any](spec map[string]any) T {
+	var out T
+	_ = json.Unmarshal(raw(spec), &out)
+	return out
+}
+
+// everywhere runs a platform's check on the providerSpec in each failure domain, and says once what is so in several.
+func everywhere(name configv1.PlatformType, check func(resolved) findings) func(*proposal) policies.Verdict {
+	return func(p *proposal) policies.Verdict {
+		if p.platform().name != name || p.providerSpec() == nil {
+			return policies.Verdict{}
+		}
+		if kind, _ := p.providerSpec()["kind"].(string); kind != "" && kind != p.platform().kind {
+			return policies.Verdict{}
+		}
+		all := p.resolved()
+		var denied, warned collection
+		for _, r := range all {
+			f := check(r)
+			denied.add(r, f.denied)
+			warned.add(r, f.warned)
+		}
+		return policies.Verdict{Denials: denied.errors(len(all)), Warnings: warned.sentences(len(all))}
+	}
+}
+
+// resolved is the providerSpec in each failure domain.
+func (p *proposal) resolved() []resolved {
+	plan := p.plan()
+	base := resolved{spec: plan.spec, template: plan.spec, infrastructure: p.Infrastructure}
+	if len(plan.Domains) == 0 {
+		return []resolved{base}
+	}
+	var out []resolved
+	for i := range plan.Domains {
+		r := base
+		r.domain, r.spec = &plan.Domains[i], plan.Domains[i].in(plan.spec)
+		out = append(out, r)
+	}
+	return out
+}
+
+// collection is findings of several failure domains, each once, in the order in which they were found.
+type collection []collected
+
+type collected struct {
+	finding
+	domains []string
+}
+
+func (c *collection) add(r resolved, found []finding) {
+	for _, f := range found {
+		if v := member(r.spec, places(f.path)); v != nil && v != "" {
+			f.value = text(v)
+		}
+		i := slices.IndexFunc(*c, func(known collected) bool { return known.finding == f })
+		if i < 0 {
+			i = len(*c)
+			*c = append(*c, collected{finding: f})
+		}
+		if r.domain != nil {
+			(*c)[i].domains = append((*c)[i].domains, r.domain.Name)
+		}
+	}
+}
+
+// text names the failure domains where it is not so in all.
+func (c collected) text(all int) string {
+	if len(c.domains) == 0 || len(c.domains) == all {
+		return c.says
+	}
+	return fmt.Sprintf("%s (in the failure domain %s)", c.says, strings.Join(c.domains, ", "))
+}
+
+func (c collection) errors(all int) field.ErrorList {
+	var out field.ErrorList
+	for _, f := range c {
+		path := providerSpecPath().Child(f.path)
+		if f.value != "" {
+			out = append(out, field.Invalid(path, f.value, f.text(all)))
+		} else {
+			out = append(out, field.Required(path, f.text(all)))
+		}
+	}
+	return out
+}
+
+func (c collection) sentences(all int) []string {
+	var out []string
+	for _, f := range c {
+		out = append(out, fmt.Sprintf("%s: %s", providerSpecPath().Child(f.path), f.text(all)))
+	}
+	return out
+}
+
+// status is the platform's part of the Infrastructure, an empty one where it says nothing.
+func (r resolved) status() configv1.PlatformStatus {
+	if r.infrastructure == nil || r.infrastructure.Status.PlatformStatus == nil {
+		return configv1.PlatformStatus{}
+	}
+	return *r.infrastructure.Status.PlatformStatus
+}
+
+func aws(r resolved) (f findings) {
+	s := as[machinev1beta1.AWSMachineProviderConfig](r.spec)
+	if own := r.status().AWS; own != nil && own.Region != "" && s.Placement.Region != "" && s.Placement.Region != own.Region {
+		f.deny("placement.region", "the cluster is in %s, and a control plane is in one region", own.Region)
+	}
+	if s.AMI.ID == nil && s.AMI.ARN == nil && len(s.AMI.Filters) == 0 {
+		f.warn("ami", "a Machine is not made without an image: give its id")
+	}
+	if s.Subnet.ID == nil && s.Subnet.ARN == nil && len(s.Subnet.Filters) == 0 {
+		f.warn("subnet", "without one a Machine gets the first subnet that AWS lists in its zone")
+	}
+	if len(s.LoadBalancers) == 0 {
+		f.warn("loadBalancers", "a new Machine is behind no load balancer, so that no client reaches the API there: right only where you balance the load yourself")
+	}
+	return f
+}
+
+func azure(r resolved) (f findings) {
+	s := as[machinev1beta1.AzureMachineProviderSpec](r.spec)
+	if s.InternalLoadBalancer == "" {
+		f.deny("internalLoadBalancer", "nodes reach the API through it, and a new Machine that is not behind it cannot serve them: give its name, as a Machine that runs has it")
+	}
+	if s.Subnet == "" {
+		f.warn("subnet", "a Machine is not made without one")
+	}
+	return f
+}
+
+func gcp(r resolved) (f findings) {
+	s, own := as[machinev1beta1.GCPMachineProviderSpec](r.spec), r.status().GCP
+	if own != nil && own.Region != "" {
+		if s.Region != "" && s.Region != own.Region {
+			f.deny("region", "the cluster is in %s, and a control plane is in one region", own.Region)
+		}
+		if s.Zone != "" && !strings.HasPrefix(s.Zone, own.Region+"-") {
+			f.deny("zone", "%s is no zone of the cluster's region %s", s.Zone, own.Region)
+		}
+	}
+	if own != nil && own.ProjectID != "" && s.ProjectID != "" && s.ProjectID != own.ProjectID {
+		f.warn("projectID", "the cluster is in the project %s", own.ProjectID)
+	}
+	if len(s.TargetPools) == 0 {
+		f.warn("targetPools", "a new Machine is in no target pool, so that no client outside reaches the API there: right only where the API is not published")
+	}
+	return f
+}
+
+// etcdDevice is the name by which a control plane's Node finds the disk of etcd, and the least size of it.
+const (
+	etcdDevice    = "etcd"
+	etcdDeviceGiB = 10
+)
+
+func openStack(r resolved) (f findings) {
+	seen := sets.New[string]()
+	for i, d := range as[machinev1alpha1.OpenstackProviderSpec](r.spec).AdditionalBlockDevices {
+		path := listItem("additionalBlockDevices", i)
+		switch {
+		case seen.Has(d.Name):
+			f.deny(path+".name", "%s is the name of another block device too", text(d.Name))
+		case d.Name != etcdDevice:
+			f.warn(path+".name", "a control plane uses no block device but the one called %s, and this is called %s", etcdDevice, text(d.Name))
+		case d.SizeGiB < etcdDeviceGiB:
+			f.deny(path+".sizeGiB", "etcd needs %d GiB at least", etcdDeviceGiB)
+		}
+		seen.Insert(d.Name)
+	}
+	return f
+}
+
+func vSphere(r resolved) (f findings) {
+	s := as[machinev1beta1.VSphereMachineProviderSpec](r.spec)
+	w := s.Workspace
+	if w == nil {
+		w = &machinev1beta1.Workspace{}
+	}
+	if s.Template == "" {
+		f.deny("template", "a Machine is cloned from it: give it here, or as topology.template of each failure domain in the Infrastructure")
+	}
+	if !slices.ContainsFunc(s.Network.Devices, func(d machinev1beta1.NetworkDeviceSpec) bool { return d.NetworkName != "" }) {
+		f.deny("network.devices", "a Machine needs a networkName: give it here, or as topology.networks of each failure domain in the Infrastructure")
+	}
+	f.center(r, *w)
+	if dir := "/" + w.Datacenter + "/vm/"; w.Folder != "" && w.Datacenter != "" && !strings.HasPrefix(w.Folder, dir) {
+		f.deny("workspace.folder", "%s is no folder of the datacenter %s: it begins with %s", w.Folder, w.Datacenter, dir)
+	}
+	f.overridden(r)
+	return f
+}
+
+// center compares the workspace with the vCenters of the Infrastructure.
+func (f *findings) center(r resolved, w machinev1beta1.Workspace) {
+	for path, v := range map[string]string{"workspace.server": w.Server, "workspace.datacenter": w.Datacenter} {
+		if v == "" {
+			f.deny(path, "a Machine is not made without it: give it here, or list failure domains of the Infrastructure")
+		}
+	}
+	slices.SortFunc(f.denied, func(a, b finding) int { return strings.Compare(a.path, b.path) })
+	known := r.vCenters()
+	if len(known) == 0 || w.Server == "" {
+		return
+	}
+	at := slices.IndexFunc(known, func(v configv1.VSpherePlatformVCenterSpec) bool { return v.Server == w.Server })
+	switch {
+	case at < 0:
+		f.deny("workspace.server", "the Infrastructure has no vCenter %s; it has %s", w.Server,
+			strings.Join(names(known, func(v configv1.VSpherePlatformVCenterSpec) string { return v.Server }), ", "))
+	case w.Datacenter != "" && !slices.Contains(known[at].Datacenters, w.Datacenter):
+		f.deny("workspace.datacenter", "the vCenter %s of the Infrastructure has no datacenter %s; it has %s", w.Server, w.Datacenter, strings.Join(known[at].Datacenters, ", "))
+	}
+}
+
+func (r resolved) vCenters() []configv1.VSpherePlatformVCenterSpec {
+	if r.infrastructure == nil || r.infrastructure.Spec.PlatformSpec.VSphere == nil {
+		return nil
+	}
+	return r.infrastructure.Spec.PlatformSpec.VSphere.VCenters
+}
+
+// overridden warns of what the template says in vain.
+func (f *findings) overridden(r resolved) {
+	if r.domain == nil {
+		return
+	}
+	for _, s := range r.domain.sets {
+		own := member(r.template, places(s.path))
+		if strings.Contains(s.path, "[") || own == nil || own == "" || own == s.value {
+			continue
+		}
+		f.warn(s.path, "%s is overridden by the failure domain's %s", text(own), text(s.value))
+	}
+}
+
+func nutanix(r resolved) (f findings) {
+	s := as[machinev1.NutanixMachineProviderConfig](r.spec)
+	f.identifier("cluster", s.Cluster)
+	f.identifier("image", s.Image)
+	if len(s.Subnets) == 0 {
+		f.deny("subnets", "a Machine needs one: give its name or UUID")
+	}
+	seen := sets.New[string]()
+	for i, subnet := range s.Subnets {
+		path := listItem("subnets", i)
+		f.identifier(path, subnet)
+		if key := text(plain(subnet)); seen.Has(key) {
+			f.deny(path, "the subnet is listed twice")
+		} else {
+			seen.Insert(key)
+		}
+	}
+	return f
+}
+
+// identifier wants of a union the member that its type names.
+func (f *findings) identifier(path string, id machinev1.NutanixResourceIdentifier) {
+	member, value := "", (*string)(nil)
+	switch id.Type {
+	case machinev1.NutanixIdentifierName:
+		member, value = "name", id.Name
+	case machinev1.NutanixIdentifierUUID:
+		member, value = "uuid", id.UUID
+	default:
+		f.deny(path+".type", "it is name or uuid")
+		return
+	}
+	if value == nil || *value == "" {
+		f.deny(path+"."+member, "its type is %s, so that it needs one", member)
+	}
+}

@@ -1,0 +1,213 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Labels of the Machine API that a control plane's Machines have.
+const (
+	clusterLabel = "machine.openshift.io/cluster-api-cluster"
+	roleLabel    = "machine.openshift.io/cluster-api-machine-role"
+	typeLabel    = "machine.openshift.io/cluster-api-machine-type"
+)
+
+// Named: "The ControlPlaneMachineSet CRD will be limited to a singleton … the only allowed name will be cluster".
+func Named(c policies.Change) policies.Verdict {
+	if c.Name == Name {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Invalid(field.NewPath("metadata", "name"), c.Name, "a control plane has one ControlPlaneMachineSet, and its name is cluster"))
+}
+
+// DuplicateDomains compares what is written: two that are spelt differently and mean the same place cannot be told without the cloud.
+func DuplicateDomains(c policies.Change) policies.Verdict {
+	if !changesSpec(c) {
+		return policies.Verdict{}
+	}
+	v := duplicates(c.New)
+	if c.Old != nil && !begins(c) {
+		return beyond(v, duplicates(c.Old))
+	}
+	return v
+}
+
+func duplicates(o *policies.Object) policies.Verdict {
+	var errs field.ErrorList
+	all := domainLists(o)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list, _ := all[name].([]any)
+		for i, d := range list {
+			if slices.ContainsFunc(list[:i], func(before any) bool { return reflect.DeepEqual(before, d) }) {
+				errs = append(errs, &field.Error{
+					Type: field.ErrorTypeDuplicate, Field: domainsPath(name).Index(i).String(), BadValue: text(d), Detail: "a failure domain is listed once",
+				})
+			}
+		}
+	}
+	return policies.Verdict{Denials: errs}
+}
+
+// domainLists are the members of the set's failureDomains as they are written.
+func domainLists(o *policies.Object) map[string]any {
+	var spec struct {
+		Template struct {
+			Machines struct {
+				FailureDomains map[string]any `json:"failureDomains"`
+			} `json:"machines_v1beta1_machine_openshift_io"`
+		} `json:"template"`
+	}
+	if json.Unmarshal(o.Spec, &spec) != nil {
+		return nil
+	}
+	return spec.Template.Machines.FailureDomains
+}
+
+// selects: "Label selector for Machines … It must match the template's labels"; "This set should be the complete control plane".
+func selects(p *proposal) policies.Verdict {
+	path := specPath.Child("selector")
+	selector, err := Selector(p.set)
+	if err != nil {
+		return policies.Deny(field.Invalid(path, text(plain(p.set.Spec.Selector)), "cannot be read: "+err.Error()))
+	}
+	var v policies.Verdict
+	own := template(p.set).ObjectMeta.Labels
+	if !selector.Matches(labels.Set(own)) {
+		v.Denials = append(v.Denials, field.Invalid(templatePath().Child("metadata", "labels"), text(plain(own)),
+			fmt.Sprintf("the selector (%s) does not match them: a Machine that the set makes would not be one of its own", selector)))
+	}
+	worker := maps.Clone(labels.Set(own))
+	for _, l := range []string{roleLabel, typeLabel} {
+		if worker[l] != "" {
+			worker[l] = "worker"
+		}
+	}
+	if len(own) > 0 && worker[roleLabel] != own[roleLabel] && selector.Matches(worker) {
+		v.Denials = append(v.Denials, field.Invalid(path, selector.String(), fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: select by %s=master and %s=master", roleLabel, typeLabel)))
+	}
+	if name := p.clusterName(); name != "" && own[clusterLabel] != "" && own[clusterLabel] != name {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("%s is %s, and the cluster is %s: Machine API finds a Machine's cloud resources by that label",
+			templatePath().Child("metadata", "labels").Key(clusterLabel), own[clusterLabel], name))
+	}
+	return v
+}
+
+func (p *proposal) clusterName() string {
+	if p.Infrastructure == nil {
+		return ""
+	}
+	return p.Infrastructure.Status.InfrastructureName
+}
+
+// limit is what something takes for a name.
+type limit struct {
+	// of says whose limit it is, and where it is written.
+	of  string
+	max int
+	// pattern may be nil: any name of an object of Kubernetes.
+	pattern *regexp.Regexp
+	shape   string
+}
+
+// Whatever a platform takes, the kubelet puts the name of the host on the Node as the label kubernetes.io/hostname, and a value of a label has at most
+// 63 characters (Kubernetes › Labels and Selectors › Syntax and character set).
+var hostName = limit{of: "a host, whose name is the value of its Node's label kubernetes.io/hostname", max: 63}
+
+// limits are those of the name of a control plane Machine, which its instance gets, and its host too where the platform names that after the instance.
+func limits(p configv1.PlatformType) []limit {
+	object := limit{of: "an object of Kubernetes (RFC 1123 subdomain)", max: 253}
+	switch p {
+	case configv1.AWSPlatformType: // the name is a tag, and the host is named after its address
+		return []limit{object}
+	case configv1.AzurePlatformType: // Azure › Naming rules and restrictions › Microsoft.Compute: virtualMachines, Linux
+		return []limit{hostName, {of: "a virtual machine of Azure (Microsoft.Compute/virtualMachines, Linux)", max: 64}}
+	case configv1.GCPPlatformType: // Compute Engine API › instances › name, RFC 1035
+		return []limit{{
+			of: "an instance of GCP (RFC 1035)", max: 63, pattern: regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`),
+			shape: "it begins with a letter, and has no dots",
+		}}
+	case configv1.OpenStackPlatformType: // Nova makes the host's name from the server's
+		return []limit{hostName, {of: "a server of OpenStack", max: 255}}
+	case configv1.VSpherePlatformType: // vSphere › Configuration: a virtual machine's name; guestinfo.hostname is the same
+		return []limit{hostName, {of: "a virtual machine of vSphere", max: 80}}
+	case configv1.NutanixPlatformType: // Prism › VM name
+		return []limit{hostName, {of: "a virtual machine of Nutanix", max: 80}}
+	case configv1.PowerVSPlatformType: // Power Cloud API › pvm-instances › serverName
+		return []limit{hostName, {of: "an instance of Power VS", max: 47}}
+	}
+	return []limit{object}
+}
+
+// namesMachines: "The generated machine name will consist of the provided prefix, followed by a randomly generated string of 5 characters, and the
+// machine index".
+func namesMachines(p *proposal) policies.Verdict {
+	prefix := p.set.Spec.MachineNamePrefix
+	if prefix == "" {
+		return policies.Verdict{}
+	}
+	name := fmt.Sprintf("%s-abcde-%d", prefix, p.greatestIndex())
+	var v policies.Verdict
+	for _, l := range limits(PlatformOf(p.Infrastructure)) {
+		switch over := len(name) - l.max; {
+		case over > 0:
+			v.Denials = append(v.Denials, field.Invalid(specPath.Child("machineNamePrefix"), prefix,
+				fmt.Sprintf("a Machine would be called %s, which has %d characters; %s takes %d: shorten the prefix to %d", name, len(name), l.of, l.max, len(prefix)-over)))
+		case l.pattern != nil && !l.pattern.MatchString(name):
+			v.Denials = append(v.Denials, field.Invalid(specPath.Child("machineNamePrefix"), prefix,
+				fmt.Sprintf("a Machine would be called %s, which %s does not take: %s", name, l.of, l.shape)))
+		default:
+			continue
+		}
+		return v // the narrowest comes first, and one is enough
+	}
+	return v
+}
+
+// greatestIndex is the greatest number that the name of a Machine of the set ends with.
+func (p *proposal) greatestIndex() int {
+	plan := p.plan()
+	if n := len(plan.Indexes); n > 0 {
+		return plan.Indexes[n-1].Number
+	}
+	return 0
+}
+
+// onPlatform: "FailureDomains … only supported on certain platforms"; a union that names another platform than the cluster's would place nothing.
+func onPlatform(p *proposal) policies.Verdict {
+	row := p.platform()
+	if row.name == "" {
+		return policies.Warn("the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")
+	}
+	var v policies.Verdict
+	if named := p.failureDomains().Platform; named != "" && named != row.name {
+		v.Denials = append(v.Denials, field.Invalid(domainsPath("platform"), string(named), fmt.Sprintf("the platform of this cluster is %s", row.name)))
+	}
+	spec := p.providerSpec()
+	if spec == nil {
+		return v
+	}
+	kind, _ := spec["kind"].(string)
+	foreign := slices.ContainsFunc(platforms(), func(other platform) bool { return other.kind == kind && other.name != row.name })
+	path := providerSpecPath().Child("kind")
+	switch {
+	case row.kind != "" && kind == "":
+		v.Denials = append(v.Denials, field.Required(path, fmt.Sprintf("on %s it is %s", row.name, row.kind)))
+	case row.kind != "" && kind != row.kind, foreign:
+		v.Denials = append(v.Denials, field.Invalid(path, kind, strings.TrimSuffix(fmt.Sprintf("the platform of this cluster is %s, whose kind is %s", row.name, row.kind), ", whose kind is ")))
+	}
+	return v
+}

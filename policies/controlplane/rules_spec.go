@@ -1,0 +1,119 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/internal/spelling"
+	"github.com/poundlock/poundlock/policies"
+)
+
+// readable: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch".
+func readable(p *proposal) policies.Verdict {
+	row, spec, path := p.platform(), p.providerSpec(), providerSpecPath()
+	if spec == nil {
+		return policies.Deny(field.Required(path, "a control plane Machine is made from it: copy the one of a Machine that runs"))
+	}
+	if kind, _ := spec["kind"].(string); row.spec == nil || kind != "" && kind != row.kind {
+		return policies.Verdict{} // another rule says so
+	}
+	typed := row.spec()
+	if err := json.Unmarshal(template(p.set).Spec.ProviderSpec.Value.Raw, typed); err != nil {
+		return policies.Deny(unreadable(path, row, err))
+	}
+	var v policies.Verdict
+	for _, u := range unknown(path, spec, reflect.TypeOf(typed)) {
+		v.Warnings = append(v.Warnings, u)
+	}
+	return v
+}
+
+func unreadable(path *field.Path, row platform, err error) *field.Error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+		return field.Invalid(path.Child(wrong.Field), "a "+wrong.Value, fmt.Sprintf("%s has a %s here", row.kind, goKind(wrong.Type)))
+	}
+	return field.Invalid(path, row.kind, "cannot be read: "+err.Error())
+}
+
+// goKind is a type of Go in the words of JSON.
+func goKind(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case k == reflect.Slice || k == reflect.Array:
+		return "list"
+	case k == reflect.Struct || k == reflect.Map:
+		return "object"
+	case k == reflect.Bool:
+		return "boolean"
+	case k == reflect.String:
+		return "string"
+	}
+	return "number"
+}
+
+// unknown are the fields of a value that a type has not, each in a sentence with the name that may be meant, in the order of their paths.
+func unknown(path *field.Path, value any, t reflect.Type) []string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return nil // it reads itself
+	}
+	var out []string
+	switch v := value.(type) {
+	case []any:
+		if t.Kind() == reflect.Slice {
+			for i, item := range v {
+				out = append(out, unknown(path.Index(i), item, t.Elem())...)
+			}
+		}
+	case map[string]any:
+		if t.Kind() == reflect.Struct {
+			return unknownMembers(path, v, members(t))
+		}
+	}
+	return out
+}
+
+func unknownMembers(path *field.Path, value map[string]any, known map[string]reflect.Type) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(value)) {
+		t, ok := known[name]
+		if ok {
+			out = append(out, unknown(path.Child(name), value[name], t)...)
+			continue
+		}
+		sentence := fmt.Sprintf("%s: Machine API knows no such field and leaves it out", path.Child(name))
+		if meant := spelling.Nearest(name, slices.Collect(maps.Keys(known))); meant != "" {
+			sentence += "; did you mean " + meant + "?"
+		}
+		out = append(out, sentence)
+	}
+	return out
+}
+
+// members are the types of a struct's fields by their names in JSON, those of embedded structs among them.
+func members(t reflect.Type) map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			maps.Copy(out, members(f.Type))
+		case f.IsExported():
+			out[first(name, f.Name)] = f.Type
+		}
+	}
+	return out
+}

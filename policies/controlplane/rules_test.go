@@ -1,0 +1,558 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+const (
+	inTemplate = "spec.template.machines_v1beta1_machine_openshift_io."
+	inProvider = inTemplate + "spec.providerSpec.value."
+	inDomains  = inTemplate + "failureDomains"
+)
+
+// controlPlaneLabels are what every Machine of a control plane has.
+func controlPlaneLabels() map[string]string {
+	return map[string]string{
+		"machine.openshift.io/cluster-api-cluster": "c", "machine.openshift.io/cluster-api-machine-role": "master", "machine.openshift.io/cluster-api-machine-type": "master",
+	}
+}
+
+// reviewed is world with the labels that a cluster has, and nothing that anybody warns of.
+func reviewed() *controlplane.View {
+	v := world()
+	v.Infrastructure.Status.ControlPlaneTopology = configv1.HighlyAvailableTopologyMode
+	v.Set.Spec.Selector = metav1.LabelSelector{MatchLabels: map[string]string{
+		"machine.openshift.io/cluster-api-machine-role": "master", "machine.openshift.io/cluster-api-machine-type": "master",
+	}}
+	template(v).ObjectMeta.Labels = controlPlaneLabels()
+	for i := range v.Machines {
+		v.Machines[i].Labels = controlPlaneLabels()
+	}
+	common(v, "ami", map[string]any{"id": "ami-1"})
+	common(v, "loadBalancers", []any{map[string]any{"name": "int", "type": "network"}})
+	return v
+}
+
+// common sets a member of the providerSpec in the set and in every Machine.
+func common(v *controlplane.View, key string, value any) {
+	want(key, value)(v)
+	for i := range v.Machines {
+		edit(&v.Machines[i].Spec.ProviderSpec, key, value)
+	}
+}
+
+// on another platform than AWS, with the providerSpec of all as given and, in each Machine, with what its own adds.
+func platformed(name configv1.PlatformType, all map[string]any, domains *machinev1.FailureDomains, each ...map[string]any) change {
+	return func(v *controlplane.View) {
+		v.Infrastructure.Status.PlatformStatus.Type = name
+		template(v).Spec.ProviderSpec = of(maps.Clone(all))
+		if template(v).FailureDomains = domains; domains != nil {
+			domains.Platform = name
+		}
+		for i := range v.Machines {
+			s := maps.Clone(all)
+			if i < len(each) {
+				maps.Copy(s, each[i])
+			}
+			v.Machines[i].Spec.ProviderSpec = of(s)
+		}
+	}
+}
+
+func object(t testing.TB, set *machinev1.ControlPlaneMachineSet) *policies.Object {
+	t.Helper()
+	raw, err := json.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := policies.ParseObject(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// asked is a request about the set of a view: stored is what it was, nil for CREATE.
+func asked(t testing.TB, stored *machinev1.ControlPlaneMachineSet, v *controlplane.View) policies.Change {
+	t.Helper()
+	c := policies.Change{
+		Subject: policies.Subject{
+			Side: policies.MachineAPI, Kind: controlplane.Kind, Namespace: "m", Name: v.Set.Name,
+			Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: controlplane.Resource},
+		},
+		Operation: admissionv1.Create, New: object(t, v.Set),
+		Facts: policies.Facts{ControlPlane: &policies.ControlPlane{Machines: v.Machines, Nodes: v.Nodes, Infrastructure: v.Infrastructure, Now: v.Now}},
+	}
+	if stored != nil {
+		c.Operation, c.Old = admissionv1.Update, object(t, stored)
+	}
+	return c
+}
+
+// said is what the rules say, but for the forecast: "denied <field>" and "warned [<words>]" by rule.
+func said(rules policies.Set, c policies.Change) map[string][]string {
+	out := map[string][]string{}
+	for _, f := range rules.Judge(c) {
+		for _, e := range f.Denials {
+			out[f.Rule] = append(out[f.Rule], "denied "+e.Field)
+		}
+		for _, w := range f.Warnings {
+			if f.Rule != "controlplane/forecast" {
+				out[f.Rule] = append(out[f.Rule], "warned "+w)
+			}
+		}
+	}
+	return out
+}
+
+// row is a case: what the cluster is, what was stored, what is asked for, and what the rules say.
+type row struct {
+	// in is done to the cluster, the set included, stored to the stored set and what is asked alike, do to what is asked alone.
+	in, stored, do []change
+	create         bool
+	want           map[string][]string
+}
+
+func (r row) change(t testing.TB) policies.Change {
+	v := reviewed()
+	for _, do := range slices.Concat(r.in, r.stored) {
+		do(v)
+	}
+	var stored *machinev1.ControlPlaneMachineSet
+	if !r.create {
+		stored = v.Set.DeepCopy()
+	}
+	for _, do := range r.do {
+		do(v)
+	}
+	return asked(t, stored, v)
+}
+
+func one(rule string, said ...string) map[string][]string {
+	return map[string][]string{"controlplane/" + rule: said}
+}
+
+// joined adds a Machine of the control plane that runs.
+func joined(name, zone string) change {
+	return func(v *controlplane.View) {
+		with(name, zone, false)(v)
+		v.Machines[len(v.Machines)-1].Labels = controlPlaneLabels()
+	}
+}
+
+func inactive(v *controlplane.View) { v.Set.Spec.State = machinev1.ControlPlaneMachineSetStateInactive }
+func activate(v *controlplane.View) { v.Set.Spec.State = machinev1.ControlPlaneMachineSetStateActive }
+
+func domains(names ...string) change {
+	return func(v *controlplane.View) { template(v).FailureDomains.AWS = zones(names...) }
+}
+
+func prefix(s string) change { return func(v *controlplane.View) { v.Set.Spec.MachineNamePrefix = s } }
+
+func replicas(n int32) change { return func(v *controlplane.View) { v.Set.Spec.Replicas = &n } }
+
+func noDomains(v *controlplane.View) { template(v).FailureDomains = nil }
+
+func changes(all ...change) []change { return all }
+
+func azureSpec() map[string]any {
+	return map[string]any{"kind": "AzureMachineProviderSpec", "subnet": "s", "internalLoadBalancer": "ilb", "zone": "1"}
+}
+
+func gcpSpec() map[string]any {
+	return map[string]any{"kind": "GCPMachineProviderSpec", "region": "eu-1", "zone": "eu-1-a", "targetPools": []any{"p"}}
+}
+
+func inRegion(v *controlplane.View) {
+	v.Infrastructure.Status.PlatformStatus.GCP = &configv1.GCPPlatformStatus{Region: "eu-1", ProjectID: "p"}
+	v.Infrastructure.Status.PlatformStatus.AWS = &configv1.AWSPlatformStatus{Region: "eu-west-1"}
+}
+
+func devices(all ...map[string]any) map[string]any {
+	list := []any{}
+	for _, d := range all {
+		list = append(list, d)
+	}
+	return map[string]any{"kind": "OpenstackProviderSpec", "additionalBlockDevices": list}
+}
+
+func vSphereSpec() map[string]any {
+	return map[string]any{
+		"kind": "VSphereMachineProviderSpec", "template": "rhcos", "network": map[string]any{"devices": []any{map[string]any{"networkName": "n"}}},
+		"workspace": map[string]any{"server": "vc", "datacenter": "dc", "folder": "/dc/vm/c"},
+	}
+}
+
+func vCenter(v *controlplane.View) {
+	v.Infrastructure.Spec.PlatformSpec.VSphere = &configv1.VSpherePlatformSpec{
+		VCenters: []configv1.VSpherePlatformVCenterSpec{{Server: "vc", Datacenters: []string{"dc"}}},
+		FailureDomains: []configv1.VSpherePlatformFailureDomainSpec{{Name: "east", Server: "vc", Topology: configv1.VSpherePlatformTopology{
+			Datacenter: "dc", ComputeCluster: "/dc/host/x", Datastore: "/dc/datastore/d", Networks: []string{"n"}, Folder: "/dc/vm/c",
+		}}},
+	}
+}
+
+// inEast is what the failure domain east makes of the providerSpec.
+func inEast() map[string]any {
+	return map[string]any{"workspace": map[string]any{"server": "vc", "datacenter": "dc", "folder": "/dc/vm/c", "datastore": "/dc/datastore/d", "resourcePool": "/dc/host/x/Resources"}}
+}
+
+func id(kind, value string) map[string]any { return map[string]any{"type": kind, kind: value} }
+
+func nutanixSpec() map[string]any {
+	return map[string]any{"kind": "NutanixMachineProviderConfig", "cluster": id("name", "pe"), "image": id("uuid", "1"), "subnets": []any{id("uuid", "2")}}
+}
+
+func with1(spec map[string]any, key string, value any) map[string]any {
+	if spec[key] = value; value == nil {
+		delete(spec, key)
+	}
+	return spec
+}
+
+func TestRules(t *testing.T) {
+	long := strings.Repeat("a", 57)
+	stale := changes(want("warpFactor", 9), want("loadBalancers", nil), domains("a", "b", "d"), prefix("x"))
+	for says, r := range map[string]row{
+		"a set that is as it should be":       {create: true},
+		"and one that is changed":             {do: changes(larger)},
+		"another name":                        {create: true, do: changes(func(v *controlplane.View) { v.Set.Name = "mine" }), want: one("name", "denied metadata.name")},
+		"a failure domain twice":              {create: true, do: changes(domains("a", "b", "c", "a")), want: one("duplicate-domains", "denied "+inDomains+".aws[3]")},
+		"and once more, where it was twice":   {stored: changes(domains("a", "b", "c", "a")), do: changes(larger)},
+		"and elsewhere in the list":           {stored: changes(domains("a", "b", "c", "a")), do: changes(domains("a", "a", "b", "c"))},
+		"and the set is activated":            {stored: changes(inactive, domains("a", "b", "c", "a")), do: changes(activate), want: one("duplicate-domains", "denied "+inDomains+".aws[3]")},
+		"failure domains in any order":        {create: true, do: changes(domains("c", "b", "a"))},
+		"one more than there are Machines in": {create: true, do: changes(domains("a", "b", "c", "d"))},
+
+		"a Machine that is in no failure domain, at creation":   {create: true, do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"and at creation inactive":                              {create: true, do: changes(inactive, domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"and at activation":                                     {stored: changes(inactive, domains("a", "b")), do: changes(activate), want: one("failure-domains", "denied "+inDomains)},
+		"and at a change of an inactive set's":                  {stored: changes(inactive), do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"but not at a change of something else":                 {stored: changes(inactive, domains("a", "b")), do: changes(larger)},
+		"two of them are named each":                            {create: true, do: changes(domains("a")), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains)},
+		"one that goes is not asked about":                      {in: changes(on(2, going)), create: true, do: changes(domains("a", "b"))},
+		"the same zone with another subnet":                     {create: true, do: changes(func(v *controlplane.View) { other := "x"; (*template(v).FailureDomains.AWS)[2].Subnet.ID = &other }), want: one("failure-domains", "denied "+inDomains)},
+		"no failure domains, and Machines in three":             {create: true, do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "subnet-a"})), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains)},
+		"no failure domains, and a template in none":            {create: true, do: changes(noDomains, want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains, "denied "+inDomains)},
+		"an active set is deliberately moved to another domain": {do: changes(domains("a", "b", "d"))},
+		"and to three others":                                   {do: changes(domains("d", "e", "f"))},
+		"but not to fewer":                                      {do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"nor to one of the template's":                          {do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+inDomains)},
+		"two subnets of one zone are one place":                 {do: changes(domains("a", "b", "b2"), func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Placement.AvailabilityZone = "b" }), want: one("failure-domains", "denied "+inDomains)},
+
+		"five replicas for three Machines":                {create: true, do: changes(replicas(5)), want: one("replicas", "denied spec.replicas")},
+		"five replicas at activation":                     {stored: changes(inactive, replicas(5)), do: changes(activate), want: one("replicas", "denied spec.replicas")},
+		"but not at a change of an active one":            {stored: changes(replicas(5)), do: changes(larger)},
+		"three for five":                                  {in: changes(joined("c-master-3", "a"), joined("c-master-4", "b")), create: true, want: one("replicas", "denied spec.replicas")},
+		"a Machine that is being replaced counts once":    {in: changes(joined("c-master-x-0", "a")), create: true},
+		"one that is lost is made again":                  {in: changes(without(1)), create: true},
+		"two of three is nothing that one would activate": {in: changes(without(1), without(1)), create: true, want: one("replicas", "denied spec.replicas")},
+		"a control plane of two is no three": {in: changes(without(1), func(v *controlplane.View) {
+			v.Infrastructure.Status.ControlPlaneTopology = configv1.DualReplicaTopologyMode
+		}), create: true, want: one("replicas", "denied spec.replicas")},
+		"no Machine at all": {in: changes(without(0), without(0), without(0)), create: true},
+
+		"a selector that does not match the template": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels["x"] = "y" }), want: one("selector", "denied "+inTemplate+"metadata.labels")},
+		"one that takes workers too": {create: true, do: changes(func(v *controlplane.View) {
+			v.Set.Spec.Selector.MatchLabels = map[string]string{"machine.openshift.io/cluster-api-cluster": "c"}
+		}), want: one("selector", "denied spec.selector")},
+		"an empty one": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Selector = metav1.LabelSelector{} }), want: one("selector", "denied spec.selector")},
+		"one that is none": {create: true, do: changes(func(v *controlplane.View) {
+			v.Set.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Is"}}
+		}), want: one("selector", "denied spec.selector")},
+		"another cluster's label": {do: changes(func(v *controlplane.View) {
+			template(v).ObjectMeta.Labels["machine.openshift.io/cluster-api-cluster"] = "d"
+		}), want: one("selector", "warned "+inTemplate+"metadata.labels[machine.openshift.io/cluster-api-cluster] is d, and the cluster is c: Machine API finds a Machine's cloud resources by that label")},
+
+		"a long prefix on AWS":                 {do: changes(prefix(strings.Repeat("a", 245)))},
+		"one too long for an object":           {in: changes(without(2), joined("c-master-10", "c")), do: changes(prefix(strings.Repeat("a", 245))), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"one too long for a host on Azure":     {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"one letter less":                      {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long[:55]))},
+		"one with a dot on Azure":              {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix("a.b"))},
+		"one with a dot on GCP":                {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(prefix("a.b")), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"one that begins with a number on GCP": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(prefix("1a")), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"one too long for Power VS":            {in: changes(platformed("PowerVS", map[string]any{"kind": "PowerVSMachineProviderConfig"}, nil)), do: changes(prefix(strings.Repeat("a", 41))), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"a host's name on vSphere":             {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
+
+		"another platform's failure domains":   {create: true, do: changes(func(v *controlplane.View) { template(v).FailureDomains.Platform = "GCP" }), want: one("platform", "denied "+inDomains+".platform")},
+		"another platform's providerSpec":      {create: true, do: changes(want("kind", "GCPMachineProviderSpec")), want: one("platform", "denied "+inProvider+"kind")},
+		"one of a kind that nobody knows":      {create: true, do: changes(want("kind", "X")), want: one("platform", "denied "+inProvider+"kind")},
+		"one without a kind":                   {create: true, do: changes(want("kind", nil)), want: one("platform", "denied "+inProvider+"kind")},
+		"and a change of one that had none":    {stored: changes(want("kind", nil)), do: changes(larger)},
+		"a platform that nobody knows":         {in: changes(platformed("BareMetal", map[string]any{"kind": "BareMetalMachineProviderSpec", "x": 1}, nil)), create: true},
+		"and there a kind that somebody knows": {in: changes(platformed("BareMetal", map[string]any{"kind": "AWSMachineProviderConfig"}, nil)), create: true, want: one("platform", "denied "+inProvider+"kind")},
+		"no platform at all":                   {in: changes(func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus = nil }), create: true, want: one("platform", "warned the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")},
+		"no Infrastructure":                    {in: changes(func(v *controlplane.View) { v.Infrastructure = nil }), create: true, want: one("platform", "warned the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")},
+
+		"a misspelt field":               {do: changes(want("instanceTyp", "m6i.large")), want: one("provider-spec", "warned "+inProvider+"instanceTyp: Machine API knows no such field and leaves it out; did you mean instanceType?")},
+		"one in a list":                  {do: changes(want("blockDevices", []any{map[string]any{"ebs": map[string]any{"volumesize": 1}}})), want: one("provider-spec", "warned "+inProvider+"blockDevices[0].ebs.volumesize: Machine API knows no such field and leaves it out; did you mean volumeSize?")},
+		"one that is nobody's slip":      {do: changes(want("warpFactor", 9)), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API knows no such field and leaves it out")},
+		"is told once":                   {stored: changes(want("warpFactor", 9)), do: changes(larger)},
+		"and again at activation":        {stored: changes(inactive, want("warpFactor", 9)), do: changes(activate), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API knows no such field and leaves it out")},
+		"a field of another type":        {do: changes(want("instanceType", 3)), want: one("provider-spec", "denied "+inProvider+"instanceType")},
+		"and deeper":                     {do: changes(want("ami", map[string]any{"id": []any{}})), want: one("provider-spec", "denied "+inProvider+"ami.id")},
+		"no providerSpec":                {create: true, do: changes(func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
+		"no template":                    {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine = nil }), want: map[string][]string{"controlplane/provider-spec": {"denied " + strings.TrimSuffix(inProvider, ".")}, "controlplane/selector": {"denied " + inTemplate + "metadata.labels"}}},
+		"whatever was wrong before":      {stored: stale, do: changes(larger)},
+		"is nobody's but who touches it": {stored: stale, do: changes(want("warpFactor", nil), want("warpFacter", 9)), want: one("provider-spec", "warned "+inProvider+"warpFacter: Machine API knows no such field and leaves it out")},
+
+		"AWS: another region":        {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+inProvider+"placement.region")},
+		"AWS: the cluster's":         {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
+		"AWS: no image":              {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: a Machine is not made without an image: give its id")},
+		"AWS: no load balancer":      {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: a new Machine is behind no load balancer, so that no client reaches the API there: right only where you balance the load yourself")},
+		"AWS: no subnet in a domain": {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
+
+		"Azure":                                          {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
+		"Azure: no internal load balancer":               {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
+		"Azure: which was missing before":                {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
+		"Azure: no subnet":                               {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+inProvider+"subnet: a Machine is not made without one")},
+		"Azure: a subnet for each domain":                {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
+		"Azure: a region without zones":                  {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
+		"GCP":                                            {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
+		"GCP: no target pools":                           {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+inProvider+"targetPools: a new Machine is in no target pool, so that no client outside reaches the API there: right only where the API is not published")},
+		"GCP: another region, and so its zone":           {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
+		"GCP: another project":                           {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+inProvider+"projectID: the cluster is in the project p")},
+		"OpenStack: a disk for etcd":                     {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
+		"OpenStack: a small one":                         {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
+		"OpenStack: two of a name":                       {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
+		"OpenStack: one of another name":                 {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: a control plane uses no block device but the one called etcd, and this is called var")},
+		"vSphere":                                        {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
+		"vSphere: no template":                           {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: no network":                            {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
+		"vSphere: no workspace":                          {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter", "denied "+inProvider+"workspace.server")},
+		"vSphere: a server of nobody's":                  {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "x", "datacenter": "dc"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.server")},
+		"vSphere: a datacenter of nobody's":              {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "x"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter")},
+		"vSphere: a folder of another datacenter":        {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
+		"vSphere: a failure domain brings what it needs": {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
+		"vSphere: and overrides the rest":                {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old is overridden by the failure domain's vc")},
+		"vSphere: a failure domain of nobody's":          {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
+		"Nutanix":                                        {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
+		"Nutanix: names that are none":                   {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
+		"Nutanix: no subnet":                             {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
+		"Nutanix: one twice":                             {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
+
+		"a finalizer of the collector's": {do: changes(finalizer), want: one("foreground", "denied metadata.finalizers")},
+		"that was there":                 {stored: changes(finalizer), do: changes(larger)},
+	} {
+		t.Run(says, func(t *testing.T) {
+			c := r.change(t)
+			if d := cmp.Diff(r.want, said(controlplane.Rules(), c), cmp.Transformer("empty", func(m map[string][]string) map[string][]string {
+				if len(m) == 0 {
+					return nil
+				}
+				return m
+			})); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+				for _, f := range controlplane.Rules().Judge(c) {
+					t.Logf("%s: %v %q", f.Rule, f.Denials, f.Warnings)
+				}
+			}
+			needsNothingElse(t, c)
+		})
+	}
+}
+
+// needsNothingElse asks each rule with what it declares alone.
+func needsNothingElse(t *testing.T, c policies.Change) {
+	t.Helper()
+	for _, r := range controlplane.Rules().Applying(c) {
+		alone := c
+		if r.Needs == nil || !r.Needs(c).Has(policies.NeedControlPlane) {
+			alone.Facts = policies.Facts{}
+		}
+		if d := cmp.Diff(r.Check(c), r.Check(alone)); d != "" {
+			t.Errorf("%s, with what it declares alone:\n%s", r.ID, d)
+		}
+	}
+}
+
+func eastern() map[string]any {
+	out := inEast()
+	out["network"] = map[string]any{"devices": []any{map[string]any{"networkName": "n"}}}
+	return out
+}
+
+func finalizer(v *controlplane.View) { v.Set.Finalizers = []string{metav1.FinalizerDeleteDependents} }
+
+// What a request does not change it is not judged for.
+func TestMetadataIsNobodysBusiness(t *testing.T) {
+	v := reviewed()
+	for _, do := range changes(domains("a", "a"), replicas(5), prefix(strings.Repeat("a", 245)), want("kind", "X")) {
+		do(v)
+	}
+	stored := v.Set.DeepCopy()
+	v.Set.Labels, v.Set.Finalizers = map[string]string{"a": "b"}, []string{"x"}
+	c := asked(t, stored, v)
+	if got := controlplane.Rules().Needs(c); got != 0 {
+		t.Errorf("needs %v to judge metadata", got)
+	}
+	if d := cmp.Diff(map[string][]string{}, said(controlplane.Rules(), c)); d != "" {
+		t.Errorf("an edit of metadata (-want +got):\n%s", d)
+	}
+	stored.DeletionTimestamp = &metav1.Time{Time: noon}
+	larger(v)
+	if d := cmp.Diff(map[string][]string{}, said(controlplane.Rules(), asked(t, stored, v))); d != "" {
+		t.Errorf("an edit of what is being deleted (-want +got):\n%s", d)
+	}
+}
+
+// What a review cannot be read as must be an answer, whatever it is.
+func TestNothingPanics(t *testing.T) {
+	for _, spec := range []string{`null`, `[]`, `{}`, `"x"`, `{"replicas":"x"}`, `{"template":[]}`, `{"template":{"machines_v1beta1_machine_openshift_io":{"failureDomains":[],"spec":1}}}`,
+		`{"template":{"machines_v1beta1_machine_openshift_io":{"failureDomains":{"aws":[null,1],"platform":"AWS"},"spec":{"providerSpec":{"value":[1]}}}}}`,
+		`{"template":{"machines_v1beta1_machine_openshift_io":{"failureDomains":{"platform":"VSphere"},"spec":{"providerSpec":{"value":null}}}}}`} {
+		for _, platform := range []configv1.PlatformType{"", "AWS", "Azure", "GCP", "OpenStack", "VSphere", "Nutanix", "PowerVS", "None"} {
+			v := reviewed()
+			v.Infrastructure.Status.PlatformStatus.Type = platform
+			c := asked(t, v.Set, v)
+			var err error
+			if c.New, err = policies.ParseObject([]byte(`{"metadata":{"name":"cluster"},"spec":` + spec + `}`)); err != nil {
+				t.Fatal(err)
+			}
+			controlplane.Rules().Judge(c)
+			c.Operation, c.Old = admissionv1.Create, nil
+			controlplane.Rules().Judge(c)
+		}
+	}
+}
+
+func TestDeletion(t *testing.T) {
+	for says, c := range map[string]struct {
+		do          []change
+		propagation metav1.DeletionPropagation
+		want        map[string][]string
+	}{
+		"in the foreground":                        {propagation: "Foreground", want: one("foreground", "denied metadata.name")},
+		"in the foreground, inactive":              {do: changes(inactive), propagation: "Foreground", want: one("foreground", "denied metadata.name")},
+		"as its finalizer says":                    {do: changes(finalizer), want: one("foreground", "denied metadata.name")},
+		"as its finalizer says, but for --cascade": {do: changes(finalizer, inactive), propagation: "Background", want: one("delete", "warned no Machine ends, and the set will be generated again from what is there, Inactive")},
+		"in the background": {propagation: "Background", do: changes(func(v *controlplane.View) { v.Set.Status.Replicas = 3 }), want: one("delete",
+			"warned the control plane's 3 Machines and their Nodes stay and run on: nobody replaces them from now on. The set will be generated again from what is there, Inactive; made Active, it manages them again")},
+		"orphaning": {propagation: "Orphan", do: changes(inactive), want: one("delete", "warned no Machine ends, and the set will be generated again from what is there, Inactive")},
+		"again":     {do: changes(func(v *controlplane.View) { v.Set.DeletionTimestamp = &metav1.Time{Time: noon} })},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := reviewed()
+			for _, do := range c.do {
+				do(v)
+			}
+			r := asked(t, v.Set, v)
+			r.Operation, r.New, r.Propagation, r.Facts = admissionv1.Delete, nil, c.propagation, policies.Facts{}
+			got := said(controlplane.Rules(), r)
+			if d := cmp.Diff(c.want, got); d != "" && len(c.want)+len(got) > 0 {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestForecastRule wants a word on every request that changes the spec, and none on others.
+func TestForecastRule(t *testing.T) {
+	forecast := func(c policies.Change) []string {
+		for _, f := range controlplane.Rules().Judge(c) {
+			if f.Rule == "controlplane/forecast" {
+				return f.Warnings
+			}
+		}
+		return nil
+	}
+	for says, c := range map[string]struct {
+		r    row
+		want []string
+	}{
+		"nothing is changed":           {r: row{do: changes(func(v *controlplane.View) { v.Set.Labels = map[string]string{"a": "b"} })}},
+		"nothing comes of it":          {r: row{do: changes(want("deviceIndex", 0))}, want: []string{"this will do nothing: all 3 control plane Machines are as the template says"}},
+		"an inactive one is changed":   {r: row{stored: changes(inactive), do: changes(larger)}, want: []string{"the set is Inactive; made Active it would replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
+		"it is activated":              {r: row{stored: changes(inactive), do: changes(activate)}, want: []string{"this will do nothing: all 3 control plane Machines are as the template says"}},
+		"one is moved to another zone": {r: row{do: changes(domains("a", "b", "d"))}, want: []string{"this will replace 1 of 3 control plane Machines, one at a time: c-master-2 (placement.availabilityZone c → d, subnet.id subnet-c → subnet-d)"}},
+	} {
+		t.Run(says, func(t *testing.T) {
+			if d := cmp.Diff(c.want, forecast(c.r.change(t))); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+	t.Run("Cluster API is in charge", func(t *testing.T) {
+		c := row{do: changes(larger)}.change(t)
+		c.New = with2(t, c.New, `{"authoritativeAPI":"ClusterAPI"}`)
+		want := []string{"this will do nothing while status.authoritativeAPI of the set is ClusterAPI"}
+		if d := cmp.Diff(want, forecast(c)); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	})
+}
+
+// with2 gives an object another status.
+func with2(t *testing.T, o *policies.Object, status string) *policies.Object {
+	t.Helper()
+	content := map[string]any{}
+	if err := json.Unmarshal(o.Raw(), &content); err != nil {
+		t.Fatal(err)
+	}
+	content["status"] = json.RawMessage(status)
+	raw, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := policies.ParseObject(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestAuthority(t *testing.T) {
+	v := reviewed()
+	c := asked(t, v.Set, v)
+	var err error
+	if c.New, err = policies.ParseObject([]byte(`{"metadata":{"name":"cluster"},"spec":{"authoritativeAPI":"ClusterAPI"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := controlplane.Authority(c); len(got.Warnings) != 1 {
+		t.Errorf("asked for Cluster API: %v", got)
+	}
+	c.Old = c.New
+	if got := controlplane.Authority(c); len(got.Warnings) != 0 {
+		t.Errorf("asked again: %v", got)
+	}
+}
+
+// The order of failure domains changes no answer (PITFALLS › CPMS).
+func TestOrderOfFailureDomains(t *testing.T) {
+	answer := func(names ...string) map[string][]string {
+		return said(controlplane.Rules(), row{create: true, do: changes(domains(names...))}.change(t))
+	}
+	want := answer("a", "b", "d")
+	for _, names := range [][]string{{"a", "d", "b"}, {"b", "a", "d"}, {"b", "d", "a"}, {"d", "a", "b"}, {"d", "b", "a"}} {
+		if d := cmp.Diff(want, answer(names...)); d != "" {
+			t.Errorf("%v (-a,b,d +got):\n%s", names, d)
+		}
+	}
+}
+
+func TestRowsAreWhole(t *testing.T) {
+	ids := map[string]bool{}
+	for _, r := range controlplane.Rules() {
+		if !strings.HasPrefix(r.ID, "controlplane/") || ids[r.ID] || r.Clause == "" || r.Says == "" || r.Remedy == "" || len(r.On) == 0 || r.Check == nil {
+			t.Errorf("%s: a row needs an id of its own, a clause, a sentence, a remedy, a scope and a check", r.ID)
+		}
+		ids[r.ID] = true
+	}
+}
