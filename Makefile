@@ -14,14 +14,14 @@ TOOL := go tool -modfile=tools/go.mod
 P ?= 2
 # What is tested, linted, benchmarked: PKG=./certs/... narrows it.
 PKG ?= ./...
-# What `make run` plays a cluster on: aws, azure, gcp, openstack, vsphere, powervs.
+# What `make run` plays a cluster on: aws, azure, gcp, openstack, vsphere, powervs, nutanix.
 PLATFORM ?= aws
 # More arguments for `go test`, such as ARGS='-run Rotate -v'.
 ARGS ?=
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet; up until Ctrl-C
@@ -32,6 +32,10 @@ run: ## Start a control plane, Poundlock, the real Cluster API, a simulated clou
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector
 	go vet $(PKG)
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- -race -p $(P) -timeout 40m $(ARGS) $(PKG)
+
+.PHONY: try-platforms
+try-platforms: plane ## Play one story on a stage of each platform, or of those that ON=azure,gcp names
+	go test -count=1 -timeout 1h -v ./test/platforms -on=$(or $(ON),all) $(ARGS)
 
 .PHONY: chaos
 chaos: plane ## Kill, cut off and confuse Poundlock at each of its writes, in every story; takes an hour

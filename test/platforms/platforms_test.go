@@ -1,0 +1,180 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platforms
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+var on = flag.String("on", "VSphere", "the platforms to play on, separated by commas; all for every one that there is")
+
+// TestTheFleetMoves: on each platform a set moves to Cluster API, is scaled there and moves back, and so does each Machine that can.
+func TestTheFleetMoves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a control plane for each platform")
+	}
+	for _, name := range chosen() {
+		t.Run(name, func(t *testing.T) {
+			stage, err := scene.Set(t.Context(), scene.Options{Platform: name, Out: os.Stderr})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := stage.Strike(); err != nil {
+					t.Error(err)
+				}
+			})
+			play{stage}.all(t)
+			if err := stage.Cloud.Audit(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func chosen() []string {
+	if *on != "all" {
+		return strings.Split(*on, ",")
+	}
+	var out []string
+	for _, kit := range platformstest.Kits() {
+		out = append(out, kit.Platform.Name)
+	}
+	return out
+}
+
+// play is the story on one stage.
+type play struct{ *scene.Stage }
+
+func (p play) all(t *testing.T) {
+	set := p.machineAPI("MachineSet", "worker-a")
+	p.move(t, set, "ClusterAPI")
+	p.scale(t, p.clusterAPI("MachineSet", "worker-a"), 3)
+	p.running(t, 3)
+	p.move(t, set, "MachineAPI")
+	p.scale(t, set, 4)
+	p.running(t, 4)
+
+	p.request(t, p.machineAPI("MachineSet", "worker-b"), "ClusterAPI")
+	p.eventually(t, "worker-b says which fields keep it", func() string {
+		return condition(p.get(t, p.machineAPI("MachineSet", "worker-b")), "Synchronized", "reason")
+	}, "FieldsNotConvertible")
+
+	alone := p.machineAPI("Machine", p.Alone())
+	p.move(t, alone, "ClusterAPI")
+	p.move(t, alone, "MachineAPI")
+}
+
+func (p play) machineAPI(kind, name string) *unstructured.Unstructured {
+	return named("machine.openshift.io/v1beta1", kind, p.Pairs[0].MachineAPI, name)
+}
+
+func (p play) clusterAPI(kind, name string) *unstructured.Unstructured {
+	return named("cluster.x-k8s.io/v1beta2", kind, p.Pairs[0].ClusterAPI, name)
+}
+
+func named(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+// move asks for authority and waits until the controllers of both sides have acknowledged it.
+func (p play) move(t *testing.T, o *unstructured.Unstructured, to string) {
+	t.Helper()
+	p.request(t, o, to)
+	p.eventually(t, fmt.Sprintf("%s %s is %s's, and settled", o.GetKind(), o.GetName(), to), func() string {
+		now := p.get(t, o)
+		authority, _, _ := unstructured.NestedString(now.Object, "status", "authoritativeAPI")
+		return authority + " " + condition(now, "AuthoritySettled", "status") + " " + condition(now, "Synchronized", "status")
+	}, to+" True True")
+}
+
+func (p play) request(t *testing.T, o *unstructured.Unstructured, to string) {
+	t.Helper()
+	p.patch(t, o, fmt.Sprintf(`{"spec":{"authoritativeAPI":%q}}`, to))
+}
+
+func (p play) scale(t *testing.T, o *unstructured.Unstructured, replicas int) {
+	t.Helper()
+	p.patch(t, o, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
+}
+
+func (p play) patch(t *testing.T, o *unstructured.Unstructured, body string) {
+	t.Helper()
+	if err := p.Admin.Patch(t.Context(), o.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// running waits until so many Machines of worker-a run, by the word of each API.
+func (p play) running(t *testing.T, want int) {
+	t.Helper()
+	for _, list := range []*unstructured.Unstructured{p.machineAPI("MachineList", ""), p.clusterAPI("MachineList", "")} {
+		p.eventually(t, fmt.Sprintf("Machines of worker-a that run, in %s", list.GetAPIVersion()), func() string {
+			all := &unstructured.UnstructuredList{}
+			all.SetGroupVersionKind(list.GroupVersionKind())
+			if err := p.Admin.List(t.Context(), all, client.InNamespace(list.GetNamespace())); err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, m := range all.Items {
+				phase, _, _ := unstructured.NestedString(m.Object, "status", "phase")
+				if strings.HasPrefix(m.GetName(), "worker-a-") && phase == "Running" {
+					n++
+				}
+			}
+			return fmt.Sprint(n)
+		}, fmt.Sprint(want))
+	}
+}
+
+func (p play) get(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	now := o.DeepCopy()
+	if err := p.Admin.Get(t.Context(), client.ObjectKeyFromObject(o), now); err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+func condition(o *unstructured.Unstructured, kind, field string) string {
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range all {
+		if c, ok := c.(map[string]any); ok && c["type"] == kind {
+			text, _ := c[field].(string)
+			return text
+		}
+	}
+	return ""
+}
+
+// patience is for a machine whose processors are busy with something else.
+const patience = 90 * time.Second
+
+func (p play) eventually(t *testing.T, what string, state func() string, want string) {
+	t.Helper()
+	var got string
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		got = state()
+		return got == want, p.Cause()
+	})
+	if err != nil {
+		t.Fatalf("%s: %q, want %q: %v", what, got, want, err)
+	}
+}
