@@ -136,20 +136,7 @@ func checkManaged(p *pass) {
 
 func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkManaged(p)
-	ports, pairs := slices.Clone(c.Ports), virtual(p)
-	if len(ports) == 0 {
-		if cl := clusterOf(p); len(cl.Spec.Subnets) == 0 && cl.network() == nil {
-			p.Required("ports", "which network the Machine is in is not known, because the OpenStackCluster names neither one nor subnets: name it")
-			return
-		}
-		ports = []port{{}}
-	}
-	for i, c := range ports {
-		if unsecured(c) && len(c.SecurityGroups) > 0 {
-			p.Invalid(fmt.Sprintf("ports[%d].securityGroups", i), nil, "a port without port security has no security groups: remove them")
-			ports[i].SecurityGroups = nil
-		}
-	}
+	ports, pairs := plugged(p, c), virtual(p)
 	share(p, c, m, ports, leading(ports, func(c port) string { return bar(c, pairs) }))
 	first := leading(ports, func(c port) string { return barred(c, pairs) })
 	for i := range ports {
@@ -160,6 +147,25 @@ func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 		Interfaces.ToMachineAPI(p.At(fmt.Sprintf("ports[%d]", i)), &ports[i], &n)
 		m.Networks, m.Ports = append(m.Networks, n.Networks...), append(m.Ports, n.Ports...)
 	}
+}
+
+// plugged is a copy of the ports that Cluster API makes: one in the OpenStackCluster's network, if none is said.
+func plugged(p *pass, c *infraSpec) []port {
+	if cl := clusterOf(p); len(c.Ports) == 0 && len(cl.Spec.Subnets) == 0 && cl.network() == nil {
+		p.Required("ports", "which network the Machine is in is not known, because the OpenStackCluster names neither one nor subnets: name it")
+		return nil
+	}
+	if len(c.Ports) == 0 {
+		return []port{{}}
+	}
+	ports := slices.Clone(c.Ports)
+	for i, c := range ports {
+		if unsecured(c) && len(c.SecurityGroups) > 0 {
+			p.Invalid(fmt.Sprintf("ports[%d].securityGroups", i), nil, "a port without port security has no security groups: remove them")
+			ports[i].SecurityGroups = nil
+		}
+	}
+	return ports
 }
 
 // leading counts the ports before the first that has a bar.
@@ -244,16 +250,14 @@ func checkShared(p *pass, ports []port) {
 	}
 }
 
-// common is the first port whose groups must be the machine's, because a port of the Machine API could not have them: it
-// is to be a network, or they are not by id. It is -1 where none is, or where a port would get groups that it has not.
+// common is the first port whose groups must be the machine's, because a port of the Machine API could not have them:
+// they are not by id, or else it is to be a network. It is -1 where none is, or where a port would get groups that it has not.
 func common(ports []port, lead int) int {
 	if slices.ContainsFunc(ports, takes) {
 		return -1
 	}
-	for i, c := range ports {
-		if len(c.SecurityGroups) > 0 && (i < lead || !byID(c.SecurityGroups)) {
-			return i
-		}
+	if i := slices.IndexFunc(ports, func(c port) bool { return !byID(c.SecurityGroups) }); i >= 0 {
+		return i
 	}
-	return -1
+	return slices.IndexFunc(ports[:lead], func(c port) bool { return len(c.SecurityGroups) > 0 })
 }
