@@ -166,6 +166,28 @@ func TestDecodingNamesWhatReadsItself(t *testing.T) {
 	}
 }
 
+func TestEncodingLeavesOutWhatSaysNothing(t *testing.T) {
+	type inner struct {
+		List []string `json:"list"`
+	}
+	type outer struct {
+		Struct  inner    `json:"struct"`
+		Pointer *inner   `json:"pointer"`
+		Empty   *inner   `json:"empty"`
+		Items   []inner  `json:"items"`
+		Words   []string `json:"words"`
+		Word    string   `json:"word"`
+	}
+	got, err := Encode(&outer{Empty: &inner{}, Items: []inner{{}}, Words: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"empty": map[string]any{}, "items": []any{map[string]any{}}, "words": []any{}, "word": ""}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func hold(t *testing.T, want []string, p *Pass) {
 	t.Helper()
 	var got []string

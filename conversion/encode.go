@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Encode turns a typed value (a pointer) into JSON's maps and lists. Structs that say nothing are left out: encoding/json
-// keeps them, and a writer that applies them would own fields that nobody has set.
+// Encode turns a typed value (a pointer) into JSON's maps and lists. Absent lists, maps and pointers, and structs that say
+// nothing, are left out: encoding/json keeps them, and a writer that applies them would own fields that nobody has set.
 func Encode(typed any) (map[string]any, error) {
 	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 	if err != nil {
@@ -50,6 +50,10 @@ func pruneStruct(v reflect.Value, out map[string]any) {
 		}
 		value, there := out[name]
 		if !there {
+			continue
+		}
+		if value == nil && f.Type.Kind() != reflect.Struct { // a time that is not known is null, and has a place to be filled in
+			delete(out, name)
 			continue
 		}
 		prune(v.Field(i), value)
