@@ -34,10 +34,11 @@ const (
 
 // object is one that moves.
 type object struct {
-	ref     key
-	stage   stage
-	since   time.Time
-	told    string
+	ref   key
+	stage stage
+	since time.Time
+	told  string
+	// version is the resourceVersion that the last request was made on.
 	version string
 }
 
@@ -90,7 +91,7 @@ func (r *Run) Look(f *fleet.Fleet, now time.Time) Outcome {
 	}
 	for _, o := range r.objects {
 		p, exists := pairs[o.ref]
-		if o.stage == asked {
+		if o.stage == asked && !o.older(p) {
 			r.follow(o, p, exists, now, &out)
 		}
 	}
@@ -114,7 +115,7 @@ func (r *Run) next(pairs map[key]fleet.Pair, out *Outcome) {
 			out.Failed = true
 			return
 		}
-		if o.version == p.MachineAPI.Metadata.ResourceVersion {
+		if o.older(p) {
 			continue // was refused as out of date: the newer one is on its way here
 		}
 		out.Ask = append(out.Ask, p)
@@ -125,7 +126,7 @@ func (r *Run) next(pairs map[key]fleet.Pair, out *Outcome) {
 // Asked records that a request was stored.
 func (r *Run) Asked(p fleet.Pair, now time.Time) {
 	if o := r.find(p); o != nil {
-		o.stage, o.since = asked, now
+		o.stage, o.since, o.version = asked, now, p.MachineAPI.Metadata.ResourceVersion
 	}
 }
 
@@ -143,6 +144,11 @@ func (r *Run) find(p fleet.Pair) *object {
 		}
 	}
 	return nil
+}
+
+// older reports whether the object is seen as it was before the last request: what is watched comes a moment later.
+func (o *object) older(p fleet.Pair) bool {
+	return p.MachineAPI != nil && o.version == p.MachineAPI.Metadata.ResourceVersion
 }
 
 // Counts are how many are there, on the way, and not asked for yet.

@@ -72,6 +72,9 @@ func TestNoMoreAreOnTheWayThanMayBe(t *testing.T) {
 	}
 	r.Asked(out.Ask[0], start)
 	r.Asked(out.Ask[1], start)
+	if out = r.Look(f, start); asked(out) != "" || len(out.Lines) != 0 || out.Failed {
+		t.Fatalf("what is watched is a moment behind: %+v", out)
+	}
 	if out = r.Look(fleetOf(t, onTheWay("a"), onTheWay("b"), rest("c")), start); asked(out) != "" || len(out.Lines) != 2 {
 		t.Errorf("asked for %s, lines %v", asked(out), out.Lines)
 	}
@@ -98,7 +101,7 @@ func TestARunStops(t *testing.T) {
 		"not while the last one settles":    {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "WaitingForResume"}},
 		"at what a person has to mend":      {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "NotSynchronized"}, failed: true},
 		"at a deletion":                     {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "DeletionInProgress"}, failed: true},
-		"when somebody takes the wish back": {now: rest("a"), failed: true},
+		"when somebody takes the wish back": {now: pair{"a", "3", "MachineAPI", "MachineAPI", "True", "Settled"}, failed: true},
 		"when it is gone":                   {now: rest("other"), failed: true},
 		"when it takes too long":            {now: onTheWay("a"), after: 2 * time.Minute, timedOut: true},
 	} {
