@@ -168,3 +168,21 @@ func (w *world) createsOnly(t *testing.T) {
 		t.Errorf("written over: %s", show(now))
 	}
 }
+
+// marksAnew: Poundlock was removed, its marks with it, and is installed again.
+func (w *world) marksAnew(t *testing.T) {
+	core, template := w.get(t, clusterAPISet, capi, "worker-a"), w.template(t, "worker-a")
+	const clean = `{"metadata":{"annotations":{"poundlock.openshift.io/mirror-of":null},"labels":{"machine.openshift.io/cluster-api-machineset":null}}}`
+	w.patch(t, template.DeepCopy(), "", clean)
+	w.patch(t, core.DeepCopy(), "", clean)
+	w.eventually(t, "both marked", func() string {
+		now := w.template(t, "worker-a")
+		if now == nil || now.GetUID() != template.GetUID() || now.GetAnnotations()[authority.MirrorAnnotation] == "" {
+			return show(now)
+		}
+		if o := w.get(t, clusterAPISet, capi, "worker-a"); o.GetUID() != core.GetUID() || o.GetAnnotations()[authority.MirrorAnnotation] == "" {
+			return show(o)
+		}
+		return w.unsynced(t, machineAPISet, "worker-a")
+	})
+}

@@ -182,8 +182,8 @@ func (s *state) forget() *write {
 	if s.machineAPI != nil {
 		return first(func() *write { return s.unmark(s.core) }, func() *write { return s.unmark(s.machineAPI) })
 	}
-	if s.kind.Infra == authority.InfraMachineTemplate && presence(s.core) == authority.Deleting {
-		return s.unmark(s.core) // nobody is left who could use the template: it goes by its mark
+	if s.kind.Infra == authority.InfraMachineTemplate {
+		return s.unmark(s.core) // by its mark the template goes when nothing refers to it any more
 	}
 	return first(func() *write { return s.unmark(s.infra) }, func() *write { return s.unmark(s.core) })
 }

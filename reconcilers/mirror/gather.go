@@ -40,12 +40,12 @@ type state struct {
 	// env is what conversions need; missing is a sentence that says why there is none, "" if there is, and reason its word.
 	env             conversion.Env
 	reason, missing string
-	cluster *unstructured.Unstructured
+	cluster         *unstructured.Unstructured
 
 	// machineAPI and core are the pair; infra is the infrastructure object that core refers to, or would.
 	machineAPI, core, infra *unstructured.Unstructured
-	// templates are the infrastructure templates that the mirror made for this MachineSet; used says by name which of
-	// all templates something refers to. used is nil where no template needs the question.
+	// templates are the infrastructure templates that the mirror made for this MachineSet, and those that have a name as it would give them; used says by name
+	// which of all templates something refers to. used is nil where no template needs the question.
 	templates []*unstructured.Unstructured
 	used      sets.Set[string]
 	// parents are the MachineSets that own either side, by API.
@@ -79,7 +79,7 @@ func (s *state) store(was, now *unstructured.Unstructured) {
 
 func (s *state) storeInfra(was, now *unstructured.Unstructured) {
 	s.templates = slices.DeleteFunc(s.templates, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
-	if s.kind.Infra == authority.InfraMachineTemplate && s.isMirror(now) {
+	if s.kind.Infra == authority.InfraMachineTemplate && now != nil {
 		s.templates = append(s.templates, now)
 	}
 	if was.GetName() == s.infraName() {
@@ -252,17 +252,19 @@ func (s *state) infraRef() []string {
 	return []string{"spec", "infrastructureRef", "name"}
 }
 
-// gatherTemplates finds the mirror's own templates, and who uses templates if one of them may have to go.
+// gatherTemplates finds the mirror's own templates and whatever has a name that one may need, and who uses templates if one of them may have to go.
 func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s *state) error {
 	if s.kind.Infra != authority.InfraMachineTemplate || s.env.Platform.Name == "" {
 		return nil
 	}
-	found, err := all(ctx, from, s.infraKind(), s.pair.ClusterAPI, client.MatchingLabels{authority.MachineSetLabel: s.name})
+	found, err := all(ctx, from, s.infraKind(), s.pair.ClusterAPI)
 	if err != nil {
 		return err
 	}
-	s.templates = slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return !s.isMirror(o) })
-	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return o.GetName() != s.infraName() }) {
+	s.templates = slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool {
+		return !s.isMirror(o) && !strings.HasPrefix(o.GetName(), s.name+"-")
+	})
+	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return s.isMirror(o) && o.GetName() != s.infraName() }) {
 		return r.gatherUsed(ctx, from, s)
 	}
 	return nil

@@ -267,6 +267,7 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 	want := bare(converted, s.kind.MachineAPI.String(), s.kind.Name, s.pair.MachineAPI)
 	want.SetName(s.name)
 	want.SetFinalizers([]string{authority.SyncFinalizer})
+	s.show(want)
 	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
 	if s.infra != nil && s.kind.InfraActs() {
 		annotations := want.GetAnnotations()
@@ -447,7 +448,7 @@ func metadataPatch(o *unstructured.Unstructured, metadata map[string]any) map[st
 // from it. The one that the pair will refer to next exists before it is referred to, and is spared.
 func (s *state) staleTemplate() *write {
 	for _, t := range s.templates {
-		if s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.core != nil && t.GetName() == s.infraName() {
+		if !s.isMirror(t) || s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.core != nil && t.GetName() == s.infraName() {
 			continue
 		}
 		return &write{verb: remove, object: t, reason: "TemplateDeleted", note: "deleted " + describe(t) + ", which nothing refers to any more"}

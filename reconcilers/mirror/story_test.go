@@ -228,6 +228,15 @@ func (w *world) reflects(t *testing.T) {
 		if text(o, "spec", "authoritativeAPI") != "ClusterAPI" || text(o, "status", "authoritativeAPI") != "ClusterAPI" {
 			t.Errorf("%s", show(o))
 		}
+		for label, want := range map[string]string{
+			"machine.openshift.io/instance-type": text(o, "spec", "providerSpec", "value", "instanceType"),
+			"machine.openshift.io/region":        "us-east-1",
+			"machine.openshift.io/zone":          text(o, "spec", "providerSpec", "value", "placement", "availabilityZone"),
+		} {
+			if got := o.GetLabels()[label]; got != want {
+				t.Errorf("%s: label %s is %q, want %q", n, label, got, want)
+			}
+		}
 		if ref := metav1.GetControllerOf(o); ref == nil || ref.UID != set.GetUID() {
 			t.Errorf("%s: owned by %v", n, ref)
 		}

@@ -1,0 +1,42 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// typeFields are where providerSpecs say what kind of instance is meant.
+var typeFields = []string{"instanceType", "vmSize", "machineType", "flavor"}
+
+// show adds the labels that `kubectl get machines.machine.openshift.io` has columns for. The Machine API's controllers set them when they make an instance; of one
+// that Cluster API made nobody would. What Cluster API's Machine says itself is left as it is.
+func (s *state) show(want *unstructured.Unstructured) {
+	if s.kind.Infra != authority.InfraMachine {
+		return
+	}
+	value, _, _ := unstructured.NestedMap(want.Object, "spec", "providerSpec", "value")
+	kind := ""
+	for _, field := range typeFields {
+		kind = cmp.Or(kind, text(value, field))
+	}
+	labels := want.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for label, says := range map[string]string{
+		"machine.openshift.io/instance-type": kind,
+		"machine.openshift.io/region":        s.env.Region,
+		"machine.openshift.io/zone":          nested(s.core, "spec", "failureDomain"),
+	} {
+		if _, said := labels[label]; !said && says != "" {
+			labels[label] = says
+		}
+	}
+	want.SetLabels(labels)
+}
