@@ -10,14 +10,14 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
 // TestEachProvidersCRDsKeepTheContract: Cluster API's core manager reads the last version that the label names.
 func TestEachProvidersCRDsKeepTheContract(t *testing.T) {
-	for platform, kind := range map[string]string{
-		"AWS": "awsmachines", "azure": "azuremachines", "GCP": "gcpmachines", "OpenStack": "openstackmachines", "vsphere": "vspheremachines", "PowerVS": "ibmpowervsmachines", "Nutanix": "nutanixmachines",
-	} {
+	for _, listed := range platforms.List() {
+		platform, kind := listed.Name, listed.InfraMachine.Plural
 		crds, err := embedded.CRDs(t.Context(), platform)
 		if err != nil {
 			t.Errorf("%s: %v", platform, err)
@@ -32,9 +32,9 @@ func TestEachProvidersCRDsKeepTheContract(t *testing.T) {
 		}
 		versions := strings.Split(crds[i].Labels["cluster.x-k8s.io/v1beta1"], "_")
 		if !slices.ContainsFunc(crds[i].Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-			return v.Name == versions[len(versions)-1] && v.Served && v.Storage
+			return v.Name == versions[len(versions)-1] && v.Name == listed.InfraMachine.Version && v.Served && v.Storage
 		}) {
-			t.Errorf("%s: of the versions %v the last is not the stored one", platform, versions)
+			t.Errorf("%s: of the versions %v the last is not the stored one, or not the one that is converted", platform, versions)
 		}
 	}
 	if _, err := embedded.CRDs(t.Context(), "moon"); err == nil || !strings.Contains(err.Error(), "moon") {
