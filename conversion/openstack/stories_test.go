@@ -67,6 +67,10 @@ func TestHowItIsSaid(t *testing.T) {
 			clusterAPI: `{"ports": [{"network": {"id": "` + one + `"}, "nameSuffix": "nodes", "fixedIPs": [{"subnet": {"id": "` + two + `"}}], ` + pairs + `, "securityGroups": [{"id": "` + three + `"}]},
 				{"network": {"id": "` + two + `"}, "nameSuffix": "sriov", "disablePortSecurity": true}]}`,
 		},
+		"groups by name behind a port's own": {
+			machineAPI: `{"networks": null, "ports": [{"networkID": "` + one + `", "securityGroups": ["` + three + `"]}, {"networkID": "` + two + `", "trunk": true}], "securityGroups": [{"name": "worker"}]}`,
+			clusterAPI: `{"ports": [{"network": {"id": "` + one + `"}, "securityGroups": [{"id": "` + three + `"}]}, {"network": {"id": "` + two + `"}, "trunk": true, "securityGroups": [{"filter": {"name": "worker"}}]}]}`,
+		},
 		"a plain port, which is a network too": {
 			machineAPI: `{"networks": null, "ports": [{"networkID": "` + one + `"}, {"networkID": "` + two + `", "trunk": true}]}`,
 			clusterAPI: `{"ports": [{"network": {"id": "` + one + `"}}, {"network": {"id": "` + two + `"}, "trunk": true}]}`,
