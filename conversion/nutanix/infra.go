@@ -70,13 +70,13 @@ type VMDisk struct {
 
 // DeviceProperties say where a disk is attached. The API server fills in the device type Disk.
 type DeviceProperties struct {
-	DeviceType  string `json:"deviceType"`
+	DeviceType  string `json:"deviceType,omitempty"`
 	AdapterType string `json:"adapterType"`
 	DeviceIndex int32  `json:"deviceIndex,omitempty"`
 }
 
 // StorageConfig says where a disk is kept. The API server fills in the mode Standard.
 type StorageConfig struct {
-	DiskMode         string              `json:"diskMode"`
+	DiskMode         string              `json:"diskMode,omitempty"`
 	StorageContainer *ResourceIdentifier `json:"storageContainer,omitempty"`
 }

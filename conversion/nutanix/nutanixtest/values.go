@@ -87,7 +87,7 @@ func repairIdentifier(r *rand.Rand, id *machinev1.NutanixResourceIdentifier) {
 	if id.Type == machinev1.NutanixIdentifierUUID {
 		id.UUID = new(uuid(r))
 	} else {
-		id.Name = new(conversiontest.Word(r) + "-" + uuid(r)[:8])
+		id.Name = new("n-" + conversiontest.Word(r) + "-" + uuid(r)[:8])
 	}
 }
 
@@ -176,7 +176,7 @@ func repairOther(r *rand.Rand, id *nutanix.ResourceIdentifier) {
 	case id.Type == "uuid":
 		id.UUID, id.Name = new(uuid(r)), nil
 	default:
-		id.UUID, id.Name = nil, new(conversiontest.Word(r)+"-"+uuid(r)[:8])
+		id.UUID, id.Name = nil, new("n-"+conversiontest.Word(r)+"-"+uuid(r)[:8])
 	}
 }
 
