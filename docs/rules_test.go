@@ -6,18 +6,24 @@ package docs
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 var update = flag.Bool("update", false, "write the generated pages")
 
+// all are the rules of every document, in the order in which they answer.
+func all() policies.Set { return slices.Concat(authority.Rules(), controlplane.Rules()) }
+
 func TestRulesPage(t *testing.T) {
-	want := Rules(authority.Rules(), authority.Defaulters())
+	want := Rules(all(), authority.Defaulters())
 	if *update {
 		if err := os.WriteFile("rules.md", []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -34,8 +40,8 @@ func TestRulesPage(t *testing.T) {
 
 // A person who meets a rule's id in a message finds what it is, what to do and where it comes from.
 func TestEveryRowIsWholeForTheReader(t *testing.T) {
-	for _, r := range authority.Rules() {
-		if !strings.HasPrefix(r.ID, "authority/") || r.Says == "" || r.Remedy == "" || r.Clause == "" || len(r.On) == 0 {
+	for _, r := range all() {
+		if !strings.HasPrefix(r.ID, "authority/") && !strings.HasPrefix(r.ID, "controlplane/") || r.Says == "" || r.Remedy == "" || r.Clause == "" || len(r.On) == 0 {
 			t.Errorf("the row %q leaves something out", r.ID)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 var (
@@ -30,7 +31,7 @@ func roles() []any {
 			rule("coordination.k8s.io", []string{"create"}, "leases"),
 			named(rule("coordination.k8s.io", []string{"get", "update"}, "leases"), Name)),
 		binding(ClusterAPINamespace, Name+"-leader-election"),
-		// Nodes: by their conditions a health check's verdict is told.
+		// Nodes: by their conditions a health check's verdict is told, and whether a control plane's Machine is ready.
 		clusterRole(rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes")),
 		clusterBinding(),
 	}
@@ -42,9 +43,8 @@ func machineAPIRules() []rbacv1.PolicyRule {
 	for _, k := range authority.Kinds() {
 		group, plural = k.MachineAPI.Group, append(plural, k.Resource)
 	}
-	// Whether a Machine goes because its owner does is asked of the owner, mirrored or not.
-	owners := rule(group, []string{"get"}, "controlplanemachinesets")
-	return append(append(objectRules(group, plural), owners), eventRules()...)
+	// The control plane's set has no twin. It is read as an owner, generated, and rolled out.
+	return append(objectRules(group, append(plural, controlplane.Resource)), eventRules()...)
 }
 
 func clusterAPIRules() []rbacv1.PolicyRule {

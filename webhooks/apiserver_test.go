@@ -44,6 +44,7 @@ var needed = []string{
 	"machinehealthchecks.machine.openshift.io", "machinehealthchecks.cluster.x-k8s.io",
 	"machines.cluster.x-k8s.io", "machinesets.cluster.x-k8s.io", "awsmachines.infrastructure.cluster.x-k8s.io",
 	"awsmachinetemplates.infrastructure.cluster.x-k8s.io", "awsclusters.infrastructure.cluster.x-k8s.io",
+	"controlplanemachinesets.machine.openshift.io",
 }
 
 const poundlockUser = "system:serviceaccount:c:poundlock"
@@ -74,6 +75,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a delete that fails open warns", warnOfDelete},
 		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
 		{"elsewhere nothing is locked", elsewhere},
+		{"a control plane's set is told what it will do", controlPlaneSet},
 	} {
 		t.Run(story.name, func(t *testing.T) { story.tell(t, p) })
 	}
@@ -87,6 +89,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		}
 	}
 	t.Run("and left alone where their CRD has no fields of authority", func(t *testing.T) { checks(t, p, "") })
+	t.Run("a control plane does not end because nobody answers", func(t *testing.T) { nobodyAnswers(t, p) })
 }
 
 // takeAuthority leaves a CRD as it is published.
@@ -143,6 +146,7 @@ func checks(t *testing.T, p *place, name string) {
 
 // place is a control plane with the webhooks in front of it, and two people who use it.
 type place struct {
+	plane            *embedded.Plane
 	admin, poundlock client.Client
 	warned           *warnedOf
 }
@@ -170,7 +174,7 @@ func (w *warnedOf) take() []string {
 
 func newPlace(t *testing.T, plane *embedded.Plane) *place {
 	t.Helper()
-	p := &place{warned: &warnedOf{}}
+	p := &place{plane: plane, warned: &warnedOf{}}
 	as := func(cfg *rest.Config) client.Client {
 		cfg.WarningHandler = p.warned
 		c, err := client.New(cfg, client.Options{})
@@ -207,7 +211,7 @@ func (p *place) open(t *testing.T, cfg *rest.Config) {
 	cert, _, der := certificate(t)
 	pairs, port := authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, freePort(t)
 	s, err := New(t.Context(), mgr, Options{
-		Pairs: pairs, Catalog: Authority(platforms.List()...), Identities: policies.Identities{policies.Poundlock: {poundlockUser}},
+		Pairs: pairs, Catalog: All(platforms.List()...), Identities: policies.Identities{policies.Poundlock: {poundlockUser}},
 		Host: "127.0.0.1", Port: port, Registerer: prometheus.NewRegistry(), Log: log.Log,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert, nil },
 	})

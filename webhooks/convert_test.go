@@ -176,7 +176,7 @@ func TestAPlatformThatCannotBeMigrated(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			w := &world{}
 			w.convert = converting(s, w).Unconvertible
-			h, m := serve(t, Authority(platforms.List()...), w)
+			h, m := serve(t, All(platforms.List()...), w)
 			got := ask(t, h, "/validate/machine-api", c.request)
 			said := slices.DeleteFunc(slices.Clone(got.Warnings), func(s string) bool { return c.more != "" && strings.Contains(s, c.more) })
 			if !got.Allowed || len(said) != 1 || !strings.HasPrefix(said[0], platforms.Unsupported("Abacus")) {
@@ -218,7 +218,7 @@ func parsed(t testing.TB, text string) *policies.Object {
 func BenchmarkReviewOfAMove(b *testing.B) {
 	w := &world{live: map[string]string{capiA: `{"metadata":{"name":"a","namespace":"c"}}`}}
 	w.convert = converting(awsShelf(b), w).Unconvertible
-	h, _ := serve(b, Authority(platforms.List()...), w)
+	h, _ := serve(b, All(platforms.List()...), w)
 	body := []byte(review(mapiMachines + `,"operation":"UPDATE","userInfo":{"username":"someone"},"oldObject":` +
 		awsMachine("MachineAPI", awsMachineSpec) + `,"object":` + awsMachine("ClusterAPI", awsMachineSpec)))
 	b.SetBytes(int64(len(body)))

@@ -71,8 +71,9 @@ type Lookups struct {
 	Cached, Live Reader
 	Referrers    Referrers
 	// Converter may be nil: then no conversion is tried, and nothing is said about it.
-	Converter Converter
-	Platforms []conversion.Platform
+	Converter     Converter
+	ControlPlanes ControlPlanes
+	Platforms     []conversion.Platform
 }
 
 // gather returns the change with the facts that were asked for. What only a warning rests on may be missing: the
@@ -88,6 +89,11 @@ func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.N
 func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
 	if needs.Has(policies.NeedStored) {
 		if c.Facts.Stored, err = l.stored(ctx, *c); err != nil {
+			return err
+		}
+	}
+	if needs.Has(policies.NeedControlPlane) {
+		if c.Facts.ControlPlane, err = l.controlPlane(ctx, *c); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // maxBody is above what an API server sends: a request of 3 MiB at most, the stored object, and their frame.
@@ -97,7 +98,7 @@ func (h *handler) answer(ctx context.Context, req *request) (response *admission
 func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, doubts, err := h.facts(ctx, c, h.route.Rules.Needs(c))
 	if err != nil {
-		return h.unknown(err)
+		return h.unknown(c, err)
 	}
 	verdicts := h.route.Rules.Judge(c)
 	h.metrics.judged(c, verdicts)
@@ -108,7 +109,7 @@ func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.Adm
 func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, _, err := h.facts(ctx, c, h.route.Defaulters.Needs(c))
 	if err != nil {
-		return h.unknown(err)
+		return h.unknown(c, err)
 	}
 	response, err := defaulted(c.New, h.route.Defaulters.Patches(c))
 	if err != nil {
@@ -132,10 +133,14 @@ func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.N
 }
 
 // unknown answers that a fact could not be had on which the decision rests.
-func (h *handler) unknown(err error) *admissionv1.AdmissionResponse {
+func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionResponse {
 	h.log.Error(err, "review not decided", "route", h.route.Name)
+	asked := "which API is in charge of this object"
+	if c.Kind == controlplane.Kind {
+		asked = "the Machines and Nodes of the control plane"
+	}
 	return h.undecided(failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-		fmt.Sprintf("Poundlock could not look up which API is in charge of this object, so nothing was changed; try again in a moment (%v)", err))
+		fmt.Sprintf("Poundlock could not look up %s, so nothing was changed; try again in a moment (%v)", asked, err))
 }
 
 // undecided refuses where the route locks, and lets through with a warning where it only warns.

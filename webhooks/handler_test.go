@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -34,6 +35,8 @@ type world struct {
 	liveErr      error
 	liveReads    int
 	convert      ConverterFunc
+	// controlPlanes may be nil: then there is no Machine, no Node and no Infrastructure.
+	controlPlanes ControlPlanesFunc
 }
 
 func (w *world) lookups() Lookups {
@@ -54,6 +57,12 @@ func (w *world) lookups() Lookups {
 	if w.convert != nil {
 		l.Converter = w.convert
 	}
+	l.ControlPlanes = ControlPlanesFunc(func(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error) {
+		if w.controlPlanes == nil {
+			return &policies.ControlPlane{}, nil
+		}
+		return w.controlPlanes(ctx, namespace, selector)
+	})
 	return l
 }
 
@@ -251,7 +260,7 @@ func TestReviews(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, _ := serve(t, Authority(platforms.List()...), &tt.world)
+			h, _ := serve(t, All(platforms.List()...), &tt.world)
 			got := ask(t, h, tt.path, tt.request)
 			if got.Allowed != (tt.denied == "") {
 				t.Fatalf("allowed %t, want %t: %v", got.Allowed, tt.denied == "", got.Result)
@@ -272,7 +281,7 @@ func TestReviews(t *testing.T) {
 
 func TestWhatCannotBeLookedUpIsRefusedWhereItLocks(t *testing.T) {
 	unpaused := `,"operation":"UPDATE","oldObject":{"spec":{"a":1}},"object":{"spec":{"a":2}}`
-	h, m := serve(t, Authority(platforms.List()...), &world{liveErr: context.DeadlineExceeded})
+	h, m := serve(t, All(platforms.List()...), &world{liveErr: context.DeadlineExceeded})
 	got := ask(t, h, "/validate/cluster-api", capiMachines+unpaused)
 	if got.Allowed || got.Result.Code != http.StatusServiceUnavailable || !strings.Contains(got.Result.Message, mapiA) {
 		t.Errorf("want 503 that names %s, got %+v", mapiA, got.Result)
@@ -283,7 +292,7 @@ func TestWhatCannotBeLookedUpIsRefusedWhereItLocks(t *testing.T) {
 }
 
 func TestWhatCannotBeLookedUpIsOnlySaidWhereItWarns(t *testing.T) {
-	h, _ := serve(t, Authority(platforms.List()...), &world{liveErr: context.DeadlineExceeded})
+	h, _ := serve(t, All(platforms.List()...), &world{liveErr: context.DeadlineExceeded})
 	got := ask(t, h, "/validate/cluster-api-delete", capiMachines+`,"operation":"DELETE","oldObject":{"metadata":{"name":"a"}}`)
 	if !got.Allowed || len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "not checked: ") {
 		t.Errorf("want one warning, got %+v", got)
@@ -297,7 +306,7 @@ func TestAConversionThatCannotBeTriedIsOnlySaid(t *testing.T) {
 			return nil, errors.New("the Infrastructure is unknown")
 		},
 	}
-	h, m := serve(t, Authority(platforms.List()...), w)
+	h, m := serve(t, All(platforms.List()...), w)
 	move := strings.Replace(underMachineAPI, `"spec":{"authoritativeAPI":"MachineAPI"}`, `"spec":{"authoritativeAPI":"ClusterAPI"}`, 1)
 	got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+underMachineAPI+`,"object":`+move)
 	if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, "\n"), "the Infrastructure is unknown") {
@@ -320,7 +329,7 @@ func TestUnconvertibleFieldsAreWarnedOf(t *testing.T) {
 			return field.ErrorList{field.Invalid(field.NewPath("spec", "providerSpec", "value", "deviceIndex"), 2, "Cluster API attaches one interface, at index 0")}, nil
 		},
 	}
-	h, _ := serve(t, Authority(platforms.List()...), w)
+	h, _ := serve(t, All(platforms.List()...), w)
 	move := strings.Replace(underMachineAPI, `"spec":{"authoritativeAPI":"MachineAPI"}`, `"spec":{"authoritativeAPI":"ClusterAPI"}`, 1)
 	got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+underMachineAPI+`,"object":`+move)
 	if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, "\n"), "deviceIndex") {
@@ -363,7 +372,7 @@ func TestDefaults(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, _ := serve(t, Authority(platforms.List()...), &tt.world)
+			h, _ := serve(t, All(platforms.List()...), &tt.world)
 			got := ask(t, h, tt.path, tt.request)
 			if !got.Allowed {
 				t.Fatalf("refused: %+v", got.Result)
@@ -392,7 +401,7 @@ func TestBodiesThatAreNoReview(t *testing.T) {
 		"more than anybody stores": {`{"a":"` + strings.Repeat("a", maxBody) + `"}`, http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, m := serve(t, Authority(platforms.List()...), &world{})
+			h, m := serve(t, All(platforms.List()...), &world{})
 			rec := post(h, "/validate/cluster-api", tt.body)
 			if rec.Code != tt.code || strings.TrimSpace(rec.Body.String()) == "" {
 				t.Errorf("got %d %q, want %d and a sentence", rec.Code, rec.Body, tt.code)
@@ -414,7 +423,7 @@ func TestRequestsThatCannotBeRead(t *testing.T) {
 		"a resource of another door":    mapiMachines + `,"operation":"CREATE","object":{}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, m := serve(t, Authority(platforms.List()...), &world{})
+			h, m := serve(t, All(platforms.List()...), &world{})
 			got := ask(t, h, "/validate/cluster-api", request)
 			if got.Allowed || got.Result.Code != http.StatusBadRequest || got.Result.Message == "" {
 				t.Errorf("want 400 and a sentence, got %+v", got)
@@ -459,7 +468,7 @@ func TestDeletePropagation(t *testing.T) {
 
 // Every verdict is counted under names that no request can choose.
 func TestVerdictsAreCounted(t *testing.T) {
-	h, m := serve(t, Authority(platforms.List()...), &world{live: map[string]string{mapiA: underMachineAPI}})
+	h, m := serve(t, All(platforms.List()...), &world{live: map[string]string{mapiA: underMachineAPI}})
 	ask(t, h, "/validate/cluster-api", capiMachines+`,"operation":"CREATE","object":{"metadata":{"name":"a"}}`)
 	if n := testutil.ToFloat64(m.rules.WithLabelValues("authority/create-clusterapi", "denied", "Machine", "CREATE")); n != 1 {
 		t.Errorf("%v denials counted, want 1", n)
@@ -478,7 +487,7 @@ func BenchmarkReview(b *testing.B) {
 			strings.TrimSuffix(strings.Repeat(`"f:metadata":{"f:annotations":{".":{}}},`, 60), ","), replicas, extra)
 	}
 	body := []byte(review(capiMachines + `,"operation":"UPDATE","userInfo":{"username":"someone"},"oldObject":` + machine(1, "") + `,"object":` + machine(2, "")))
-	h, _ := serve(b, Authority(platforms.List()...), &world{cached: map[string]string{mapiA: underMachineAPI}})
+	h, _ := serve(b, All(platforms.List()...), &world{cached: map[string]string{mapiA: underMachineAPI}})
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {

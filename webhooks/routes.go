@@ -4,15 +4,19 @@
 package webhooks
 
 import (
+	"fmt"
 	"slices"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Route is one door: which requests the API server brings to it, what happens while it is shut, and what is asked.
@@ -57,9 +61,10 @@ type Catalog struct {
 	Platforms  []conversion.Platform
 }
 
-// Authority is the catalog of S1: who owns an object that exists in both APIs.
-func Authority(platforms ...conversion.Platform) Catalog {
-	return Catalog{Rules: authority.Rules(), Defaulters: authority.Defaulters(), Platforms: platforms}
+// All is the catalog of everything that Poundlock judges: who owns an object that exists in both APIs (S1), and what a control plane's set may
+// say (S2).
+func All(platforms ...conversion.Platform) Catalog {
+	return Catalog{Rules: slices.Concat(authority.Rules(), controlplane.Rules()), Defaulters: authority.Defaulters(), Platforms: platforms}
 }
 
 const (
@@ -73,7 +78,7 @@ func Routes(c Catalog) []Route {
 	fail, ignore := admissionregistrationv1.Fail, admissionregistrationv1.Ignore
 	mapi, capi, scaled := coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.MachineAPI }),
 		coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.ClusterAPI }), scales
-	infra := infraSubjects(c.Platforms)
+	infra, set := infraSubjects(c.Platforms), controlPlaneSubjects()
 	// An object that has a twin has a finalizer, Poundlock's at least. One without is not asked about, and not only to save the time: an API server
 	// looks for finalizers before it asks, and deletes whatever was added while it waited for the answer. In that time a controller that has just
 	// put its finalizer on a new Machine may have made the instance.
@@ -106,12 +111,41 @@ func Routes(c Catalog) []Route {
 		{Name: "cluster-api-scale", Side: policies.ClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
 		{Name: "cluster-api-delete", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail},
+		{
+			// An edit of metadata is not even asked about: no controller shall wait with its finalizer because nobody answers here.
+			Name: "control-plane", Side: policies.MachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail,
+			Conditions: conditions("says-something", `request.operation == "CREATE" || object.?spec != oldObject.?spec || `+dependents("object")),
+		},
+		// A DELETE comes to one of these two: what would end the control plane is refused when nobody answers, too.
+		{
+			Name: "control-plane-foreground", Side: policies.MachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,
+			Conditions: conditions("in-the-foreground", foreground),
+		},
+		{
+			Name: "control-plane-delete", Side: policies.MachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: ignore,
+			// Like held: nothing belongs to a set that is inactive.
+			Conditions: append(conditions("not-in-the-foreground", "!("+foreground+")"), conditions("has-finalizers-or-is-inactive",
+				`oldObject.metadata.?finalizers.orValue([]).size() > 0 || oldObject.?spec.?state.orValue("") != "Active"`)...),
+		},
 	}
 	for i := range routes {
 		routes[i].TimeoutSeconds = 5
 		routes[i].Rules, routes[i].Defaulters = c.asked(routes[i])
 	}
 	return slices.DeleteFunc(routes, func(r Route) bool { return len(r.Subjects) == 0 })
+}
+
+// foreground is a DELETE that asks the collector to delete first what the object owns, or leaves that to the object's finalizers.
+var foreground = `request.?options.?propagationPolicy.orValue("") == "Foreground" || ` +
+	`request.?options.?propagationPolicy.orValue("") == "" && ` + dependents("oldObject")
+
+// dependents reports whether an object has the finalizer of a deletion in the foreground.
+func dependents(object string) string {
+	return fmt.Sprintf(`%q in %s.metadata.?finalizers.orValue([])`, metav1.FinalizerDeleteDependents, object)
+}
+
+func conditions(name, expression string) []admissionregistrationv1.MatchCondition {
+	return []admissionregistrationv1.MatchCondition{{Name: name, Expression: expression}}
 }
 
 // Path is where the server answers the route.
@@ -172,6 +206,13 @@ func infraSubjects(platforms []conversion.Platform) []Subject {
 		out = append(out, infraSubject(p, authority.InfraMachine), infraSubject(p, authority.InfraMachineTemplate))
 	}
 	return out
+}
+
+// controlPlaneSubjects is the one kind that has no twin.
+func controlPlaneSubjects() []Subject {
+	return []Subject{{
+		Kind: controlplane.Kind, GroupVersion: schema.GroupVersion(machinev1.GroupVersion), Resource: controlplane.Resource, ObjectKind: controlplane.Kind,
+	}}
 }
 
 // infraSubject is a platform's resource of a kind of the rules.

@@ -148,7 +148,7 @@ func TestNotReadyWithoutACertificate(t *testing.T) {
 
 // The routes answer over TLS and HTTP/2, as the API server calls them.
 func TestRoutesOverTLS(t *testing.T) {
-	h, _ := serve(t, Authority(platforms.List()...), &world{live: map[string]string{mapiA: underMachineAPI}})
+	h, _ := serve(t, All(platforms.List()...), &world{live: map[string]string{mapiA: underMachineAPI}})
 	s := httptest.NewUnstartedServer(h)
 	s.EnableHTTP2 = true
 	s.StartTLS()

@@ -16,10 +16,12 @@ const (
 	warningsRunes = 4096
 	// otherDoorsRunes is left for the warnings of the other webhooks of the same request.
 	otherDoorsRunes = 512
+	// maxParts is in how many warnings one sentence may be told: the forecast of five Machines needs four.
+	maxParts = 4
 )
 
 // fit makes sentences, the most important first, into warnings that the API server passes on as they are. A sentence that
-// is too long is continued in a second warning, since its end is what to do; none is repeated, and the last warning says
+// is too long is continued in the next warning, since its end is what to do; none is repeated, and the last warning says
 // how many sentences are missing.
 func fit(sentences []sentence) []string {
 	var out []string
@@ -55,23 +57,24 @@ func runes(texts ...string) int {
 // sentence is what a rule says, and the rule's id.
 type sentence struct{ text, rule string }
 
-// parts is the sentence in one or two texts of at most n runes, each with the rule's id. They are parted at a word, and
-// what does not fit into two is cut at one.
+// parts is the sentence in up to maxParts texts of at most n runes, each with the rule's id. They are parted at a word, and
+// what does not fit is cut at one.
 func (s sentence) parts(n int) []string {
 	text, id := oneLine(s.text), ""
 	if s.rule != "" {
 		id = " [" + s.rule + "]"
 	}
 	room := n - runes(id)
-	if runes(text) <= room {
-		return []string{text + id}
+	var out []string
+	for runes(text) > room {
+		first := cut(text, room)
+		out = append(out, first+id)
+		if len(out) == maxParts {
+			return out
+		}
+		text = "…" + strings.TrimLeft(text[len(strings.TrimSuffix(first, "…")):], " ")
 	}
-	first := cut(text, room)
-	rest := "…" + strings.TrimLeft(text[len(strings.TrimSuffix(first, "…")):], " ")
-	if runes(rest) > room {
-		rest = cut(rest, room)
-	}
-	return []string{first + id, rest + id}
+	return append(out, text+id)
 }
 
 // cut shortens text to at most n runes, the last of them an ellipsis that stands where a word ended.

@@ -23,7 +23,8 @@ func TestParts(t *testing.T) {
 		"line breaks become spaces":            {sentence{"a\nb\t c\r\n", "a/b"}, []string{"a b c [a/b]"}},
 		"one that just fits":                   {sentence{words(50), "a/b"}, []string{words(50) + " [a/b]"}},
 		"a long one is continued at a word":    {sentence{words(60) + ": do this", "a/b"}, []string{words(49) + "… [a/b]", "…" + words(11) + ": do this [a/b]"}},
-		"a very long one is cut at a word":     {sentence{words(200), "a/b"}, []string{words(49) + "… [a/b]", "…" + words(49) + "… [a/b]"}},
+		"a very long one is cut at a word":     {sentence{words(300), "a/b"}, []string{words(49) + "… [a/b]", "…" + words(49) + "… [a/b]", "…" + words(49) + "… [a/b]", "…" + words(49) + "… [a/b]"}},
+		"one of three warnings":                {sentence{words(120), "a/b"}, []string{words(49) + "… [a/b]", "…" + words(49) + "… [a/b]", "…" + words(22) + " [a/b]"}},
 		"one long word is parted where it must be": {sentence{strings.Repeat("é", 300), "a/b"},
 			[]string{strings.Repeat("é", 249) + "… [a/b]", "…" + strings.Repeat("é", 51) + " [a/b]"}},
 	} {

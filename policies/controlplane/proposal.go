@@ -37,7 +37,9 @@ func propose(c policies.Change, o *policies.Object) *proposal {
 	if o == nil || c.Facts.ControlPlane == nil {
 		return nil
 	}
-	kept := policies.Reading(o, func(o *policies.Object) proposed { return proposed{c.Facts.ControlPlane, made(o, c.Facts.ControlPlane)} })
+	kept := policies.Reading(o, func(o *policies.Object) proposed {
+		return proposed{c.Facts.ControlPlane, made(o, c.Facts.ControlPlane)}
+	})
 	if kept.in != c.Facts.ControlPlane {
 		return made(o, c.Facts.ControlPlane)
 	}

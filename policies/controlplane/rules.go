@@ -16,6 +16,8 @@ const (
 	Resource = "controlplanemachinesets"
 )
 
+const forecast = "controlplane/forecast"
+
 const (
 	document  = "control-plane-machine-set-controller › "
 	adoption  = document + "Installing a ControlPlaneMachineSet within an existing cluster"
@@ -112,7 +114,7 @@ func Rules() policies.Set {
 			On:     write, Needs: alone, Check: Authority,
 		},
 		{
-			ID: "controlplane/forecast", Clause: mismatch,
+			ID: forecast, Clause: mismatch,
 			Says:   "Whoever creates a set, activates it or changes its spec is told what it will do: which Machines are replaced, and because of which fields, in which order, or that nothing is. With --dry-run=server the same is said and nothing is done.",
 			Remedy: "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",
 			On:     write, Needs: world, Check: Forecast,

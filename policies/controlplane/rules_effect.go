@@ -6,6 +6,7 @@ package controlplane
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -16,13 +17,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Forecast tells what nobody else does: what comes of the request. It is never spared: that nothing comes of it is worth knowing too.
+// Forecast tells what nobody else does: what comes of the request. That nothing comes of it is worth knowing too; of one that is refused, nothing does.
 func Forecast(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return policies.Verdict{}
 	}
 	p := propose(c, c.New)
-	if p == nil {
+	if p == nil || refused(c) {
 		return policies.Verdict{}
 	}
 	if a := authority.Read(c.New); !authority.GateOf(a, true).Act && a.Current != authority.Unset {
@@ -30,6 +31,11 @@ func Forecast(c policies.Change) policies.Verdict {
 	}
 	plan := p.plan()
 	return policies.Warn(plan.Forecast()...)
+}
+
+// refused reports whether another rule refuses the request.
+func refused(c policies.Change) bool {
+	return slices.ContainsFunc(Rules().Applying(c), func(r policies.Rule) bool { return r.ID != forecast && len(r.Check(c).Denials) > 0 })
 }
 
 // Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API in a separate enhancement".

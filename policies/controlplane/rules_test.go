@@ -480,6 +480,7 @@ func TestForecastRule(t *testing.T) {
 		"nothing is changed":           {r: row{do: changes(func(v *controlplane.View) { v.Set.Labels = map[string]string{"a": "b"} })}},
 		"nothing comes of it":          {r: row{do: changes(want("deviceIndex", 0))}, want: []string{"this will do nothing: all 3 control plane Machines are as the template says"}},
 		"an inactive one is changed":   {r: row{stored: changes(inactive), do: changes(larger)}, want: []string{"the set is Inactive; made Active it would replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
+		"it is refused":                {r: row{do: changes(larger, domains("a", "b"))}},
 		"it is activated":              {r: row{stored: changes(inactive), do: changes(activate)}, want: []string{"this will do nothing: all 3 control plane Machines are as the template says"}},
 		"one is moved to another zone": {r: row{do: changes(domains("a", "b", "d"))}, want: []string{"this will replace 1 of 3 control plane Machines, one at a time: c-master-2 (placement.availabilityZone c → d, subnet.id subnet-c → subnet-d)"}},
 	} {

@@ -1,0 +1,208 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+const (
+	sets     = `"resource":{"group":"machine.openshift.io","version":"v1","resource":"controlplanemachinesets"},"namespace":"m","name":"cluster"`
+	smallSet = `{"metadata":{"name":"cluster","namespace":"m"},"spec":{"state":"Active","selector":{"matchLabels":{"role":"master"}},"replicas":3}}`
+)
+
+// What a set is judged by is looked up for a change of its spec, by its selector, and for nothing else.
+func TestControlPlaneIsLookedUp(t *testing.T) {
+	for says, c := range map[string]struct {
+		request string
+		err     error
+		asked   string
+		allowed bool
+		code    int32
+	}{
+		"a new set":                     {request: `"operation":"CREATE",` + sets + `,"object":` + smallSet, asked: "m role=master"},
+		"a change":                      {request: `"operation":"UPDATE",` + sets + `,"object":` + strings.Replace(smallSet, "3", "5", 1) + `,"oldObject":` + smallSet, asked: "m role=master", allowed: true},
+		"a selector that is none":       {request: `"operation":"CREATE",` + sets + `,"object":` + strings.Replace(smallSet, `"matchLabels":{"role":"master"}`, `"matchExpressions":[{"key":"a","operator":"Is"}]`, 1), asked: "m "},
+		"metadata alone":                {request: `"operation":"UPDATE",` + sets + `,"object":` + smallSet + `,"oldObject":` + smallSet, allowed: true},
+		"a deletion":                    {request: `"operation":"DELETE",` + sets + `,"oldObject":` + smallSet + `,"options":{"propagationPolicy":"Background"}`, allowed: true},
+		"a cluster that cannot be read": {request: `"operation":"CREATE",` + sets + `,"object":` + smallSet, err: errors.New("etcd is away"), asked: "m role=master", code: http.StatusServiceUnavailable},
+	} {
+		t.Run(says, func(t *testing.T) {
+			w, asked := &world{}, ""
+			w.controlPlanes = func(_ context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error) {
+				if asked = namespace + " "; selector.String() != labels.Nothing().String() {
+					asked += selector.String()
+				}
+				return &policies.ControlPlane{}, c.err
+			}
+			h, _ := serve(t, All(platforms.List()...), w)
+			door := "/validate/control-plane"
+			if strings.Contains(c.request, "DELETE") {
+				door += "-delete"
+			}
+			r := ask(t, h, door, c.request)
+			if asked != c.asked {
+				t.Errorf("looked up %q, want %q", asked, c.asked)
+			}
+			if r.Allowed != c.allowed || c.code != 0 && r.Result.Code != c.code {
+				t.Errorf("answered %+v", r)
+			}
+		})
+	}
+}
+
+// masters makes a control plane of three in three zones.
+func (p *place) masters(t *testing.T) {
+	t.Helper()
+	for i, zone := range []string{"a", "b", "c"} {
+		name := fmt.Sprintf("x-master-%d", i)
+		p.create(t, p.poundlock, fmt.Sprintf(`
+apiVersion: machine.openshift.io/v1beta1
+kind: Machine
+metadata: {namespace: m, name: %s, labels: {machine.openshift.io/cluster-api-cluster: x, machine.openshift.io/cluster-api-machine-role: master, machine.openshift.io/cluster-api-machine-type: master}}
+spec: {providerSpec: {value: %s}}`, name, masterSpec(zone)))
+		p.patchStatus(t, mapiMachine, "m", name, fmt.Sprintf(`{"status":{"phase":"Running","nodeRef":{"kind":"Node","name":%q}}}`, name))
+		p.must(t, p.admin.Create(t.Context(), &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"node-role.kubernetes.io/master": "", "node-role.kubernetes.io/control-plane": ""}},
+			Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+		}))
+	}
+}
+
+func masterSpec(zone string) string {
+	place := ""
+	if zone != "" {
+		place = fmt.Sprintf(", availabilityZone: eu-west-1%s}, subnet: {id: subnet-%s", zone, zone)
+	}
+	return fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: AWSMachineProviderConfig, ami: {id: ami-1}, instanceType: m6i.xlarge, loadBalancers: [{name: int, type: network}], placement: {region: eu-west-1%s}}`, place)
+}
+
+func setManifest(name, state string, zones ...string) string {
+	var domains []string
+	for _, z := range zones {
+		domains = append(domains, fmt.Sprintf("{placement: {availabilityZone: eu-west-1%s}, subnet: {type: ID, id: subnet-%s}}", z, z))
+	}
+	return fmt.Sprintf(`
+apiVersion: machine.openshift.io/v1
+kind: ControlPlaneMachineSet
+metadata: {namespace: m, name: %s}
+spec:
+  state: %s
+  replicas: 3
+  selector: {matchLabels: {machine.openshift.io/cluster-api-machine-role: master, machine.openshift.io/cluster-api-machine-type: master}}
+  template:
+    machineType: machines_v1beta1_machine_openshift_io
+    machines_v1beta1_machine_openshift_io:
+      failureDomains: {platform: AWS, aws: [%s]}
+      metadata: {labels: {machine.openshift.io/cluster-api-cluster: x, machine.openshift.io/cluster-api-machine-role: master, machine.openshift.io/cluster-api-machine-type: master}}
+      spec: {providerSpec: {value: %s}}`, name, state, strings.Join(domains, ", "), masterSpec(""))
+}
+
+// kubectl is what a person sees.
+func (p *place) kubectl(t *testing.T, stdin string, args ...string) (string, error) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), p.plane.Kubectl(), append([]string{"-n", "m"}, args...)...)
+	c.Env = append(os.Environ(), "KUBECONFIG="+p.plane.KubeconfigPath(), "HOME="+filepath.Dir(p.plane.KubeconfigPath()))
+	c.Stdin = strings.NewReader(stdin)
+	out, err := c.CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	t.Logf("$ kubectl %s\n%s", strings.Join(args, " "), text)
+	return text, err
+}
+
+// prints runs kubectl and wants its words; refused says that it is to fail.
+func (p *place) prints(t *testing.T, refused bool, stdin string, words []string, args ...string) {
+	t.Helper()
+	out, err := p.kubectl(t, stdin, args...)
+	if (err != nil) != refused {
+		t.Errorf("kubectl %s: %v", strings.Join(args, " "), err)
+	}
+	// One sentence may be told in several warnings.
+	told := strings.NewReplacer("… [controlplane/forecast]\nWarning: …", " ").Replace(out)
+	for _, w := range words {
+		if !strings.Contains(told, w) {
+			t.Errorf("kubectl %s: no word of %q in\n%s", strings.Join(args, " "), w, out)
+		}
+	}
+}
+
+const cpms = "controlplanemachineset.machine.openshift.io"
+
+func (p *place) patches(t *testing.T, refused bool, patch string, words []string, more ...string) {
+	t.Helper()
+	p.prints(t, refused, "", words, append([]string{"patch", cpms, "cluster", "--type=merge", "-p", patch}, more...)...)
+}
+
+func inMachineTemplate(member string) string {
+	return `{"spec":{"template":{"machines_v1beta1_machine_openshift_io":` + member + `}}}`
+}
+
+// controlPlaneSet is the life of a set as a person sees it.
+func controlPlaneSet(t *testing.T, p *place) {
+	p.masters(t)
+	says := func(words ...string) []string { return words }
+	instance := inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceType":"m6i.2xlarge"}}}}`)
+	replaced := "x-master-0 (instanceType m6i.xlarge → m6i.2xlarge), x-master-1 (instanceType m6i.xlarge → m6i.2xlarge), x-master-2 (instanceType m6i.xlarge → m6i.2xlarge) [controlplane/forecast]"
+
+	p.prints(t, true, setManifest("mine", "Inactive", "a", "b", "c"), says("[controlplane/name]", "metadata.name"), "create", "-f", "-")
+	p.prints(t, true, setManifest("cluster", "Inactive", "a", "b"), says("Machine x-master-2 is in eu-west-1c", "eu-west-1a, eu-west-1b", "[controlplane/failure-domains]"), "create", "-f", "-")
+	p.prints(t, false, setManifest("cluster", "Inactive", "c", "a", "b"), says("the set is Inactive; made Active it would do nothing: all 3 control plane Machines are as the template says [controlplane/forecast]"), "create", "-f", "-")
+
+	p.patches(t, false, instance, says("made Active it would replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
+	p.patches(t, true, inMachineTemplate(`{"failureDomains":{"aws":[{"placement":{"availabilityZone":"eu-west-1a"}}]}}`), says("Machine x-master-1 is in eu-west-1b", "Machine x-master-2 is in eu-west-1c", "[controlplane/failure-domains]"))
+	p.patches(t, false, `{"spec":{"state":"Active"}}`, says("this will do nothing: all 3 control plane Machines are as the template says"), "--dry-run=server")
+	p.patches(t, false, `{"spec":{"state":"Active"}}`, says("this will do nothing: all 3 control plane Machines are as the template says"))
+	p.patches(t, false, instance, says("this will replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
+	p.patches(t, false, strings.Replace(instance, `{"spec":{`, `{"spec":{"strategy":{"type":"OnDelete"},`, 1), says("this will replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated"), "--dry-run=server")
+	p.patches(t, false, inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceTyp":"x"}}}}`), says("value.instanceTyp: Machine API knows no such field and leaves it out; did you mean instanceType? [controlplane/provider-spec]"), "--dry-run=server")
+	p.patches(t, true, inMachineTemplate(`{"spec":{"providerSpec":{"value":{"instanceType":3}}}}`), says("providerSpec.value.instanceType", "[controlplane/provider-spec]"))
+	p.patches(t, true, `{"metadata":{"finalizers":["foregroundDeletion"]}}`, says("[controlplane/foreground]"))
+	p.patches(t, false, `{"metadata":{"finalizers":["controlplanemachineset.machine.openshift.io"]}}`, nil)
+
+	p.prints(t, true, "", says("replicas is immutable"), "scale", cpms, "cluster", "--replicas=5")
+	p.prints(t, true, "", says("kubectl -n m delete controlplanemachinesets.machine.openshift.io cluster --cascade=background", "[controlplane/foreground]"), "delete", cpms, "cluster", "--cascade=foreground")
+	p.prints(t, true, "", says("[controlplane/foreground]"), "delete", cpms, "--all", "--cascade=foreground")
+	if err := p.admin.DeleteAllOf(t.Context(), toward(machinev1.GroupVersion.WithKind(controlplane.Kind), "m", ""), client.InNamespace("m"), client.PropagationPolicy("Foreground")); err == nil {
+		t.Error("a collection was deleted in the foreground")
+	}
+	p.prints(t, false, "", says("stay and run on", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
+}
+
+// nobodyAnswers has the API server look for the webhooks where nobody is.
+func nobodyAnswers(t *testing.T, p *place) {
+	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	p.must(t, p.admin.Get(t.Context(), client.ObjectKey{Name: "poundlock"}, config))
+	for i, nowhere := range config.Webhooks {
+		url := fmt.Sprintf("https://127.0.0.1:%d%s", freePort(t), strings.SplitAfterN(*nowhere.ClientConfig.URL, "/validate", 2)[1])
+		config.Webhooks[i].ClientConfig.URL = &url
+	}
+	p.must(t, p.admin.Update(t.Context(), config))
+	eventually(t, "a deletion in the foreground waits for an answer", func() bool {
+		out, err := p.kubectl(t, "", "delete", cpms, "cluster", "--cascade=foreground", "--dry-run=server")
+		return err != nil && strings.Contains(out, "failed calling webhook")
+	})
+	p.patches(t, true, `{"spec":{"machineNamePrefix":"y"}}`, []string{"failed calling webhook"})
+	p.patches(t, false, `{"metadata":{"labels":{"a":"b"},"finalizers":["controlplanemachineset.machine.openshift.io"]}}`, nil)
+	p.prints(t, false, "", nil, "delete", cpms, "cluster", "--cascade=background", "--wait=false")
+	p.patches(t, false, `{"metadata":{"finalizers":null}}`, nil)
+}
