@@ -258,9 +258,28 @@ func (c *cleaner) applySoon(ctx context.Context, change leaving.Change, dryRun .
 	var last error
 	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
 		last = c.apply(ctx, change, dryRun...)
+		if apierrors.IsConflict(last) { // a controller was faster
+			var err error
+			if change, err = c.again(ctx, change); err != nil {
+				last = err
+			}
+			return err != nil, nil
+		}
 		return last == nil || !c.ours(last), nil
 	}) // last says more than that time is up
 	return last
+}
+
+// again reads the object anew, and what has to come off it.
+func (c *cleaner) again(ctx context.Context, change leaving.Change) (leaving.Change, error) {
+	u, err := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace).Get(ctx, change.Object.Metadata.Name, metav1.GetOptions{})
+	if err != nil {
+		return change, err
+	}
+	if change.Object, err = fleet.FromUnstructured(u); err != nil {
+		return change, err
+	}
+	return leaving.ChangeOf(change.Item), nil
 }
 
 // ours tells a refusal by Poundlock's admission, or for want of it.
@@ -291,7 +310,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error 
 	for _, change := range changes {
 		err := c.applySoon(ctx, change, dryRun...)
 		switch {
-		case apierrors.IsNotFound(err):
+		case apierrors.IsNotFound(err): // it went meanwhile
 		case ctx.Err() != nil:
 			return ended{codeInterrupted, "interrupted; the same command goes on from here"}
 		case err != nil:
@@ -302,7 +321,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error 
 		}
 	}
 	if left > 0 {
-		return ended{codeNo, fmt.Sprintf("%s left as they are: the same command tries again", display.Count(left, "object"))}
+		return ended{codeNo, fmt.Sprintf("%s not cleaned: the same command tries again", display.Count(left, "object"))}
 	}
 	c.Linef("\nDone%s. docs/plugin.md › Cleaning up tells what is left to do.", c.rehearsed())
 	return nil

@@ -84,14 +84,19 @@ type Change struct {
 func Changes(items []fleet.Item) []Change {
 	var out []Change
 	for _, item := range items {
-		c := Change{Item: item, Annotations: marks(item.Object)}
-		c.Finalizer = item.Object.HasFinalizer(authority.SyncFinalizer)
-		c.Finalizers = slices.DeleteFunc(slices.Clone(item.Object.Metadata.Finalizers), func(s string) bool { return s == authority.SyncFinalizer })
-		if c.Finalizer || len(c.Annotations) > 0 {
+		if c := ChangeOf(item); c.Finalizer || len(c.Annotations) > 0 {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// ChangeOf is what has to come off one object, which may be nothing.
+func ChangeOf(item fleet.Item) Change {
+	return Change{
+		Item: item, Annotations: marks(item.Object), Finalizer: item.Object.HasFinalizer(authority.SyncFinalizer),
+		Finalizers: slices.DeleteFunc(slices.Clone(item.Object.Metadata.Finalizers), func(s string) bool { return s == authority.SyncFinalizer }),
+	}
 }
 
 func marks(o *policies.Object) []string {
