@@ -257,13 +257,15 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 	if s.kind.Infra != authority.InfraMachineTemplate || s.env.Platform.Name == "" {
 		return nil
 	}
-	found, err := all(ctx, from, s.infraKind(), s.pair.ClusterAPI)
+	found, err := all(ctx, from, s.infraKind(), s.pair.ClusterAPI, client.UnsafeDisableDeepCopy) // nearly all are others'
 	if err != nil {
 		return err
 	}
-	s.templates = slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool {
-		return !s.isMirror(o) && !strings.HasPrefix(o.GetName(), s.name+"-")
-	})
+	for _, o := range found {
+		if s.isMirror(o) || strings.HasPrefix(o.GetName(), s.name+"-") {
+			s.templates = append(s.templates, o.DeepCopy())
+		}
+	}
 	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return s.isMirror(o) && o.GetName() != s.infraName() }) {
 		return r.gatherUsed(ctx, from, s)
 	}
