@@ -32,7 +32,7 @@ func unheard(infra *unstructured.Unstructured, now time.Time) time.Duration {
 func toldAt(infra *unstructured.Unstructured) time.Time {
 	at := infra.GetCreationTimestamp().Time
 	for _, f := range infra.GetManagedFields() {
-		if f.Time != nil && f.FieldsV1 != nil && f.Time.After(at) && strings.Contains(string(f.FieldsV1.Raw), `"f:`+authority.PausedAnnotation+`"`) {
+		if f.Time != nil && f.FieldsV1 != nil && f.Time.After(at) && strings.Contains(f.FieldsV1.GetRawString(), `"f:`+authority.PausedAnnotation+`"`) {
 			at = f.Time.Time
 		}
 	}
