@@ -101,8 +101,8 @@ func TestDeletingBothSidesAtOnce(t *testing.T) {
 						authorityIs(t, o, "Migrating")
 					}
 				}
-				for _, o := range []object{set, capiSet(set.name), mapiMachine(machines[1]), capiMachine(machines[1])} {
-					must(t, o.args("delete", "--wait=false")...)
+				for _, o := range []object{set, capiSet(set.name), capiMachine(machines[1]), mapiMachine(machines[1])} {
+					must(t, o.args("delete", "--wait=false", "--ignore-not-found")...) // the mirror may have gone already
 				}
 				thaw()
 				for _, m := range machines {

@@ -1,0 +1,113 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+func template(name string) object {
+	return object{capi, "awsmachinetemplates.infrastructure.cluster.x-k8s.io", name}
+}
+
+// converting › Resource created as Cluster API Resource, wish to migrate to Machine API Resource: a set with a template of its user's own.
+func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
+	story(t)
+	pattern := newSet(t, "pattern", 0)
+	ref := ".spec.template.spec.infrastructureRef.name"
+	copyOf(t, template(field(t, capiSet(pattern.name), ref)), "my-template", nil)
+	copyOf(t, template("my-template"), "my-second", func(o *unstructured.Unstructured) {
+		set(t, o, "m6i.2xlarge", "spec", "template", "spec", "instanceType")
+	})
+	copyOf(t, capiSet(pattern.name), "adopted", func(o *unstructured.Unstructured) {
+		labels := map[string]any{"set": "adopted"}
+		set(t, o, labels, "spec", "selector", "matchLabels")
+		set(t, o, labels, "spec", "template", "metadata", "labels")
+		set(t, o, "my-template", "spec", "template", "spec", "infrastructureRef", "name")
+		set(t, o, int64(1), "spec", "replicas")
+	})
+	core, twin := capiSet("adopted"), mapiSet("adopted")
+	eventually(t, "it runs on its own", func() string { return field(t, core, ".status.availableReplicas") }, "1")
+
+	manifest := strings.ReplaceAll(scene.MachineSet("adopted", 5), "machine.openshift.io/cluster-api-machineset: adopted", "set: adopted")
+	refused(t, kubectl(t, manifest, "create", "-f", "-"), "authority/create-machineapi")
+	if a := kubectl(t, strings.Replace(manifest, "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1), "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	settled(t, twin)
+	eventually(t, "its replicas are Cluster API's", func() string { return field(t, twin, ".spec.replicas") }, "1")
+	must(t, append(twin.args("label"), "example.com/mine=yes")...)
+	must(t, append(twin.args("annotate"), "example.com/note=keep")...)
+
+	must(t, append(core.args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"infrastructureRef":{"name":"my-second"}}}}}`)...)
+	eventually(t, "the user's other template is followed", func() string {
+		return field(t, twin, ".spec.template.spec.providerSpec.value.instanceType")
+	}, "m6i.2xlarge")
+
+	move(t, twin, "MachineAPI")
+	eventually(t, "the mirror has a template of its own", func() string { return fmt.Sprint(strings.HasPrefix(field(t, core, ref), "adopted-")) }, "true")
+	first := field(t, core, ref)
+	size := func(size string) {
+		must(t, append(twin.args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"`+size+`"}}}}}}`)...)
+	}
+	size("m6i.4xlarge")
+	eventually(t, "another content, another template", func() string {
+		return fmt.Sprint(field(t, core, ref) != first && field(t, template(first), ".metadata.name") == "")
+	}, "true")
+	size("m6i.2xlarge")
+	eventually(t, "the content is back, and its template", func() string { return field(t, core, ref) }, first)
+
+	move(t, twin, "ClusterAPI")
+	must(t, append(core.args("patch"), "--type=merge", "-p", `{"spec":{"deletion":{"order":"Newest"}}}`)...)
+	eventually(t, "the mirror follows", func() string { return field(t, twin, ".spec.deletePolicy") }, "Newest")
+	for path, want := range map[string]string{`.metadata.labels.example\.com/mine`: "yes", `.metadata.annotations.example\.com/note`: "keep"} {
+		if got := field(t, twin, path); got != want {
+			t.Errorf("%s of the mirror is %q", path, got)
+		}
+	}
+	// The two sets are deleted one after the other: then nothing refers to the mirror's template, and to the user's nobody ever says that it may go.
+	must(t, twin.args("delete", "--wait=false")...)
+	eventually(t, "the Machine API's set is gone", func() string { return field(t, twin, ".metadata.name") }, "")
+	must(t, core.args("delete", "--wait=false")...)
+	eventually(t, "Cluster API's set is gone", func() string { return field(t, core, ".metadata.name") }, "")
+	eventually(t, "the mirror's template is gone", func() string { return field(t, template(first), ".metadata.name") }, "")
+	for _, name := range []string{"my-template", "my-second"} {
+		remains(t, template(name), true)
+	}
+}
+
+// copyOf makes an object like another, under another name and with nothing of Poundlock's.
+func copyOf(t *testing.T, from object, name string, change func(*unstructured.Unstructured)) {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(must(t, append(from.args("get"), "-o", "json")...).out), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	o.Object["metadata"] = map[string]any{"name": name, "namespace": from.namespace}
+	delete(o.Object, "status")
+	if change != nil {
+		change(o)
+	}
+	text, err := o.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := kubectl(t, string(text), "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+}
+
+func set(t *testing.T, o *unstructured.Unstructured, value any, path ...string) {
+	t.Helper()
+	if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
+		t.Fatal(err)
+	}
+}
