@@ -4,18 +4,17 @@
 package webhooks
 
 import (
-	"fmt"
 	"slices"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/cel"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -114,17 +113,17 @@ func Routes(c Catalog) []Route {
 		{
 			// An edit of metadata is not even asked about: no controller shall wait with its finalizer because nobody answers here.
 			Name: "control-plane", Side: policies.MachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail,
-			Conditions: conditions("says-something", `request.operation == "CREATE" || object.?spec != oldObject.?spec || `+dependents("object")),
+			Conditions: conditions("says-something", `request.operation == "CREATE" || object.?spec != oldObject.?spec || `+cel.Dependents("object")),
 		},
 		// A DELETE comes to one of these two: what would end the control plane is refused when nobody answers, too.
 		{
 			Name: "control-plane-foreground", Side: policies.MachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,
-			Conditions: conditions("in-the-foreground", foreground),
+			Conditions: conditions("in-the-foreground", cel.InForeground()),
 		},
 		{
 			Name: "control-plane-delete", Side: policies.MachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: ignore,
 			// Like held: nothing belongs to a set that is inactive.
-			Conditions: append(conditions("not-in-the-foreground", "!("+foreground+")"), conditions("has-finalizers-or-is-inactive",
+			Conditions: append(conditions("not-in-the-foreground", "!("+cel.InForeground()+")"), conditions("has-finalizers-or-is-inactive",
 				`oldObject.metadata.?finalizers.orValue([]).size() > 0 || oldObject.?spec.?state.orValue("") != "Active"`)...),
 		},
 	}
@@ -133,15 +132,6 @@ func Routes(c Catalog) []Route {
 		routes[i].Rules, routes[i].Defaulters = c.asked(routes[i])
 	}
 	return slices.DeleteFunc(routes, func(r Route) bool { return len(r.Subjects) == 0 })
-}
-
-// foreground is a DELETE that asks the collector to delete first what the object owns, or leaves that to the object's finalizers.
-var foreground = `request.?options.?propagationPolicy.orValue("") == "Foreground" || ` +
-	`request.?options.?propagationPolicy.orValue("") == "" && ` + dependents("oldObject")
-
-// dependents reports whether an object has the finalizer of a deletion in the foreground.
-func dependents(object string) string {
-	return fmt.Sprintf(`%q in %s.metadata.?finalizers.orValue([])`, metav1.FinalizerDeleteDependents, object)
 }
 
 func conditions(name, expression string) []admissionregistrationv1.MatchCondition {

@@ -71,6 +71,28 @@ func TestAPIServer(t *testing.T) {
 	}
 	s.want(t, "", "authority/finalizer-fence", "patch", "machines.machine.openshift.io/worker-a", "--type=merge", "-p", `{"metadata":{"finalizers":["machine.machine.openshift.io"]}}`)
 	s.want(t, "", "", "delete", "machines.machine.openshift.io/worker-a")
+	s.controlPlane(t)
+}
+
+// controlPlane: a set cannot be deleted in the foreground, webhook or not.
+func (s *story) controlPlane(t *testing.T) {
+	manifest := func(name, domains string) string {
+		return fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":%q,"namespace":%q},"spec":{"state":"Active","replicas":3,`+
+			`"selector":{"matchLabels":{"a":"b"}},"template":{"machineType":"machines_v1beta1_machine_openshift_io","machines_v1beta1_machine_openshift_io":{"failureDomains":{"platform":"GCP","gcp":[%s]},`+
+			`"metadata":{"labels":{"machine.openshift.io/cluster-api-cluster":"c","machine.openshift.io/cluster-api-machine-role":"master","machine.openshift.io/cluster-api-machine-type":"master"}},`+
+			`"spec":{"providerSpec":{"value":{"kind":"GCPMachineProviderSpec"}}}}}}}`, name, policiestest.MachineAPINamespace, domains)
+	}
+	const set = "controlplanemachinesets.machine.openshift.io/cluster"
+	s.want(t, manifest("mine", `{"zone":"a"}`), "controlplane/name", "create", "-f", "-")
+	s.want(t, manifest("cluster", `{"zone":"a"},{"zone":"b"},{"zone":"a"}`), "controlplane/duplicate-domains", "create", "-f", "-")
+	s.want(t, manifest("cluster", `{"zone":"a"},{"zone":"b"}`), "", "create", "-f", "-")
+	s.want(t, "", "controlplane/foreground", "delete", set, "--cascade=foreground")
+	s.want(t, "", "controlplane/foreground", "delete", "controlplanemachinesets.machine.openshift.io", "--all", "--cascade=foreground")
+	s.want(t, "", "controlplane/foreground", "patch", set, "--type=merge", "-p", `{"metadata":{"finalizers":["foregroundDeletion"]}}`)
+	s.want(t, "", "", "patch", set, "--type=merge", "-p", `{"metadata":{"finalizers":["a/b"]}}`)
+	s.want(t, "", "", "delete", set, "--wait=false")
+	s.want(t, "", "controlplane/foreground", "delete", set, "--cascade=foreground", "--wait=false")
+	s.want(t, "", "", "patch", set, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 }
 
 func begin(t *testing.T) *story {

@@ -4,7 +4,7 @@
 // Package cel writes the rules that need no lookup a second time, as ValidatingAdmissionPolicies, so that the locks hold
 // while Poundlock's webhook is down, or not installed yet.
 //
-// It knows, for each such row of policies/authority, which fields the row denies and in which words (Twins), and how
+// It knows, for each such row of policies/authority and policies/controlplane, which fields the row denies and in which words (Twins), and how
 // these become policies and bindings (Policies). It refuses to know rules of its own: what a row is called, which
 // requests it sees and whether it needs a lookup it reads from the row. One table of cases runs through both engines.
 //

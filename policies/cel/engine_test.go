@@ -6,12 +6,15 @@ package cel_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -141,7 +144,26 @@ func (p enginePolicy) decide(ctx context.Context, c policies.Change) []validatin
 }
 
 func resource(c policies.Change) schema.GroupVersionResource {
-	return c.Resource.WithVersion("v1beta1")
+	return c.Resource.WithVersion(apiVersion(c))
+}
+
+func apiVersion(c policies.Change) string {
+	if c.Kind == "ControlPlaneMachineSet" {
+		return "v1"
+	}
+	return "v1beta1"
+}
+
+// operationOptions are those of the operation, as far as any policy asks.
+func operationOptions(c policies.Change) runtime.Object {
+	if c.Operation != admissionv1.Delete {
+		return nil
+	}
+	out := &metav1.DeleteOptions{}
+	if c.Propagation != "" {
+		out.PropagationPolicy = &c.Propagation
+	}
+	return out
 }
 
 // matches is matchConstraints, as far as these policies use them.
@@ -164,9 +186,9 @@ func attributes(c policies.Change) *admission.VersionedAttributes {
 	if c.Actor == policies.Anyone {
 		name = []string{"a person"}
 	}
-	kind := schema.GroupVersionKind{Group: c.Resource.Group, Version: "v1beta1", Kind: c.Kind}
+	kind := schema.GroupVersionKind{Group: c.Resource.Group, Version: apiVersion(c), Kind: c.Kind}
 	a := admission.NewAttributesRecord(after, before, kind, c.Namespace, c.Name, resource(c), c.Subresource,
-		admission.Operation(c.Operation), nil, c.DryRun, &user.DefaultInfo{Name: name[0], Groups: []string{"system:masters"}})
+		admission.Operation(c.Operation), operationOptions(c), c.DryRun, &user.DefaultInfo{Name: name[0], Groups: []string{"system:masters"}})
 	return &admission.VersionedAttributes{Attributes: a, VersionedKind: kind, VersionedObject: after, VersionedOldObject: before}
 }
 
@@ -184,17 +206,18 @@ func content(o *policies.Object) runtime.Object {
 // read takes a message apart: fields, reason and rule of each sentence.
 func read(t testing.TB, message string, into map[string]denial) {
 	t.Helper()
-	for rest := message; rest != ""; {
-		sentence, tail, ok := strings.Cut(rest, "[authority/")
-		if !ok {
-			t.Fatalf("message %q: %q ends without the id of a rule", message, rest)
-		}
-		id, tail, _ := strings.Cut(tail, "]")
-		// A field may hold brackets too; the reason never does.
-		into["authority/"+id] = sentenceOf(t, strings.TrimSpace(sentence))
-		rest = strings.TrimPrefix(tail, "; ")
+	// A field may hold brackets too; the reason never does.
+	at := 0
+	for _, m := range ruleID.FindAllStringSubmatchIndex(message, -1) {
+		into[message[m[2]:m[3]]] = sentenceOf(t, strings.TrimSpace(strings.TrimPrefix(message[at:m[0]], "; ")))
+		at = m[1]
+	}
+	if at != len(message) {
+		t.Fatalf("message %q: %q ends without the id of a rule", message, message[at:])
 	}
 }
+
+var ruleID = regexp.MustCompile(`\[((?:authority|controlplane)/[a-z-]+)\]`)
 
 func sentenceOf(t testing.TB, sentence string) denial {
 	t.Helper()

@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Options is what the policies are written for.
@@ -34,7 +37,9 @@ type Policy struct {
 // door is one policy: the requests of one subresource, and what becomes of a denial.
 type door struct {
 	name, subresource string
-	warns             bool
+	// family is the first word of the ids of the door's rules.
+	family string
+	warns  bool
 	// skips is when no row of the door can have anything to say, known from one look: most writes are to objects that
 	// Machine API is in charge of, and should not pay for the rest.
 	skips  string
@@ -44,11 +49,12 @@ type door struct {
 func doors() []door {
 	return []door{
 		{
-			name: "poundlock-authority", action: admissionregistrationv1.Deny,
+			name: "poundlock-authority", family: "authority", action: admissionregistrationv1.Deny,
 			skips: `request.operation == "UPDATE" && ` + text(object("dyn(oldObject)", "status"), "authoritativeAPI") + ` == "MachineAPI"`,
 		},
-		{name: "poundlock-authority-status", subresource: "status", action: admissionregistrationv1.Deny},
-		{name: "poundlock-authority-warnings", warns: true, action: admissionregistrationv1.Audit},
+		{name: "poundlock-authority-status", family: "authority", subresource: "status", action: admissionregistrationv1.Deny},
+		{name: "poundlock-authority-warnings", family: "authority", warns: true, action: admissionregistrationv1.Audit},
+		{name: "poundlock-control-plane", family: "controlplane", action: admissionregistrationv1.Deny},
 	}
 }
 
@@ -66,6 +72,9 @@ func Policies(o Options) ([]Policy, error) {
 	return out, nil
 }
 
+// Rules are those of which some have twins.
+func Rules() policies.Set { return slices.Concat(authority.Rules(), controlplane.Rules()) }
+
 // row is a rule with its twin.
 type row struct {
 	Twin
@@ -75,18 +84,19 @@ type row struct {
 // rows are the twins of the door, in the order of the rules.
 func (d door) rows() ([]row, error) {
 	var out []row
+	all := Rules()
 	for _, t := range Twins() {
-		i := slices.IndexFunc(authority.Rules(), func(r policies.Rule) bool { return r.ID == t.Rule && r.Needs == nil })
+		i := slices.IndexFunc(all, func(r policies.Rule) bool { return r.ID == t.Rule && r.Needs == nil })
 		if i < 0 {
 			return nil, fmt.Errorf("twin %s: no rule of this id does without a lookup", t.Rule)
 		}
-		rule := authority.Rules()[i]
+		rule := all[i]
 		for _, s := range rule.On {
 			if s.Side != policies.MachineAPI {
 				return nil, fmt.Errorf("twin %s: it sees %s objects, policies are written for the Machine API's alone", t.Rule, s.Side)
 			}
 		}
-		if t.Warns == d.warns && rule.On[0].Subresource == d.subresource {
+		if strings.HasPrefix(t.Rule, d.family+"/") && t.Warns == d.warns && rule.On[0].Subresource == d.subresource {
 			out = append(out, row{t, rule})
 		}
 	}
@@ -114,7 +124,7 @@ func (d door) policy(o Options, rows []row) *admissionregistrationv1.ValidatingA
 	if d.skips != "" {
 		p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "not-at-rest-with-machine-api", Expression: "!(" + d.skips + ")"})
 	}
-	p.Spec.Variables = shared(o)
+	p.Spec.Variables = append(shared(o), controlPlaneVariables()...)
 	for _, r := range rows {
 		p.Spec.Variables = append(p.Spec.Variables, variable(r.Variable, fmt.Sprintf("%s ? (%s) : ''", r.sees(), r.Fields)))
 		p.Spec.Validations = append(p.Spec.Validations, admissionregistrationv1.Validation{
@@ -154,12 +164,12 @@ func namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 // resourceRules are one per kind, with every operation that a row of the door sees.
 func (d door) resourceRules(rows []row) []admissionregistrationv1.NamedRuleWithOperations {
 	var out []admissionregistrationv1.NamedRuleWithOperations
-	for _, k := range authority.Kinds() {
+	for _, k := range kinds() {
 		operations := map[admissionregistrationv1.OperationType]bool{}
 		for _, r := range rows {
 			for _, s := range r.rule.On {
 				for _, op := range s.Operations {
-					if slices.Contains(s.Kinds, k.Name) {
+					if slices.Contains(s.Kinds, k.name) {
 						operations[admissionregistrationv1.OperationType(op)] = true
 					}
 				}
@@ -172,15 +182,29 @@ func (d door) resourceRules(rows []row) []admissionregistrationv1.NamedRuleWithO
 	return out
 }
 
-func resourceRule(k authority.Kind, subresource string, operations []admissionregistrationv1.OperationType) admissionregistrationv1.NamedRuleWithOperations {
-	resource, scope := k.Resource, admissionregistrationv1.NamespacedScope
+// kind is a resource of the Machine API.
+type kind struct {
+	name, resource string
+	version        schema.GroupVersion
+}
+
+func kinds() []kind {
+	var out []kind
+	for _, k := range authority.Kinds() {
+		out = append(out, kind{k.Name, k.Resource, k.MachineAPI})
+	}
+	return append(out, kind{controlplane.Kind, controlplane.Resource, schema.GroupVersion(machinev1.GroupVersion)})
+}
+
+func resourceRule(k kind, subresource string, operations []admissionregistrationv1.OperationType) admissionregistrationv1.NamedRuleWithOperations {
+	resource, scope := k.resource, admissionregistrationv1.NamespacedScope
 	if subresource != "" {
 		resource += "/" + subresource
 	}
 	return admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
 		Operations: operations,
 		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{k.MachineAPI.Group}, APIVersions: []string{k.MachineAPI.Version}, Resources: []string{resource}, Scope: &scope,
+			APIGroups: []string{k.version.Group}, APIVersions: []string{k.version.Version}, Resources: []string{resource}, Scope: &scope,
 		},
 	}}
 }

@@ -5,6 +5,7 @@ package cel
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -23,8 +24,11 @@ type Twin struct {
 	Warns bool
 }
 
-// Twins lists the rows of policies/authority that need no lookup.
-func Twins() []Twin {
+// Twins lists the rows of every document's rules that need no lookup.
+func Twins() []Twin { return slices.Concat(authorityTwins(), controlPlaneTwins()) }
+
+// authorityTwins are those of policies/authority.
+func authorityTwins() []Twin {
 	return []Twin{
 		{
 			Rule: "authority/spec-locked", Variable: "specLocked",

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/poundlock/poundlock/policies"
-	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/cel"
 	"github.com/poundlock/poundlock/policies/policiestest"
 )
@@ -18,7 +17,7 @@ import (
 // TestTwins wants a twin of each row that needs no lookup, and none besides.
 func TestTwins(t *testing.T) {
 	var rows, twins []string
-	for _, r := range authority.Rules() {
+	for _, r := range cel.Rules() {
 		if r.Needs == nil {
 			rows = append(rows, r.ID)
 		}
@@ -36,9 +35,13 @@ func TestTwins(t *testing.T) {
 // TestEnginesAgree puts every case of every rule to both engines: each rule with a twin names the same fields for the
 // same reason in both.
 func TestEnginesAgree(t *testing.T) {
-	cases, err := policiestest.Load("../authority/testdata/cases")
-	if err != nil {
-		t.Fatal(err)
+	var cases []policiestest.Case
+	for _, of := range []string{"authority", "controlplane"} {
+		loaded, err := policiestest.Load("../" + of + "/testdata/cases")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, loaded...)
 	}
 	e := compile(t)
 	denied := 0
@@ -63,7 +66,7 @@ func TestEnginesAgree(t *testing.T) {
 // judgeInGo is what the rows that have a twin say.
 func judgeInGo(c policies.Change) map[string]denial {
 	said := map[string]denial{}
-	for _, r := range authority.Rules().Applying(c) {
+	for _, r := range cel.Rules().Applying(c) {
 		if r.Needs != nil {
 			continue
 		}

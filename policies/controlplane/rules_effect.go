@@ -59,7 +59,7 @@ func Foreground(c policies.Change) policies.Verdict {
 	case inForeground(c):
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 			"in the foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep them: kubectl -n %s delete %s.%s %s --cascade=background",
-			c.Namespace, Resource, machinev1.GroupName, c.Name)))
+			c.Namespace, Resource, machinev1.GroupName, c.Old.Metadata.Name)))
 	}
 	return policies.Verdict{}
 }

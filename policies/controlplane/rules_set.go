@@ -31,7 +31,7 @@ func Named(c policies.Change) policies.Verdict {
 	if c.Name == Name {
 		return policies.Verdict{}
 	}
-	return policies.Deny(field.Invalid(field.NewPath("metadata", "name"), c.Name, "a control plane has one ControlPlaneMachineSet, and its name is cluster"))
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "a control plane has one ControlPlaneMachineSet, and its name is cluster"))
 }
 
 // DuplicateDomains compares what is written: two that are spelt differently and mean the same place cannot be told without the cloud.

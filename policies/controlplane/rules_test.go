@@ -19,6 +19,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/policiestest"
 )
 
 const (
@@ -532,6 +533,29 @@ func TestAuthority(t *testing.T) {
 	c.Old = c.New
 	if got := controlplane.Authority(c); len(got.Warnings) != 0 {
 		t.Errorf("asked again: %v", got)
+	}
+}
+
+// TestCases holds the rules that look up nothing against the cases that their twins in CEL are held against too.
+func TestCases(t *testing.T) {
+	cases, err := policiestest.Load("testdata/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(c.Rule+"/"+c.Name, func(t *testing.T) {
+			var denied []string
+			for _, f := range controlplane.Rules().Judge(c.Change) {
+				for _, e := range f.Denials {
+					if f.Rule == c.Rule {
+						denied = append(denied, e.Field)
+					}
+				}
+			}
+			if d := cmp.Diff(c.Denied, denied); d != "" {
+				t.Errorf("denied fields (-want +got):\n%s", d)
+			}
+		})
 	}
 }
 

@@ -256,6 +256,11 @@ func (s setting) change(r row, kind string, actor policies.Actor) (policies.Chan
 	if c.New, err = s.object(kind, after); err != nil {
 		return c, err
 	}
+	for _, o := range []*policies.Object{c.Old, c.New} {
+		if o != nil && o.Metadata.Name != "" && s.Subresource == "" {
+			c.Name = o.Metadata.Name
+		}
+	}
 	c.Facts, err = s.facts(kind)
 	return c, err
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// ObjectName is what every object of a case is called.
+// ObjectName is what every object of a case is called that does not say otherwise in its metadata.
 const ObjectName = "worker-a"
 
 // plurals of the kinds by their names in the rules; a provider's are AWS's.
 var plurals = map[string]string{
 	"Machine": "machines", "MachineSet": "machinesets", "MachineHealthCheck": "machinehealthchecks",
-	"InfraMachine": "awsmachines", "InfraMachineTemplate": "awsmachinetemplates",
+	"ControlPlaneMachineSet": "controlplanemachinesets",
+	"InfraMachine":           "awsmachines", "InfraMachineTemplate": "awsmachinetemplates",
 }
 
 var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate"}
@@ -27,6 +28,14 @@ var versions = map[policies.Side]schema.GroupVersion{
 	policies.MachineAPI:     {Group: "machine.openshift.io", Version: "v1beta1"},
 	policies.ClusterAPI:     {Group: "cluster.x-k8s.io", Version: "v1beta2"},
 	policies.Infrastructure: {Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"},
+}
+
+// version of a kind on a side: the Machine API has two.
+func version(side policies.Side, kind string) schema.GroupVersion {
+	if kind == "ControlPlaneMachineSet" {
+		return schema.GroupVersion{Group: "machine.openshift.io", Version: "v1"}
+	}
+	return versions[side]
 }
 
 func (s setting) subject(kind string) policies.Subject {
@@ -61,7 +70,7 @@ func (s setting) object(kind string, raw json.RawMessage) (*policies.Object, err
 	if err != nil {
 		return nil, err
 	}
-	apiVersion, objectKind := versions[s.Side].String(), kind
+	apiVersion, objectKind := version(s.Side, kind).String(), kind
 	if provider, ok := objectKinds[kind]; ok {
 		objectKind = provider
 	}

@@ -1,0 +1,67 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// InForeground is a DELETE that asks the garbage collector to delete first what the object owns, or leaves that to the object's finalizers.
+func InForeground() string {
+	return fmt.Sprintf(`(request.?options.?propagationPolicy.orValue("") == "Foreground" || request.?options.?propagationPolicy.orValue("") == "" && %s)`, Dependents("dyn(oldObject)"))
+}
+
+// Dependents reports whether an object has the finalizer of a deletion in the foreground.
+func Dependents(object string) string {
+	return fmt.Sprintf(`%q in %s.metadata.?finalizers.orValue([])`, metav1.FinalizerDeleteDependents, object)
+}
+
+// controlPlaneTwins lists the rows of policies/controlplane that need no lookup.
+func controlPlaneTwins() []Twin {
+	return []Twin{
+		{
+			Rule: "controlplane/name", Variable: "named",
+			Fields: fmt.Sprintf(`variables.name == %q ? '' : "metadata.name"`, controlplane.Name),
+			Reason: `"a control plane has one ControlPlaneMachineSet, and its name is cluster"`,
+		},
+		{
+			Rule: "controlplane/foreground", Variable: "foreground",
+			Fields: fmt.Sprintf(`request.operation == "DELETE" ? (%s ? "metadata.name" : '') : (%s && !(request.operation == "UPDATE" && %s) ? "metadata.finalizers" : '')`,
+				InForeground(), Dependents("variables.is"), Dependents("variables.was")),
+			Reason: fmt.Sprintf(`request.operation == "DELETE" `+
+				`? "in the foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep them: kubectl -n " + request.namespace + " delete %[1]s.machine.openshift.io " + variables.was.metadata.name + " --cascade=background" `+
+				`: "%[2]s has the garbage collector delete the control plane's Machines before the set: leave it out"`, controlplane.Resource, metav1.FinalizerDeleteDependents),
+		},
+		{
+			Rule: "controlplane/duplicate-domains", Variable: "duplicates",
+			Fields: fmt.Sprintf(`request.operation == "UPDATE" && has(variables.was.metadata.deletionTimestamp) ? '' : `+
+				`["aws", "azure", "gcp", "nutanix", "openstack", "vsphere"].map(k, %[1]s.transformList(i, d, %[1]s.exists(j, e, j < i && e == d) && !(variables.goesOn && %[2]s.filter(e, e == d).size() > 1), `+
+				`"spec.template.machines_v1beta1_machine_openshift_io.failureDomains." + k + "[" + string(i) + "]").join(', ')).filter(f, f != '').join(', ')`,
+				domainsOf("newDomains"), domainsOf("oldDomains")),
+			Reason: `"a failure domain is listed once"`,
+		},
+	}
+}
+
+func domainsOf(variable string) string {
+	return fmt.Sprintf("variables.%s[?k].orValue(dyn([]))", variable)
+}
+
+// controlPlaneVariables are what these twins are made from, beside what is shared.
+func controlPlaneVariables() []admissionregistrationv1.Variable {
+	out := []admissionregistrationv1.Variable{
+		// A set that was not active is judged as if it were new once it is.
+		variable("goesOn", fmt.Sprintf(`request.operation == "UPDATE" && !(%s == "Active" && %s != "Active")`, text("variables.newSpec", "state"), text("variables.oldSpec", "state"))),
+	}
+	for _, of := range []string{"old", "new"} {
+		machines := object(object("variables."+of+"Spec", "template"), "machines_v1beta1_machine_openshift_io")
+		out = append(out, variable(of+"Machines", machines), variable(of+"Domains", object("variables."+of+"Machines", "failureDomains")))
+	}
+	return out
+}
