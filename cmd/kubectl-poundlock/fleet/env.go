@@ -72,11 +72,18 @@ func (c *Cluster) guess(pairs []Pair) {
 	fill("platform", &c.Platform, platformOf)
 	fill("cluster name", &c.Name, clusterNameOf)
 	fill("region", &c.Region, regionOf)
+	if c.Name == "" {
+		c.Name = unnamed
+		taken = append(taken, "cluster name "+unnamed+" (nothing says it: --cluster-name does)")
+	}
 	if len(taken) > 0 {
 		c.Assumed = append(c.Assumed, "No Infrastructure object was given, so this was assumed: "+strings.Join(taken, ", ")+".",
 			"What a cluster keeps once for all machines (its infrastructure cluster object, load balancers, resource groups) was not compared: add the Infrastructure and the infrastructure cluster object for an exact answer.")
 	}
 }
+
+// unnamed stands for a cluster of which nothing says the name, so that all else can be told.
+const unnamed = "my-cluster"
 
 // providerSpec is what of a providerSpec tells where it belongs.
 type providerSpec struct {

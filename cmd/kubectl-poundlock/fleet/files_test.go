@@ -124,3 +124,15 @@ func TestWithoutAnInfrastructureTheObjectsTell(t *testing.T) {
 		}
 	}
 }
+
+// A manifest that somebody has just written says little: what it says is judged all the same.
+func TestAClusterThatNothingNames(t *testing.T) {
+	f := read(t, "apiVersion: machine.openshift.io/v1beta1\nkind: Machine\nmetadata: {name: m}\nspec: {providerSpec: {value: {kind: AWSMachineProviderConfig}}}\n")
+	c := f.Describe(fleet.Cluster{})
+	if c.Name == "" || !strings.Contains(strings.Join(c.Assumed, " "), "--cluster-name") {
+		t.Errorf("named %q, and said %q", c.Name, c.Assumed)
+	}
+	if said := f.Describe(fleet.Cluster{Name: "mine"}); said.Name != "mine" {
+		t.Errorf("named %q", said.Name)
+	}
+}
