@@ -51,3 +51,19 @@ func TestEveryRowIsWholeForTheReader(t *testing.T) {
 		}
 	}
 }
+
+func TestStatesPage(t *testing.T) {
+	want := States()
+	if *update {
+		if err := os.WriteFile("states.md", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("states.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("states.md is not what authority.Next says; `go generate ./docs` writes it (-want +got):\n%s", diff)
+	}
+}
