@@ -4,25 +4,25 @@
 package conversion
 
 import (
-	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/json"
+
+	"github.com/poundlock/poundlock/internal/numbers"
 )
 
 // Decode reads JSON into a typed value and reports, by path, each field that the type does not have or that occurs
 // twice. It returns false where the JSON does not fit the type at all.
 func (p *Pass) Decode(raw []byte, into any) bool {
-	if endless(raw) {
-		p.Invalid("", nil, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no API takes it", maxDigits))
+	if numbers.Endless(raw) {
+		p.Invalid("", nil, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no API takes it", numbers.MaxDigits))
 		return false
 	}
 	strict, err := json.UnmarshalStrict(raw, into)
@@ -34,26 +34,6 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 		p.unknown(e)
 	}
 	return true
-}
-
-// maxDigits is far more than a number needs, and far less than what takes time.
-const maxDigits = 128
-
-var tiny = regexp.MustCompile(`(^|[\s":,\[])[+-]?[0-9.]+[eE]-[0-9]{4,}($|[\s",\]}])`)
-
-// endless tells a number that would keep whoever parses it as a quantity busy for minutes: 1e-999999999 does, and so do
-// a hundred thousand digits. Anybody who may create a Machine may write one.
-func endless(raw []byte) bool {
-	digits := 0
-	for _, b := range raw {
-		if digits++; (b < '0' || b > '9') && b != '.' {
-			digits = 0
-		}
-		if digits > maxDigits {
-			return true
-		}
-	}
-	return (bytes.Contains(raw, []byte("e-")) || bytes.Contains(raw, []byte("E-"))) && tiny.Match(raw)
 }
 
 func (p *Pass) unknown(err error) {

@@ -201,7 +201,7 @@ func infraSubjects(platforms []conversion.Platform) []Subject {
 // controlPlaneSubjects is the one kind that has no twin.
 func controlPlaneSubjects() []Subject {
 	return []Subject{{
-		Kind: controlplane.Kind, GroupVersion: schema.GroupVersion(machinev1.GroupVersion), Resource: controlplane.Resource, ObjectKind: controlplane.Kind,
+		Kind: controlplane.Kind, GroupVersion: machinev1.GroupVersion, Resource: controlplane.Resource, ObjectKind: controlplane.Kind,
 	}}
 }
 

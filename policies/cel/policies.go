@@ -193,7 +193,7 @@ func kinds() []kind {
 	for _, k := range authority.Kinds() {
 		out = append(out, kind{k.Name, k.Resource, k.MachineAPI})
 	}
-	return append(out, kind{controlplane.Kind, controlplane.Resource, schema.GroupVersion(machinev1.GroupVersion)})
+	return append(out, kind{controlplane.Kind, controlplane.Resource, machinev1.GroupVersion})
 }
 
 func resourceRule(k kind, subresource string, operations []admissionregistrationv1.OperationType) admissionregistrationv1.NamedRuleWithOperations {

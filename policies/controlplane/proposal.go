@@ -19,10 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-var (
-	specPath  = field.NewPath("spec")
-	statePath = specPath.Child("state")
-)
+var specPath = field.NewPath("spec")
 
 // proposal is a set as a request would have it, in the world of the moment.
 type proposal struct {

@@ -304,7 +304,8 @@ func nutanix(r resolved) (f findings) {
 
 // identifier wants of a union the member that its type names.
 func (f *findings) identifier(path string, id machinev1.NutanixResourceIdentifier) {
-	member, value := "", (*string)(nil)
+	var member string
+	var value *string
 	switch id.Type {
 	case machinev1.NutanixIdentifierName:
 		member, value = "name", id.Name

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/internal/numbers"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies"
 )
@@ -21,6 +22,9 @@ import (
 // readable: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch".
 func readable(p *proposal) policies.Verdict {
 	row, spec, path := p.platform(), p.providerSpec(), providerSpecPath()
+	if v := template(p.set).Spec.ProviderSpec.Value; v != nil && numbers.Endless(v.Raw) {
+		return policies.Deny(field.Invalid(path, row.kind, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", numbers.MaxDigits)))
+	}
 	if spec == nil {
 		return policies.Deny(field.Required(path, "a control plane Machine is made from it: copy the one of a Machine that runs"))
 	}
@@ -31,11 +35,7 @@ func readable(p *proposal) policies.Verdict {
 	if err := json.Unmarshal(template(p.set).Spec.ProviderSpec.Value.Raw, typed); err != nil {
 		return policies.Deny(unreadable(path, row, err))
 	}
-	var v policies.Verdict
-	for _, u := range unknown(path, spec, reflect.TypeOf(typed)) {
-		v.Warnings = append(v.Warnings, u)
-	}
-	return v
+	return policies.Warn(unknown(path, spec, reflect.TypeOf(typed))...)
 }
 
 func unreadable(path *field.Path, row platform, err error) *field.Error {

@@ -16,6 +16,8 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/internal/numbers"
 )
 
 // View is what a plan is made from: the world as the shell has read it. Nothing in it is changed.
@@ -53,9 +55,9 @@ func replicas(set *machinev1.ControlPlaneMachineSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// providerSpec is the content of one, nil where there is none or it is no object.
+// providerSpec is the content of one, nil where there is none, it is no object, or nobody could read its numbers.
 func providerSpec(s machinev1beta1.MachineSpec) map[string]any {
-	if s.ProviderSpec.Value == nil {
+	if s.ProviderSpec.Value == nil || numbers.Endless(s.ProviderSpec.Value.Raw) {
 		return nil
 	}
 	var out map[string]any

@@ -14,7 +14,9 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/docs"
+	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Topic is something that can be explained.
@@ -54,7 +56,7 @@ func Topics() Catalog {
 
 func rules() []Topic {
 	var out []Topic
-	for _, r := range authority.Rules() {
+	for _, r := range slices.Concat(authority.Rules(), controlplane.Rules()) {
 		parts := []Part{{"", r.Says}, {"On", docs.Scopes(r.On)}, {"What to do", r.Remedy}, {"Source", r.Clause}}
 		if i := slices.IndexFunc(out, func(t Topic) bool { return t.Name == r.ID }); i >= 0 {
 			out[i].Parts = append(out[i].Parts, parts...)
@@ -244,7 +246,7 @@ func (c Catalog) Similar(asked string) []string {
 	var all []scored
 	for _, name := range c.Names() {
 		last := name[strings.LastIndexAny(name, "./")+1:]
-		d := min(distance(strings.ToLower(name), asked), distance(strings.ToLower(last), asked))
+		d := min(spelling.Distance(strings.ToLower(name), asked), spelling.Distance(strings.ToLower(last), asked))
 		if d <= max(2, len(asked)/3) {
 			all = append(all, scored{name, d})
 		}
@@ -255,24 +257,4 @@ func (c Catalog) Similar(asked string) []string {
 		out = append(out, s.name)
 	}
 	return out
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			before, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, before+cost)
-		}
-	}
-	return row[len(b)]
 }
