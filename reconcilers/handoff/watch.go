@@ -9,12 +9,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -22,13 +20,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // setup starts the controller and watches both sides. Providers' kinds are watched when an object first refers to one.
 func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	c, err := controller.New("handoff-"+strings.ToLower(r.kind.Name), mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: concurrency, ReconciliationTimeout: longest, RateLimiter: patient(),
+		Reconciler: r, MaxConcurrentReconciles: concurrency, ReconciliationTimeout: longest, RateLimiter: retry.Patient(),
 	})
 	if err != nil {
 		return err
@@ -43,12 +42,6 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	}
 	r.follow = once(watch)
 	return errors.Join(watch(r.kind.MachineAPIGVK()), watch(r.kind.ClusterAPIGVK()))
-}
-
-// patient is how long a pass that failed is waited for: twice as long each time, but never more than a quarter of a minute. A move that was held up by
-// an API server goes on soon after that is well again, however long it was not.
-func patient() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 15*time.Second)
 }
 
 // once watches each kind a single time.

@@ -7,11 +7,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -21,13 +19,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // setup starts the controller and watches what is known without the cluster's platform.
 func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	c, err := controller.New("mirror-"+strings.ToLower(r.kind.Name), mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: concurrency, RateLimiter: patient(),
+		Reconciler: r, MaxConcurrentReconciles: concurrency, RateLimiter: retry.Patient(),
 	})
 	if err != nil {
 		return err
@@ -43,12 +42,6 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	return r.watch(map[schema.GroupVersionKind]handler.MapFunc{clusterKind: r.everything}, specChanged())
-}
-
-// patient is how long a pass that failed is waited for: twice as long each time, but never more than a quarter of a minute. What failed has nothing
-// to do with the pair as a rule, and once an API server is well again, nobody should have to wait for as long as it was not.
-func patient() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 15*time.Second)
 }
 
 // specChanged lets through what conversions read: the spec of a cluster's objects, not the status that moves all day.

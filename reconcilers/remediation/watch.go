@@ -7,12 +7,10 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -22,11 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 func (r *reconciler) setup(mgr ctrl.Manager) error {
-	c, err := controller.New("remediation", mgr, controller.Options{Reconciler: r, RateLimiter: patient()})
+	c, err := controller.New("remediation", mgr, controller.Options{Reconciler: r, RateLimiter: retry.Patient()})
 	if err != nil {
 		return err
 	}
@@ -46,12 +45,6 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		}
 	}
 	return nil
-}
-
-// patient is how long a pass that failed is waited for: twice as long each time, but never more than a quarter of a minute. What failed has nothing to do
-// with the check as a rule, and an unhealthy Machine should not wait for as long as an API server was not well.
-func patient() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 15*time.Second)
 }
 
 func of(gvk schema.GroupVersionKind) client.Object {
