@@ -179,6 +179,8 @@ func controlPlaneSet(t *testing.T, p *place) {
 	p.patches(t, true, `{"metadata":{"finalizers":["foregroundDeletion"]}}`, says("[controlplane/foreground]"))
 	p.patches(t, false, `{"metadata":{"finalizers":["controlplanemachineset.machine.openshift.io"]}}`, nil)
 
+	p.patches(t, true, `{"spec":{"state":"Inactive"}}`, says("state cannot be changed once Active"))
+	p.patches(t, true, `{"spec":{"state":null}}`, says("state cannot be changed once Active"))
 	p.prints(t, true, "", says("replicas is immutable"), "scale", cpms, "cluster", "--replicas=5")
 	p.prints(t, true, "", says("kubectl -n m delete controlplanemachinesets.machine.openshift.io cluster --cascade=background", "[controlplane/foreground]"), "delete", cpms, "cluster", "--cascade=foreground")
 	p.prints(t, true, "", says("[controlplane/foreground]"), "delete", cpms, "--all", "--cascade=foreground")

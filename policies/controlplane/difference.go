@@ -167,6 +167,9 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 			out[name] = sorted(l)
 		}
 	}
+	if p.respell != nil {
+		p.respell(out)
+	}
 	return out
 }
 
@@ -174,6 +177,9 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 func (d Domain) in(spec map[string]any) map[string]any {
 	out := plain(spec)
 	for _, s := range d.sets {
+		if own := member(out, places(s.path)); s.yields && own != nil && own != "" {
+			continue
+		}
 		out = put(out, places(s.path), s.value)
 	}
 	made, _ := out.(map[string]any)
@@ -185,6 +191,7 @@ func (d Domain) holds(p platform, spec map[string]any) bool {
 	if spec == nil {
 		return false
 	}
+	d.sets = slices.DeleteFunc(slices.Clone(d.sets), func(s setting) bool { return s.aside })
 	return len(different(field.NewPath("value"), p.meaning(spec), p.meaning(d.in(spec)))) == 0
 }
 

@@ -202,7 +202,8 @@ func (p *Plan) settle() {
 	}
 }
 
-// domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is going tells only where no other does.
+// domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is going tells only where no other does. Where none is in
+// any, it is the one domain of its zone: one that has been given another subnet has its Machines replaced, and not moved.
 func (p *Plan) domainOf(row platform, i Index) int {
 	all := slices.Clone(i.Machines)
 	slices.SortStableFunc(all, func(a, b MachineState) int {
@@ -214,7 +215,30 @@ func (p *Plan) domainOf(row platform, i Index) int {
 			return d
 		}
 	}
+	for _, m := range all {
+		if d := p.ofZone(providerSpec(m.machine.Spec)); d >= 0 {
+			return d
+		}
+	}
 	return -1
+}
+
+// ofZone is the only one of the set's domains that is in the zone of a providerSpec, -1 where none is, or several are.
+func (p *Plan) ofZone(spec map[string]any) int {
+	zone, found := p.zoneOf(spec), -1
+	if zone == "" {
+		return -1
+	}
+	for i, d := range p.Domains {
+		if p.zoneOf(d.in(spec)) != zone {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
 }
 
 // compareBool sorts false before true.

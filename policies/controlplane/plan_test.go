@@ -199,8 +199,16 @@ func TestPlan(t *testing.T) {
 		"a Machine without an index takes the free one":       {do: []change{without(0), with("anna", "a", false)}},
 		"and keeps it while it is replaced":                   {do: []change{without(0), with("anna", "a", false), larger, with("c-master-x-0", "a", false)}, steps: []string{"Delete anna"}},
 		"a zone that the set no longer has":                   {do: []change{func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("a", "b", "d") }}, steps: []string{"Create 2 in d"}},
-		"two Machines in one zone":                            {do: []change{without(1), with("c-master-x-1", "a", false)}, steps: []string{"Create 1 in b"}},
-		"a label is put on in place":                          {do: []change{func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }}, steps: []string{"Amend c-master-0", "Amend c-master-1", "Amend c-master-2"}},
+		"other subnets move no Machine to another zone": {do: []change{func(v *controlplane.View) {
+			all := *zones("c", "b", "a")
+			for i := range all {
+				id := "other-" + *all[i].Subnet.ID
+				all[i].Subnet.ID = &id
+			}
+			template(v).FailureDomains.AWS = &all
+		}}, steps: []string{"Create 0 in a"}},
+		"two Machines in one zone":   {do: []change{without(1), with("c-master-x-1", "a", false)}, steps: []string{"Create 1 in b"}},
+		"a label is put on in place": {do: []change{func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }}, steps: []string{"Amend c-master-0", "Amend c-master-1", "Amend c-master-2"}},
 		"a hook of etcd's is nobody else's": {do: []change{on(0, func(m *machinev1beta1.Machine) {
 			m.Spec.LifecycleHooks.PreDrain = []machinev1beta1.LifecycleHook{{Name: "EtcdQuorumOperator", Owner: "clusteroperator/etcd"}}
 		})}},

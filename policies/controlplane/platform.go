@@ -5,6 +5,7 @@ package controlplane
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -25,6 +26,8 @@ type platform struct {
 	domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
 	// unordered are the lists of the providerSpec whose order means nothing.
 	unordered []string
+	// respell may be nil: it spells in one way what a providerSpec may spell in several.
+	respell func(spec map[string]any)
 }
 
 // platforms is the only list of them; a platform that is not in it is generic: no failure domains, no providerSpec that is known.
@@ -48,7 +51,7 @@ func platforms() []platform {
 		},
 		{
 			name: configv1.VSpherePlatformType, kind: "VSphereMachineProviderSpec", spec: func() any { return &machinev1beta1.VSphereMachineProviderSpec{} },
-			domains: vSphereDomains, unordered: []string{"tagIDs"},
+			domains: vSphereDomains, unordered: []string{"tagIDs"}, respell: bareTemplate,
 		},
 		{
 			name: configv1.NutanixPlatformType, kind: "NutanixMachineProviderConfig", spec: func() any { return &machinev1.NutanixMachineProviderConfig{} },
@@ -88,6 +91,10 @@ type Domain struct {
 type setting struct {
 	path  string
 	value any
+	// yields: what the providerSpec says itself counts.
+	yields bool
+	// aside: it says what a Machine is made from, and not where it is.
+	aside bool
 }
 
 // same reports whether two domains set the same.
@@ -117,7 +124,7 @@ func awsDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domai
 		domain := Domain{Name: d.Placement.AvailabilityZone}
 		domain.put("placement.availabilityZone", d.Placement.AvailabilityZone)
 		if s := d.Subnet; s != nil {
-			domain.sets = append(domain.sets, setting{"subnet", awsReference(*s)})
+			domain.sets = append(domain.sets, setting{path: "subnet", value: awsReference(*s)})
 		}
 		out = append(out, domain)
 	}
@@ -203,11 +210,28 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 	d.put("workspace.datastore", t.Datastore)
 	d.put("workspace.resourcePool", first(t.ResourcePool, t.ComputeCluster+"/Resources"))
 	d.put("workspace.folder", first(t.Folder, "/"+t.Datacenter+"/vm/"+cluster))
-	d.put("template", t.Template)
+	image := setting{path: "template", value: t.Template, aside: true}
+	if t.Template == "" {
+		// As its field in the Infrastructure promises. A set that names one knows better: the domain may have been made for a cluster that was there before.
+		image.value, image.yields = fmt.Sprintf("/%s/vm/%s-rhcos-%s-%s", t.Datacenter, cluster, k.Region, k.Zone), true
+	}
+	d.sets = append(d.sets, image)
+	if a := k.ZoneAffinity; a != nil && a.HostGroup != nil {
+		d.put("workspace.vmGroup", a.HostGroup.VMGroup)
+	}
 	for i, network := range t.Networks {
 		d.put(listItem("network.devices", i)+".networkName", network)
 	}
 	return d
+}
+
+// bareTemplate leaves out the folder in which vSphere looks for a template without one.
+func bareTemplate(spec map[string]any) {
+	datacenter, _ := member(spec, places("workspace.datacenter")).(string)
+	template, _ := spec["template"].(string)
+	if bare, ok := strings.CutPrefix(template, "/"+datacenter+"/vm/"); ok && !strings.Contains(bare, "/") {
+		spec["template"] = bare
+	}
 }
 
 // nutanixDomains are named in the set, and described in the Infrastructure.
@@ -225,7 +249,7 @@ func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 			errs = append(errs, notInInfrastructure(domainsPath("nutanix").Index(n).Child("name"), d.Name, "nutanix", names(known, func(k configv1.NutanixFailureDomain) string { return k.Name })))
 		} else {
 			domain.put("failureDomain.name", d.Name)
-			domain.sets = append(domain.sets, setting{"cluster", plain(known[at].Cluster)}, setting{"subnets", plain(known[at].Subnets)})
+			domain.sets = append(domain.sets, setting{path: "cluster", value: plain(known[at].Cluster)}, setting{path: "subnets", value: plain(known[at].Subnets)})
 		}
 		out = append(out, domain)
 	}
@@ -242,7 +266,7 @@ func notInInfrastructure(path *field.Path, name, platform string, known []string
 // put adds a setting, unless the domain leaves the field to the template.
 func (d *Domain) put(path, value string) {
 	if value != "" {
-		d.sets = append(d.sets, setting{path, value})
+		d.sets = append(d.sets, setting{path: path, value: value})
 	}
 }
 

@@ -275,7 +275,7 @@ func (f *findings) overridden(r resolved) {
 	}
 	for _, s := range r.domain.sets {
 		own := member(r.template, places(s.path))
-		if strings.Contains(s.path, "[") || own == nil || own == "" || own == s.value {
+		if s.yields || strings.Contains(s.path, "[") || own == nil || own == "" || own == s.value {
 			continue
 		}
 		f.warn(s.path, "%s is overridden by the failure domain's %s", text(own), text(s.value))

@@ -204,7 +204,7 @@ func vSphereSpec() map[string]any {
 func vCenter(v *controlplane.View) {
 	v.Infrastructure.Spec.PlatformSpec.VSphere = &configv1.VSpherePlatformSpec{
 		VCenters: []configv1.VSpherePlatformVCenterSpec{{Server: "vc", Datacenters: []string{"dc"}}},
-		FailureDomains: []configv1.VSpherePlatformFailureDomainSpec{{Name: "east", Server: "vc", Topology: configv1.VSpherePlatformTopology{
+		FailureDomains: []configv1.VSpherePlatformFailureDomainSpec{{Name: "east", Region: "r", Zone: "z", Server: "vc", Topology: configv1.VSpherePlatformTopology{
 			Datacenter: "dc", ComputeCluster: "/dc/host/x", Datastore: "/dc/datastore/d", Networks: []string{"n"}, Folder: "/dc/vm/c",
 		}}},
 	}
@@ -344,6 +344,7 @@ func TestRules(t *testing.T) {
 		"vSphere: a folder of another datacenter":        {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
 		"vSphere: a failure domain brings what it needs": {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
 		"vSphere: and overrides the rest":                {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old is overridden by the failure domain's vc")},
+		"vSphere: Machines of another template":          {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, with1(inEast(), "template", "old"), with1(inEast(), "template", "old"), inEast())), create: true, do: changes(want("workspace", nil))},
 		"vSphere: a failure domain of nobody's":          {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
 		"Nutanix":                                        {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
 		"Nutanix: names that are none":                   {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
@@ -555,6 +556,33 @@ func TestCases(t *testing.T) {
 			}
 			if d := cmp.Diff(c.Denied, denied); d != "" {
 				t.Errorf("denied fields (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestTemplatesOfVSphere: the installer's Machines name their template without its folder, and the Infrastructure promises that one without a template has
+// the region's and the zone's.
+func TestTemplatesOfVSphere(t *testing.T) {
+	for says, c := range map[string]struct {
+		topology, set, machines string
+		want                    string
+	}{
+		"the domain's, with its folder":            {topology: "/dc/vm/rhcos", machines: "rhcos", want: "this will do nothing: all 3 control plane Machines are as the template says"},
+		"one that is made of region and zone":      {machines: "c-rhcos-r-z", want: "this will do nothing: all 3 control plane Machines are as the template says"},
+		"the set's own, where the domain has none": {set: "rhcos", machines: "/dc/vm/rhcos", want: "this will do nothing: all 3 control plane Machines are as the template says"},
+		"another folder":                           {topology: "/dc/vm/x/rhcos", machines: "rhcos", want: "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (template rhcos → /dc/vm/x/rhcos), c-master-1 (template rhcos → /dc/vm/x/rhcos), c-master-2 (template rhcos → /dc/vm/x/rhcos)"},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := reviewed()
+			own := eastern()
+			own["template"] = c.machines
+			vCenter(v)
+			v.Infrastructure.Spec.PlatformSpec.VSphere.FailureDomains[0].Topology.Template = c.topology
+			platformed("VSphere", with1(vSphereSpec(), "template", c.set), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, own, own, own)(v)
+			p := controlplane.Make(*v)
+			if d := cmp.Diff([]string{c.want}, p.Forecast()); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
 	}
