@@ -56,7 +56,7 @@ func TestJudge(t *testing.T) {
 		"a cluster without Poundlock":    {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: preflight.Ready},
 		"only Cluster API has it":        {documents: []string{twin}, verdict: preflight.There},
 		"and it is to go back":           {documents: []string{twin}, to: authority.MachineAPI, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.infrastructureRef"},
-		"a platform that cannot":         {documents: []string{strings.ReplaceAll(cluster, "AWS", "Nutanix"), set}, verdict: preflight.Blocked, reason: preflight.ReasonPlatform},
+		"a platform that cannot":         {documents: []string{strings.ReplaceAll(cluster, "AWS", "BareMetal"), set}, verdict: preflight.Blocked, reason: preflight.ReasonPlatform},
 		"a check without the fields":     {documents: []string{`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","uid":"1"},"spec":{}}`}, verdict: preflight.Blocked, reason: preflight.ReasonNotManaged},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 				to = authority.ClusterAPI
 			}
 			got := judge(t, to, append([]string{cluster}, c.documents...)...)
-			if strings.Contains(c.documents[0], "Nutanix") {
+			if strings.Contains(c.documents[0], "BareMetal") {
 				got = judge(t, to, c.documents...)
 			}
 			if got.Verdict != c.verdict || got.Reason != c.reason {
