@@ -94,7 +94,7 @@ func masterSpec(zone string) string {
 	if zone != "" {
 		place = fmt.Sprintf(", availabilityZone: eu-west-1%s}, subnet: {id: subnet-%s", zone, zone)
 	}
-	return fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: AWSMachineProviderConfig, ami: {id: ami-1}, instanceType: m6i.xlarge, loadBalancers: [{name: int, type: network}], placement: {region: eu-west-1%s}}`, place)
+	return fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: AWSMachineProviderConfig, ami: {id: ami-1}, instanceType: m6i.xlarge, userDataSecret: {name: master-user-data}, loadBalancers: [{name: int, type: network}], placement: {region: eu-west-1%s}}`, place)
 }
 
 func setManifest(name, state string, zones ...string) string {

@@ -177,6 +177,7 @@ func TestPlan(t *testing.T) {
 		"failure domains in another order change nothing":     {do: []change{func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("c", "a", "b") }}},
 		"tags in another order change nothing":                {do: []change{want("tags", []any{map[string]any{"name": "y", "value": "2"}, map[string]any{"name": "x", "value": "1"}})}},
 		"what a type always says is not a difference":         {do: []change{want("deviceIndex", 0)}},
+		"an empty object that means something is one":         {do: []change{want("spotMarketOptions", map[string]any{})}, steps: []string{"Create 0 in a"}},
 		"a field that nobody has heard of is":                 {do: []change{want("warpFactor", 9)}, steps: []string{"Create 0 in a"}},
 		"a larger instance: the first index is renewed":       {do: []change{larger}, steps: []string{"Create 0 in a"}},
 		"one that is not ready is renewed first":              {do: []change{larger, notReady(2)}, steps: []string{"Create 2 in c"}},

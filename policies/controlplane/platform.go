@@ -35,11 +35,11 @@ func platforms() []platform {
 	return []platform{
 		{
 			name: configv1.AWSPlatformType, kind: "AWSMachineProviderConfig", spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
-			domains: awsDomains, unordered: []string{"tags", "securityGroups", "loadBalancers"},
+			domains: awsDomains, unordered: []string{"tags", "securityGroups", "loadBalancers"}, respell: presence("spotMarketOptions"),
 		},
 		{
 			name: configv1.AzurePlatformType, kind: "AzureMachineProviderSpec", spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
-			domains: azureDomains, unordered: []string{"applicationSecurityGroups", "dataDisks"},
+			domains: azureDomains, unordered: []string{"applicationSecurityGroups", "dataDisks"}, respell: presence("spotVMOptions"),
 		},
 		{
 			name: configv1.GCPPlatformType, kind: "GCPMachineProviderSpec", spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
@@ -223,6 +223,15 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 		d.put(listItem("network.devices", i)+".networkName", network)
 	}
 	return d
+}
+
+// presence makes of an empty object that is there something else than of one that is not: with it, the instance is another.
+func presence(name string) func(map[string]any) {
+	return func(spec map[string]any) {
+		if o, ok := spec[name].(map[string]any); ok && len(o) == 0 {
+			spec[name] = "{}"
+		}
+	}
 }
 
 // bareTemplate leaves out the folder in which vSphere looks for a template without one.

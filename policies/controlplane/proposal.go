@@ -4,7 +4,9 @@
 package controlplane
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
 	"regexp"
 	"slices"
 	"sync"
@@ -102,8 +104,16 @@ func changesSpec(c policies.Change) bool {
 	if c.Operation == admissionv1.Create {
 		return true
 	}
-	diffs, err := policies.Differences(specPath, c.Old.Spec, c.New.Spec)
-	return err != nil || len(diffs) > 0
+	return !same(c.Old.Spec, c.New.Spec)
+}
+
+// same is strict, unlike the comparison of a lock: an empty spotMarketOptions is another thing than none.
+func same(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var before, after any
+	return json.Unmarshal(a, &before) == nil && json.Unmarshal(b, &after) == nil && reflect.DeepEqual(before, after)
 }
 
 // begins reports whether a request has a set act that did not: what was stored before is judged as if it were new.

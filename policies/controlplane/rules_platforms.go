@@ -149,6 +149,9 @@ func (r resolved) status() configv1.PlatformStatus {
 	return *r.infrastructure.Status.PlatformStatus
 }
 
+// taken is said of an instance that its cloud may take back.
+const taken = "the cloud may take such an instance back at any moment, and etcd with it"
+
 func aws(r resolved) (f findings) {
 	s := as[machinev1beta1.AWSMachineProviderConfig](r.spec)
 	if own := r.status().AWS; own != nil && own.Region != "" && s.Placement.Region != "" && s.Placement.Region != own.Region {
@@ -163,6 +166,9 @@ func aws(r resolved) (f findings) {
 	if len(s.LoadBalancers) == 0 {
 		f.warn("loadBalancers", "a new Machine is behind no load balancer, so that no client reaches the API there: right only where you balance the load yourself")
 	}
+	if s.SpotMarketOptions != nil || s.MarketType == machinev1beta1.MarketTypeSpot {
+		f.warn("spotMarketOptions", taken)
+	}
 	return f
 }
 
@@ -173,6 +179,9 @@ func azure(r resolved) (f findings) {
 	}
 	if s.Subnet == "" {
 		f.warn("subnet", "a Machine is not made without one")
+	}
+	if s.SpotVMOptions != nil {
+		f.warn("spotVMOptions", taken)
 	}
 	return f
 }
@@ -192,6 +201,12 @@ func gcp(r resolved) (f findings) {
 	}
 	if len(s.TargetPools) == 0 {
 		f.warn("targetPools", "a new Machine is in no target pool, so that no client outside reaches the API there: right only where the API is not published")
+	}
+	if s.Preemptible {
+		f.warn("preemptible", taken)
+	}
+	if s.ProvisioningModel != nil && *s.ProvisioningModel == machinev1beta1.GCPSpotInstance {
+		f.warn("provisioningModel", taken)
 	}
 	return f
 }

@@ -117,3 +117,49 @@ func members(t reflect.Type) map[string]reflect.Type {
 	}
 	return out
 }
+
+// ofOneMachine: every Machine is made from the same template, and two of them cannot be one instance, nor have one address.
+func ofOneMachine(p *proposal) policies.Verdict {
+	var v policies.Verdict
+	if id := template(p.set).Spec.ProviderID; id != nil && *id != "" {
+		v.Denials = append(v.Denials, field.Forbidden(templatePath().Child("spec", "providerID"), "it names one instance, and each Machine is to have its own: leave it out"))
+	}
+	spec, path := p.providerSpec(), providerSpecPath()
+	for i, d := range listAt(spec, "network.devices") {
+		if len(listAt(d, "ipAddrs")) > 0 {
+			v.Denials = append(v.Denials, field.Forbidden(path.Child("network", "devices").Index(i).Child("ipAddrs"), "every Machine would have the same address: take it from a pool (addressesFromPools)"))
+		}
+	}
+	for i, port := range listAt(spec, "ports") {
+		for j, f := range listAt(port, "fixedIPs") {
+			if ip, _ := member(f, places("ipAddress")).(string); ip != "" {
+				v.Denials = append(v.Denials, field.Forbidden(path.Child("ports").Index(i).Child("fixedIPs").Index(j).Child("ipAddress"), "every Machine would have the same address: name the subnet alone"))
+			}
+		}
+	}
+	return v
+}
+
+func listAt(v any, path string) []any {
+	l, _ := member(v, places(path)).([]any)
+	return l
+}
+
+// workerUserData is the installer's Secret with the configuration from which a host becomes a worker.
+const workerUserData = "worker-user-data"
+
+// ignites: a host becomes a Node of the control plane by the configuration that it starts with.
+func ignites(p *proposal) policies.Verdict {
+	spec := p.providerSpec()
+	if spec == nil || p.platform().spec == nil {
+		return policies.Verdict{}
+	}
+	path := providerSpecPath().Child("userDataSecret", "name")
+	switch name, _ := member(spec, places("userDataSecret.name")).(string); name {
+	case "":
+		return policies.Warn(fmt.Sprintf("%s: without one a Machine starts, and never becomes a Node", path))
+	case workerUserData:
+		return policies.Warn(fmt.Sprintf("%s: with %s a Machine becomes a worker", path, workerUserData))
+	}
+	return policies.Verdict{}
+}

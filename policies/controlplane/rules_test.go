@@ -47,6 +47,7 @@ func reviewed() *controlplane.View {
 		v.Machines[i].Labels = controlPlaneLabels()
 	}
 	common(v, "ami", map[string]any{"id": "ami-1"})
+	common(v, "userDataSecret", map[string]any{"name": "master-user-data"})
 	common(v, "loadBalancers", []any{map[string]any{"name": "int", "type": "network"}})
 	return v
 }
@@ -62,6 +63,8 @@ func common(v *controlplane.View, key string, value any) {
 // on another platform than AWS, with the providerSpec of all as given and, in each Machine, with what its own adds.
 func platformed(name configv1.PlatformType, all map[string]any, domains *machinev1.FailureDomains, each ...map[string]any) change {
 	return func(v *controlplane.View) {
+		all := maps.Clone(all)
+		all["userDataSecret"] = map[string]any{"name": "master-user-data"}
 		v.Infrastructure.Status.PlatformStatus.Type = name
 		template(v).Spec.ProviderSpec = of(maps.Clone(all))
 		if template(v).FailureDomains = domains; domains != nil {
@@ -315,11 +318,19 @@ func TestRules(t *testing.T) {
 		"whatever was wrong before":      {stored: stale, do: changes(larger)},
 		"is nobody's but who touches it": {stored: stale, do: changes(want("warpFactor", nil), want("warpFacter", 9)), want: one("provider-spec", "warned "+inProvider+"warpFacter: Machine API knows no such field and leaves it out")},
 
-		"AWS: another region":        {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+inProvider+"placement.region")},
-		"AWS: the cluster's":         {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
-		"AWS: no image":              {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: a Machine is not made without an image: give its id")},
-		"AWS: no load balancer":      {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: a new Machine is behind no load balancer, so that no client reaches the API there: right only where you balance the load yourself")},
-		"AWS: no subnet in a domain": {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
+		"a template with an instance's id": {do: changes(func(v *controlplane.View) { id := "aws:///x"; template(v).Spec.ProviderID = &id }), want: one("one-machine", "denied "+inTemplate+"spec.providerID")},
+		"vSphere: one address for all":     {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n"}, map[string]any{"networkName": "m", "ipAddrs": []any{"10.0.0.1/24"}}}})), want: one("one-machine", "denied "+inProvider+"network.devices[1].ipAddrs")},
+		"OpenStack: one address for all":   {in: changes(platformed("OpenStack", devices(), nil)), do: changes(want("ports", []any{map[string]any{"fixedIPs": []any{map[string]any{"subnetID": "s"}, map[string]any{"ipAddress": "10.0.0.1"}}}})), want: one("one-machine", "denied "+inProvider+"ports[0].fixedIPs[1].ipAddress")},
+		"the workers' configuration":       {do: changes(want("userDataSecret", map[string]any{"name": "worker-user-data"})), want: one("user-data", "warned "+inProvider+"userDataSecret.name: with worker-user-data a Machine becomes a worker")},
+		"no configuration":                 {do: changes(want("userDataSecret", nil)), want: one("user-data", "warned "+inProvider+"userDataSecret.name: without one a Machine starts, and never becomes a Node")},
+		"AWS: a spot instance":             {do: changes(want("spotMarketOptions", map[string]any{})), want: one("aws", "warned "+inProvider+"spotMarketOptions: the cloud may take such an instance back at any moment, and etcd with it")},
+		"Azure: a spot instance":           {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(want("spotVMOptions", map[string]any{})), want: one("azure", "warned "+inProvider+"spotVMOptions: the cloud may take such an instance back at any moment, and etcd with it")},
+		"GCP: a preemptible instance":      {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(want("preemptible", true)), want: one("gcp", "warned "+inProvider+"preemptible: the cloud may take such an instance back at any moment, and etcd with it")},
+		"AWS: another region":              {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+inProvider+"placement.region")},
+		"AWS: the cluster's":               {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
+		"AWS: no image":                    {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: a Machine is not made without an image: give its id")},
+		"AWS: no load balancer":            {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: a new Machine is behind no load balancer, so that no client reaches the API there: right only where you balance the load yourself")},
+		"AWS: no subnet in a domain":       {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
 
 		"Azure":                                          {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
 		"Azure: no internal load balancer":               {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
