@@ -4,7 +4,6 @@
 package aws
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -170,30 +169,6 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 			same(t, c.want, p.Errors())
 		})
 	}
-}
-
-// FuzzProviderSpec: whatever a person types, the answer is errors, never a panic, and what is accepted comes back.
-func FuzzProviderSpec(f *testing.F) {
-	for _, seed := range []string{plain, "", "null", "[]", "{", `{"kind": 1}`, `{"tags": [null]}`, `{"blockDevices": [{"ebs": null}, null]}`, `{"placement": {"host": {}}}`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		env, core := testEnv(), &conversion.Core{}
-		p := conversion.NewPass(env, core, "spec.providerSpec.value")
-		spec := toClusterAPI(p, raw)
-		if len(p.Errors()) > 0 {
-			return
-		}
-		infra, err := json.Marshal(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back := conversion.NewPass(env, core, "")
-		toMachineAPI(back, infra)
-		if errs := back.Errors(); len(errs) > 0 {
-			t.Errorf("accepted, and cannot come back: %v", errs.ToAggregate())
-		}
-	})
 }
 
 func toClusterAPI(p *pass, raw []byte) any {

@@ -142,15 +142,15 @@ func dedicatedFrom(p *pass, c *infraSpec, affinity string) *machinev1beta1.Dedic
 		if affinity != pinned {
 			p.Invalid("dynamicHostAllocation", nil, "only with hostAffinity host")
 		}
-		return dynamicFrom(c.DynamicHostAllocation.Tags)
+		return dynamicFrom(p, c.DynamicHostAllocation.Tags)
 	}
 	return nil
 }
 
-func dynamicFrom(tags map[string]string) *machinev1beta1.DedicatedHost {
+func dynamicFrom(p *pass, tags map[string]string) *machinev1beta1.DedicatedHost {
 	strategy := machinev1beta1.AllocationStrategyDynamic
 	out := &machinev1beta1.DedicatedHost{AllocationStrategy: &strategy}
-	if list := tagList(tags); list != nil {
+	if list := tagList(p, "dynamicHostAllocation.tags", tags); list != nil {
 		out.DynamicHostAllocation = &machinev1beta1.DynamicHostAllocationSpec{Tags: &list}
 	}
 	return out

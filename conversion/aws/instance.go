@@ -52,7 +52,7 @@ func typeFrom(_ *pass, c *infraSpec, m *providerSpec) { m.InstanceType = c.Insta
 
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.AdditionalTags = tags(p, "tags", m.Tags) }
 
-func tagsFrom(_ *pass, c *infraSpec, m *providerSpec) { m.Tags = tagList(c.AdditionalTags) }
+func tagsFrom(p *pass, c *infraSpec, m *providerSpec) { m.Tags = tagList(p, "additionalTags", c.AdditionalTags) }
 
 // tags turns a list into a map. What Cluster API's own webhook would refuse is refused here, where its path can be named.
 func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[string]string {
@@ -96,12 +96,19 @@ func untaggable(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(" \t\n\f\r_.:=+-@/", r)
 }
 
-func tagList(tags map[string]string) []machinev1beta1.TagSpecification {
+// tagList turns a map into a list. What could not come back is refused: Cluster API's webhook does, where it runs.
+func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagSpecification {
 	if len(tags) == 0 {
 		return nil
 	}
+	if len(tags) > maxTags {
+		p.Invalid(path, len(tags), fmt.Sprintf("Cluster API takes at most %d tags", maxTags))
+	}
 	out := make([]machinev1beta1.TagSpecification, 0, len(tags))
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
+		if reason := badTag(name, tags[name]); reason != "" {
+			p.Invalid(fmt.Sprintf("%s[%s]", path, name), tags[name], reason)
+		}
 		out = append(out, machinev1beta1.TagSpecification{Name: name, Value: tags[name]})
 	}
 	return out
