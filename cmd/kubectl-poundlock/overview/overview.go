@@ -72,9 +72,21 @@ func Of(p fleet.Pair) Standing {
 func paused(p fleet.Pair, shape authority.Shape) Paused {
 	out := Paused{MachineAPI: shape.Condition(authority.ConditionPaused).Status, ClusterAPI: said(p.ClusterAPI)}
 	if p.Kind.InfraActs() {
-		out.Infrastructure = said(p.Infra)
+		out.Infrastructure = provider(p)
 	}
 	return out
+}
+
+// provider is what the provider's controller says, in whatever way it says so; of one that never answers, what it was told.
+func provider(p fleet.Pair) metav1.ConditionStatus {
+	switch (authority.Objects{Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra}).State().Infra.Says {
+	case authority.SaysPaused:
+		return metav1.ConditionTrue
+	case authority.SaysActing:
+		return metav1.ConditionFalse
+	case authority.NoAnswer:
+	}
+	return ""
 }
 
 func said(o *policies.Object) metav1.ConditionStatus { return authority.Paused(o).Status }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
@@ -56,5 +57,28 @@ func TestProgressOf(t *testing.T) {
 	}
 	if got := overview.ProgressOf([]overview.Standing{there, rest}); got != nil {
 		t.Errorf("nothing moves: %v", got)
+	}
+}
+
+// Providers answer in their own ways; a person sees one column.
+func TestWhatAProviderSays(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		kind, annotations, conditions string
+		want                          metav1.ConditionStatus
+	}{
+		"by the condition":             {"AWSMachine", ``, `{"type":"Paused","status":"True"}`, "True"},
+		"not at all":                   {"AWSMachine", ``, ``, ""},
+		"by an annotation, as Azure's": {"AzureMachine", `"clusterctl.cluster.x-k8s.io/block-move":""`, ``, "False"},
+		"never, as GCP's":              {"GCPMachine", `"cluster.x-k8s.io/paused":""`, ``, "True"},
+	} {
+		core := fmt.Sprintf(`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api"},"spec":{"infrastructureRef":{"kind":%q,"name":"a","apiGroup":"infrastructure.cluster.x-k8s.io"}}}`, c.kind)
+		infra := fmt.Sprintf(`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":%q,"metadata":{"name":"a","namespace":"openshift-cluster-api","annotations":{%s}},"status":{"conditions":[%s]}}`, c.kind, c.annotations, c.conditions)
+		f, err := fleet.FromFiles([]string{"-"}, strings.NewReader(core+"\n---\n"+infra), authority.Pairs{fleet.DefaultPair})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := overview.Of(f.Pairs[0]).Paused.Infrastructure; got != c.want {
+			t.Errorf("%s: %q, want %q", sentence, got, c.want)
+		}
 	}
 }
