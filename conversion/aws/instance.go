@@ -52,7 +52,9 @@ func typeFrom(_ *pass, c *infraSpec, m *providerSpec) { m.InstanceType = c.Insta
 
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.AdditionalTags = tags(p, "tags", m.Tags) }
 
-func tagsFrom(p *pass, c *infraSpec, m *providerSpec) { m.Tags = tagList(p, "additionalTags", c.AdditionalTags) }
+func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
+	m.Tags = tagList(p, "additionalTags", c.AdditionalTags)
+}
 
 // tags turns a list into a map. What Cluster API's own webhook would refuse is refused here, where its path can be named.
 func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[string]string {
