@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
 var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"tags": [null]}`, `{"blockDevices": [{"ebs": null}, null]}`, `{"placement": {"host": {}}}`,
@@ -18,7 +19,9 @@ func FuzzProviderSpec(f *testing.F) {
 	for _, seed := range append(noise, plain) {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toClusterAPI, toMachineAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		thereAndBack(t, raw, conversiontest.ToClusterAPI, conversiontest.ToMachineAPI)
+	})
 }
 
 // FuzzInfraSpec: the same the other way.
@@ -26,7 +29,9 @@ func FuzzInfraSpec(f *testing.F) {
 	for _, seed := range append(noise, plainInfra) {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toMachineAPI, toClusterAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		thereAndBack(t, raw, conversiontest.ToMachineAPI, conversiontest.ToClusterAPI)
+	})
 }
 
 func thereAndBack(t *testing.T, raw []byte, there, back func(*pass, []byte) any) {

@@ -6,18 +6,16 @@ package azure_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/azure/azuretest"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
 // plain is the kit's providerSpec; each case is a merge patch upon it.
@@ -72,7 +70,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	const confidential = `"settings": {"securityType": "ConfidentialVM", "confidentialVM": {"uefiSettings": {"secureBoot": "Enabled", "virtualizedTrustedPlatformModule": "Enabled"}}}`
 	const guest, whole = `{"securityEncryptionType": "VMGuestStateOnly"}`, `{"securityEncryptionType": "DiskWithVMGuestState"}`
 	disk := func(patch string) string {
-		return `{"dataDisks": [` + string(patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}`), patch)) + `]}`
+		return `{"dataDisks": [` + string(conversiontest.Patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}`), patch)) + `]}`
 	}
 	cases := map[string]struct {
 		patch   string
@@ -250,8 +248,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
 			p := conversion.NewPass(envOf(c.env), &conversion.Core{ControlPlane: c.control}, "")
-			toClusterAPI(p, patched(t, plain(t), c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -281,7 +279,7 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 	const own = `"userAssignedIdentities": [{"providerID": "azure://` + subscription + `/resourceGroups/x/providers/Microsoft.ManagedIdentity/userAssignedIdentities/y"}`
 	const guest = `"osDisk": {"managedDisk": {"securityProfile": {"securityEncryptionType": "VMGuestStateOnly"}}}`
 	disk := func(patch string) string {
-		return `{"dataDisks": [` + string(patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "managedDisk": {"storageAccountType": "Premium_LRS"}}`), patch)) + `]}`
+		return `{"dataDisks": [` + string(conversiontest.Patched(t, []byte(`{"nameSuffix": "a", "diskSizeGB": 64, "managedDisk": {"storageAccountType": "Premium_LRS"}}`), patch)) + `]}`
 	}
 	cases := map[string]struct {
 		patch    string
@@ -378,8 +376,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			core := &conversion.Core{ProviderID: "azure:///x", FailureDomain: "1", Template: c.template, ControlPlane: c.control}
 			p := conversion.NewPass(envOf(c.env), core, "")
-			toMachineAPI(p, patched(t, []byte(plainInfra), c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToMachineAPI(p, conversiontest.Patched(t, []byte(plainInfra), c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -397,8 +395,8 @@ func oneSubnet(e *conversion.Env) {
 func TestASampleSaysWhatItMeans(t *testing.T) {
 	core := &conversion.Core{}
 	p := conversion.NewPass(envOf(), core, "")
-	spec := toClusterAPI(p, patched(t, plain(t), `{"spotVMOptions": {}, "dataDisks": [{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}]}`))
-	same(t, nil, p.Errors())
+	spec := conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), `{"spotVMOptions": {}, "dataDisks": [{"nameSuffix": "a", "diskSizeGB": 64, "lun": 0, "deletionPolicy": "Delete"}]}`))
+	conversiontest.Same(t, nil, p.Errors())
 	var got, want any
 	if err := json.Unmarshal([]byte(jsonOf(t, spec)), &got); err != nil {
 		t.Fatal(err)
@@ -423,46 +421,5 @@ func TestASampleSaysWhatItMeans(t *testing.T) {
 	}
 	if core.FailureDomain != "1" || core.BootstrapSecret == nil || *core.BootstrapSecret != "worker-user-data" {
 		t.Errorf("the Machine got %+v", core)
-	}
-}
-
-func toClusterAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewProviderSpec()
-	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
-}
-
-func toMachineAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewInfraSpec()
-	if !p.Decode(raw, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
-}
-
-func patched(t *testing.T, base []byte, patch string) []byte {
-	t.Helper()
-	out, err := jsonpatch.MergePatch(base, []byte(patch))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// same holds errors to their paths and types; their prose is nobody's business here.
-func same(t *testing.T, want []string, errs field.ErrorList) {
-	t.Helper()
-	var got []string
-	for _, e := range errs {
-		got = append(got, e.Field+": "+string(e.Type))
-		if e.Detail == "" {
-			t.Errorf("%s is refused without a reason", e.Field)
-		}
-	}
-	slices.Sort(got)
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
 	}
 }

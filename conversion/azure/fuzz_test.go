@@ -9,19 +9,24 @@ import (
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
 // FuzzProviderSpec: whatever a person types, the answer is errors, never a panic; what is accepted comes back, and goes
 // again as it went. The seeds and what was found with them lie in testdata/fuzz.
 func FuzzProviderSpec(f *testing.F) {
 	f.Add(plain(f))
-	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toClusterAPI, toMachineAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		thereAndBack(t, raw, conversiontest.ToClusterAPI, conversiontest.ToMachineAPI)
+	})
 }
 
 // FuzzInfraSpec: the same the other way.
 func FuzzInfraSpec(f *testing.F) {
 	f.Add([]byte(plainInfra))
-	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toMachineAPI, toClusterAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		thereAndBack(t, raw, conversiontest.ToMachineAPI, conversiontest.ToClusterAPI)
+	})
 }
 
 func thereAndBack(t *testing.T, raw []byte, there, back func(*conversion.Pass, []byte) any) {
@@ -63,7 +68,7 @@ func TestWhatIsNoSpecIsAnError(t *testing.T) {
 		"another platform": `{"kind": "AWSMachineProviderConfig", "apiVersion": "machine.openshift.io/v1beta1", "ami": {"id": "ami-1"}}`,
 	} {
 		t.Run(what, func(t *testing.T) {
-			for _, convert := range []func(*conversion.Pass, []byte) any{toClusterAPI, toMachineAPI} {
+			for _, convert := range []func(*conversion.Pass, []byte) any{conversiontest.ToClusterAPI, conversiontest.ToMachineAPI} {
 				p := conversion.NewPass(envOf(), &conversion.Core{}, "")
 				convert(p, []byte(raw))
 				if len(p.Errors()) == 0 {
@@ -90,8 +95,8 @@ func TestAnUnknownClusterIsAnError(t *testing.T) {
 			}
 		}
 		for _, convert := range []func(*conversion.Pass){
-			func(p *conversion.Pass) { toClusterAPI(p, plain(t)) },
-			func(p *conversion.Pass) { toMachineAPI(p, []byte(plainInfra)) },
+			func(p *conversion.Pass) { conversiontest.ToClusterAPI(p, plain(t)) },
+			func(p *conversion.Pass) { conversiontest.ToMachineAPI(p, []byte(plainInfra)) },
 		} {
 			p := conversion.NewPass(env, &conversion.Core{}, "")
 			if convert(p); len(p.Errors()) == 0 {

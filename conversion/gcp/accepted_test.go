@@ -193,7 +193,7 @@ func TestTheTableRefusesWhatTheProviderWould(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			env := gcptest.Kit().Env()
 			p := conversion.NewPass(&env, &conversion.Core{}, "")
-			infra, _ := toClusterAPI(p, patched(t, plain(t), patch)).(*infraSpec)
+			infra, _ := conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), patch)).(*infraSpec)
 			if len(p.Errors()) == 0 {
 				t.Error("the table takes it")
 			}

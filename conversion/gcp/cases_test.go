@@ -5,15 +5,11 @@ package gcp_test
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/gcp/gcptest"
 )
 
@@ -152,8 +148,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 				c.env(&env)
 			}
 			p := conversion.NewPass(&env, &c.core, "")
-			toClusterAPI(p, patched(t, plain(t), c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -193,8 +189,8 @@ func TestHugeLists(t *testing.T) {
 	}
 	env := gcptest.Kit().Env()
 	p := conversion.NewPass(&env, &conversion.Core{}, "")
-	toClusterAPI(p, patched(t, plain(t), string(raw)))
-	same(t, []string{"resourceManagerTags: FieldValueNotSupported", "targetPools: FieldValueNotSupported"}, p.Errors())
+	conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), string(raw)))
+	conversiontest.Same(t, []string{"resourceManagerTags: FieldValueNotSupported", "targetPools: FieldValueNotSupported"}, p.Errors())
 }
 
 // plainInfra is the spec of a GCPMachine that can go.
@@ -269,49 +265,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 				core.ProviderID = gcptest.ProviderID("x")
 			}
 			p := conversion.NewPass(&env, core, "")
-			toMachineAPI(p, patched(t, []byte(plainInfra), c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToMachineAPI(p, conversiontest.Patched(t, []byte(plainInfra), c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
-	}
-}
-
-func toClusterAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewProviderSpec()
-	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
-}
-
-func toMachineAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewInfraSpec()
-	if !p.Decode(raw, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
-}
-
-func patched(t *testing.T, base []byte, patch string) []byte {
-	t.Helper()
-	out, err := jsonpatch.MergePatch(base, []byte(patch))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// same holds errors to their paths and types; their prose is nobody's business here.
-func same(t *testing.T, want []string, errs field.ErrorList) {
-	t.Helper()
-	var got []string
-	for _, e := range errs {
-		got = append(got, e.Field+": "+string(e.Type))
-		if e.Detail == "" {
-			t.Errorf("%s is refused without a reason", e.Field)
-		}
-	}
-	slices.Sort(got)
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
 	}
 }

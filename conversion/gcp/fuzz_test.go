@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/cluster-api-provider-gcp/webhooks"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/gcp/gcptest"
 )
 
@@ -33,7 +34,7 @@ func FuzzProviderSpec(f *testing.F) {
 		to := func(raw []byte) (any, *conversion.Core, error) {
 			core := &conversion.Core{}
 			p := conversion.NewPass(&env, core, "spec.providerSpec.value")
-			spec := toClusterAPI(p, raw)
+			spec := conversiontest.ToClusterAPI(p, raw)
 			return spec, core, p.Errors().ToAggregate()
 		}
 		spec, core, err := to(raw)
@@ -45,7 +46,7 @@ func FuzzProviderSpec(f *testing.F) {
 			return
 		}
 		p := conversion.NewPass(&env, core, "GCPMachine.spec")
-		back := toMachineAPI(p, jsonOf(t, spec))
+		back := conversiontest.ToMachineAPI(p, jsonOf(t, spec))
 		if errs := p.Errors(); len(errs) > 0 {
 			t.Fatalf("accepted, and cannot come back: %v", errs.ToAggregate())
 		}
@@ -62,12 +63,12 @@ func FuzzInfraSpec(f *testing.F) {
 		env := gcptest.Kit().Env()
 		core := &conversion.Core{FailureDomain: gcptest.Zone, BootstrapSecret: new("worker-user-data")}
 		p := conversion.NewPass(&env, core, "GCPMachine.spec")
-		spec := toMachineAPI(p, raw)
+		spec := conversiontest.ToMachineAPI(p, raw)
 		if len(p.Errors()) > 0 {
 			return
 		}
 		p = conversion.NewPass(&env, core, "spec.providerSpec.value")
-		back, ok := toClusterAPI(p, jsonOf(t, spec)).(*infraSpec)
+		back, ok := conversiontest.ToClusterAPI(p, jsonOf(t, spec)).(*infraSpec)
 		if errs := p.Errors(); len(errs) > 0 || !ok {
 			t.Fatalf("accepted, and cannot go back: %v", errs.ToAggregate())
 		}

@@ -7,15 +7,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/nutanix/nutanixtest"
 )
 
@@ -103,8 +101,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 				c.env(&env)
 			}
 			p := conversion.NewPass(&env, &conversion.Core{}, "")
-			toClusterAPI(p, patched(t, plain, c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -164,8 +162,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 				c.env(&env)
 			}
 			p := conversion.NewPass(&env, core, "")
-			toMachineAPI(p, patched(t, plainInfra, c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -175,7 +173,7 @@ func TestAPlaceIsFilledIn(t *testing.T) {
 	env := nutanixtest.Kit().Env()
 	inCluster(legacyDomain)(&env)
 	p := conversion.NewPass(&env, &conversion.Core{FailureDomain: "a"}, "")
-	spec := toMachineAPI(p, patched(t, plainInfra, `{"cluster": null, "subnet": null}`)).(*providerSpec)
+	spec := conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, `{"cluster": null, "subnet": null}`)).(*providerSpec)
 	if len(p.Errors()) > 0 || *spec.Cluster.UUID != nutanixtest.Element || len(spec.Subnets) != 1 || *spec.Subnets[0].Name != "net" || spec.FailureDomain.Name != "a" {
 		t.Errorf("%+v %v", spec, p.Errors().ToAggregate())
 	}
@@ -192,7 +190,7 @@ func TestWhatNobodyMeans(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			env := nutanixtest.Kit().Env()
 			p := conversion.NewPass(&env, &conversion.Core{}, "")
-			if toClusterAPI(p, []byte(raw)); len(p.Errors()) == 0 {
+			if conversiontest.ToClusterAPI(p, []byte(raw)); len(p.Errors()) == 0 {
 				t.Error("no error")
 			}
 		})
@@ -208,13 +206,17 @@ func seeds(f *testing.F, plain string) {
 // FuzzProviderSpec: whatever a person types, the answer is errors, never a panic, and what is accepted comes back.
 func FuzzProviderSpec(f *testing.F) {
 	seeds(f, plain)
-	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toClusterAPI, toMachineAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		thereAndBack(t, raw, conversiontest.ToClusterAPI, conversiontest.ToMachineAPI)
+	})
 }
 
 // FuzzInfraSpec is FuzzProviderSpec from the other side.
 func FuzzInfraSpec(f *testing.F) {
 	seeds(f, plainInfra)
-	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toMachineAPI, toClusterAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		thereAndBack(t, raw, conversiontest.ToMachineAPI, conversiontest.ToClusterAPI)
+	})
 }
 
 func thereAndBack(t *testing.T, raw []byte, there, back func(*conversion.Pass, []byte) any) {
@@ -236,30 +238,6 @@ func thereAndBack(t *testing.T, raw []byte, there, back func(*conversion.Pass, [
 	}
 }
 
-func toClusterAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewProviderSpec()
-	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
-}
-
-func toMachineAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewInfraSpec()
-	if !p.Decode(raw, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
-}
-
-func patched(t *testing.T, base, patch string) []byte {
-	t.Helper()
-	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
 func marshalled(t *testing.T, v any) []byte {
 	t.Helper()
 	out, err := json.Marshal(v)
@@ -267,20 +245,4 @@ func marshalled(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return out
-}
-
-// same holds errors to their paths and types; their prose is nobody's business here.
-func same(t *testing.T, want []string, errs field.ErrorList) {
-	t.Helper()
-	var got []string
-	for _, e := range errs {
-		got = append(got, e.Field+": "+string(e.Type))
-		if e.Detail == "" {
-			t.Errorf("%s is refused without a reason", e.Field)
-		}
-	}
-	slices.Sort(got)
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
-	}
 }

@@ -11,11 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 )
 
@@ -145,8 +142,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 				c.env(&env)
 			}
 			p := conversion.NewPass(&env, &conversion.Core{ControlPlane: c.control}, "")
-			toClusterAPI(p, patched(t, plain, c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -241,51 +238,9 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 				c.env(&env)
 			}
 			p := conversion.NewPass(&env, &conversion.Core{ProviderID: "openstack:///" + three, Template: c.template, FailureDomain: c.zone}, "")
-			toMachineAPI(p, patched(t, plainInfra, c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
-	}
-}
-
-func toClusterAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewProviderSpec()
-	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
-}
-
-func toMachineAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewInfraSpec()
-	if !p.Decode(raw, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
-}
-
-func patched(t *testing.T, base, patch string) []byte {
-	t.Helper()
-	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// same holds errors to their paths and types; their prose is nobody's business here.
-func same(t *testing.T, want []string, errs field.ErrorList) {
-	t.Helper()
-	var got []string
-	for _, e := range errs {
-		got = append(got, e.Field+": "+string(e.Type))
-		if e.Detail == "" {
-			t.Errorf("%s is refused without a reason", e.Field)
-		}
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 )
 
@@ -21,7 +22,9 @@ func FuzzProviderSpec(f *testing.F) {
 	for _, seed := range append(noise, plain, jsonOf(f, kit.AnyProviderSpec(r)), jsonOf(f, kit.AnyProviderSpec(r)), jsonOf(f, kit.AnyProviderSpec(r))) {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, raw []byte) { travel(t, raw, toClusterAPI, toMachineAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		travel(t, raw, conversiontest.ToClusterAPI, conversiontest.ToMachineAPI)
+	})
 }
 
 // FuzzInfraSpec: the same the other way.
@@ -30,7 +33,9 @@ func FuzzInfraSpec(f *testing.F) {
 	for _, seed := range append(noise, plainInfra, jsonOf(f, kit.AnyInfraSpec(r)), jsonOf(f, kit.AnyInfraSpec(r)), jsonOf(f, kit.AnyInfraSpec(r))) {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, raw []byte) { travel(t, raw, toMachineAPI, toClusterAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		travel(t, raw, conversiontest.ToMachineAPI, conversiontest.ToClusterAPI)
+	})
 }
 
 func travel(t *testing.T, raw []byte, there, back func(*conversion.Pass, []byte) any) {

@@ -26,12 +26,12 @@ func TestAMoveThereAndBackRests(t *testing.T) {
 		m := conversiontest.Trip[providerSpec, infraSpec]{Lines: lines, Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: mixedProvider()}.Tame(r)
 		m.APIVersion, m.Kind = machinev1alpha1.GroupVersion.String(), "OpenstackProviderSpec"
 		m.Networks, m.Ports = m.Networks[:min(2, len(m.Networks))], m.Ports[:min(2, len(m.Ports))]
-		travel(t, []byte(jsonOf(t, m)), toClusterAPI, toMachineAPI)
+		travel(t, []byte(jsonOf(t, m)), conversiontest.ToClusterAPI, conversiontest.ToMachineAPI)
 		accepted += goes(m)
 
 		c := conversiontest.Trip[infraSpec, providerSpec]{Lines: lines, Own: func(l conversion.Line) []string { return l.ClusterAPI }, Values: mixedInfra()}.Tame(r)
 		c.Ports = c.Ports[:min(3, len(c.Ports))]
-		travel(t, []byte(jsonOf(t, c)), toMachineAPI, toClusterAPI)
+		travel(t, []byte(jsonOf(t, c)), conversiontest.ToMachineAPI, conversiontest.ToClusterAPI)
 	}
 	if t.Logf("%d of 600 providerSpecs went", accepted); accepted < 30 {
 		t.Error("that is no test")

@@ -47,9 +47,9 @@ func TestTheProvidersCRDsTakeIt(t *testing.T) {
 		specs = append(specs, kit.AnyProviderSpec(r))
 	}
 	for _, spec := range specs {
-		went := converted(t, &env, core, []byte(jsonOf(t, spec)), toClusterAPI)
+		went := converted(t, &env, core, []byte(jsonOf(t, spec)), conversiontest.ToClusterAPI)
 		defaulted := []byte(jsonOf(t, machines.create(t, went)))
-		if d := cmp.Diff(said(t, converted(t, &env, core, went, toMachineAPI)), said(t, converted(t, &env, core, defaulted, toMachineAPI))); d != "" {
+		if d := cmp.Diff(said(t, converted(t, &env, core, went, conversiontest.ToMachineAPI)), said(t, converted(t, &env, core, defaulted, conversiontest.ToMachineAPI))); d != "" {
 			t.Fatalf("the defaults make it another (-without +with):\n%s\n%s", d, went)
 		}
 	}
@@ -78,7 +78,7 @@ func TestACRDRefuses(t *testing.T) {
 		"a tag given twice":  `{"tags": ["a", "a"]}`,
 		"no name of a zone":  `{"rootVolume": {"sizeGiB": 1, "availabilityZone": {"from": "Name"}}}`,
 	} {
-		_, errs := machines.judge(t, patched(t, plainInfra, patch))
+		_, errs := machines.judge(t, conversiontest.Patched(t, plainInfra, patch))
 		if refused := len(errs) > 0; refused == (sentence == "nothing") {
 			t.Errorf("%s: %v", sentence, errs.ToAggregate())
 		}

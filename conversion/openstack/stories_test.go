@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/openstack/openstacktest"
 )
 
@@ -119,13 +120,13 @@ func TestHowItIsSaid(t *testing.T) {
 			if c.back == "" {
 				c.back = c.machineAPI
 			}
-			m, want := patched(t, base, c.machineAPI), patched(t, infra, c.clusterAPI)
-			went := converted(t, &env, core, m, toClusterAPI)
+			m, want := conversiontest.Patched(t, base, c.machineAPI), conversiontest.Patched(t, infra, c.clusterAPI)
+			went := converted(t, &env, core, m, conversiontest.ToClusterAPI)
 			if d := cmp.Diff(said(t, want), said(t, went)); d != "" {
 				t.Errorf("(-want +went):\n%s", d)
 			}
-			came := converted(t, &env, core, went, toMachineAPI)
-			if d := cmp.Diff(said(t, patched(t, base, c.back)), said(t, came)); d != "" {
+			came := converted(t, &env, core, went, conversiontest.ToMachineAPI)
+			if d := cmp.Diff(said(t, conversiontest.Patched(t, base, c.back)), said(t, came)); d != "" {
 				t.Errorf("(-want +came back):\n%s", d)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/powervs/powervstest"
 )
 
@@ -123,8 +124,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 				c.env(&env)
 			}
 			p := conversion.NewPass(&env, &conversion.Core{ControlPlane: c.control, ProviderID: c.providerID}, "")
-			toClusterAPI(p, patched(t, plain, c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -187,8 +188,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 				c.env(&env)
 			}
 			p := conversion.NewPass(&env, core, "")
-			toMachineAPI(p, patched(t, plainInfra, c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -205,12 +206,12 @@ func TestWhatIsSaidForThem(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			env := powervstest.Kit().Env()
 			p := conversion.NewPass(&env, &conversion.Core{}, "")
-			spec, err := conversion.Encode(toClusterAPI(p, patched(t, plain, c.patch)))
+			spec, err := conversion.Encode(conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch)))
 			if err != nil || len(p.Errors()) > 0 {
 				t.Fatal(err, p.Errors().ToAggregate())
 			}
 			rest := `{"serviceInstanceID": "", "serviceInstance": {"name": "lock-7x2k9-power-iaas"}, "image": {"name": "rhcos"}, "network": {"regex": "^x$"}, "sshKey": "key"}`
-			if d := cmp.Diff(decoded(t, patched(t, rest, c.want)), decoded(t, marshalled(t, spec))); d != "" {
+			if d := cmp.Diff(decoded(t, conversiontest.Patched(t, rest, c.want)), decoded(t, marshalled(t, spec))); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
@@ -237,7 +238,7 @@ func TestWhatNobodyMeans(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			env := powervstest.Kit().Env()
 			p := conversion.NewPass(&env, &conversion.Core{}, "")
-			toClusterAPI(p, []byte(c.raw))
+			conversiontest.ToClusterAPI(p, []byte(c.raw))
 			if !slices.ContainsFunc(p.Errors(), func(e *field.Error) bool { return c.want == "" || e.Field == c.want }) {
 				t.Errorf("%s is not named among %d errors", c.want, len(p.Errors()))
 			}
@@ -254,13 +255,17 @@ func seeds(f *testing.F, plain string) {
 // FuzzProviderSpec: whatever a person types, the answer is errors, never a panic, and what is accepted comes back.
 func FuzzProviderSpec(f *testing.F) {
 	seeds(f, plain)
-	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toClusterAPI, toMachineAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		thereAndBack(t, raw, conversiontest.ToClusterAPI, conversiontest.ToMachineAPI)
+	})
 }
 
 // FuzzInfraSpec is FuzzProviderSpec from the other side.
 func FuzzInfraSpec(f *testing.F) {
 	seeds(f, plainInfra)
-	f.Fuzz(func(t *testing.T, raw []byte) { thereAndBack(t, raw, toMachineAPI, toClusterAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		thereAndBack(t, raw, conversiontest.ToMachineAPI, conversiontest.ToClusterAPI)
+	})
 }
 
 func thereAndBack(t *testing.T, raw []byte, there, back func(*conversion.Pass, []byte) any) {
@@ -282,38 +287,13 @@ func thereAndBack(t *testing.T, raw []byte, there, back func(*conversion.Pass, [
 	}
 }
 
-func toClusterAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewProviderSpec()
-	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
-}
-
-func toMachineAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewInfraSpec()
-	if !p.Decode(raw, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
-}
-
 // ofInfra converts the plain spec of an IBMPowerVSMachine with a patch.
 func ofInfra(t *testing.T, patch string) field.ErrorList {
 	t.Helper()
 	env := powervstest.Kit().Env()
 	p := conversion.NewPass(&env, &conversion.Core{}, "")
-	toMachineAPI(p, patched(t, plainInfra, patch))
+	conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, patch))
 	return p.Errors()
-}
-
-func patched(t *testing.T, base, patch string) []byte {
-	t.Helper()
-	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func marshalled(t *testing.T, v any) []byte {
@@ -332,20 +312,4 @@ func decoded(t *testing.T, raw []byte) map[string]any {
 		t.Fatal(err)
 	}
 	return out
-}
-
-// same holds errors to their paths and types; their prose is nobody's business here.
-func same(t *testing.T, want []string, errs field.ErrorList) {
-	t.Helper()
-	var got []string
-	for _, e := range errs {
-		got = append(got, e.Field+": "+string(e.Type))
-		if e.Detail == "" {
-			t.Errorf("%s is refused without a reason", e.Field)
-		}
-	}
-	slices.Sort(got)
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
-	}
 }

@@ -6,15 +6,13 @@ package vsphere_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
 
@@ -121,8 +119,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 				c.env(&env)
 			}
 			p := conversion.NewPass(&env, &conversion.Core{Template: c.template}, "")
-			toClusterAPI(p, patched(t, plain, c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -210,8 +208,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 				c.env(&env)
 			}
 			p := conversion.NewPass(&env, core, "")
-			toMachineAPI(p, patched(t, plainInfra, c.patch))
-			same(t, c.want, p.Errors())
+			conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
 		})
 	}
 }
@@ -244,10 +242,10 @@ func TestGarbageIsRefused(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			env := vspheretest.Kit().Env()
 			to, from := conversion.NewPass(&env, &conversion.Core{}, ""), conversion.NewPass(&env, &conversion.Core{}, "")
-			if toClusterAPI(to, []byte(raw)); len(to.Errors()) == 0 {
+			if conversiontest.ToClusterAPI(to, []byte(raw)); len(to.Errors()) == 0 {
 				t.Error("taken for a providerSpec")
 			}
-			if toMachineAPI(from, []byte(raw)); len(from.Errors()) == 0 {
+			if conversiontest.ToMachineAPI(from, []byte(raw)); len(from.Errors()) == 0 {
 				t.Error("taken for a VSphereMachine's spec")
 			}
 		})
@@ -261,22 +259,22 @@ func TestWhatIsAbsentIsSaid(t *testing.T) {
 		base, patch string
 		want        string
 	}{
-		"Machine API's full clone": {toClusterAPI, plain, `{}`, `"cloneMode":"fullClone"`},
-		"Machine API's DHCP":       {toClusterAPI, plain, `{}`, `"dhcp4":true`},
-		"the only datacenter":      {toClusterAPI, plain, `{"workspace": {"datacenter": null, "folder": null}}`, `"datacenter":"*"`},
-		"the stolen time":          {toClusterAPI, plain, `{}`, `"customVMXKeys":{"stealclock.enable":"TRUE"}`},
-		"no DHCP with an address":  {toClusterAPI, plain, device(`"ipAddrs": ["10.0.0.9/16"]`), `"devices":[{"ipAddrs":["10.0.0.9/16"],"networkName":"VM Network"}]`},
-		"Cluster API's linked one": {toMachineAPI, plainInfra, `{"cloneMode": null}`, `"cloneMode":"linkedClone"`},
-		"Cluster API's processors": {toMachineAPI, plainInfra, `{"numCPUs": null}`, `"numCPUs":2`},
-		"Cluster API's memory":     {toMachineAPI, plainInfra, `{"memoryMiB": null}`, `"memoryMiB":2048`},
-		"the cluster's server":     {toMachineAPI, plainInfra, `{"server": null}`, `"server":"vcenter.example.com"`},
-		"the cluster's secret":     {toMachineAPI, plainInfra, `{}`, `"credentialsSecret":{"name":"vsphere-cloud-credentials"}`},
+		"Machine API's full clone": {conversiontest.ToClusterAPI, plain, `{}`, `"cloneMode":"fullClone"`},
+		"Machine API's DHCP":       {conversiontest.ToClusterAPI, plain, `{}`, `"dhcp4":true`},
+		"the only datacenter":      {conversiontest.ToClusterAPI, plain, `{"workspace": {"datacenter": null, "folder": null}}`, `"datacenter":"*"`},
+		"the stolen time":          {conversiontest.ToClusterAPI, plain, `{}`, `"customVMXKeys":{"stealclock.enable":"TRUE"}`},
+		"no DHCP with an address":  {conversiontest.ToClusterAPI, plain, device(`"ipAddrs": ["10.0.0.9/16"]`), `"devices":[{"ipAddrs":["10.0.0.9/16"],"networkName":"VM Network"}]`},
+		"Cluster API's linked one": {conversiontest.ToMachineAPI, plainInfra, `{"cloneMode": null}`, `"cloneMode":"linkedClone"`},
+		"Cluster API's processors": {conversiontest.ToMachineAPI, plainInfra, `{"numCPUs": null}`, `"numCPUs":2`},
+		"Cluster API's memory":     {conversiontest.ToMachineAPI, plainInfra, `{"memoryMiB": null}`, `"memoryMiB":2048`},
+		"the cluster's server":     {conversiontest.ToMachineAPI, plainInfra, `{"server": null}`, `"server":"vcenter.example.com"`},
+		"the cluster's secret":     {conversiontest.ToMachineAPI, plainInfra, `{}`, `"credentialsSecret":{"name":"vsphere-cloud-credentials"}`},
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
 			env := vspheretest.Kit().Env()
 			p := conversion.NewPass(&env, &conversion.Core{}, "")
-			encoded, err := conversion.Encode(c.convert(p, patched(t, c.base, c.patch)))
+			encoded, err := conversion.Encode(c.convert(p, conversiontest.Patched(t, c.base, c.patch)))
 			if err != nil || len(p.Errors()) > 0 {
 				t.Fatal(err, p.Errors())
 			}
@@ -292,12 +290,12 @@ func TestWhatIsAbsentIsSaid(t *testing.T) {
 func TestNothingIsSaidInVain(t *testing.T) {
 	env := vspheretest.Kit().Env()
 	p := conversion.NewPass(&env, &conversion.Core{}, "")
-	got, err := conversion.Encode(toClusterAPI(p, []byte(plain)))
+	got, err := conversion.Encode(conversiontest.ToClusterAPI(p, []byte(plain)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want map[string]any
-	if err := json.Unmarshal(patched(t, plainInfra, `{"powerOffMode": null}`), &want); err != nil {
+	if err := json.Unmarshal(conversiontest.Patched(t, plainInfra, `{"powerOffMode": null}`), &want); err != nil {
 		t.Fatal(err)
 	}
 	raw, _ := json.Marshal(got)
@@ -307,46 +305,5 @@ func TestNothingIsSaidInVain(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
-	}
-}
-
-func toClusterAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewProviderSpec()
-	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
-}
-
-func toMachineAPI(p *conversion.Pass, raw []byte) any {
-	spec := p.Env.Platform.Spec.NewInfraSpec()
-	if !p.Decode(raw, spec) {
-		return nil
-	}
-	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
-}
-
-func patched(t *testing.T, base, patch string) []byte {
-	t.Helper()
-	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// same holds errors to their paths and types; their prose is nobody's business here.
-func same(t *testing.T, want []string, errs field.ErrorList) {
-	t.Helper()
-	var got []string
-	for _, e := range errs {
-		got = append(got, e.Field+": "+string(e.Type))
-		if e.Detail == "" {
-			t.Errorf("%s is refused without a reason", e.Field)
-		}
-	}
-	slices.Sort(got)
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
 var noise = []string{"", "null", "[]", "{", `"x"`, `{"kind": 1}`, `{"network": null}`, `{"network": {"devices": [null]}}`, `{"network": {"devices": [{"ipAddrs": [null], "addressesFromPools": [null]}]}}`,
@@ -18,7 +19,7 @@ func FuzzProviderSpec(f *testing.F) {
 	for _, seed := range append(noise, plain) {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, raw []byte) { fuzz(t, raw, toClusterAPI, toMachineAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) { fuzz(t, raw, conversiontest.ToClusterAPI, conversiontest.ToMachineAPI) })
 }
 
 // FuzzInfraSpec: the same the other way.
@@ -26,7 +27,7 @@ func FuzzInfraSpec(f *testing.F) {
 	for _, seed := range append(noise, plainInfra) {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, raw []byte) { fuzz(t, raw, toMachineAPI, toClusterAPI) })
+	f.Fuzz(func(t *testing.T, raw []byte) { fuzz(t, raw, conversiontest.ToMachineAPI, conversiontest.ToClusterAPI) })
 }
 
 func fuzz(t *testing.T, raw []byte, there, back func(*conversion.Pass, []byte) any) {

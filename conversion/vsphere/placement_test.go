@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
 
@@ -71,9 +72,9 @@ func TestAGroupIsAFailureDomain(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			env, core := zoned(c.offered...), &conversion.Core{}
 			p := conversion.NewPass(&env, core, "")
-			spec := patched(t, plain, c.patch)
-			there := toClusterAPI(p, spec)
-			same(t, c.want, p.Errors())
+			spec := conversiontest.Patched(t, plain, c.patch)
+			there := conversiontest.ToClusterAPI(p, spec)
+			conversiontest.Same(t, c.want, p.Errors())
 			if len(c.want) > 0 {
 				return
 			}
@@ -84,8 +85,8 @@ func TestAGroupIsAFailureDomain(t *testing.T) {
 			core.BootstrapSecret = &secret
 			raw, _ := json.Marshal(there)
 			back := conversion.NewPass(&env, core, "")
-			again := toMachineAPI(back, raw)
-			same(t, nil, back.Errors())
+			again := conversiontest.ToMachineAPI(back, raw)
+			conversiontest.Same(t, nil, back.Errors())
 			wanted := p.Env.Platform.Spec.NewProviderSpec().(*providerSpec)
 			if err := json.Unmarshal(spec, wanted); err != nil {
 				t.Fatal(err)
@@ -132,8 +133,8 @@ func TestAFailureDomainPlacesAMachine(t *testing.T) {
 				own["failureDomain"] = c.own
 			}
 			raw, _ := json.Marshal(own)
-			m := toMachineAPI(p, patched(t, string(patched(t, plainInfra, c.patch)), string(raw))).(*providerSpec)
-			same(t, c.want, p.Errors())
+			m := conversiontest.ToMachineAPI(p, conversiontest.Patched(t, string(conversiontest.Patched(t, plainInfra, c.patch)), string(raw))).(*providerSpec)
+			conversiontest.Same(t, c.want, p.Errors())
 			if m.Workspace.VMGroup != c.group {
 				t.Errorf("came into group %q, not %q", m.Workspace.VMGroup, c.group)
 			}

@@ -67,7 +67,7 @@ func comesBackAlike(t *testing.T, env *conversion.Env, core *conversion.Core, in
 	back := func(spec any) any {
 		raw, _ := json.Marshal(spec)
 		p := conversion.NewPass(env, core, "")
-		out := toMachineAPI(p, raw)
+		out := conversiontest.ToMachineAPI(p, raw)
 		if len(p.Errors()) > 0 {
 			t.Fatalf("cannot come back: %v", p.Errors().ToAggregate())
 		}

@@ -1,0 +1,61 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversiontest
+
+import (
+	"slices"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// ToClusterAPI converts a providerSpec as it came; nil where it cannot be read, or is none of the platform's. The pass has the errors.
+func ToClusterAPI(p *conversion.Pass, raw []byte) any {
+	spec := p.Env.Platform.Spec.NewProviderSpec()
+	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
+		return nil
+	}
+	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
+}
+
+// ToMachineAPI converts the spec of an infrastructure machine as it came; nil where it cannot be read.
+func ToMachineAPI(p *conversion.Pass, raw []byte) any {
+	spec := p.Env.Platform.Spec.NewInfraSpec()
+	if !p.Decode(raw, spec) {
+		return nil
+	}
+	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
+}
+
+// Patched is base with a merge patch upon it.
+func Patched[T string | []byte](t *testing.T, base T, patch string) []byte {
+	t.Helper()
+	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Same holds errors to their paths and types, in any order; each has a reason, whose prose is nobody's business here.
+func Same(t *testing.T, want []string, errs field.ErrorList) {
+	t.Helper()
+	var got []string
+	for _, e := range errs {
+		got = append(got, e.Field+": "+string(e.Type))
+		if e.Detail == "" {
+			t.Errorf("%s is refused without a reason", e.Field)
+		}
+	}
+	slices.Sort(got)
+	want = slices.Clone(want)
+	slices.Sort(want)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s\n%v", d, errs.ToAggregate())
+	}
+}
