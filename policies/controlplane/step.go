@@ -65,7 +65,7 @@ func (p *Plan) Steps() []Step {
 
 // change is the one Machine that is made or deleted next.
 func (p *Plan) change() (Step, bool) {
-	for _, find := range []func() (Step, bool){p.surplus, p.replaced, p.vacant, p.leaving, p.renew} {
+	for _, find := range []func() (Step, bool){p.surplus, p.replaced, p.superseded, p.vacant, p.leaving, p.renew} {
 		if s, ok := find(); ok {
 			return s, true
 		}
@@ -111,6 +111,31 @@ func (p *Plan) replaced() (Step, bool) {
 	return Step{}, false
 }
 
+// superseded is a replacement that is itself outdated, since the template has changed once more: it gives way before another one is made, or there would be
+// more Machines at the index with each change. The one that stays is ready if any is, and the oldest of those.
+func (p *Plan) superseded() (Step, bool) {
+	if p.Strategy == machinev1.OnDelete {
+		return Step{}, false
+	}
+	for _, i := range p.Indexes {
+		var staying []MachineState
+		for _, m := range i.Machines {
+			if !m.Deleting {
+				staying = append(staying, m)
+			}
+		}
+		if len(staying) < 2 || slices.ContainsFunc(staying, MachineState.Updated) {
+			continue
+		}
+		slices.SortStableFunc(staying, func(a, b MachineState) int {
+			return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
+		})
+		last := staying[len(staying)-1]
+		return Step{Delete, i, last, fmt.Sprintf("It was made to replace %s, and is outdated itself: %s.", staying[0].Name, told(last.In(Rollout)))}, true
+	}
+	return Step{}, false
+}
+
 // vacant is an index without a Machine.
 func (p *Plan) vacant() (Step, bool) {
 	for _, i := range p.Indexes {
@@ -145,6 +170,9 @@ func (p *Plan) renew() (Step, bool) {
 	old := i.outdated()
 	if p.Strategy == machinev1.Recreate {
 		return Step{Delete, i, old, "It is outdated, and its replacement has no room beside it: " + told(old.In(Rollout)) + "."}, true
+	}
+	if !p.room() {
+		return Step{}, false
 	}
 	return Step{Verb: Create, Index: i, Why: old.Name + " is outdated: " + told(old.In(Rollout)) + "."}, true
 }
