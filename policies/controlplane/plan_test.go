@@ -172,38 +172,40 @@ func TestPlan(t *testing.T) {
 		problems []string
 		waits    string
 	}{
-		"nothing to do":                                           {},
-		"a set that is not active does nothing":                   {do: []change{inactive, larger}},
-		"failure domains in another order change nothing":         {do: []change{func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("c", "a", "b") }}},
-		"tags in another order change nothing":                    {do: []change{want("tags", []any{map[string]any{"name": "y", "value": "2"}, map[string]any{"name": "x", "value": "1"}})}},
-		"what a type always says is not a difference":             {do: []change{want("deviceIndex", 0)}},
-		"an empty object that means something is one":             {do: []change{want("spotMarketOptions", map[string]any{})}, steps: []string{"Create 0 in a"}},
-		"a field that nobody has heard of is":                     {do: []change{want("warpFactor", 9)}, steps: []string{"Create 0 in a"}},
-		"a larger instance: the first index is renewed":           {do: []change{larger}, steps: []string{"Create 0 in a"}},
-		"one that is not ready is renewed first":                  {do: []change{larger, notReady(2)}, steps: []string{"Create 2 in c"}},
-		"its replacement is not ready yet":                        {do: []change{larger, with("c-master-x-0", "a", true)}, waits: "c-master-x-0 is not ready yet"},
-		"its replacement is ready":                                {do: []change{larger, with("c-master-x-0", "a", false)}, steps: []string{"Delete c-master-0"}},
-		"one that is not ready stays until the new one is":        {do: []change{larger, notReady(0), with("c-master-x-0", "a", true)}, waits: "c-master-x-0 is not ready yet"},
-		"the old one is going":                                    {do: []change{larger, with("c-master-x-0", "a", false), on(0, going)}, waits: "c-master-0 is being deleted"},
-		"the old one is gone":                                     {do: []change{larger, with("c-master-x-0", "a", false), without(0)}, steps: []string{"Create 1 in b"}},
-		"OnDelete waits for a person":                             {do: []change{larger, strategy("OnDelete")}, waits: "somebody to delete what is outdated: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
-		"OnDelete replaces what a person deletes":                 {do: []change{larger, strategy("OnDelete"), on(1, going)}, steps: []string{"Create 1 in b"}},
-		"Recreate deletes first":                                  {do: []change{larger, strategy("Recreate")}, steps: []string{"Delete c-master-0"}},
-		"Recreate makes nothing while the old one is going":       {do: []change{larger, strategy("Recreate"), on(0, going)}, waits: "c-master-0 is being deleted"},
-		"Recreate makes the new one when the old one is gone":     {do: []change{larger, strategy("Recreate"), without(0)}, steps: []string{"Create 0 in a"}},
-		"a Machine that somebody deleted is replaced":             {do: []change{on(1, going)}, steps: []string{"Create 1 in b"}},
-		"all three deleted are replaced one by one":               {do: []change{on(0, going), on(1, going), on(2, going), with("c-master-x-0", "a", false)}, waits: "c-master-0 is being deleted"},
-		"a Machine that is gone is made again":                    {do: []change{without(2)}, steps: []string{"Create 2 in c"}},
-		"two of one index: the younger goes":                      {do: []change{with("c-master-x-0", "a", false)}, steps: []string{"Delete c-master-x-0"}},
-		"two of one index: the one that is not ready goes":        {do: []change{with("c-master-x-0", "a", false), notReady(0)}, steps: []string{"Delete c-master-0"}},
-		"a replacement that is outdated itself gives way":         {do: []change{with("c-master-x-0", "a", true), larger}, steps: []string{"Delete c-master-x-0"}},
-		"also where it is ready":                                  {do: []change{with("c-master-x-0", "a", false), larger}, steps: []string{"Delete c-master-x-0"}},
-		"but not the only one that is ready":                      {do: []change{with("c-master-x-0", "a", false), larger, notReady(0)}, steps: []string{"Delete c-master-0"}},
-		"a template that is as it was takes the replacement back": {do: []change{larger, with("c-master-x-0", "a", true), want("instanceType", "m6i.xlarge")}, steps: []string{"Delete c-master-x-0"}},
-		"indexes with a gap are kept":                             {do: []change{without(2), with("c-master-x-5", "c", false)}},
-		"a Machine without an index takes the free one":           {do: []change{without(0), with("anna", "a", false)}},
-		"and keeps it while it is replaced":                       {do: []change{without(0), with("anna", "a", false), larger, with("c-master-x-0", "a", false)}, steps: []string{"Delete anna"}},
-		"a zone that the set no longer has":                       {do: []change{func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("a", "b", "d") }}, steps: []string{"Create 2 in d"}},
+		"nothing to do":                                                 {},
+		"a set that is not active does nothing":                         {do: []change{inactive, larger}},
+		"failure domains in another order change nothing":               {do: []change{func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("c", "a", "b") }}},
+		"tags in another order change nothing":                          {do: []change{want("tags", []any{map[string]any{"name": "y", "value": "2"}, map[string]any{"name": "x", "value": "1"}})}},
+		"what a type always says is not a difference":                   {do: []change{want("deviceIndex", 0)}},
+		"an empty object that means something is one":                   {do: []change{want("spotMarketOptions", map[string]any{})}, steps: []string{"Create 0 in a"}},
+		"a field that nobody has heard of is":                           {do: []change{want("warpFactor", 9)}, steps: []string{"Create 0 in a"}},
+		"a larger instance: the first index is renewed":                 {do: []change{larger}, steps: []string{"Create 0 in a"}},
+		"one that is not ready is renewed first":                        {do: []change{larger, notReady(2)}, steps: []string{"Create 2 in c"}},
+		"its replacement is not ready yet":                              {do: []change{larger, with("c-master-x-0", "a", true)}, waits: "c-master-x-0 is not ready yet"},
+		"its replacement is ready":                                      {do: []change{larger, with("c-master-x-0", "a", false)}, steps: []string{"Delete c-master-0"}},
+		"one that is not ready stays until the new one is":              {do: []change{larger, notReady(0), with("c-master-x-0", "a", true)}, waits: "c-master-x-0 is not ready yet"},
+		"the old one is going":                                          {do: []change{larger, with("c-master-x-0", "a", false), on(0, going)}, waits: "c-master-0 is being deleted"},
+		"the old one is gone":                                           {do: []change{larger, with("c-master-x-0", "a", false), without(0)}, steps: []string{"Create 1 in b"}},
+		"OnDelete waits for a person":                                   {do: []change{larger, strategy("OnDelete")}, waits: "somebody to delete what is outdated: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
+		"OnDelete replaces what a person deletes":                       {do: []change{larger, strategy("OnDelete"), on(1, going)}, steps: []string{"Create 1 in b"}},
+		"Recreate deletes first":                                        {do: []change{larger, strategy("Recreate")}, steps: []string{"Delete c-master-0"}},
+		"Recreate makes nothing while the old one is going":             {do: []change{larger, strategy("Recreate"), on(0, going)}, waits: "c-master-0 is being deleted"},
+		"Recreate makes the new one when the old one is gone":           {do: []change{larger, strategy("Recreate"), without(0)}, steps: []string{"Create 0 in a"}},
+		"a Machine that somebody deleted is replaced":                   {do: []change{on(1, going)}, steps: []string{"Create 1 in b"}},
+		"all three deleted are replaced one by one":                     {do: []change{on(0, going), on(1, going), on(2, going), with("c-master-x-0", "a", false)}, waits: "c-master-0 is being deleted"},
+		"a Machine that is gone is made again":                          {do: []change{without(2)}, steps: []string{"Create 2 in c"}},
+		"two of one index: the younger goes":                            {do: []change{with("c-master-x-0", "a", false)}, steps: []string{"Delete c-master-x-0"}},
+		"two of one index: the one that is not ready goes":              {do: []change{with("c-master-x-0", "a", false), notReady(0)}, steps: []string{"Delete c-master-0"}},
+		"a replacement that is outdated itself gives way":               {do: []change{with("c-master-x-0", "a", true), larger}, steps: []string{"Delete c-master-x-0"}},
+		"also where it is ready":                                        {do: []change{with("c-master-x-0", "a", false), larger}, steps: []string{"Delete c-master-x-0"}},
+		"but not the only one that is ready":                            {do: []change{with("c-master-x-0", "a", false), larger, notReady(0)}, steps: []string{"Delete c-master-0"}},
+		"a template that is as it was takes the replacement back":       {do: []change{larger, with("c-master-x-0", "a", true), want("instanceType", "m6i.xlarge")}, steps: []string{"Delete c-master-x-0"}},
+		"two of one index, of which one is lost and one new: both stay": {do: []change{with("c-master-x-0", "a", true), notReady(0)}, waits: "c-master-0 is not ready yet"},
+		"a lost one that the template has come back to goes":            {do: []change{larger, with("c-master-x-0", "a", false), want("instanceType", "m6i.xlarge"), notReady(0)}, steps: []string{"Delete c-master-0"}},
+		"indexes with a gap are kept":                                   {do: []change{without(2), with("c-master-x-5", "c", false)}},
+		"a Machine without an index takes the free one":                 {do: []change{without(0), with("anna", "a", false)}},
+		"and keeps it while it is replaced":                             {do: []change{without(0), with("anna", "a", false), larger, with("c-master-x-0", "a", false)}, steps: []string{"Delete anna"}},
+		"a zone that the set no longer has":                             {do: []change{func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("a", "b", "d") }}, steps: []string{"Create 2 in d"}},
 		"other subnets move no Machine to another zone": {do: []change{func(v *controlplane.View) {
 			all := *zones("c", "b", "a")
 			for i := range all {
@@ -368,7 +370,7 @@ func moveOn(v *controlplane.View, r *rand.Rand) bool {
 		ready := slices.ContainsFunc(v.Machines, func(o machinev1beta1.Machine) bool {
 			return o.Name != m.Name && o.Name[len(o.Name)-1] == m.Name[len(m.Name)-1] && o.Status.NodeRef != nil
 		})
-		if m.DeletionTimestamp != nil && ready {
+		if m.DeletionTimestamp != nil && (ready || m.Status.NodeRef == nil) {
 			v.Nodes = slices.DeleteFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == m.Name })
 			v.Machines = slices.Delete(v.Machines, i, i+1)
 			return true

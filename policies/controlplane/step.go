@@ -85,8 +85,8 @@ func (p *Plan) surplus() (Step, bool) {
 				good = append(good, m)
 			}
 		}
-		if len(good) < 2 {
-			continue
+		if len(good) < 2 || !anyReady(good) && !allOf(good, MachineState.joining) {
+			continue // one that has lost its Node and one that is to replace it: whichever gets ready stays
 		}
 		slices.SortStableFunc(good, func(a, b MachineState) int {
 			return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
@@ -94,6 +94,10 @@ func (p *Plan) surplus() (Step, bool) {
 		return Step{Delete, i, good[len(good)-1], fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
 	}
 	return Step{}, false
+}
+
+func allOf(all []MachineState, is func(MachineState) bool) bool {
+	return !slices.ContainsFunc(all, func(m MachineState) bool { return !is(m) })
 }
 
 // replaced is an outdated Machine whose replacement is ready. OnDelete leaves it to a person.
@@ -111,27 +115,27 @@ func (p *Plan) replaced() (Step, bool) {
 	return Step{}, false
 }
 
-// superseded is a replacement that is itself outdated, since the template has changed once more: it gives way before another one is made, or there would be
-// more Machines at the index with each change. The one that stays is ready if any is, and the oldest of those.
+// superseded is one of two Machines of an index, neither of which is both ready and as the template says, since the template has changed once more while
+// one was being replaced: it gives way before another one is made, or there would be more Machines at the index with each change.
 func (p *Plan) superseded() (Step, bool) {
 	if p.Strategy == machinev1.OnDelete {
 		return Step{}, false
 	}
 	for _, i := range p.Indexes {
-		var staying []MachineState
-		for _, m := range i.Machines {
-			if !m.Deleting {
-				staying = append(staying, m)
-			}
-		}
-		if len(staying) < 2 || slices.ContainsFunc(staying, MachineState.Updated) {
-			continue
-		}
+		staying := slices.DeleteFunc(slices.Clone(i.Machines), func(m MachineState) bool { return m.Deleting })
 		slices.SortStableFunc(staying, func(a, b MachineState) int {
 			return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
 		})
-		last := staying[len(staying)-1]
-		return Step{Delete, i, last, fmt.Sprintf("It was made to replace %s, and is outdated itself: %s.", staying[0].Name, told(last.In(Rollout)))}, true
+		if len(staying) < 2 {
+			continue
+		}
+		stays, goes := staying[0], staying[len(staying)-1]
+		if !slices.ContainsFunc(staying, MachineState.Updated) {
+			return Step{Delete, i, goes, fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", told(goes.In(Rollout)), stays.Name)}, true
+		}
+		if goes.Updated() && !goes.Ready && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
+			return Step{Delete, i, goes, fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
+		}
 	}
 	return Step{}, false
 }
