@@ -70,6 +70,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	}
 	return policies.Warn(concat(
 		unconvertibleWarnings(c, s.inCharge().Other(), "the move will not start"),
+		taintsInTheWay(c, s),
 		synchronizedWarning(c, s),
 		waitWarnings(c, s),
 		extentWarning(c, s),
@@ -120,6 +121,14 @@ func synchronizedWarning(c policies.Change, s standing) []string {
 // repeats reports whether a message names every one of the fields.
 func repeats(message string, errs field.ErrorList) bool {
 	return len(errs) > 0 && !slices.ContainsFunc(errs, func(e *field.Error) bool { return !strings.Contains(message, e.Field) })
+}
+
+// taintsInTheWay says nothing where the condition names the gate, in Cluster API's own words.
+func taintsInTheWay(c policies.Change, s standing) []string {
+	if s.inCharge() != MachineAPI || strings.Contains(s.Condition(ConditionSynchronized).Message, TaintGate) {
+		return nil
+	}
+	return taintWarning(c, "the move will not start")
 }
 
 // waitWarnings name what the move waits for. Going back is never held up by the side that one leaves (DESIGN §4.2).
@@ -188,9 +197,13 @@ func Unconvertible(c policies.Change) policies.Verdict {
 		return policies.Warn(append(unconvertibleWarnings(c, ClusterAPI, ""),
 			fmt.Sprintf("nothing is made of this %s, and its spec is locked: delete it, and create it with spec.authoritativeAPI %s", c.Kind, MachineAPI))...)
 	case s.inCharge() == ClusterAPI && c.Side == policies.MachineAPI:
-		return policies.Warn(unconvertibleWarnings(c, ClusterAPI, "nothing is made of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")...)
+		return refusals(c, ClusterAPI, "nothing is made of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")
 	}
-	return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "a later move will not start")...)
+	return refusals(c, s.inCharge().Other(), "a later move will not start")
+}
+
+func refusals(c policies.Change, to API, so string) policies.Verdict {
+	return policies.Warn(append(unconvertibleWarnings(c, to, so), taintWarning(c, so)...)...)
 }
 
 // changesAuthority reports whether a request makes or changes the content of an authority that has, or will have, a

@@ -200,14 +200,14 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Says:   "A request for a move is stored, and warns: of each field that does not convert, of a Synchronized condition that is not True, of what the move will wait for, and of the machines that it concerns.",
+			Says:   "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, and of the machines that it concerns.",
 			Remedy: "Repair the fields that are named, or set spec.authoritativeAPI back.",
 			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion), Check: RequestWarning,
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
-			Says:   "A change of the object that is in charge warns of each field that the other API cannot express: it is stored, and a later move will not start. So does the creation of a Machine API object for Cluster API, which can make nothing of it.",
-			Remedy: "Repair the fields that are named before moving; docs/fields lists them all.",
+			Says:   "A change of the object that is in charge warns of each field that the other API cannot express: it is stored, and a later move will not start. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
+			Remedy: "Repair the fields that are named before moving, docs/fields lists them all; turn the gate on for taints.",
 			On:     on(mapi(kinds, onWrite), capi(kinds, onUpdate)), Needs: when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
 		},
 		{

@@ -1,0 +1,49 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// TaintGate is Cluster API's feature gate for the taints of Machines. With it off, as it is unless somebody turns it on, Cluster API's webhooks refuse
+// every Machine and MachineSet that has a taint, and its controllers would leave them to nobody.
+const TaintGate = "MachineTaintPropagation"
+
+// taintWarning tells of taints that convert and that Cluster API may refuse all the same. Whether the gate is on cannot be asked; a twin that has taints tells
+// that Cluster API takes them.
+func taintWarning(c policies.Change, so string) []string {
+	if c.Side != policies.MachineAPI || !tainted(c.New) || tainted(c.Facts.Twin) || hopeless(c) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: Cluster API refuses taints while its feature gate %s is off, as it is by default: then %s", taintPath(c.Kind), TaintGate, so)}
+}
+
+func taintPath(kind string) string {
+	if kind == "MachineSet" {
+		return "spec.template.spec.taints"
+	}
+	return "spec.taints"
+}
+
+// tainted reports whether a Machine of either API, or the template of a MachineSet, has taints. Both have them in the same place.
+func tainted(o *policies.Object) bool {
+	type tainted struct {
+		Taints []json.RawMessage `json:"taints"`
+	}
+	var spec struct {
+		tainted
+		Template struct {
+			Spec tainted `json:"spec"`
+		} `json:"template"`
+	}
+	if o != nil {
+		_ = json.Unmarshal(orNull(o.Spec), &spec)
+	}
+	return len(slices.Concat(spec.Taints, spec.Template.Spec.Taints)) > 0
+}
