@@ -16,6 +16,8 @@ P ?= 2
 PKG ?= ./...
 # What `make run` plays a cluster on: aws, azure, gcp, openstack, vsphere, powervs, nutanix.
 PLATFORM ?= aws
+# How many Machines `make run` gives the control plane, to have it managed: 3 or 5. 0 leaves the one Machine of the fleet by itself.
+CONTROL_PLANE ?= 0
 # More arguments for `go test`, such as ARGS='-run Rotate -v'.
 ARGS ?=
 
@@ -24,9 +26,9 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet; up until Ctrl-C
+run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet (CONTROL_PLANE=3 and its masters); up until Ctrl-C
 	@go build -o .run/bin/run ./test/run # no go run: that would not hand a SIGTERM on
-	@exec .run/bin/run --platform=$(PLATFORM)
+	@exec .run/bin/run --platform=$(PLATFORM) --control-plane=$(CONTROL_PLANE)
 
 .PHONY: test
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector

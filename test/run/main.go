@@ -74,9 +74,10 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	platform := flags.String("platform", "aws", "what the cluster runs on")
-	dir := flags.String("dir", "", "where everything is kept; .run of the checkout if empty, and for another platform than AWS a folder in it")
+	dir := flags.String("dir", "", "where everything is kept; .run of the checkout if empty, and for another platform than AWS, or with a control plane, a folder in it")
 	port := flags.Int("port", 0, "the API server's port on 127.0.0.1; 0 is the last one, or a free one")
 	bare := flags.Bool("bare", false, "leave Poundlock out: a cluster as it was before")
+	controlPlane := flags.Int("control-plane", 0, "how many Machines a control plane has that is whole and managed, 3 or 5; 0 for the one Machine of the fleet")
 	boot := flags.Duration("boot-time", 2*time.Second, "how long a simulated instance takes to boot")
 	if err := flags.Parse(args); err != nil {
 		return scene.Options{}, err
@@ -89,11 +90,17 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 		if name := strings.ToLower(*platform); name != "aws" {
 			*dir = filepath.Join(*dir, "on", name)
 		}
+		if *controlPlane > 0 {
+			*dir = filepath.Join(*dir, "with-control-plane")
+		}
 	}
 	if _, err := platformstest.Named(*platform); err != nil { // before there is a folder of that name
 		return scene.Options{}, err
 	}
-	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, Out: out}, nil
+	if n := *controlPlane; n != 0 && n != 3 && n != 5 {
+		return scene.Options{}, fmt.Errorf("--control-plane=%d: a ControlPlaneMachineSet manages 3 Machines or 5", n)
+	}
+	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, ControlPlane: *controlPlane, Out: out}, nil
 }
 
 func wait(ctx context.Context, stage *scene.Stage) error {

@@ -51,7 +51,7 @@ func (s *Stage) missing(ctx context.Context) (string, error) {
 			return fmt.Sprintf("Machine %s is not mirrored", m.Name), nil
 		}
 	}
-	return "", nil
+	return s.missingMembers(ctx)
 }
 
 func text(phase *string) string {

@@ -71,20 +71,25 @@ func (s *Stage) manifests() ([]*unstructured.Unstructured, error) {
 
 // createFleet makes the fleet in a new cluster; in one that has been played with it changes nothing.
 func (s *Stage) createFleet(ctx context.Context) error {
-	mark := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"name": "fleet-was-created", "namespace": s.Pairs[0].MachineAPI},
-	}}
-	err := s.Admin.Get(ctx, client.ObjectKeyFromObject(mark), mark)
-	if !apierrors.IsNotFound(err) {
-		s.played = err == nil
-		return err
-	}
 	fleet, err := fleet(s.kit)
 	if err != nil {
 		return err
 	}
-	return create(ctx, s.Admin, append(fleet, mark)...)
+	return s.createOnce(ctx, "fleet-was-created", nil, fleet)
+}
+
+// createOnce makes objects, and in the end a ConfigMap by whose name a later start knows that they were there: then they are left as they have become.
+func (s *Stage) createOnce(ctx context.Context, name string, data map[string]any, all []*unstructured.Unstructured) error {
+	mark := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": data,
+		"metadata": map[string]any{"name": name, "namespace": s.Pairs[0].MachineAPI},
+	}}
+	err := s.Admin.Get(ctx, client.ObjectKeyFromObject(mark), mark.DeepCopy())
+	if !apierrors.IsNotFound(err) {
+		s.played = err == nil
+		return err
+	}
+	return create(ctx, s.Admin, append(all, mark)...)
 }
 
 // waitForFleet waits until all of it runs and is mirrored. What somebody has played with may never do so: a Machine that

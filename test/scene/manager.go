@@ -77,7 +77,7 @@ func (s *Stage) startManager(ctx context.Context) error {
 }
 
 func (s *Stage) managerArgs() []string {
-	return []string{
+	args := []string{
 		"manager",
 		"--kubeconfig=" + s.identityFile(),
 		"--webhook-bind-address=" + local(s.manager.webhooks),
@@ -86,6 +86,10 @@ func (s *Stage) managerArgs() []string {
 		"--cert-hosts=127.0.0.1",
 		"--shutdown-delay=0s",
 	}
+	if s.managesControlPlane {
+		args = append(args, "--control-plane")
+	}
+	return args
 }
 
 func (s *Stage) identityFile() string { return filepath.Join(s.Plane.Dir(), "poundlock.kubeconfig") }

@@ -37,6 +37,8 @@ type Options struct {
 	BootTime time.Duration
 	// Bare leaves Poundlock out: a cluster as it was before.
 	Bare bool
+	// ControlPlane is how many Machines the control plane has, if it is to be a whole one, with etcd, and managed: 3 or 5. 0 leaves it at what the fleet has.
+	ControlPlane int
 }
 
 // Stage is everything that runs. Its fields are set once.
@@ -57,8 +59,10 @@ type Stage struct {
 	// played says that the fleet was made by an earlier start, and may have been changed since.
 	played  bool
 	manager managerPorts
-	breaks  sync.Once
-	cause   error
+	// managesControlPlane: the manager runs with --control-plane.
+	managesControlPlane bool
+	breaks              sync.Once
+	cause               error
 	// cloudAddress is the simulated cloud's, for as long as the stage stands.
 	cloudAddress string
 }
@@ -129,6 +133,10 @@ func (s *Stage) steps() []step {
 	if s.options.Bare {
 		own = nil
 	}
+	var last []step
+	if s.options.ControlPlane > 0 {
+		last = []step{{"raising the control plane, with an operator of etcd that is simulated, and starting Poundlock anew to manage it", s.raiseControlPlane}}
+	}
 	return slices.Concat([]step{
 		{"setting up the cluster " + cluster + " on " + s.kit.Platform.Name, s.furnish},
 		{"starting Cluster API's core manager, the real one, with its webhooks", s.startClusterAPI},
@@ -136,7 +144,7 @@ func (s *Stage) steps() []step {
 		{"starting the simulated cloud, and the controllers of both APIs that call it", s.startSimulation},
 		{"creating the fleet: MachineSets worker-a and worker-b, and the Machine " + s.Alone(), s.createFleet},
 		{"waiting for the Machines to run and to be mirrored", s.waitForFleet},
-	})
+	}, last)
 }
 
 // raise starts the control plane, and watches over all that runs from then on.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/simulation"
 )
 
 const (
@@ -51,6 +52,7 @@ func TestControllers(t *testing.T) {
 	t.Run("what is paused acknowledges it, is still labelled by its set, and hangs when deleted", func(t *testing.T) { pauses(t, c) })
 	t.Run("a pod runs on its Node, ends when it is deleted, and waits while the Node is silent", func(t *testing.T) { podsLive(t, c) })
 	t.Run("a stopped instance's Node is silent", func(t *testing.T) { stops(t, stage) })
+	t.Run("etcd's operator holds a Machine until its replacement votes", func(t *testing.T) { etcdHolds(t, stage) })
 	t.Run("a fleet at rest writes nothing", func(t *testing.T) { rests(t, c) })
 	t.Run("what an instance leaves behind goes with it", func(t *testing.T) { leavesNothing(t, stage) })
 	if err := stage.Cloud.Audit(); err != nil {
@@ -183,6 +185,44 @@ func stops(t *testing.T, stage *scene.Stage) {
 		t.Fatal(err)
 	}
 	ready(t, stage.Admin, i.DNS(), corev1.ConditionTrue, "simulated")
+}
+
+func etcdHolds(t *testing.T, stage *scene.Stage) {
+	c := stage.Admin
+	if err := stage.RaiseControlPlane(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	old := &machinev1beta1.Machine{}
+	get(t, c, mapi, "master-2", old)
+	node := &corev1.Node{}
+	get(t, c, "", nodeOf(t, c, "master-2"), node)
+	for _, role := range []string{"master", "control-plane"} {
+		if _, ok := node.Labels["node-role.kubernetes.io/"+role]; !ok {
+			t.Errorf("the Node has not the role %s: %v", role, node.Labels)
+		}
+	}
+	if err := c.Delete(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "master-2 to be held by etcd's hook", func() bool {
+		get(t, c, mapi, "master-2", old)
+		return slices.ContainsFunc(old.Status.Conditions, func(c machinev1beta1.Condition) bool {
+			return c.Type == machinev1beta1.MachineDrainable && c.Status == corev1.ConditionFalse && strings.Contains(c.Message, simulation.EtcdHook)
+		})
+	})
+	next := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: mapi, Name: "master-x7k2p-2", Labels: old.Labels}}
+	next.Spec.ProviderSpec = old.Spec.ProviderSpec
+	if err := c.Create(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, c, old)
+	etcd, err := stage.Etcd(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fewest, _ := etcd.Fewest(3); fewest != 3 || len(etcd.History) != 5 || etcd.History[3].Machine != next.Name || etcd.History[4].Machine != old.Name {
+		t.Errorf("etcd's members came and went: %v", etcd.History)
+	}
 }
 
 func leavesNothing(t *testing.T, stage *scene.Stage) {

@@ -5,18 +5,22 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/poundlock/poundlock/machine/machinetest"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // NotReadyAnnotation on a Node silences its kubelet: the Node turns NotReady, with the annotation's value as the message, its pods are
@@ -27,6 +31,8 @@ const NotReadyAnnotation = "simulation.poundlock.io/not-ready"
 // instance goes: the cloud's, which deletes its Node, and the collector of its pods.
 type kubelets struct {
 	client.Client
+	// live reads the Machine that an instance was made for, once.
+	live  client.Reader
 	cloud instances
 	now   func() time.Time
 	// joined are the instances whose kubelet has registered its Node since it was started: one that somebody deletes stays away.
@@ -39,7 +45,7 @@ type instances interface {
 }
 
 func addKubelets(m manager.Manager, o Options) error {
-	k := &kubelets{Client: m.GetClient(), cloud: o.Cloud, now: time.Now, joined: map[string]bool{}}
+	k := &kubelets{Client: m.GetClient(), live: m.GetAPIReader(), cloud: o.Cloud, now: time.Now, joined: map[string]bool{}}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		wait.UntilWithContext(ctx, func(ctx context.Context) {
 			if err := k.beat(ctx); err != nil && ctx.Err() == nil {
@@ -103,17 +109,55 @@ func (k *kubelets) attend(ctx context.Context, i machinetest.Instance, node *cor
 
 // join registers the Node.
 func (k *kubelets) join(ctx context.Context, i machinetest.Instance) error {
+	labels := map[string]string{
+		corev1.LabelHostname: i.DNS(), corev1.LabelTopologyZone: i.Zone, corev1.LabelInstanceTypeStable: i.Type,
+	}
+	switch master, err := k.isMaster(ctx, i); {
+	case err != nil:
+		return err
+	case master:
+		labels[controlPlaneRole], labels[masterRole] = "", ""
+	}
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: i.DNS(), Labels: map[string]string{
-			corev1.LabelHostname: i.DNS(), corev1.LabelTopologyZone: i.Zone, corev1.LabelInstanceTypeStable: i.Type,
-		}},
-		Spec: corev1.NodeSpec{ProviderID: i.ProviderID()},
+		ObjectMeta: metav1.ObjectMeta{Name: i.DNS(), Labels: labels},
+		Spec:       corev1.NodeSpec{ProviderID: i.ProviderID()},
 	}
 	if err := k.Create(ctx, node); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("registering its Node: %w", err)
 	}
 	k.joined[i.ID] = true
 	return k.report(ctx, node, "", false)
+}
+
+// The labels of a Node of the control plane.
+const (
+	controlPlaneRole = "node-role.kubernetes.io/control-plane"
+	masterRole       = "node-role.kubernetes.io/master"
+)
+
+// masterUserData is what the instances of a control plane are launched with.
+const masterUserData = "master-user-data"
+
+// isMaster reports whether an instance is one of the control plane: a kubelet is told so by what its instance was launched with.
+func (k *kubelets) isMaster(ctx context.Context, i machinetest.Instance) (bool, error) {
+	key := client.ObjectKey{Namespace: i.Machine.Namespace, Name: i.Machine.Name}
+	if i.CreatedBy == authority.ClusterAPI {
+		m := &clusterv1.Machine{}
+		err := k.live.Get(ctx, key, m)
+		name := m.Spec.Bootstrap.DataSecretName
+		return name != nil && *name == masterUserData, client.IgnoreNotFound(err)
+	}
+	m := &machinev1beta1.Machine{}
+	if err := k.live.Get(ctx, key, m); err != nil || m.Spec.ProviderSpec.Value == nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	var spec struct {
+		UserDataSecret struct {
+			Name string `json:"name"`
+		} `json:"userDataSecret"`
+	}
+	err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, &spec)
+	return spec.UserDataSecret.Name == masterUserData, err
 }
 
 // report writes the Node's conditions where they are not as they should be.

@@ -50,13 +50,14 @@ type Options struct {
 // Side is controllers that start and stop together.
 type Side string
 
-// The sides: the Machine API's controllers, and Cluster API's infrastructure with the kubelets of all instances.
+// The sides: the Machine API's controllers, Cluster API's infrastructure with the kubelets of all instances, and the operator of etcd.
 const (
 	MachineAPI     Side = "machine-api"
 	Infrastructure Side = "infrastructure"
+	Etcd           Side = "etcd-operator"
 )
 
-// Sides lists them.
+// Sides lists those that call the cloud.
 func Sides() []Side { return []Side{MachineAPI, Infrastructure} }
 
 // Run runs sides until ctx ends, or a controller of them fails.
@@ -95,6 +96,7 @@ func lots(p platform) map[Side][]lot {
 			{p.identity(), false, addInfraMachine},
 			{"", true, addKubelets},
 		},
+		Etcd: {{EtcdOperator, true, addEtcd}},
 	}
 }
 

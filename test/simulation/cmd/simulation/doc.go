@@ -6,6 +6,7 @@
 //	simulation cloud           the instances and their ledger, over HTTP on loopback
 //	simulation machine-api     the Machine API's controllers, with an actuator for that cloud
 //	simulation infrastructure  Cluster API's infrastructure controller for that cloud, and the kubelets of its instances
+//	simulation etcd-operator   the operator of etcd, which holds the control plane's Machines while their Nodes vote
 //
 // It knows flags and what is wired to what. Each ends on SIGTERM, and when its parent does if --parent names that.
 package main

@@ -52,7 +52,8 @@ func command() *cobra.Command {
 	flags.IntVar(&c.parent, "parent", 0, "end when this process is no longer the parent; 0 for never")
 	root.AddCommand(cloudCommand(c),
 		sideCommand(c, simulation.MachineAPI, "Run the Machine API's controllers, with an actuator for the simulated cloud"),
-		sideCommand(c, simulation.Infrastructure, "Run Cluster API's infrastructure controller for the simulated cloud, and the kubelets of its instances"))
+		sideCommand(c, simulation.Infrastructure, "Run Cluster API's infrastructure controller for the simulated cloud, and the kubelets of its instances"),
+		sideCommand(c, simulation.Etcd, "Run the operator of etcd, which holds Machines of the control plane while their Nodes vote"))
 	return root
 }
 

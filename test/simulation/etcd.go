@@ -1,0 +1,189 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The hook with which the etcd operator holds a Machine whose Node is a voting member. It goes when etcd can do without it.
+const (
+	EtcdHook      = "EtcdQuorumOperator"
+	EtcdHookOwner = "clusteroperator/etcd"
+)
+
+// EtcdNamespace and EtcdMembers name the ConfigMap in which the simulated etcd keeps its members, by the names of their Nodes, and what became of them.
+const (
+	EtcdNamespace = "openshift-etcd"
+	EtcdMembers   = "etcd-members"
+)
+
+// Membership is etcd as its operator knows it.
+type Membership struct {
+	// Members are Nodes, sorted.
+	Members []string
+	// History has each change, the oldest first.
+	History []Joining
+}
+
+// Joining is one member that came, or went.
+type Joining struct {
+	// Voting is how many members there were then, this one come or gone.
+	Voting int
+	// Left: it went.
+	Left bool
+	// Node and Machine name it; Machine is "-" where it had none any more.
+	Node, Machine string
+}
+
+func (j Joining) String() string {
+	sign := "+"
+	if j.Left {
+		sign = "-"
+	}
+	return fmt.Sprintf("%d %s%s %s", j.Voting, sign, j.Node, j.Machine)
+}
+
+// The keys of the ConfigMap.
+const (
+	membersKey = "members"
+	historyKey = "history"
+)
+
+// ReadMembership reads what the ConfigMap keeps: a member a line, and a change a line: "4 +ip-10-0-0-9.ec2.internal master-x7k2p-0".
+func ReadMembership(kept *corev1.ConfigMap) (Membership, error) {
+	m := Membership{Members: strings.Fields(kept.Data[membersKey])}
+	for line := range strings.Lines(kept.Data[historyKey]) {
+		var j Joining
+		var node string
+		if _, err := fmt.Sscanf(line, "%d %s %s", &j.Voting, &node, &j.Machine); err != nil || len(node) < 2 {
+			return m, fmt.Errorf("the history of ConfigMap %s has a line %q, which is none", kept.Name, line)
+		}
+		j.Left, j.Node = node[0] == '-', node[1:]
+		m.History = append(m.History, j)
+	}
+	return m, nil
+}
+
+func (m Membership) write(kept *corev1.ConfigMap) {
+	lines := func(all []string) string {
+		if len(all) == 0 {
+			return ""
+		}
+		return strings.Join(all, "\n") + "\n"
+	}
+	var history []string
+	for _, j := range m.History {
+		history = append(history, j.String())
+	}
+	kept.Data = map[string]string{membersKey: lines(m.Members), historyKey: lines(history)}
+}
+
+// Fewest is the least number of voting members since there were so many for the first time; false where there never were.
+func (m Membership) Fewest(since int) (int, bool) {
+	at := slices.IndexFunc(m.History, func(j Joining) bool { return j.Voting >= since })
+	if at < 0 {
+		return 0, false
+	}
+	return slices.MinFunc(m.History[at:], func(a, b Joining) int { return cmp.Compare(a.Voting, b.Voting) }).Voting, true
+}
+
+func (m Membership) has(node string) bool { return slices.Contains(m.Members, node) }
+
+// with is the membership after a change.
+func (m Membership) with(left bool, node, machine string) Membership {
+	members := slices.DeleteFunc(slices.Clone(m.Members), func(n string) bool { return n == node })
+	if !left {
+		members = append(members, node)
+	}
+	slices.Sort(members)
+	return Membership{members, append(slices.Clone(m.History), Joining{len(members), left, node, cmp.Or(machine, "-")})}
+}
+
+// voter is a Machine of the control plane, as it matters to etcd.
+type voter struct {
+	machine string
+	// node is its Node's name, "" while it has none.
+	node string
+	// deleting and hooked are by the word of the side that is in charge.
+	deleting, hooked bool
+	// moving: nobody is in charge, and nothing of it may be written.
+	moving bool
+}
+
+// quorum is what an etcd operator decides by.
+type quorum struct {
+	Membership
+	voters []voter
+	// healthy are the Nodes of the control plane that are ready.
+	healthy map[string]bool
+	// desired is how many members there are to be. Never are there fewer for that one is taken away.
+	desired int
+}
+
+// deed is the one thing that an etcd operator does next.
+type deed struct {
+	verb    deedVerb
+	machine string
+	node    string
+}
+
+type deedVerb string
+
+const (
+	nothing deedVerb = ""
+	hook    deedVerb = "hook"
+	unhook  deedVerb = "unhook"
+	join    deedVerb = "join"
+	leave   deedVerb = "leave"
+)
+
+// next follows the operator of a cluster: a Machine is held before it votes, and let go once it no longer does. One that is being deleted is never held anew,
+// and stops to vote only when so many healthy members are left as there are to be.
+func (q quorum) next() deed {
+	for _, v := range q.voters {
+		if d := q.of(v); d.verb != nothing {
+			return d
+		}
+	}
+	for _, node := range q.Members { // its Machine went without being held
+		if !slices.ContainsFunc(q.voters, func(v voter) bool { return v.node == node }) && q.enoughWithout(node) {
+			return deed{leave, "", node}
+		}
+	}
+	return deed{}
+}
+
+func (q quorum) of(v voter) deed {
+	member := v.node != "" && q.has(v.node)
+	switch {
+	case v.deleting && member && q.enoughWithout(v.node):
+		return deed{leave, v.machine, v.node}
+	case v.deleting && !member && v.hooked && !v.moving:
+		return deed{unhook, v.machine, v.node}
+	case v.deleting:
+		return deed{}
+	case !v.hooked && !v.moving && (member || q.healthy[v.node]):
+		return deed{hook, v.machine, v.node}
+	case v.hooked && !member && q.healthy[v.node]:
+		return deed{join, v.machine, v.node}
+	}
+	return deed{}
+}
+
+// enoughWithout reports whether as many healthy members as there are to be remain when one goes.
+func (q quorum) enoughWithout(node string) bool {
+	left := 0
+	for _, m := range q.Members {
+		if m != node && q.healthy[m] {
+			left++
+		}
+	}
+	return left >= q.desired
+}
