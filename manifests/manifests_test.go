@@ -28,6 +28,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/webhooks"
 )
 
@@ -106,6 +107,13 @@ func crdPatches(t *testing.T) map[string][]byte {
 			ops, err := AuthorityPatch(machine, crd)
 			if err != nil {
 				t.Fatalf("%s: %v", variant, err)
+			}
+			if kind == controlplane.Resource {
+				more, err := TemplatePatch(crd)
+				if err != nil {
+					t.Fatalf("%s: %v", variant, err)
+				}
+				ops = append(ops, more...)
 			}
 			text, err := yaml.Marshal(ops)
 			if err != nil {

@@ -94,8 +94,9 @@ func Make(v View) Plan {
 	if p.Strategy == "" {
 		p.Strategy = machinev1.RollingUpdate
 	}
+	p.Invalid = slices.Clone(v.Unresolved)
 	p.domains(t, v.Infrastructure)
-	if p.spec == nil {
+	if p.spec == nil && len(v.Unresolved) == 0 {
 		p.Invalid = append(p.Invalid, field.Required(providerSpecPath(), "a control plane Machine is made from it: copy the one of a Machine that runs"))
 	}
 	p.place(v)

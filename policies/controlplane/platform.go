@@ -39,7 +39,7 @@ func platforms() []platform {
 		},
 		{
 			name: configv1.AzurePlatformType, kind: "AzureMachineProviderSpec", spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
-			domains: azureDomains, unordered: []string{"applicationSecurityGroups", "dataDisks"}, respell: presence("spotVMOptions"),
+			domains: azureDomains, unordered: []string{"applicationSecurityGroups", "dataDisks"}, respell: azureWords,
 		},
 		{
 			name: configv1.GCPPlatformType, kind: "GCPMachineProviderSpec", spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
@@ -51,7 +51,7 @@ func platforms() []platform {
 		},
 		{
 			name: configv1.VSpherePlatformType, kind: "VSphereMachineProviderSpec", spec: func() any { return &machinev1beta1.VSphereMachineProviderSpec{} },
-			domains: vSphereDomains, unordered: []string{"tagIDs"}, respell: bareTemplate,
+			domains: vSphereDomains, unordered: []string{"tagIDs"}, respell: vSphereWords,
 		},
 		{
 			name: configv1.NutanixPlatformType, kind: "NutanixMachineProviderConfig", spec: func() any { return &machinev1.NutanixMachineProviderConfig{} },
@@ -231,6 +231,26 @@ func presence(name string) func(map[string]any) {
 		if o, ok := spec[name].(map[string]any); ok && len(o) == 0 {
 			spec[name] = "{}"
 		}
+	}
+}
+
+// azureWords says how a disk is cached also where that is left to Azure, which caches nothing.
+func azureWords(spec map[string]any) {
+	presence("spotVMOptions")(spec)
+	disks, _ := spec["dataDisks"].([]any)
+	for _, d := range append(disks[:len(disks):len(disks)], spec["osDisk"]) {
+		disk, ok := d.(map[string]any)
+		if caching, _ := disk["cachingType"].(string); ok && caching == "" {
+			disk["cachingType"] = "None"
+		}
+	}
+}
+
+// vSphereWords says how an instance is cloned also where that is left to Machine API, which makes a full clone.
+func vSphereWords(spec map[string]any) {
+	bareTemplate(spec)
+	if mode, _ := spec["cloneMode"].(string); mode == "" {
+		spec["cloneMode"] = string(machinev1beta1.FullClone)
 	}
 }
 

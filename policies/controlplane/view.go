@@ -16,6 +16,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/internal/numbers"
 )
@@ -23,6 +24,8 @@ import (
 // View is what a plan is made from: the world as the shell has read it. Nothing in it is changed.
 type View struct {
 	Set *machinev1.ControlPlaneMachineSet
+	// Unresolved are the reasons why the set's template for Cluster API could not be put into Machine API's words (Resolved has both).
+	Unresolved field.ErrorList
 	// Machines are those of the set's namespace that its selector matches, on the Machine API's side.
 	Machines []machinev1beta1.Machine
 	// Nodes are those with the role of the control plane.

@@ -42,10 +42,12 @@ refused=(
 	"policies/authority/webhooks.go $module/webhooks/leaf"
 	"conversion/aws/policies.go $module/policies/leaf"
 	"machine/conversion.go $module/conversion/leaf"
+	"blueprint/webhooks.go $module/webhooks/leaf"
 	# … and has no client, clock, logger or environment
 	"policies/rules/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"policies/authority/environment.go os"
 	"conversion/core/http.go net/http"
+	"blueprint/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"conversion/aws/logger.go log/slog"
 	# a shell never imports another shell
 	"webhooks/certs.go $module/certs/leaf"
@@ -66,6 +68,8 @@ allowed=(
 	"policies/authority/kit_test.go $module/conversion/leaf"
 	"policies/policiestest/environment.go os"
 	"conversion/aws/kernel.go $module/conversion/leaf"
+	"blueprint/fields.go $module/conversion/leaf"
+	"blueprint/sets.go $module/policies/leaf"
 	"webhooks/noun.go $module/policies/leaf"
 	"webhooks/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"certs/files.go os"

@@ -1,0 +1,88 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// TemplatePatch is the JSON patch that gives the template of a ControlPlaneMachineSet its member for Cluster API, with the value of the union's
+// discriminator. Failure domains and metadata are the published member's own, since a set means the same by them in either. The first member needs no
+// change: it is required where the discriminator names it, and forbidden otherwise.
+func TemplatePatch(target []byte) ([]policies.Operation, error) {
+	crd, err := versionSchema(target)
+	if err != nil {
+		return nil, fmt.Errorf("the CRD to patch: %w", err)
+	}
+	template := crd.Properties["spec"].Properties["template"]
+	published := template.Properties[string(controlplane.MachineAPIMember)]
+	domains, metadata := published.Properties["failureDomains"], published.Properties["metadata"]
+	if domains.raw == nil || metadata.raw == nil || len(template.Validations) == 0 {
+		return nil, errors.New("the set's template is not the union that it was: a later version of the CRD has it otherwise")
+	}
+	member, err := memberSchema(domains, metadata)
+	if err != nil {
+		return nil, err
+	}
+	path := schemaPath + "spec/properties/template/"
+	return []policies.Operation{
+		{Op: "add", Path: path + "properties/machineType/enum/-", Value: string(controlplane.ClusterAPIMember)},
+		{Op: "add", Path: path + "properties/" + string(controlplane.ClusterAPIMember), Value: member},
+		{Op: "add", Path: path + "x-kubernetes-validations/-", Value: memberRule()},
+	}, nil
+}
+
+// memberRule is worded as the published one is for the other member.
+func memberRule() map[string]any {
+	name := string(controlplane.ClusterAPIMember)
+	return map[string]any{
+		"rule":    fmt.Sprintf("has(self.machineType) && self.machineType == '%s' ?  has(self.%s) : !has(self.%s)", name, name, name),
+		"message": fmt.Sprintf("%s configuration is required when machineType is %s, and forbidden otherwise", name, name),
+	}
+}
+
+func memberSchema(domains, metadata schema) (map[string]any, error) {
+	var all [2]map[string]any
+	for i, s := range []schema{domains, metadata} {
+		if err := json.Unmarshal(s.raw, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	all[0]["description"] = `failureDomains is the list of failure domains (sometimes called availability zones) in which the ControlPlaneMachineSet balances the control plane Machines.
+What they set takes the place of what the infrastructure machine template says.
+This field is optional on platforms that do not require placement information.`
+	all[1]["description"] = `metadata is what the Machines are given.
+They are made in Machine API, and mirrored to Cluster API: labels and annotations have Machine API's names.
+Labels are required to match the ControlPlaneMachineSet selector.`
+	return object(`machines_v1beta2_cluster_x_k8s_io is the template for Machines that Cluster API is in charge of.
+It may be used while spec.authoritativeAPI is ClusterAPI.`, map[string]any{
+		"failureDomains": all[0],
+		"metadata":       all[1],
+		"spec": object("spec is what the Machines are made from, in Cluster API's words.", map[string]any{
+			"infrastructureRef": object("infrastructureRef names the infrastructure machine template, in Cluster API's namespace, that the Machines are made from.", map[string]any{
+				"apiGroup": text("apiGroup is the template's API group, such as infrastructure.cluster.x-k8s.io.", subdomain, 253),
+				"kind":     text("kind is the template's kind, such as AWSMachineTemplate.", "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", 63),
+				"name":     text("name is the template's name.", subdomain, 253),
+			}, "apiGroup", "kind", "name"),
+			"bootstrap": object("bootstrap says how an instance becomes a Node.", map[string]any{
+				"dataSecretName": text("dataSecretName is the name of the Secret that holds the bootstrap data, such as master-user-data.", subdomain, 253),
+			}, "dataSecretName"),
+		}, "infrastructureRef", "bootstrap"),
+	}, "metadata", "spec"), nil
+}
+
+const subdomain = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+
+func object(description string, properties map[string]any, required ...string) map[string]any {
+	return map[string]any{"type": "object", "description": description, "properties": properties, "required": required}
+}
+
+func text(description, pattern string, longest int) map[string]any {
+	return map[string]any{"type": "string", "description": description, "pattern": pattern, "minLength": 1, "maxLength": longest}
+}

@@ -1,0 +1,63 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Place is where a set makes Machines: one of its failure domains, or where its template says if it has none.
+type Place struct {
+	// Domain is the failure domain's name in the set, "" for none.
+	Domain string
+	// FailureDomain is what Cluster API calls it: the value of a Machine's spec.failureDomain. "" where it has no name for it.
+	FailureDomain string
+	// ProviderSpec is what a Machine there is made from; nil where the set has none that can be read.
+	ProviderSpec map[string]any
+}
+
+// Places are where a resolved set makes Machines, in the order of their names: a set that lists the same in another order has the same places. Errors are of
+// failure domains that the Infrastructure does not describe, by path.
+func Places(set *machinev1.ControlPlaneMachineSet, i *configv1.Infrastructure) ([]Place, field.ErrorList) {
+	p := Plan{Platform: PlatformOf(i)}
+	t := template(set)
+	p.domains(t, i)
+	spec := providerSpec(t.Spec)
+	if len(p.Domains) == 0 {
+		return []Place{{ProviderSpec: spec}}, p.Invalid
+	}
+	var out []Place
+	for _, d := range p.Domains {
+		at := Place{Domain: d.Name, FailureDomain: d.clusterAPI(p.Platform)}
+		if spec != nil {
+			at.ProviderSpec = d.in(spec)
+		}
+		out = append(out, at)
+	}
+	slices.SortStableFunc(out, func(a, b Place) int { return strings.Compare(a.Domain, b.Domain) })
+	return out, p.Invalid
+}
+
+// clusterAPI is what Cluster API calls a failure domain. Its providers go by the first thing that tells where a Machine is, vSphere's by the name in the Infrastructure.
+func (d Domain) clusterAPI(p configv1.PlatformType) string {
+	if p == configv1.VSpherePlatformType {
+		return d.Name
+	}
+	paths := zonePaths(p)
+	if len(paths) == 0 {
+		return ""
+	}
+	for _, s := range d.sets {
+		if s.path == paths[0] {
+			name, _ := s.value.(string)
+			return name
+		}
+	}
+	return ""
+}

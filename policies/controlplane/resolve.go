@@ -1,0 +1,95 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"fmt"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The members of the template's union, which are the values of its discriminator too. The published types have the first alone.
+const (
+	MachineAPIMember = machinev1.OpenShiftMachineV1Beta1MachineType
+	ClusterAPIMember = machinev1.ControlPlaneMachineSetMachineType("machines_v1beta2_cluster_x_k8s_io")
+)
+
+// ClusterAPITemplate is the union's member for Cluster API: what the overlay of the CRD adds to the published types.
+type ClusterAPITemplate struct {
+	FailureDomains *machinev1.FailureDomains `json:"failureDomains,omitempty"`
+	// ObjectMeta is in Machine API's words, as in the other member: the Machines are made there.
+	ObjectMeta machinev1.ControlPlaneMachineSetTemplateObjectMeta `json:"metadata"`
+	Spec       ClusterAPIMachineSpec                              `json:"spec"`
+}
+
+// ClusterAPIMachineSpec is what of a Cluster API Machine's spec such a template has.
+type ClusterAPIMachineSpec struct {
+	InfrastructureRef TemplateReference `json:"infrastructureRef"`
+	Bootstrap         Bootstrap         `json:"bootstrap"`
+}
+
+// TemplateReference names an infrastructure machine template in Cluster API's namespace.
+type TemplateReference struct {
+	APIGroup string `json:"apiGroup"`
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+}
+
+// Bootstrap says from which Secret an instance becomes a Node.
+type Bootstrap struct {
+	DataSecretName string `json:"dataSecretName"`
+}
+
+// Resolved is a set whose template is in Machine API's words, whichever member it was written with. The plan sees no other.
+type Resolved struct {
+	Set *machinev1.ControlPlaneMachineSet
+	// Unresolved are the fields that keep the template from being put into Machine API's words, by path. Set then has a template without a
+	// providerSpec, from which nothing can be made.
+	Unresolved field.ErrorList
+}
+
+// Template reads the union's member for Cluster API from a set's JSON; nil where the set has the other.
+func Template(set []byte) (*ClusterAPITemplate, error) {
+	var content struct {
+		Spec struct {
+			Template map[string]json.RawMessage `json:"template"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(set, &content); err != nil {
+		return nil, fmt.Errorf("reading a ControlPlaneMachineSet: %w", err)
+	}
+	raw, ok := content.Spec.Template[string(ClusterAPIMember)]
+	if !ok || string(raw) == "null" {
+		return nil, nil
+	}
+	out := &ClusterAPITemplate{}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, fmt.Errorf("reading spec.template.%s of a ControlPlaneMachineSet: %w", ClusterAPIMember, err)
+	}
+	return out, nil
+}
+
+// Resolve gives a set the template that its member for Cluster API stands for: with the providerSpec that its infrastructure machine template converts
+// into, or the reasons why it does not convert. A set without that member (nil) is resolved already.
+func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, providerSpec []byte, errs field.ErrorList) Resolved {
+	if t == nil {
+		return Resolved{Set: set}
+	}
+	out := set.DeepCopy()
+	member := &machinev1.OpenShiftMachineV1Beta1MachineTemplate{FailureDomains: t.FailureDomains.DeepCopy(), ObjectMeta: *t.ObjectMeta.DeepCopy()}
+	if len(errs) == 0 && providerSpec != nil {
+		member.Spec = machinev1beta1.MachineSpec{ProviderSpec: machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: providerSpec}}}
+	}
+	out.Spec.Template = machinev1.ControlPlaneMachineSetTemplate{MachineType: MachineAPIMember, OpenShiftMachineV1Beta1Machine: member}
+	return Resolved{Set: out, Unresolved: errs}
+}
+
+// ClusterAPITemplatePath is where a set has its member for Cluster API.
+func ClusterAPITemplatePath() *field.Path {
+	return field.NewPath("spec", "template", string(ClusterAPIMember))
+}
