@@ -6,21 +6,14 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
-	configv1 "github.com/openshift/api/config/v1"
-	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/reading"
 )
 
 // ControlPlanes reads the control plane whose Machines a selector selects in a namespace.
@@ -51,9 +44,6 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 	return out, nil
 }
 
-// controlPlaneRoles are the labels of a control plane's Nodes, either of which tells one.
-var controlPlaneRoles = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
-
 // liveControlPlane reads from the API server: sets are written so rarely, and so much depends on what is said of it, that nothing is gained by a cache
 // that may lag.
 type liveControlPlane struct {
@@ -65,59 +55,5 @@ type liveControlPlane struct {
 func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error) {
 	began := time.Now()
 	defer r.metrics.lookup("live", began)
-	out := &policies.ControlPlane{Now: began}
-	machines := schema.GroupVersionKind{Group: machinev1beta1.GroupName, Version: "v1beta1", Kind: "Machine"}
-	if err := listInto(ctx, r, &out.Machines, machines, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return nil, err
-	}
-	if err := r.nodes(ctx, out); err != nil {
-		return nil, err
-	}
-	return out, r.infrastructure(ctx, out)
-}
-
-func (r liveControlPlane) nodes(ctx context.Context, out *policies.ControlPlane) error {
-	for _, role := range controlPlaneRoles {
-		var found []corev1.Node
-		if err := listInto(ctx, r, &found, corev1.SchemeGroupVersion.WithKind("Node"), client.HasLabels{role}); err != nil {
-			return err
-		}
-		for _, n := range found {
-			if !slices.ContainsFunc(out.Nodes, func(known corev1.Node) bool { return known.Name == n.Name }) {
-				out.Nodes = append(out.Nodes, n)
-			}
-		}
-	}
-	return nil
-}
-
-func (r liveControlPlane) infrastructure(ctx context.Context, out *policies.ControlPlane) error {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(infrastructure.GroupVersionKind)
-	err := r.Get(ctx, client.ObjectKey{Name: infrastructure.Name}, u)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", infrastructure, err)
-	}
-	out.Infrastructure = &configv1.Infrastructure{}
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out.Infrastructure)
-}
-
-// listInto lists objects of a kind as their Go type.
-func listInto[T any](ctx context.Context, r client.Reader, into *[]T, kind schema.GroupVersionKind, options ...client.ListOption) error {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := r.List(ctx, list, options...); err != nil {
-		return fmt.Errorf("listing %s %s: %w", kind.Group, kind.Kind, err)
-	}
-	for _, item := range list.Items {
-		var one T
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &one); err != nil {
-			return fmt.Errorf("reading %s %s: %w", kind.Kind, item.GetName(), err)
-		}
-		*into = append(*into, one)
-	}
-	return nil
+	return reading.ControlPlane(ctx, r, namespace, selector, began)
 }

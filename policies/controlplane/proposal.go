@@ -72,14 +72,17 @@ func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
 }
 
-func (p *proposal) view() View {
-	selector, err := Selector(p.set)
+func (p *proposal) view() View { return ViewOf(p.set, p.ControlPlane) }
+
+// ViewOf is what a set's plan is made from, of a control plane that was read. A set whose selector cannot be read has no Machines.
+func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) View {
+	selector, err := Selector(set)
 	if err != nil {
 		selector = labels.Nothing()
 	}
 	return View{
-		Set: p.set, Nodes: p.Nodes, Infrastructure: p.Infrastructure, Now: p.Now,
-		Machines: slices.DeleteFunc(slices.Clone(p.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
+		Set: set, Nodes: in.Nodes, Infrastructure: in.Infrastructure, Now: in.Now,
+		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
 	}
 }
 

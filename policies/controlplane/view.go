@@ -42,6 +42,11 @@ const Grace = 10 * time.Minute
 // Name is the only one that a ControlPlaneMachineSet may have.
 const Name = "cluster"
 
+// Roles are the labels of a control plane's Nodes, either of which tells one.
+func Roles() []string {
+	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+}
+
 // template is the only one that the published union has; an empty one where it is left out.
 func template(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachineV1Beta1MachineTemplate {
 	if t := set.Spec.Template.OpenShiftMachineV1Beta1Machine; t != nil {
