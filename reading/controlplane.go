@@ -38,11 +38,11 @@ func ControlPlane(ctx context.Context, r client.Reader, namespace string, select
 
 func nodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) error {
 	for _, role := range controlplane.Roles() {
-		var found []corev1.Node
-		if err := listInto(ctx, r, &found, corev1.SchemeGroupVersion.WithKind("Node"), client.HasLabels{role}); err != nil {
-			return err
+		found := &corev1.NodeList{} // typed: a cache of Nodes is kept lean, and there is one
+		if err := r.List(ctx, found, client.HasLabels{role}); err != nil {
+			return fmt.Errorf("listing Nodes: %w", err)
 		}
-		for _, n := range found {
+		for _, n := range found.Items {
 			if !slices.ContainsFunc(out.Nodes, func(known corev1.Node) bool { return known.Name == n.Name }) {
 				out.Nodes = append(out.Nodes, n)
 			}

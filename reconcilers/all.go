@@ -12,6 +12,7 @@ import (
 	"github.com/poundlock/poundlock/reconcilers/handoff"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
 	"github.com/poundlock/poundlock/reconcilers/remediation"
+	"github.com/poundlock/poundlock/reconcilers/rollout"
 )
 
 // Options are what reconcilers are told.
@@ -20,13 +21,28 @@ type Options struct {
 	Pairs authority.Pairs
 	// Enabled says whether authority over a kind can move: handoff.Options has it.
 	Enabled func(authority.Kind) bool
+	// ControlPlane says whether ControlPlaneMachineSets are rolled out and generated here: where no other operator does.
+	ControlPlane bool
+	// Recreate allows their strategy Recreate, which leaves etcd without a member for a time.
+	Recreate bool
 }
 
 // All adds every reconciler to the manager.
 func All(mgr ctrl.Manager, o Options) error {
 	return errors.Join(
+		ControlPlane(mgr, o),
 		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs}),
 		handoff.SetupWithManager(mgr, handoff.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
 		remediation.SetupWithManager(mgr, remediation.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
+	)
+}
+
+// ControlPlane adds the reconcilers of ControlPlaneMachineSets that do not need the feature gate of the move to Cluster API.
+func ControlPlane(mgr ctrl.Manager, o Options) error {
+	if !o.ControlPlane {
+		return nil
+	}
+	return errors.Join(
+		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, Recreate: o.Recreate}),
 	)
 }

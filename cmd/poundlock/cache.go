@@ -4,13 +4,16 @@
 package main
 
 import (
+	machinev1 "github.com/openshift/api/machine/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // cacheOptions has each side's objects watched in that side's namespaces alone: Poundlock's roles let it read no more, and a
@@ -21,23 +24,36 @@ func cacheOptions(pairs authority.Pairs) cache.Options {
 		machineAPI[p.MachineAPI], clusterAPI[p.ClusterAPI] = cache.Config{}, cache.Config{}
 	}
 	o := cache.Options{DefaultNamespaces: clusterAPI, ByObject: map[client.Object]cache.ByObject{}}
+	kinds := []schema.GroupVersionKind{machinev1.GroupVersion.WithKind(controlplane.Kind)}
 	for _, k := range authority.Kinds() {
+		kinds = append(kinds, k.MachineAPIGVK())
+	}
+	for _, kind := range kinds {
 		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(k.MachineAPIGVK())
+		object.SetGroupVersionKind(kind)
 		o.ByObject[object] = cache.ByObject{Namespaces: machineAPI}
 	}
-	o.ByObject[&corev1.Node{}] = cache.ByObject{Transform: conditionsAlone}
+	o.ByObject[&corev1.Node{}] = cache.ByObject{Transform: leanNode}
 	return o
 }
 
-// conditionsAlone keeps of a Node what is read of it: most of the rest is a list of images.
-func conditionsAlone(o any) (any, error) {
+// leanNode keeps of a Node what is read of it: most of the rest is a list of images.
+func leanNode(o any) (any, error) {
 	n, ok := o.(*corev1.Node)
 	if !ok {
 		return o, nil // a deletion that was missed
 	}
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion, DeletionTimestamp: n.DeletionTimestamp},
-		Status:     corev1.NodeStatus{Conditions: n.Status.Conditions},
-	}, nil
+	lean := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
+			CreationTimestamp: n.CreationTimestamp, DeletionTimestamp: n.DeletionTimestamp,
+		},
+		Status: corev1.NodeStatus{Conditions: n.Status.Conditions},
+	}
+	for _, role := range controlplane.Roles() {
+		if value, ok := n.Labels[role]; ok {
+			metav1.SetMetaDataLabel(&lean.ObjectMeta, role, value)
+		}
+	}
+	return lean, nil
 }

@@ -27,6 +27,9 @@ type options struct {
 	webhooks    bool
 	reconcilers bool
 
+	controlPlane bool
+	recreate     bool
+
 	gate    string
 	release string
 
@@ -120,6 +123,8 @@ func (o *options) bind(f *pflag.FlagSet) {
 	}
 	f.BoolVar(&o.webhooks, "webhooks", true, "serve the admission webhooks")
 	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")
+	f.BoolVar(&o.controlPlane, "control-plane", false, "run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on; only where no other operator does")
+	f.BoolVar(&o.recreate, "control-plane-recreate", false, "allow a ControlPlaneMachineSet the strategy Recreate, which deletes each Machine before its replacement is made: until then, etcd has a member less")
 	f.StringVar(&o.gate, "feature-gate", "cluster", "whether the feature gate MachineAPIMigration is on: `cluster` asks the FeatureGate object of that name, on and off say so")
 	f.StringVar(&o.release, "release-version", "", "the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")

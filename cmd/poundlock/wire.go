@@ -195,10 +195,10 @@ func addReconcilers(ctx context.Context, mgr manager.Manager, cfg *rest.Config, 
 	if err := mgr.Add(gateWatch{read: read, began: enabled, period: 30 * time.Second}); err != nil {
 		return err
 	}
-	log := mgr.GetLogger().WithName("gate")
+	log, o := mgr.GetLogger().WithName("gate"), reconcilers.Options{Pairs: s.pairs, ControlPlane: s.controlPlane, Recreate: s.recreate}
 	if !enabled {
 		log.Info("the feature gate is off: nothing is mirrored or moved", "gate", gateName)
-		return nil
+		return reconcilers.ControlPlane(mgr, o)
 	}
 	with, err := kindsIn(cfg)
 	if err != nil {
@@ -209,10 +209,8 @@ func addReconcilers(ctx context.Context, mgr manager.Manager, cfg *rest.Config, 
 			log.Info("the CRD has no authoritativeAPI in spec and status: nothing of this kind is mirrored or moved", "kind", kind.Name)
 		}
 	}
-	return reconcilers.All(mgr, reconcilers.Options{
-		Pairs:   s.pairs,
-		Enabled: func(k authority.Kind) bool { return slices.Contains(with, k.Name) },
-	})
+	o.Enabled = func(k authority.Kind) bool { return slices.Contains(with, k.Name) }
+	return reconcilers.All(mgr, o)
 }
 
 func kindsIn(cfg *rest.Config) ([]string, error) {
