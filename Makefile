@@ -16,7 +16,7 @@ P ?= 2
 PKG ?= ./...
 # What `make run` plays a cluster on: aws, azure, gcp, openstack, vsphere, powervs, nutanix.
 PLATFORM ?= aws
-# How many Machines `make run` gives the control plane, to have it managed: 3 or 5. 0 leaves the one Machine of the fleet by itself.
+# How many Machines `make run` and `make try-platforms` give the control plane, to have it managed: 3 or 5. 0 leaves the one Machine of the fleet by itself.
 CONTROL_PLANE ?= 0
 # More arguments for `go test`, such as ARGS='-run Rotate -v'.
 ARGS ?=
@@ -36,8 +36,8 @@ test: plane ## Run everything: vet, unit, CEL and journeys on a real API server,
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- -race -p $(P) -timeout 40m $(ARGS) $(PKG)
 
 .PHONY: try-platforms
-try-platforms: plane ## Play one story on a stage of each platform, or of those that ON=azure,gcp names
-	go test -count=1 -timeout 1h -v ./test/platforms -on=$(or $(ON),all) $(ARGS)
+try-platforms: plane ## Play one story on a stage of each platform, or of those that ON=azure,gcp names (CONTROL_PLANE=3 and that of a control plane)
+	go test -count=1 -timeout 1h -v ./test/platforms -on=$(or $(ON),all) -control-plane=$(CONTROL_PLANE) $(ARGS)
 
 .PHONY: chaos
 chaos: plane ## Kill, cut off and confuse Poundlock at each of its writes, in every story; takes an hour

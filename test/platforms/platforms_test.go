@@ -127,13 +127,8 @@ func (p play) running(t *testing.T, want int) {
 	t.Helper()
 	for _, list := range []*unstructured.Unstructured{p.machineAPI("MachineList", ""), p.clusterAPI("MachineList", "")} {
 		p.eventually(t, fmt.Sprintf("Machines of worker-a that run, in %s", list.GetAPIVersion()), func() string {
-			all := &unstructured.UnstructuredList{}
-			all.SetGroupVersionKind(list.GroupVersionKind())
-			if err := p.Admin.List(t.Context(), all, client.InNamespace(list.GetNamespace())); err != nil {
-				t.Fatal(err)
-			}
 			n := 0
-			for _, m := range all.Items {
+			for _, m := range p.list(t, list) {
 				phase, _, _ := unstructured.NestedString(m.Object, "status", "phase")
 				if strings.HasPrefix(m.GetName(), "worker-a-") && phase == "Running" {
 					n++
@@ -142,6 +137,16 @@ func (p play) running(t *testing.T, want int) {
 			return fmt.Sprint(n)
 		}, fmt.Sprint(want))
 	}
+}
+
+func (p play) list(t *testing.T, like *unstructured.Unstructured) []unstructured.Unstructured {
+	t.Helper()
+	all := &unstructured.UnstructuredList{}
+	all.SetGroupVersionKind(like.GroupVersionKind())
+	if err := p.Admin.List(t.Context(), all, client.InNamespace(like.GetNamespace())); err != nil {
+		t.Fatal(err)
+	}
+	return all.Items
 }
 
 func (p play) get(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {

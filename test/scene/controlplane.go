@@ -40,7 +40,7 @@ func (s *Stage) RaiseControlPlane(ctx context.Context, replicas int) error {
 	if err := s.createOnce(ctx, controlPlaneMark, map[string]any{"replicas": strconv.Itoa(replicas)}, masters); err != nil {
 		return err
 	}
-	s.options.ControlPlane = replicas
+	s.members = replicas
 	if err := s.StartSide(simulation.Etcd); err != nil {
 		return err
 	}
@@ -177,12 +177,12 @@ func (s *Stage) Etcd(ctx context.Context) (simulation.Membership, error) {
 
 // missingMembers says that etcd has not as many members as it is to have, "" if it has.
 func (s *Stage) missingMembers(ctx context.Context) (string, error) {
-	if s.options.ControlPlane == 0 {
+	if s.members == 0 {
 		return "", nil
 	}
 	etcd, err := s.Etcd(ctx)
-	if have := len(etcd.Members); err == nil && have < s.options.ControlPlane {
-		return fmt.Sprintf("etcd has %d of %d members", have, s.options.ControlPlane), nil
+	if have := len(etcd.Members); err == nil && have < s.members {
+		return fmt.Sprintf("etcd has %d of %d members", have, s.members), nil
 	}
 	return "", err
 }

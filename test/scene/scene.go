@@ -59,6 +59,8 @@ type Stage struct {
 	// played says that the fleet was made by an earlier start, and may have been changed since.
 	played  bool
 	manager managerPorts
+	// members is how many etcd is to have; 0 before the control plane is raised.
+	members int
 	// managesControlPlane: the manager runs with --control-plane.
 	managesControlPlane bool
 	breaks              sync.Once
