@@ -83,7 +83,10 @@ func comparisons() []comparing {
 		}},
 		// The hooks of a Machine that is there are those of who put them there, etcd's operator above all.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return different(field.NewPath("spec", "lifecycleHooks"), plain(m.Spec.LifecycleHooks), plain(w.template.Spec.LifecycleHooks))
+			have, want := m.Spec.LifecycleHooks, w.template.Spec.LifecycleHooks
+			path := field.NewPath("spec", "lifecycleHooks")
+			return append(different(path.Child("preDrain"), nil, beside(want.PreDrain, have.PreDrain)),
+				different(path.Child("preTerminate"), nil, beside(want.PreTerminate, have.PreTerminate))...)
 		}},
 		// Who is in charge of a Machine that is there is decided Machine by Machine.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
@@ -127,6 +130,11 @@ func lacking(path *field.Path, have, want map[string]string) []Difference {
 	return different(path, plain(kept), plain(want))
 }
 
+// beside are the hooks that others are not.
+func beside(hooks, others []machinev1beta1.LifecycleHook) []machinev1beta1.LifecycleHook {
+	return slices.DeleteFunc(slices.Clone(hooks), func(h machinev1beta1.LifecycleHook) bool { return slices.Contains(others, h) })
+}
+
 func byContent[T any](all []T) any {
 	l, ok := plain(all).([]any)
 	if !ok {
@@ -153,9 +161,10 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 	if !ok {
 		return spec
 	}
+	strip(out)
 	if p.spec != nil {
 		typed := p.spec()
-		if json.Unmarshal(raw(spec), typed) == nil {
+		if json.Unmarshal(raw(out), typed) == nil {
 			if said, ok := plain(typed).(map[string]any); ok {
 				fill(said, out)
 				out = said

@@ -24,6 +24,8 @@ type platform struct {
 	spec func() any
 	// domains reads the set's failure domains. nil: the platform has none.
 	domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
+	// found reads them off a providerSpec, in a cluster whose control plane has those given. nil where domains is.
+	found func(own []map[string]any, i *configv1.Infrastructure) finder
 	// unordered are the lists of the providerSpec whose order means nothing.
 	unordered []string
 	// respell may be nil: it spells in one way what a providerSpec may spell in several.
@@ -35,27 +37,27 @@ func platforms() []platform {
 	return []platform{
 		{
 			name: configv1.AWSPlatformType, kind: "AWSMachineProviderConfig", spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
-			domains: awsDomains, unordered: []string{"tags", "securityGroups", "loadBalancers"}, respell: presence("spotMarketOptions"),
+			domains: awsDomains, found: awsFound, unordered: []string{"tags", "securityGroups", "loadBalancers"}, respell: presence("spotMarketOptions"),
 		},
 		{
 			name: configv1.AzurePlatformType, kind: "AzureMachineProviderSpec", spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
-			domains: azureDomains, unordered: []string{"applicationSecurityGroups", "dataDisks"}, respell: azureWords,
+			domains: azureDomains, found: azureFound, unordered: []string{"applicationSecurityGroups", "dataDisks"}, respell: azureWords,
 		},
 		{
 			name: configv1.GCPPlatformType, kind: "GCPMachineProviderSpec", spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
-			domains: gcpDomains, unordered: []string{"tags", "targetPools", "resourceManagerTags"},
+			domains: gcpDomains, found: gcpFound, unordered: []string{"tags", "targetPools", "resourceManagerTags"},
 		},
 		{
 			name: configv1.OpenStackPlatformType, kind: "OpenstackProviderSpec", spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
-			domains: openStackDomains, unordered: []string{"securityGroups", "tags"},
+			domains: openStackDomains, found: openStackFound, unordered: []string{"securityGroups", "tags"},
 		},
 		{
 			name: configv1.VSpherePlatformType, kind: "VSphereMachineProviderSpec", spec: func() any { return &machinev1beta1.VSphereMachineProviderSpec{} },
-			domains: vSphereDomains, unordered: []string{"tagIDs"}, respell: vSphereWords,
+			domains: vSphereDomains, found: vSphereFound, unordered: []string{"tagIDs"}, respell: vSphereWords,
 		},
 		{
 			name: configv1.NutanixPlatformType, kind: "NutanixMachineProviderConfig", spec: func() any { return &machinev1.NutanixMachineProviderConfig{} },
-			domains: nutanixDomains, unordered: []string{"categories"},
+			domains: nutanixDomains, found: nutanixFound, unordered: []string{"categories"},
 		},
 		{
 			name: configv1.PowerVSPlatformType, kind: "PowerVSMachineProviderConfig", spec: func() any { return &machinev1.PowerVSMachineProviderConfig{} },
@@ -278,11 +280,21 @@ func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 			errs = append(errs, notInInfrastructure(domainsPath("nutanix").Index(n).Child("name"), d.Name, "nutanix", names(known, func(k configv1.NutanixFailureDomain) string { return k.Name })))
 		} else {
 			domain.put("failureDomain.name", d.Name)
-			domain.sets = append(domain.sets, setting{path: "cluster", value: plain(known[at].Cluster)}, setting{path: "subnets", value: plain(known[at].Subnets)})
+			domain.sets = append(domain.sets, setting{path: "cluster", value: nutanixIdentifier(known[at].Cluster)})
+			var subnets []any
+			for _, s := range known[at].Subnets {
+				subnets = append(subnets, nutanixIdentifier(s))
+			}
+			domain.sets = append(domain.sets, setting{path: "subnets", value: subnets})
 		}
 		out = append(out, domain)
 	}
 	return out, errs
+}
+
+// nutanixIdentifier is one of the Infrastructure's in the words of a providerSpec, which spells its types in small letters.
+func nutanixIdentifier(id configv1.NutanixResourceIdentifier) any {
+	return plain(configv1.NutanixResourceIdentifier{Type: configv1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name})
 }
 
 func notInInfrastructure(path *field.Path, name, platform string, known []string) *field.Error {

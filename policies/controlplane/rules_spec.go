@@ -124,18 +124,10 @@ func ofOneMachine(p *proposal) policies.Verdict {
 	if id := template(p.set).Spec.ProviderID; id != nil && *id != "" {
 		v.Denials = append(v.Denials, field.Forbidden(templatePath().Child("spec", "providerID"), "it names one instance, and each Machine is to have its own: leave it out"))
 	}
-	spec, path := p.providerSpec(), providerSpecPath()
-	for i, d := range listAt(spec, "network.devices") {
-		if len(listAt(d, "ipAddrs")) > 0 {
-			v.Denials = append(v.Denials, field.Forbidden(path.Child("network", "devices").Index(i).Child("ipAddrs"), "every Machine would have the same address: take it from a pool (addressesFromPools)"))
-		}
-	}
-	for i, port := range listAt(spec, "ports") {
-		for j, f := range listAt(port, "fixedIPs") {
-			if ip, _ := member(f, places("ipAddress")).(string); ip != "" {
-				v.Denials = append(v.Denials, field.Forbidden(path.Child("ports").Index(i).Child("fixedIPs").Index(j).Child("ipAddress"), "every Machine would have the same address: name the subnet alone"))
-			}
-		}
+	for _, o := range owned() {
+		o.each(p.providerSpec(), func(_ map[string]any, _, path string) {
+			v.Denials = append(v.Denials, field.Forbidden(providerSpecPath().Child(path), o.remedy))
+		})
 	}
 	return v
 }

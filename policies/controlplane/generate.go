@@ -1,0 +1,389 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// World is what a set is generated from, as the shell has read it. Nothing in it is changed.
+type World struct {
+	// Namespace is the Machine API's. Machines and MachineSets are all that it has.
+	Namespace   string
+	Machines    []machinev1beta1.Machine
+	MachineSets []machinev1beta1.MachineSet
+	// Infrastructure is the one named cluster; nil where there is none.
+	Infrastructure *configv1.Infrastructure
+}
+
+// Why no set can be generated, or a generated one cannot follow the cluster: words for conditions, events and a metric.
+const (
+	NoControlPlaneMachines Reason = "NoControlPlaneMachines"
+	NoRunningMachine       Reason = "NoRunningMachine"
+	UnknownPlatform        Reason = "UnknownPlatform"
+	UnreadableProviderSpec Reason = "UnreadableProviderSpec"
+	ForeignProviderSpec    Reason = "ForeignProviderSpec"
+	UnsupportedSize        Reason = "UnsupportedSize"
+	NotAdmitted            Reason = "NotAdmitted"
+	CannotFollow           Reason = "CannotFollow"
+)
+
+// Refusal says why no set is generated.
+type Refusal struct {
+	Reason Reason
+	// Says it in sentences for people, with the names of the objects and the remedy.
+	Says string
+}
+
+func refuse(r Reason, format string, args ...any) *Refusal {
+	return &Refusal{Reason: r, Says: fmt.Sprintf(format, args...)}
+}
+
+// Generated is a set as it is made from what is there: inactive, and such that activating it does as little as possible.
+type Generated struct {
+	Set *machinev1.ControlPlaneMachineSet
+	// From is the Machine whose providerSpec the template has.
+	From string
+	// Left says, in sentences, what was left out and why.
+	Left []string
+
+	// vacant: replicas are one more than the control plane has indexes, and may be meant otherwise.
+	vacant bool
+}
+
+// Generate makes a set from the newest control plane Machine that runs, and the failure domains from all of them and from the MachineSets
+// (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster). It is one that every rule of admission takes.
+func Generate(w World) (*Generated, *Refusal) {
+	g := &generator{World: w, row: platformNamed(PlatformOf(w.Infrastructure))}
+	for _, step := range []func() *Refusal{g.find, g.read, g.count, g.make} {
+		if r := step(); r != nil {
+			return nil, r
+		}
+	}
+	return &g.Generated, nil
+}
+
+// Ungenerated is why no set can be generated, "" twice where one can be: for the ClusterOperator of a cluster that has none.
+func Ungenerated(w World) (Reason, string) {
+	if _, r := Generate(w); r != nil {
+		return r.Reason, r.Says
+	}
+	return "", ""
+}
+
+type generator struct {
+	World
+	Generated
+
+	row platform
+	// masters are the control plane's Machines, the oldest first; stay are those of which some place is left when what goes is gone.
+	masters, stay []*machinev1beta1.Machine
+	newest        *machinev1beta1.Machine
+	// spec is the newest's, without what it has for itself.
+	spec     map[string]any
+	replicas int32
+}
+
+// selecting are the labels by which a generated set selects: the whole control plane, also where somebody has left out the cluster's name.
+func selecting() map[string]string { return map[string]string{roleLabel: master, typeLabel: master} }
+
+const master = "master"
+
+// OfControlPlane reports whether labels are those of a Machine that a generated set selects.
+func OfControlPlane(labels map[string]string) bool {
+	return labels[roleLabel] == master && labels[typeLabel] == master
+}
+
+// find finds the newest Machine that runs.
+func (g *generator) find() *Refusal {
+	for i := range g.Machines {
+		if m := &g.Machines[i]; OfControlPlane(m.Labels) {
+			g.masters = append(g.masters, m)
+		}
+	}
+	if len(g.masters) == 0 {
+		return refuse(NoControlPlaneMachines, "There is no Machine with the labels %s=master and %s=master in %s: no ControlPlaneMachineSet can be generated. "+
+			"A control plane that was installed without Machines is first replaced, host by host, with Machines made by hand", roleLabel, typeLabel, g.Namespace)
+	}
+	slices.SortStableFunc(g.masters, func(a, b *machinev1beta1.Machine) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	var states []string
+	for _, m := range g.masters {
+		if m.DeletionTimestamp == nil && phase(m) == machinev1beta1.PhaseRunning {
+			g.newest = m
+		}
+		states = append(states, fmt.Sprintf("%s (%s)", m.Name, life(m)))
+	}
+	if g.newest == nil {
+		return refuse(NoRunningMachine, "No Machine of the control plane runs: %s. A ControlPlaneMachineSet is generated from one that does", strings.Join(states, ", "))
+	}
+	g.From = g.newest.Name
+	return nil
+}
+
+func life(m *machinev1beta1.Machine) string {
+	if m.DeletionTimestamp != nil {
+		return "being deleted"
+	}
+	return first(phase(m), "no phase")
+}
+
+// read reads the newest's providerSpec. The others have to be of the same platform; they may differ in all else, and the plan says so.
+func (g *generator) read() *Refusal {
+	if g.row.spec == nil {
+		return refuse(UnknownPlatform, "No ControlPlaneMachineSet can be generated: the Infrastructure named cluster says that the platform is %s, whose providerSpec is not known", first(string(g.row.name), "none"))
+	}
+	for _, m := range g.masters {
+		switch spec := providerSpec(m.Spec); {
+		case spec == nil:
+			return refuse(UnreadableProviderSpec, "spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until it is an object as the other Machines have it", m.Name)
+		case spec["kind"] != g.row.kind:
+			return refuse(ForeignProviderSpec, "spec.providerSpec.value.kind of Machine %s is %s, and on %s it is %s: a ControlPlaneMachineSet is of one platform. Remove the Machine, or correct its providerSpec",
+				m.Name, text(spec["kind"]), g.row.name, g.row.kind)
+		}
+	}
+	if err := json.Unmarshal(g.newest.Spec.ProviderSpec.Value.Raw, g.row.spec()); err != nil {
+		return refuse(UnreadableProviderSpec, "The providerSpec of Machine %s, the newest of the control plane that runs, cannot be read: %s", g.From, unreadable(machinePath(), g.row, err))
+	}
+	g.spec = providerSpec(g.newest.Spec)
+	delete(g.spec, "metadata")
+	if all := strip(g.spec); len(all) > 0 {
+		g.Left = append(g.Left, "Left out of the template, since only one Machine can have it: "+strings.Join(all, ", ")+".")
+	}
+	bare(g.spec)
+	return nil
+}
+
+// bare removes members that are null: a patch could not say them, and they say nothing.
+func bare(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			bare(item)
+		}
+	case map[string]any:
+		for name, m := range v {
+			if bare(m); m == nil {
+				delete(v, name)
+			}
+		}
+	}
+}
+
+// count tells the replicas from the Machines' indexes. One place may be vacant, as admission has it.
+func (g *generator) count() *Refusal {
+	for _, replicas := range []int32{3, 5} {
+		p := Make(View{Set: &machinev1.ControlPlaneMachineSet{Spec: machinev1.ControlPlaneMachineSetSpec{Replicas: &replicas}}, Machines: g.all()})
+		n := len(p.taken())
+		if n != int(replicas) && n != int(replicas)-1 {
+			continue
+		}
+		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.leavingIndex() {
+			return refuse(UnsupportedSize, "The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended", n, strings.Join(p.taken(), "; "))
+		}
+		g.replicas = replicas
+		g.stay = p.staying()
+		return nil
+	}
+	p := Make(View{Set: &machinev1.ControlPlaneMachineSet{}, Machines: g.all()})
+	return refuse(UnsupportedSize, "The control plane's Machines have %s (%s), and a ControlPlaneMachineSet manages 3 or 5. It neither adds places to a control plane nor takes them away: "+
+		"where it is to have one, first make it 3 or 5 by hand", countedIndexes(len(p.taken())), strings.Join(p.taken(), "; "))
+}
+
+func countedIndexes(n int) string {
+	if n == 1 {
+		return "1 index"
+	}
+	return fmt.Sprintf("%d indexes", n)
+}
+
+func (g *generator) all() []machinev1beta1.Machine {
+	var out []machinev1beta1.Machine
+	for _, m := range g.masters {
+		out = append(out, *m)
+	}
+	return out
+}
+
+// leavingIndex reports whether all Machines of some index are going.
+func (p *Plan) leavingIndex() bool {
+	return slices.ContainsFunc(p.Indexes, func(i Index) bool { return len(i.Machines) > 0 && !i.stays() })
+}
+
+func (i Index) stays() bool {
+	return slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting })
+}
+
+// staying are the Machines that tell where the control plane is: those that nobody deletes, and where an index has none, those that go.
+func (p *Plan) staying() []*machinev1beta1.Machine {
+	var out []*machinev1beta1.Machine
+	for _, i := range p.Indexes {
+		for _, m := range i.Machines {
+			if !m.Deleting || !i.stays() {
+				out = append(out, m.machine)
+			}
+		}
+	}
+	return out
+}
+
+// draft is a set that may be the one, and what it leaves out.
+type draft struct {
+	set      *machinev1.ControlPlaneMachineSet
+	left     []string
+	replaced int
+}
+
+// make takes, of the sets that can be made, that by which the fewest Machines are replaced; of several, the one that says most. The rules of admission
+// have the last word: Poundlock's own writes need not come by the webhook.
+func (g *generator) make() *Refusal {
+	var best *draft
+	says := ""
+	for d := range g.drafts() {
+		if best != nil && d.replaced >= best.replaced {
+			continue
+		}
+		if denied := g.denied(nil, d.set); denied != "" {
+			says = first(says, denied)
+			continue
+		}
+		if best = &d; d.replaced == 0 {
+			break
+		}
+	}
+	if best == nil {
+		return refuse(NotAdmitted, "A ControlPlaneMachineSet generated from Machine %s would be refused: %s", g.From, says)
+	}
+	g.Set, g.Left = best.set, append(g.Left, best.left...)
+	return nil
+}
+
+// drafts are with all failure domains, with those of the control plane alone, and with none; each without and with what these may leave to the template.
+func (g *generator) drafts() iter.Seq[draft] {
+	own, more := g.domains()
+	lists := [][]machinev1.FailureDomains{slices.Concat(own, more)}
+	for _, fewer := range [][]machinev1.FailureDomains{own, nil} {
+		if len(fewer) < len(lists[len(lists)-1]) {
+			lists = append(lists, fewer)
+		}
+	}
+	return func(yield func(draft) bool) {
+		for _, list := range lists {
+			for _, keep := range []bool{false, true} {
+				d := draft{set: g.set(list, keep)}
+				d.replaced = g.replaced(d.set)
+				if away := lists[0][len(list):]; len(away) > 0 {
+					d.left = []string{fmt.Sprintf("Left out are failure domains (%s): with them, a Machine of the control plane would be replaced.", strings.Join(names(away, g.domainName), ", "))}
+				}
+				if !yield(d) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (g *generator) plan(set *machinev1.ControlPlaneMachineSet) Plan {
+	return Make(View{Set: set, Machines: g.all(), Infrastructure: g.Infrastructure})
+}
+
+// replaced counts the Machines that are not as a set would make them.
+func (g *generator) replaced(set *machinev1.ControlPlaneMachineSet) int {
+	p, n := g.plan(set), 0
+	for _, m := range p.machines() {
+		if !m.Deleting && !m.Updated() {
+			n++
+		}
+	}
+	return n
+}
+
+func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev1.ControlPlaneMachineSet {
+	labels := selecting()
+	labels[clusterLabel] = g.newest.Labels[clusterLabel]
+	if i := g.Infrastructure; labels[clusterLabel] == "" && i != nil {
+		labels[clusterLabel] = i.Status.InfrastructureName
+	}
+	node := g.newest.Spec.ObjectMeta
+	return &machinev1.ControlPlaneMachineSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: Name},
+		Spec: machinev1.ControlPlaneMachineSetSpec{
+			State: machinev1.ControlPlaneMachineSetStateInactive, Replicas: &g.replicas,
+			Strategy: machinev1.ControlPlaneMachineSetStrategy{Type: machinev1.RollingUpdate},
+			Selector: metav1.LabelSelector{MatchLabels: selecting()},
+			Template: machinev1.ControlPlaneMachineSetTemplate{
+				MachineType: machinev1.OpenShiftMachineV1Beta1MachineType,
+				OpenShiftMachineV1Beta1Machine: &machinev1.OpenShiftMachineV1Beta1MachineTemplate{
+					FailureDomains: joined(g.row.name, domains), ObjectMeta: machinev1.ControlPlaneMachineSetTemplateObjectMeta{Labels: labels},
+					Spec: machinev1beta1.MachineSpec{
+						ObjectMeta:   machinev1beta1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations},
+						Taints:       g.newest.Spec.Taints,
+						ProviderSpec: machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: raw(g.template(domains, keep))}},
+						// Machines of which Cluster API is in charge are followed by such.
+						AuthoritativeAPI: g.newest.Spec.AuthoritativeAPI,
+					},
+				},
+			},
+		},
+	}
+}
+
+// template is the providerSpec without what the failure domains set. What they would set only where the providerSpec says nothing may be kept.
+func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[string]any {
+	out := plain(g.spec)
+	for _, one := range domains {
+		for _, s := range g.domain(one).sets {
+			if !s.yields || !keep {
+				out = remove(out, places(s.path))
+			}
+		}
+	}
+	spec, _ := out.(map[string]any)
+	return spec
+}
+
+// denied is what the rules refuse in a set that takes the place of another, nil for none.
+func (w World) denied(before, after any) string {
+	c := policies.Change{
+		Subject: policies.Subject{
+			Side: policies.MachineAPI, Kind: Kind, Namespace: w.Namespace, Name: Name,
+			Resource: schema.GroupResource{Group: machinev1.GroupName, Resource: Resource},
+		},
+		Operation: admissionv1.Create,
+		Facts:     policies.Facts{ControlPlane: &policies.ControlPlane{Machines: w.Machines, Infrastructure: w.Infrastructure}},
+	}
+	var err error
+	if c.New, err = policies.ParseObject(raw(after)); err != nil {
+		return err.Error()
+	}
+	if before != nil {
+		c.Operation = admissionv1.Update
+		if c.Old, err = policies.ParseObject(raw(before)); err != nil {
+			return err.Error()
+		}
+	}
+	var out []string
+	for _, f := range slices.DeleteFunc(slices.Clone(Rules()), func(r policies.Rule) bool { return r.ID == forecast }).Judge(c) {
+		for _, e := range f.Denials {
+			out = append(out, fmt.Sprintf("%s [%s]", e, f.Rule))
+		}
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,314 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+const (
+	// GeneratedAnnotation has the spec that a set was last generated with. What the set says otherwise is a person's; a set without it is a person's altogether.
+	GeneratedAnnotation = authority.Domain + "/generated"
+	// ConditionGenerated tells of a generated set whether it follows the cluster.
+	ConditionGenerated = "Generated"
+	// AsFound is the condition's reason where it does.
+	AsFound Reason = "AsFound"
+)
+
+// Deed is what the generator writes.
+type Deed string
+
+// The deeds.
+const (
+	// Produce creates the set: there is none.
+	Produce Deed = "Produce"
+	// Follow patches the set: the cluster says something else than when it was generated.
+	Follow Deed = "Follow"
+	// Remake deletes the set, which nobody has edited: what cannot be changed in it is wrong. It is made again when it is gone.
+	Remake Deed = "Remake"
+)
+
+// Upkeep is what the generator does about the set that is there, if anything.
+type Upkeep struct {
+	Do Deed
+	// Object is what is created.
+	Object map[string]any
+	// Patch is a merge patch of the stored set: what is the generator's, and nothing beside.
+	Patch map[string]any
+	// Condition is to stand on the set; its time is the shell's. "" as its type: the set is not the generator's to speak of.
+	Condition metav1.Condition
+	// Refusal is why no set is generated, or why the one that is there cannot follow.
+	Refusal *Refusal
+	// Says tells what is done, for an event.
+	Says string
+}
+
+// Keep decides about the set that is stored, nil for none, as JSON has it. One that is active, being deleted, or a person's own is not touched.
+func Keep(stored map[string]any, w World) Upkeep {
+	if stored == nil {
+		g, refusal := Generate(w)
+		if refusal != nil {
+			return Upkeep{Refusal: refusal}
+		}
+		return Upkeep{Do: Produce, Object: g.object(), Says: "Generated, Inactive. " + g.says()}
+	}
+	k, ours := keeping(stored)
+	if !ours {
+		return Upkeep{}
+	}
+	g, refusal := Generate(w)
+	if refusal != nil {
+		return Upkeep{Refusal: refusal, Condition: generated(refusal)}
+	}
+	return k.follow(g, w)
+}
+
+func generated(r *Refusal) metav1.Condition {
+	return metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionFalse, Reason: string(r.Reason), Message: r.Says}
+}
+
+// object is a new set.
+func (g *Generated) object() map[string]any {
+	return map[string]any{
+		"apiVersion": machinev1.GroupVersion.String(), "kind": Kind,
+		"metadata": map[string]any{"namespace": g.Set.Namespace, "name": g.Set.Name, "annotations": map[string]any{GeneratedAnnotation: string(raw(g.content()))}},
+		"spec":     g.content(),
+	}
+}
+
+// content is the set's spec as it is stored, without what Go's types always say.
+func (g *Generated) content() map[string]any {
+	spec, _ := plain(g.Set.Spec).(map[string]any)
+	for _, empty := range []string{"failureDomains", "spec.lifecycleHooks", "spec.metadata"} {
+		way := places("template." + string(machinev1.OpenShiftMachineV1Beta1MachineType) + "." + empty)
+		if barren(member(spec, way)) {
+			remove(spec, way)
+		}
+	}
+	return spec
+}
+
+func (g *Generated) says() string {
+	return strings.Join(append([]string{fmt.Sprintf("The template is that of Machine %s, the newest of the control plane that runs.", g.From)}, g.Left...), " ")
+}
+
+// keeper is a generated set that may be changed: what is stored, and what it was last generated with.
+type keeper struct {
+	object, stored, last map[string]any
+}
+
+func keeping(object map[string]any) (*keeper, bool) {
+	k := &keeper{}
+	k.object, _ = plain(object).(map[string]any)
+	k.stored, _ = k.object["spec"].(map[string]any)
+	annotations, _ := member(k.object, places("metadata.annotations")).(map[string]any)
+	text, _ := annotations[GeneratedAnnotation].(string)
+	deleting := member(k.object, places("metadata.deletionTimestamp")) != nil
+	if deleting || k.stored == nil || k.stored["state"] == string(machinev1.ControlPlaneMachineSetStateActive) || json.Unmarshal([]byte(text), &k.last) != nil {
+		return nil, false
+	}
+	return k, member(k.stored, places("template.machineType")) == string(machinev1.OpenShiftMachineV1Beta1MachineType)
+}
+
+// fixed are the members of a set that cannot be changed once it is there.
+func fixed() []string { return []string{"replicas", "selector"} }
+
+func (k *keeper) follow(g *Generated, w World) Upkeep {
+	next, m := g.content(), merger{platformNamed(PlatformOf(w.Infrastructure))}
+	u := Upkeep{Condition: metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionTrue, Reason: string(AsFound), Message: g.says()}}
+	for _, name := range fixed() {
+		if reflect.DeepEqual(k.stored[name], next[name]) {
+			continue
+		}
+		if len(m.edits(k.last, k.stored)) == 0 && !g.vacant {
+			return Upkeep{Do: Remake, Condition: u.Condition, Says: fmt.Sprintf("Deleted, to be generated anew: spec.%s cannot be changed, and is to be %s.", name, text(next[name]))}
+		}
+		u.Refusal = refuse(CannotFollow, "spec.%s cannot be changed, and would be %s, not %s, if the set were generated now. Delete the set, and it is generated again: kubectl -n %s delete %s.%s %s --cascade=background",
+			name, text(next[name]), text(k.stored[name]), w.Namespace, Resource, machinev1.GroupName, Name)
+		next[name] = k.stored[name]
+	}
+	merged, _ := m.merge("", k.stored, k.last, next).(map[string]any)
+	after, _ := plain(k.object).(map[string]any)
+	after["spec"] = merged
+	if denied := w.denied(k.object, after); denied != "" {
+		u.Refusal = refuse(CannotFollow, "What has been edited does not go together with what the cluster is now, and the set stays as it is: %s", denied)
+	} else {
+		u.patch(k, next, merged)
+	}
+	if u.Refusal != nil {
+		u.Condition = generated(u.Refusal)
+	}
+	if all := m.edits(next, merged); len(all) > 0 {
+		u.Condition.Message += " Kept as somebody has edited it: " + told(all) + "."
+	}
+	return u
+}
+
+// patch says what is to be written, if anything: the fields that follow, and what the set was generated with.
+func (u *Upkeep) patch(k *keeper, next, merged map[string]any) {
+	patch := map[string]any{}
+	if spec := mergePatch(k.stored, merged); len(spec) > 0 {
+		patch["spec"] = spec
+	}
+	if !reflect.DeepEqual(k.last, next) {
+		patch["metadata"] = map[string]any{"annotations": map[string]any{GeneratedAnnotation: string(raw(next))}}
+	}
+	if len(patch) > 0 {
+		u.Do, u.Patch = Follow, patch
+		u.Says = "Follows the control plane. " + u.Condition.Message
+	}
+}
+
+// merger merges what a person edited with what the cluster says, field by field.
+type merger struct{ platform platform }
+
+// merge is what is stored, with what changed from last to next where the stored value is still the last: only that is the generator's.
+// nil is what is not there.
+func (m merger) merge(path string, stored, last, next any) any {
+	switch {
+	case reflect.DeepEqual(last, next):
+		return stored
+	case reflect.DeepEqual(stored, last):
+		return next
+	}
+	if s, n, both := each[map[string]any](stored, next); both {
+		l, _ := last.(map[string]any)
+		out := map[string]any{}
+		for _, name := range keys(s, n) {
+			if v := m.merge(strings.TrimPrefix(path+"."+name, "."), s[name], l[name], n[name]); v != nil {
+				out[name] = v
+			}
+		}
+		return out
+	}
+	if s, n, both := each[[]any](stored, next); both && m.keyed(path) {
+		l, _ := last.([]any)
+		return mergeLists(s, l, n)
+	}
+	return stored
+}
+
+func each[T any](a, b any) (T, T, bool) {
+	x, ok := a.(T)
+	y, too := b.(T)
+	return x, y, ok && too
+}
+
+func keys(a, b map[string]any) []string {
+	var out []string
+	for k := range a {
+		out = append(out, k)
+	}
+	for k := range b {
+		if _, known := a[k]; !known {
+			out = append(out, k)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// keyed reports whether the items of a list are each something of its own, and their order means nothing. All other lists are one value.
+func (m merger) keyed(path string) bool {
+	rest, ok := strings.CutPrefix(path, "template."+string(machinev1.OpenShiftMachineV1Beta1MachineType)+".")
+	provider, inProvider := strings.CutPrefix(rest, "spec.providerSpec.value.")
+	return ok && (strings.HasPrefix(rest, "failureDomains.") || rest == "spec.taints" || inProvider && slices.Contains(m.platform.unordered, provider))
+}
+
+// mergeLists merges by what an item is called: of a zone, say, all subnets are the person's as soon as one is edited. The stored order is kept.
+func mergeLists(stored, last, next []any) any {
+	was, is := byName(last), byName(next)
+	have := byName(stored)
+	out, done := []any{}, map[string]bool{}
+	for _, item := range slices.Concat(stored, next) {
+		name := nameOf(item)
+		if done[name] {
+			continue
+		}
+		done[name] = true
+		if reflect.DeepEqual(have[name], was[name]) {
+			out = append(out, is[name]...)
+		} else {
+			out = append(out, have[name]...)
+		}
+	}
+	return out
+}
+
+func byName(list []any) map[string][]any {
+	out := map[string][]any{}
+	for _, item := range list {
+		out[nameOf(item)] = append(out[nameOf(item)], item)
+	}
+	return out
+}
+
+// nameOf is what tells one item of a list from another: its zone, its key or its name, and of what has none of these all of it.
+func nameOf(item any) string {
+	for _, path := range []string{"name", "key", "zone", "availabilityZone", "placement.availabilityZone"} {
+		if v, ok := member(item, places(path)).(string); ok && v != "" {
+			return v
+		}
+	}
+	return text(item)
+}
+
+// edits are where a set says otherwise than it would if it were all generated. What a CRD fills in is nobody's.
+func (m merger) edits(generated, stored map[string]any) []Difference {
+	in := specPath.String()
+	all := different(specPath, m.ordered("", generated), m.ordered("", stored),
+		in+".state", in+".authoritativeAPI", templatePath().Child("spec", "authoritativeAPI").String())
+	for i := range all {
+		short, inProvider := strings.CutPrefix(all[i].Path, providerSpecPath().String()+".")
+		if !inProvider {
+			short = strings.TrimPrefix(strings.TrimPrefix(all[i].Path, templatePath().String()+"."), in+".")
+		}
+		all[i].Path = short
+	}
+	return all
+}
+
+// ordered is a value whose lists without an order have one.
+func (m merger) ordered(path string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for name, item := range v {
+			out[name] = m.ordered(strings.TrimPrefix(path+"."+name, "."), item)
+		}
+		return out
+	case []any:
+		if m.keyed(path) {
+			return sorted(v)
+		}
+	}
+	return v
+}
+
+// mergePatch is what makes one object of another (RFC 7386).
+func mergePatch(from, to map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, name := range keys(from, to) {
+		f, t, both := each[map[string]any](from[name], to[name])
+		switch {
+		case reflect.DeepEqual(from[name], to[name]):
+		case both:
+			if p := mergePatch(f, t); len(p) > 0 {
+				out[name] = p
+			}
+		default:
+			out[name] = to[name] // nil removes it
+		}
+	}
+	return out
+}
