@@ -133,9 +133,13 @@ func (k *keeper) follow(g *Generated, w World) Upkeep {
 		if len(m.edits(k.last, k.stored)) == 0 && !g.vacant {
 			return Upkeep{Do: Remake, Condition: u.Condition, Says: fmt.Sprintf("Deleted, to be generated anew: spec.%s cannot be changed, and is to be %s.", name, text(next[name]))}
 		}
-		u.Refusal = refuse(CannotFollow, "spec.%s cannot be changed, and would be %s, not %s, if the set were generated now. Delete the set, and it is generated again: kubectl -n %s delete %s.%s %s --cascade=background",
-			name, text(next[name]), text(k.stored[name]), w.Namespace, Resource, machinev1.GroupName, Name)
+		u.Refusal = refuse(CannotFollow, "spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: kubectl -n %s delete %s.%s %s --cascade=background",
+			name, text(next[name]), text(k.stored[name]), g.unless(), w.Namespace, Resource, machinev1.GroupName, Name)
 		next[name] = k.stored[name]
+	}
+	if g.vacant {
+		places, last := places("template."+string(machinev1.OpenShiftMachineV1Beta1MachineType)+".failureDomains"), k.last
+		put(next, places, kept(member(next, places), member(last, places)))
 	}
 	merged, _ := m.merge("", k.stored, k.last, next).(map[string]any)
 	after, _ := plain(k.object).(map[string]any)
@@ -152,6 +156,36 @@ func (k *keeper) follow(g *Generated, w World) Upkeep {
 		u.Condition.Message += " Kept as somebody has edited it: " + told(all) + "."
 	}
 	return u
+}
+
+// unless warns that a control plane that lacks a Machine may be on its way to another size.
+func (g *Generated) unless() string {
+	if g.vacant {
+		return ". If a Machine is only being replaced by hand, wait until that has ended"
+	}
+	return ""
+}
+
+// kept are failure domains with those of before beside them: that of a Machine that is missing is still one of the control plane's.
+func kept(domains, before any) any {
+	d, b, both := each[map[string]any](domains, before)
+	if !both {
+		return domains
+	}
+	for name := range d {
+		if now, was, lists := each[[]any](d[name], b[name]); lists {
+			is, out := byName(now), []any{}
+			for _, item := range was {
+				if is[nameOf(item)] == nil {
+					out = append(out, item)
+				} else if i := slices.IndexFunc(now, func(n any) bool { return nameOf(n) == nameOf(item) }); i >= 0 {
+					out, now = append(out, now[i]), slices.Delete(slices.Clone(now), i, i+1)
+				}
+			}
+			d[name] = append(out, now...)
+		}
+	}
+	return d
 }
 
 // patch says what is to be written, if anything: the fields that follow, and what the set was generated with.
@@ -278,7 +312,7 @@ func (m merger) edits(generated, stored map[string]any) []Difference {
 	return all
 }
 
-// ordered is a value whose lists without an order have one.
+// ordered is a value whose lists without an order are by their items' names.
 func (m merger) ordered(path string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -288,9 +322,16 @@ func (m merger) ordered(path string, v any) any {
 		}
 		return out
 	case []any:
-		if m.keyed(path) {
-			return sorted(v)
+		if !m.keyed(path) {
+			return v
 		}
+		out := map[string]any{}
+		for name, items := range byName(v) {
+			if out[name] = any(items); len(items) == 1 {
+				out[name] = items[0]
+			}
+		}
+		return out
 	}
 	return v
 }
