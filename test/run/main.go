@@ -118,8 +118,12 @@ func hint(out io.Writer, stage *scene.Stage) error {
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		kubectl = filepath.Dir(stage.Plane.Kubectl())
 	}
-	return welcome.Execute(out, struct{ Kubeconfig, KubectlDir, Logs, Cloud, Alone, Why string }{
+	return welcome.Execute(out, struct {
+		Kubeconfig, KubectlDir, Logs, Cloud, Alone, Why string
+		ControlPlane                                    bool
+	}{
 		stage.Plane.KubeconfigPath(), kubectl, short(filepath.Dir(stage.Plane.Log(scene.Poundlock))), stage.Cloud.URL(), stage.Alone(), stage.WhyNot(),
+		stage.ManagesControlPlane(),
 	})
 }
 
@@ -145,6 +149,14 @@ A bare "machineset" means Cluster API's, which comes first in the alphabet: say 
      kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-b --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'
 6  See who asked the cloud for what, and have it go wrong: the first page tells how:
      curl {{.Cloud}}  {{.Cloud}}/instances  '{{.Cloud}}/ledger?machine={{.Alone}}'  {{.Cloud}}/audit
+{{- if .ControlPlane}}
+7  Read what to make the control plane's set Active would do, do so, and ask for larger machines; then see how they come and go, and etcd's members with them:
+     kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge -p '{"spec":{"state":"Active"}}' --dry-run=server
+     kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge -p '{"spec":{"state":"Active"}}'
+     kubectl -n openshift-machine-api edit controlplanemachinesets.machine.openshift.io cluster
+     kubectl get clusteroperators.config.openshift.io control-plane-machine-set -o yaml
+     kubectl -n openshift-etcd get configmap etcd-members -o yaml
+{{- end}}
 
 Logs are in {{.Logs}}. Ctrl-C stops everything.
 `))

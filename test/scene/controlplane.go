@@ -62,6 +62,9 @@ func (s *Stage) manageControlPlane(ctx context.Context) error {
 	return s.startManager(ctx)
 }
 
+// ManagesControlPlane reports whether there is a whole control plane, and Poundlock manages it.
+func (s *Stage) ManagesControlPlane() bool { return s.managesControlPlane }
+
 // controlPlaneMark names the ConfigMap that tells a later start of the control plane.
 const controlPlaneMark = "control-plane-was-created"
 

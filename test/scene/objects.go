@@ -70,10 +70,14 @@ func apply(ctx context.Context, c client.Client, all ...*unstructured.Unstructur
 	return nil
 }
 
-// create makes what is not there yet and leaves the rest as it is: people play with it.
+// create makes what is not there yet and leaves the rest as it is: people play with it. It looks first: admission may refuse to make again what is there.
 func create(ctx context.Context, c client.Client, all ...*unstructured.Unstructured) error {
 	for _, o := range all {
-		if err := c.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
+		err := c.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopy())
+		if apierrors.IsNotFound(err) {
+			err = c.Create(ctx, o)
+		}
+		if err != nil {
 			return fmt.Errorf("creating %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 	}
