@@ -130,7 +130,7 @@ func TestWhatIsReflectedResolvesToTheSame(t *testing.T) {
 	for _, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
 			env, missing, err := Env(world(cluster(kit)...), pair)
-			if err != nil || missing != "" {
+			if err != nil || missing.Says != "" {
 				t.Fatal(missing, err)
 			}
 			spec, domains := master(kit)

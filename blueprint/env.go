@@ -19,43 +19,52 @@ import (
 // changed.
 type Get func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 
+// Missing says what of the cluster a conversion cannot do without: a word for conditions, and a sentence. The zero Missing is nothing.
+type Missing struct{ Reason, Says string }
+
+// The reasons, which are those of the mirror too: what is missing may come yet, or not before Poundlock has learned the platform.
+const (
+	NotReady   = "ClusterNotReady"
+	NotLearned = "PlatformNotSupported"
+)
+
 // Env reads what conversions between the namespaces of a pair need of the cluster: the Infrastructure named cluster, and the platform's
-// infrastructure cluster. missing is a sentence that says what of it is not there yet, "" where all is.
-func Env(get Get, pair authority.Pair) (env conversion.Env, missing string, err error) {
+// infrastructure cluster. Where one of them is missing, so is what it would say.
+func Env(get Get, pair authority.Pair) (env conversion.Env, missing Missing, err error) {
 	env = conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI}
 	about, err := get(configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster")
 	if err != nil {
-		return env, "", fmt.Errorf("reading Infrastructure cluster: %w", err)
+		return env, Missing{}, fmt.Errorf("reading Infrastructure cluster: %w", err)
 	}
-	if missing = describe(about, &env); missing != "" {
+	if missing = describe(about, &env); missing != (Missing{}) {
 		return env, missing, nil
 	}
 	kind := env.Platform.InfraCluster.GroupVersionKind
 	infraCluster, err := get(kind, pair.ClusterAPI, env.ClusterName)
 	if err != nil {
-		return env, "", fmt.Errorf("reading %s %s/%s: %w", kind.Kind, pair.ClusterAPI, env.ClusterName, err)
+		return env, Missing{}, fmt.Errorf("reading %s %s/%s: %w", kind.Kind, pair.ClusterAPI, env.ClusterName, err)
 	}
 	if infraCluster == nil {
-		return env, fmt.Sprintf("%s %s/%s does not exist: Cluster API needs it before a control plane can be made there", kind.Kind, pair.ClusterAPI, env.ClusterName), nil
+		return env, Missing{NotReady, fmt.Sprintf("%s %s/%s does not exist: Cluster API needs it before a control plane can be made there", kind.Kind, pair.ClusterAPI, env.ClusterName)}, nil
 	}
 	env.InfraCluster = infraCluster.Object
-	return env, "", nil
+	return env, Missing{}, nil
 }
 
-func describe(about *unstructured.Unstructured, env *conversion.Env) (missing string) {
+func describe(about *unstructured.Unstructured, env *conversion.Env) Missing {
 	if about == nil {
-		return "Infrastructure cluster (config.openshift.io) does not exist: it tells the cluster's name and platform"
+		return Missing{NotReady, "Infrastructure cluster (config.openshift.io) does not exist: it tells the cluster's name and platform"}
 	}
 	name, _, _ := unstructured.NestedString(about.Object, "status", "infrastructureName")
 	platform, _, _ := unstructured.NestedString(about.Object, "status", "platformStatus", "type")
 	if name == "" || platform == "" {
-		return "Infrastructure cluster (config.openshift.io) does not yet say status.infrastructureName and status.platformStatus.type"
+		return Missing{NotReady, "Infrastructure cluster (config.openshift.io) does not yet say status.infrastructureName and status.platformStatus.type"}
 	}
 	p, ok := platforms.For(platform)
 	if !ok {
-		return platforms.Unsupported(platform)
+		return Missing{NotLearned, platforms.Unsupported(platform)}
 	}
 	env.ClusterName, env.Platform, env.Infrastructure = name, p, about.Object
 	env.Region = env.PlatformStatus("region")
-	return ""
+	return Missing{}
 }

@@ -45,8 +45,8 @@ func resolve(get Get, pair authority.Pair, set *machinev1.ControlPlaneMachineSet
 	if err != nil {
 		return nil, nil, err
 	}
-	if missing != "" {
-		return nil, field.ErrorList{field.Invalid(path, t.Spec.InfrastructureRef.Name, missing)}, nil
+	if missing != (Missing{}) {
+		return nil, field.ErrorList{field.Invalid(path, t.Spec.InfrastructureRef.Name, missing.Says)}, nil
 	}
 	template, err := get(env.Platform.InfraMachineTemplate.GroupVersionKind, pair.ClusterAPI, t.Spec.InfrastructureRef.Name)
 	if err != nil {

@@ -67,7 +67,8 @@ func infraRules() []rbacv1.PolicyRule {
 		group = p.InfraMachine.Group // Cluster API's contract has providers share it
 		objects, clusters = append(objects, p.InfraMachine.Plural, p.InfraMachineTemplate.Plural), append(clusters, p.InfraCluster.Plural)
 	}
-	return append(objectRules(group, objects), rule(group, read, clusters...))
+	// A control plane's failure domains are reflected into the status of an infrastructure cluster that is managed by somebody else.
+	return append(objectRules(group, objects), rule(group, read, clusters...), rule(group, amend, suffixed(clusters, "/status")...))
 }
 
 // objectRules are for resources that Poundlock mirrors: all of them, their status, and their finalizers as an owner's.

@@ -11,6 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers/handoff"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
+	"github.com/poundlock/poundlock/reconcilers/reflection"
 	"github.com/poundlock/poundlock/reconcilers/remediation"
 	"github.com/poundlock/poundlock/reconcilers/rollout"
 )
@@ -31,6 +32,7 @@ type Options struct {
 func All(mgr ctrl.Manager, o Options) error {
 	return errors.Join(
 		ControlPlane(mgr, o),
+		controlPlaneAuthority(mgr, o),
 		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs}),
 		handoff.SetupWithManager(mgr, handoff.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
 		remediation.SetupWithManager(mgr, remediation.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
@@ -45,4 +47,12 @@ func ControlPlane(mgr ctrl.Manager, o Options) error {
 	return errors.Join(
 		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, Recreate: o.Recreate}),
 	)
+}
+
+// controlPlaneAuthority adds what moves a ControlPlaneMachineSet between the APIs, and keeps Cluster API's side of it.
+func controlPlaneAuthority(mgr ctrl.Manager, o Options) error {
+	if !o.ControlPlane {
+		return nil
+	}
+	return reflection.SetupWithManager(mgr, reflection.Options{Pairs: o.Pairs})
 }

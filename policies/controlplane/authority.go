@@ -1,0 +1,110 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"fmt"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Handover is everything from which it is decided who is in charge of a set. It is small and comparable, so that a test can walk all of it.
+type Handover struct {
+	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority came from while Current is Migrating.
+	Requested, Current, Origin authority.API
+	Deleting                   bool
+	// OfClusterAPI says that the set's template has the member for Cluster API.
+	OfClusterAPI bool
+	Side         Side
+}
+
+// Side is how Cluster API's side, its template and its failure domains, stands to what the set says.
+type Side uint8
+
+// The states of Cluster API's side.
+const (
+	// Behind: something is still to be written there.
+	Behind Side = iota
+	// Refused: what the set says cannot be said there, or is not taken.
+	Refused
+	// InStep: it says what the set says.
+	InStep
+)
+
+// HandoverStep is what follows. Its actions are those of authority's own state machine, of which it needs Rest, Adopt, Acknowledge, Switch, Wait and Settle.
+type HandoverStep struct {
+	Action authority.Action
+	// To is who is in charge after an Adopt or a Switch, and who is to be after an Acknowledge.
+	To authority.API
+	// Cancelled says that a Switch goes back to where authority came from.
+	Cancelled bool
+	// Reason and Message are those of the condition AuthoritySettled.
+	Reason, Message string
+}
+
+// ReasonTemplateIsClusterAPIs says that authority cannot go to Machine API while the set's template is said in Cluster API's words.
+const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
+
+// NextAuthority is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while
+// Migrating is stored, so there is no pause to wait for, and no finalizer to hand over. What it needs is Cluster API's side in step, before the move begins and, since the set
+// may have been edited, again before it ends. A set that is being deleted moves no more.
+func NextAuthority(s Handover) HandoverStep {
+	switch {
+	case s.Deleting:
+		return HandoverStep{Action: authority.Rest, Reason: authority.ReasonDeleting, Message: "The set is being deleted: who is in charge of it does not change any more."}
+	case s.Current == authority.Unset && s.Requested == authority.Unset:
+		return HandoverStep{Action: authority.Rest, Reason: authority.ReasonDisabled, Message: "The CRD has no spec.authoritativeAPI: apply Poundlock's overlay of it (manifests/crds)."}
+	case s.Current == authority.Unset:
+		return HandoverStep{Action: authority.Adopt, To: s.Requested, Reason: authority.ReasonAdopted, Message: s.Requested.Text() + " is in charge of this new set."}
+	case s.Current == authority.Migrating:
+		return moving(s)
+	case s.Current.Other() == authority.Unset:
+		return wait(authority.ReasonUnknownAuthority, "status.authoritativeAPI has a value that this version of Poundlock does not know.")
+	case s.Requested.Other() == s.Current:
+		return asked(s)
+	}
+	return HandoverStep{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is in charge."}
+}
+
+// asked is a request: Migrating is stored only if nothing is in the way, since the control plane is not looked after while it is.
+func asked(s Handover) HandoverStep {
+	if why, in := s.inTheWay(s.Requested); in {
+		why.Message = fmt.Sprintf("The move to %s does not start while %s.", s.Requested.Text(), why.Message)
+		return why
+	}
+	return HandoverStep{Action: authority.Acknowledge, To: s.Requested, Reason: authority.ReasonStarted,
+		Message: fmt.Sprintf("Authority is moving from %s to %s.", s.Current.Text(), s.Requested.Text())}
+}
+
+func moving(s Handover) HandoverStep {
+	switch {
+	case s.Origin.Other() == authority.Unset:
+		return wait(authority.ReasonUnknownOrigin, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not say where authority came from, and Poundlock does not guess. "+
+			"Whoever knows sets status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
+	case s.Requested != s.Origin.Other():
+		return HandoverStep{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled, Message: fmt.Sprintf("The move was cancelled: %s is in charge.", s.Origin.Text())}
+	}
+	if why, in := s.inTheWay(s.Requested); in {
+		why.Message = fmt.Sprintf("Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; set spec.authoritativeAPI back to %s to cancel.", s.Requested.Text(), why.Message, s.Origin)
+		return why
+	}
+	return HandoverStep{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is in charge."}
+}
+
+// inTheWay is what keeps authority from going to an API. Going back is never held up by the side that one leaves.
+func (s Handover) inTheWay(to authority.API) (HandoverStep, bool) {
+	switch {
+	case to == authority.MachineAPI && s.OfClusterAPI:
+		return wait(ReasonTemplateIsClusterAPIs, fmt.Sprintf("spec.template has %s: give it %s instead", ClusterAPIMember, MachineAPIMember)), true
+	case to == authority.ClusterAPI && s.Side == Refused:
+		return wait(authority.ReasonNotSynchronized, "Synchronized is False"), true
+	case to == authority.ClusterAPI && s.Side == Behind:
+		return wait(authority.ReasonCatchingUp, "Cluster API's side is not made yet"), true
+	}
+	return HandoverStep{}, false
+}
+
+func wait(reason, message string) HandoverStep {
+	return HandoverStep{Action: authority.Wait, Reason: reason, Message: message}
+}
