@@ -131,11 +131,17 @@ func PausedOwned(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	for _, m := range metadataChanges(c) {
-		if pauses(c, m) {
+		if pauses(c, m) && !stops(c, m) {
 			return policies.Deny(field.Forbidden(m.path(), pausedReason(c)))
 		}
 	}
 	return policies.Verdict{}
+}
+
+// stops reports whether somebody pauses what Poundlock did not make and Cluster API acts on, while Machine API is in charge of its twin: that is how it
+// becomes the mirror (ForeignTo).
+func stops(c policies.Change, m metadataChange) bool {
+	return stand(c).mirror() && !m.removed && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation)
 }
 
 func pausedReason(c policies.Change) string {

@@ -170,7 +170,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/paused-owned", Clause: "converting › Pausing of Cluster API controllers",
-			Says:   "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone.",
+			Says:   "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone. Whoever made an object beside a twin of which Machine API is in charge may pause it, so that it becomes the mirror.",
 			Remedy: "Move authority: the API that is not in charge is paused.",
 			On:     on(capi(kinds, onUpdate), infra(infraKinds, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
 		},

@@ -85,6 +85,7 @@ func (k Kind) InfraActs() bool { return k.Infra == InfraMachine }
 
 // State reads the objects.
 func (o Objects) State() State {
+	o = o.own()
 	shape := Read(o.MachineAPI)
 	s := State{
 		Enabled:   o.Enabled,

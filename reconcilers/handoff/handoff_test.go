@@ -303,3 +303,41 @@ func (w *world) install(manifest string) {
 		w.Fatal(err)
 	}
 }
+
+// TestAStranger: a Cluster API object that Poundlock did not make, and that acts, is neither paused nor waited for, whatever is asked of the Machine API's.
+func TestAStranger(t *testing.T) {
+	kinds(t, func(w *world) {
+		w.machineAPI(authority.MachineAPI)
+		w.stranger()
+		w.answer(w.core(), true, w.kind.ClusterAPIFinalizer, true)
+		before := w.of(w.core()).GetResourceVersion()
+		for range 3 {
+			w.look()
+			w.answer(w.mapi(), true, w.kind.MachineAPIFinalizer, true)
+		}
+		if got := w.reason(); got != authority.ReasonSettled {
+			w.Errorf("reason %s", got)
+		}
+		w.request(authority.ClusterAPI)
+		for range 3 {
+			w.look()
+		}
+		if s := w.shape(); s.Current != authority.MachineAPI || w.reason() != authority.ReasonTwinMissing {
+			w.Errorf("status %s, reason %s", s.Current, w.reason())
+		}
+		if after := w.of(w.core()).GetResourceVersion(); w.told(w.core()) || after != before {
+			w.Error("it was written to")
+		}
+	})
+}
+
+// stranger makes a Cluster API object as its user would.
+func (w *world) stranger() {
+	w.Helper()
+	ref := fmt.Sprintf("clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: %s, kind: %s, name: theirs}", infraGroup, w.infra.Kind)
+	w.create(fmt.Sprintf("{apiVersion: cluster.x-k8s.io/v1beta2, kind: %s, metadata: {name: %s, namespace: %s}, spec: {%s}}", w.kind.Name, name, w.pair.ClusterAPI, map[string]string{
+		"Machine":            ref,
+		"MachineSet":         "clusterName: c, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {" + ref + "}}",
+		"MachineHealthCheck": "clusterName: c, selector: {matchLabels: {a: b}}",
+	}[w.kind.Name]))
+}

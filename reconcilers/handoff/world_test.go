@@ -288,11 +288,16 @@ func (w *world) request(to authority.API) {
 func (w *world) pass() int64 {
 	w.Helper()
 	before := w.writes.Load()
+	w.look()
+	w.judge()
+	return w.writes.Load() - before
+}
+
+func (w *world) look() {
+	w.Helper()
 	if _, err := w.r.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: w.pair.MachineAPI, Name: name}}); err != nil {
 		w.Fatalf("a pass: %v", err)
 	}
-	w.judge()
-	return w.writes.Load() - before
 }
 
 // judge checks on the server what DESIGN §4 promises of every state.

@@ -282,6 +282,11 @@ func (w *world) rests(t *testing.T) {
 // settle waits until the mirror has sent nothing for a while.
 func (w *world) settle(t *testing.T) {
 	t.Helper()
+	w.quietFor(t, 20)
+}
+
+func (w *world) quietFor(t *testing.T, looks int) {
+	t.Helper()
 	quiet := 0
 	last := -1
 	w.eventually(t, "the mirror at rest", func() string {
@@ -291,7 +296,7 @@ func (w *world) settle(t *testing.T) {
 			return fmt.Sprintf("%d writes", n)
 		}
 		quiet++
-		if quiet < 20 {
+		if quiet < looks {
 			return "not quiet long enough"
 		}
 		return ""

@@ -91,6 +91,9 @@ type converting struct {
 // API is in charge of (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
 // every mirror, until the handoff releases it.
 func (c converting) toClusterAPI(s *state) *write {
+	if why := s.inTheWay(); why != "" {
+		return c.fails(s, reasonForeign, why)
+	}
 	twin, errs := core.ToClusterAPI(s.kind.Name, s.machineAPI, s.env)
 	if len(errs) > 0 {
 		return c.fails(s, "FieldsNotConvertible", sentences(errs))
@@ -165,8 +168,8 @@ func (c converting) observe(s *state) *write {
 	}
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.kind.Name, s.machineAPI, s.env)
 	return first(
-		func() *write { return c.report(s.core, coreStatus) },
-		func() *write { return c.report(s.infra, infraStatus) },
+		func() *write { return c.report(s.mirrorOnly(s.core), coreStatus) },
+		func() *write { return c.report(s.mirrorOnly(s.infra), infraStatus) },
 	)
 }
 
@@ -236,7 +239,7 @@ func (s *state) wantCore(converted, infra *unstructured.Unstructured) *unstructu
 // coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster.
 func (s *state) coreOwner() metav1.OwnerReference {
 	set := s.parents[authority.ClusterAPI]
-	if ref := controllerOf(s.machineAPI); ref != nil && ref.Kind == s.kind.Parent && presence(set) == authority.Present {
+	if ref := controllerOf(s.machineAPI); ref != nil && ref.Kind == s.kind.Parent && presence(set) == authority.Present && !s.foreignParent() {
 		return ownedBy(set, true)
 	}
 	return s.clusterOwns()

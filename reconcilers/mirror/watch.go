@@ -132,7 +132,7 @@ func (r *reconciler) childrenOf(ctx context.Context, parent client.Object) []rec
 }
 
 // behind maps an infrastructure object to the pairs whose it is or was: by the mirror's mark, by its owner, by the
-// template that it was made from, and by who refers to it.
+// template that it was made from, and by who refers to it; a machine also to the pair of its name.
 func (r *reconciler) behind(p conversion.Platform) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		var out []reconcile.Request
@@ -146,6 +146,9 @@ func (r *reconciler) behind(p conversion.Platform) handler.MapFunc {
 		}
 		template := o.GetName()
 		if o.GetObjectKind().GroupVersionKind().Kind == p.InfraMachine.Kind {
+			if r.kind.Infra == authority.InfraMachine { // nobody's yet, it stands in the way of the one of its name
+				out = append(out, r.request(o.GetNamespace(), o.GetName())...)
+			}
 			template = o.GetAnnotations()[clonedFromAnnotation]
 		}
 		if r.kind.Infra == authority.InfraMachineTemplate && template != "" {

@@ -212,7 +212,7 @@ func (t *turn) clusterAPI(c clusterAPI) {
 			t.may(c.by, c.name+" puts its finalizer on", func(n *pair) { t.finalizers(n, c, v.seen|ctlFin) })
 		}
 	default:
-		if !v.seen.has(says) && !w.at(c.on).has(says) {
+		if !v.seen.has(says) && !w.at(c.on).has(says) && !(t.mute && c.on == ofI) {
 			t.may(c.by, c.name+" says "+saying(says), func(n *pair) { n.at(c.on).say(says); n.wrote(c.on, c.by, false) })
 		}
 		if v.seen.mayAct() && v.seen.has(ctlFin) {
@@ -285,6 +285,16 @@ func (t *turn) remembers() {
 	})
 	if t.can(amnesia) {
 		t.might("the provider's controller dies before it stores the instance's ID, and does not find out", func(n *pair) { n.cloud &^= answer })
+	}
+}
+
+// clock lets half a minute pass after a provider that never answers was told to pause. What it has begun before is over by then, and its cache shows the pause:
+// that is the assumption, and it may act on what it saw before until the very end.
+func (t *turn) clock() {
+	w := &t.was
+	v := w.infra
+	if t.mute && w.i.has(told) && !w.i.has(heard) && v.seen.has(told) && (v.next == 0 || v.next.has(told)) && w.cloud&answer == 0 {
+		t.may(clock, "the provider's object has been told for half a minute", func(n *pair) { n.i.set(heard) })
 	}
 }
 

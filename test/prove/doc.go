@@ -41,7 +41,8 @@
 //
 // # What is not modelled
 //
-// Failed conversions, and clusters that lack their Infrastructure or Cluster: they are waits with a condition. Templates: no controller acts on one.
+// Failed conversions, and clusters that lack their Infrastructure or Cluster: they are waits with a condition. Strangers that act (authority.Foreign): a
+// Cluster API object with an instance of its own is no part of the pair. Templates: no controller acts on one.
 // Conditions other than the three that are decided from. What a MachineHealthCheck does to Machines. What the autoscaler says to a mirror, which is an edit of the
 // object in charge. That the mirror's creation becomes owned as an apply would be: a write of managed fields, from which nobody decides. Retries after errors that pass: a
 // crash is the same. That an object in charge is stripped of its finalizers by force. Two managers that both believe to lead go on at the same
@@ -53,7 +54,8 @@
 // # What is assumed of others
 //
 // A provider's controller that made an instance finds out about it before it acknowledges a pause, also after a crash: `-only forgets` shows what
-// happens otherwise. No controller of Cluster API, restarted, sees an older version than it acted on before. A call to the cloud has reached it by the
-// time that a new process asks there. What a deletion means that meets a move, or another deletion of the same family that means the opposite, is not
+// happens otherwise. One that never acknowledges a pause (authority.ByPatience) has seen it, and ended what it had begun before, when Poundlock's patience of half
+// a minute is over: until then it may do whatever an older version lets it do. No controller of Cluster API, restarted, sees an older version than it acted on
+// before. A call to the cloud has reached it by the time that a new process asks there. What a deletion means that meets a move, or another deletion of the same family that means the opposite, is not
 // judged: only that it ends well.
 package main

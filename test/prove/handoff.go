@@ -7,6 +7,9 @@ import "github.com/poundlock/poundlock/policies/authority"
 
 // state is what authority.Objects.State reads from the objects of a pair.
 func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
+	if foreign(m, c) {
+		c, i = 0, 0
+	}
 	s := authority.State{
 		Enabled: true, Current: m.status(), Origin: m.origin(), InfraActs: !p.set, CaughtUp: caughtUp,
 		MachineAPI: party(m), ClusterAPI: party(c), Synchronized: "Unknown", Provisioned: p.set || m.has(pid) && i.has(pid),
@@ -18,6 +21,9 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 		s.MachineAPI.Hold = authority.NoHold
 	} else {
 		s.Infra = party(i)
+		if p.mute && i.has(there) {
+			s.Infra.Says = p.believed(i)
+		}
 	}
 	if p.check {
 		s.ClusterAPI.Hold = authority.NoHold
@@ -29,6 +35,22 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 		s.Synchronized = "False"
 	}
 	return s
+}
+
+// foreign is authority.ForeignTo, of a Cluster API object beside a Machine API object that is mirrored.
+func foreign(m, c object) bool {
+	return m.source() == authority.MachineAPI && c.has(there) && !c.has(mark) && (c.has(leaving) || !c.has(told) || c.has(acting))
+}
+
+// believed is what authority.Objects reads of a provider that never answers (ByPatience): it acts until it is told, and has paused when patience is over.
+func (p *pairs) believed(i object) authority.Answer {
+	switch {
+	case !i.has(told):
+		return authority.SaysActing
+	case i.has(heard) || p.impatient:
+		return authority.SaysPaused
+	}
+	return authority.NoAnswer
 }
 
 func party(o object) authority.Party {

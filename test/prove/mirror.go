@@ -100,6 +100,9 @@ func (p *pairs) reflect(w *pair) (op, bool) {
 }
 
 func (p *pairs) toClusterAPI(w *pair) op {
+	if foreign(w.m, w.c) {
+		return when(!w.m.has(failed), fail)
+	}
 	i := first(
 		when(!w.m.has(syncFin), enrolM),
 		p.freesI(w),
@@ -108,9 +111,6 @@ func (p *pairs) toClusterAPI(w *pair) op {
 		when(!w.c.has(there), makeC),
 	)
 	if i == noOp && !w.c.has(mark|told|syncFin|fresh) {
-		if w.c.has(leaving) && !w.c.has(syncFin) { // no finalizer can be put on it: the API server refuses the apply
-			return when(!w.m.has(failed), fail)
-		}
 		return fixC
 	}
 	return first(i, when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))

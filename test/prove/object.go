@@ -49,6 +49,8 @@ const (
 	_
 	// stopped is of views alone: the Cluster is paused as a whole.
 	stopped
+	// heard: a provider's object of a kind that never answers has been told to pause for as long as Poundlock's patience lasts.
+	heard
 )
 
 var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority.ClusterAPI, authority.Migrating}
@@ -118,7 +120,7 @@ var bitNames = []struct {
 	{leaving, "being deleted"}, {syncFin, "sync finalizer"}, {ctlFin, "controller's finalizer"}, {fg, "foreground"}, {orph, "orphan"}, {told, "pause annotation"},
 	{acting, "Paused=False"}, {paused, "Paused=True"}, {mark, "mirror's mark"}, {owned, "owned"}, {dangling, "owner gone"},
 	{fresh, "spec as last asked for"}, {pid, "knows the instance"}, {synced, "Synchronized"}, {failed, "Synchronized=False"}, {caught, "caught up"},
-	{detached, "detached"},
+	{detached, "detached"}, {heard, "told for half a minute"},
 }
 
 func (o object) String() string {

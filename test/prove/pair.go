@@ -104,6 +104,7 @@ const (
 	coreCache
 	infraCache
 	collector
+	clock
 )
 
 // pairs is the model of a pair.
@@ -113,6 +114,8 @@ type pairs struct {
 	set bool
 	// check says that it is a MachineHealthCheck: a set on which no controller puts a finalizer.
 	check bool
+	// mute says that the provider's controller never acknowledges a pause: Poundlock waits for half a minute.
+	mute bool
 	// family is the pair of MachineSets that owns the pair; zero: none.
 	family authority.Parent
 	may    deeds
@@ -252,6 +255,7 @@ func (p *pairs) moves(w pair, happens func(move, pair)) {
 	turn.core()
 	turn.infra()
 	turn.collector()
+	turn.clock()
 	turn.user()
 }
 
@@ -377,11 +381,14 @@ func (p *pairs) unrest(w pair) string {
 		return "whoever is in charge does not hold the finalizer"
 	case src == authority.MachineAPI && !p.gate(w.m).act:
 		return "Machine API is in charge, but does not act"
-	case src == authority.ClusterAPI && !w.halted && (!w.core.seen.has(acting) || !p.set && !w.infra.seen.has(acting)):
+	case src == authority.ClusterAPI && !w.halted && (!w.core.seen.has(acting) || !p.set && !p.acts(w.infra.seen)):
 		return "Cluster API is in charge, but does not act"
 	}
 	return ""
 }
+
+// acts reports whether a provider's controller that sees this acts, and has said so if it ever does.
+func (p *pairs) acts(seen object) bool { return seen.has(acting) || p.mute && seen.mayAct() }
 
 // byPerson are the reasons of a wait that only whoever paused the Cluster can end.
 var byPerson = map[string]bool{authority.ReasonPausedElsewhere: true, authority.ReasonNotResumed: true, authority.ReasonNotPaused: true}

@@ -140,7 +140,7 @@ var requests = [...]request{
 	pauseC:    {ofC, "pauses the Cluster API object", byVersion, false, puts(ofC, told)},
 	pauseI:    {ofI, "pauses the provider's object", byVersion, false, puts(ofI, told)},
 	releaseC:  {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, told)},
-	releaseI:  {ofI, "releases the provider's object", byVersion, false, takes(ofI, told)},
+	releaseI:  {ofI, "releases the provider's object", byVersion, false, takes(ofI, told|heard)},
 	holdM:     {ofM, "puts the machine finalizer on the Machine API object", byVersion, false, puts(ofM, ctlFin)},
 	holdC:     {ofC, "puts the machine finalizer on the Cluster API object", byVersion, false, puts(ofC, ctlFin)},
 	holdI:     {ofI, "puts the finalizer on the provider's object", byVersion, false, puts(ofI, ctlFin)},

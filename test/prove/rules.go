@@ -26,6 +26,8 @@ type rules struct {
 	createsOver bool
 	// unlocked: Poundlock's patches carry no resourceVersion.
 	unlocked bool
+	// impatient: a provider that never answers is taken to have paused as soon as it is told.
+	impatient bool
 	// staleGate: the Machine API's machine controller reads a cache, and that of a new process may be older than the last one's.
 	staleGate bool
 }

@@ -16,6 +16,8 @@ type scene struct {
 	set  bool
 	// check: a set that no controller holds.
 	check bool
+	// mute: a provider that never acknowledges a pause.
+	mute bool
 	// family is the pair of MachineSets that owns a Machine; zero: none.
 	family authority.Parent
 	world  func() pair
@@ -27,6 +29,8 @@ func ownedBy(a authority.API) authority.Parent {
 
 var (
 	machineOfMachineAPI     = scene{name: "a Machine that is Machine API's", world: ofMachineAPI}
+	machineOfMuteProvider   = scene{name: "a Machine that is Machine API's, of a provider that never answers", mute: true, world: ofMachineAPI}
+	newMachineOfMute        = scene{name: "a new Machine for Cluster API, of a provider that never answers", mute: true, world: func() pair { return pair{m: there | fresh | wants} }}
 	ownedOfMachineAPI       = scene{name: "a Machine that is Machine API's, owned by a MachineSet", family: ownedBy(authority.MachineAPI), world: ofMachineAPI}
 	newMachine              = scene{name: "a new Machine", world: func() pair { return pair{m: there | fresh} }}
 	newMachineForClusterAPI = scene{name: "a new Machine for Cluster API", world: func() pair { return pair{m: there | fresh | wants} }}
@@ -62,7 +66,7 @@ type walking func(rules, int) result
 // walkOf walks a pair.
 func walkOf(may deeds, s scene) walking {
 	return func(r rules, most int) result {
-		m := &pairs{rules: r, set: s.set, check: s.check, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
+		m := &pairs{rules: r, set: s.set, check: s.check, mute: s.mute, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
 			handoffs: map[[3]object]plan{}, mirrors: map[[3]object]plan{}, gates: map[object]gate{}, answers: map[review]bool{}}
 		return resultOf(m, most)
 	}
@@ -92,6 +96,8 @@ func bounds() []bound {
 	add(true, machineOfMachineAPI, flips|edits|crashes)
 	add(true, newMachine, flips|edits|crashes)
 	add(true, newMachineForClusterAPI, flips|edits|crashes)
+	add(true, machineOfMuteProvider, flips|edits|crashes)
+	add(true, newMachineOfMute, flips|edits|crashes)
 	add(true, machineOfClusterAPI, flips|recreates|crashes)
 	add(true, machineOfMachineAPI, deletes)
 	add(true, ownedOfMachineAPI, deletes)
@@ -104,6 +110,9 @@ func bounds() []bound {
 	add(false, machineOfMachineAPI, flips|edits|torn|drowsy)
 	add(false, machineOfMachineAPI, flips|edits|skips|leaders)
 	add(false, machineOfMachineAPI, flips|halts)
+	add(false, machineOfMuteProvider, flips|skips|torn|drowsy)
+	add(false, machineOfMuteProvider, flips|deletes)
+	add(false, newMachineOfMute, flips|deletes)
 	add(false, machineOfMachineAPI, deletes|torn|crashes)
 	add(false, machineOfMachineAPI, flips|deletes)
 	add(false, ownedOfMachineAPI, flips|deletes)

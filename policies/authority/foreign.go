@@ -1,0 +1,73 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Foreign says why an object of Cluster API's, core or infrastructure, that stands where a Machine API object's mirror belongs is not Poundlock's to write to:
+// somebody else made it, as in a cluster in which both APIs were used before Poundlock came, and it has a life of its own.
+type Foreign string
+
+// The reasons, NotForeign for an object that is the mirror or may become it: "Cluster API, MachineAPI, create, has mirror: Sync controller syncs Machine
+// API spec to Cluster API Machine" (converting › Summary of the rules), which admission asks to be created paused.
+const (
+	NotForeign Foreign = ""
+	// ForeignGoing: it is being deleted.
+	ForeignGoing Foreign = "BeingDeleted"
+	// ForeignInstance: it has another instance than the Machine API object. Written over, that one would be nobody's.
+	ForeignInstance Foreign = "HasInstance"
+	// ForeignActs: it is not paused.
+	ForeignActs Foreign = "NotPaused"
+	// ForeignStopping: it is paused, and its controllers say that they still act.
+	ForeignStopping Foreign = "StillActing"
+)
+
+// ForeignTo judges what has the name of the mirror of a Machine API object. Whoever runs the very instance of the Machine API object is no stranger: it has to be
+// paused, marked or not.
+func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
+	if o == nil || machineAPI == nil || o.Metadata.Annotations[MirrorAnnotation] == k.Name+"/"+machineAPI.Metadata.Name {
+		return NotForeign
+	}
+	instance := providerID(o)
+	switch {
+	case o.Deleting():
+		return ForeignGoing
+	case instance != "" && instance == providerID(machineAPI):
+		return NotForeign
+	case instance != "":
+		return ForeignInstance
+	case !o.HasAnnotation(PausedAnnotation):
+		return ForeignActs
+	case answer(Paused(o).Status) == SaysActing:
+		return ForeignStopping
+	}
+	return NotForeign
+}
+
+// providerID names the instance, in the same words on both sides.
+func providerID(o *policies.Object) string {
+	var spec struct {
+		ProviderID string `json:"providerID"`
+	}
+	_ = json.Unmarshal(orNull(o.Spec), &spec)
+	return spec.ProviderID
+}
+
+// own leaves out what is foreign to the pair. Nobody asks it to pause, and nobody waits for it.
+func (o Objects) own() Objects {
+	if Source(Read(o.MachineAPI)) != MachineAPI {
+		return o
+	}
+	if ForeignTo(o.Kind, o.MachineAPI, o.ClusterAPI) != NotForeign {
+		o.ClusterAPI, o.Infra = nil, nil
+	}
+	if o.Kind.InfraActs() && ForeignTo(o.Kind, o.MachineAPI, o.Infra) != NotForeign {
+		o.Infra = nil
+	}
+	return o
+}

@@ -1,0 +1,66 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// reasonForeign is why a pair is not mirrored while something that Poundlock did not make stands in the mirror's place.
+const reasonForeign = "ForeignTwin"
+
+// inTheWay says what stands in the place of the mirror and is not Poundlock's to write to, and what can be done; "" for nothing.
+func (s *state) inTheWay() string {
+	if s.source() == authority.MachineAPI {
+		if why := s.foreign(s.core); why != "" {
+			return why
+		}
+	}
+	if s.kind.Infra != authority.InfraMachine {
+		return "" // a template is named after its content
+	}
+	return s.foreign(s.infra)
+}
+
+func (s *state) foreign(o *unstructured.Unstructured) string {
+	if o == nil || s.isMirror(o) {
+		return ""
+	}
+	const free = "delete it, or go on with the two apart under two names"
+	switch authority.ForeignTo(s.kind, object(s.machineAPI), object(o)) {
+	case authority.ForeignGoing:
+		return describe(o) + ", which Poundlock did not make, is being deleted: the mirror is made when it is gone"
+	case authority.ForeignInstance:
+		return fmt.Sprintf("%s, which Poundlock did not make, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
+			describe(o), nested(o, "spec", "providerID"), free)
+	case authority.ForeignActs:
+		return fmt.Sprintf("%s, which Poundlock did not make, is not paused, so Cluster API acts on it: %s; if it is to become the mirror, and lose what its spec says, annotate it with %s",
+			describe(o), free, authority.PausedAnnotation)
+	case authority.ForeignStopping:
+		return describe(o) + ", which Poundlock did not make, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
+	case authority.NotForeign:
+	}
+	return ""
+}
+
+// mirrorOnly is o if it is the mirror: nothing is said of an object that is somebody else's.
+func (s *state) mirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructured {
+	if s.isMirror(o) {
+		return o
+	}
+	return nil
+}
+
+// foreignParent reports whether the Cluster API set of the parent's name is a stranger, to which no mirror must belong: it would count it among its own, and
+// end it as one too many.
+func (s *state) foreignParent() bool {
+	parent, _ := authority.KindNamed(s.kind.Parent)
+	mapi := s.parents[authority.MachineAPI]
+	return authority.Source(shape(mapi)) == authority.MachineAPI &&
+		authority.ForeignTo(parent, object(mapi), object(s.parents[authority.ClusterAPI])) != authority.NotForeign
+}

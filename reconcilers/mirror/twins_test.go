@@ -1,0 +1,484 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+const twinsCluster = `
+{apiVersion: v1, kind: Namespace, metadata: {name: openshift-machine-api}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: openshift-cluster-api}}
+---
+apiVersion: config.openshift.io/v1
+kind: Infrastructure
+metadata: {name: cluster}
+spec: {platformSpec: {type: AWS}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: lock-7x2k9, namespace: openshift-cluster-api}
+spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSCluster, name: lock-7x2k9}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSCluster
+metadata: {name: lock-7x2k9, namespace: openshift-cluster-api}
+spec: {region: us-east-1}
+`
+
+// hold is somebody's finalizer: what carries it goes when the test says so.
+const hold = "example.com/hold"
+
+// twins is a world with pairs of one kind; the test is everybody but the mirror.
+type twins struct {
+	*world
+	kind authority.Kind
+}
+
+// TestTwins is about pairs of which one side is foreign, absent, or being deleted, for each kind.
+func TestTwins(t *testing.T) {
+	crds, err := embedded.CRDs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane := embedded.ForTest(t, embedded.Options{CRDs: crds})
+	admin, err := client.New(plane.Admin(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Client: admin, writes: &writes{}}
+	for text := range strings.SplitSeq(twinsCluster, "---") {
+		w.make(t, text)
+	}
+	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "status",
+		`{"status":{"infrastructureName":"lock-7x2k9","controlPlaneTopology":"HighlyAvailable","infrastructureTopology":"HighlyAvailable","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`)
+	w.mirror(t, plane)
+	for _, kind := range authority.Kinds() {
+		w := &twins{w, kind}
+		t.Run(kind.Name, func(t *testing.T) {
+			t.Run("a stranger that acts is left alone until it goes", w.strangerGoes)
+			t.Run("a stranger that acts becomes the mirror once it has paused", w.strangerPauses)
+			t.Run("what is created paused becomes the mirror", w.offered)
+			t.Run("nothing is said of a stranger while the one in charge ends", w.endsBesideStranger)
+			t.Run("a mirror that goes and comes again", w.mirrorGoes)
+			t.Run("the Machine API's mirror goes, and Cluster API's object says what it likes", w.machineAPIGoes)
+			t.Run("the one in charge ends, and its mirror says so to the last", w.inChargeGoes)
+		})
+	}
+	machines := &twins{w, authority.Kinds()[0]}
+	t.Run("another instance than the Machine's is nobody's to take", machines.keepsInstance)
+	t.Run("no mirror belongs to a set that is a stranger", machines.keepsFromStranger)
+}
+
+func (w *world) make(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// charge creates the Machine API object and stores who is in charge of it.
+func (w *twins) charge(t *testing.T, name string, api authority.API, change ...func(*unstructured.Unstructured)) {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	text := scene.MachineSet(name, 0)
+	if w.kind.Name == "MachineHealthCheck" {
+		text = fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: %s, namespace: %s}, spec: {selector: {matchLabels: {a: b}}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 5m}]}}`, name, mapi)
+	}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	if w.kind.Name == "Machine" {
+		spec, _, _ := unstructured.NestedMap(o.Object, "spec", "template", "spec")
+		o.Object["kind"], o.Object["spec"] = "Machine", spec
+	}
+	_ = unstructured.SetNestedField(o.Object, string(api), "spec", "authoritativeAPI")
+	for _, f := range change {
+		f(o)
+	}
+	if err := w.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	w.patch(t, o, "status", fmt.Sprintf(`{"status":{"authoritativeAPI":%q,"synchronizedAPI":%q}}`, api, api))
+}
+
+// stranger creates a Cluster API object as its user would, with a status of 1.
+func (w *twins) stranger(t *testing.T, name string, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	t.Helper()
+	ref := `clusterName: lock-7x2k9, bootstrap: {dataSecretName: theirs}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: %s, name: theirs}`
+	o := &unstructured.Unstructured{}
+	spec := map[string]string{
+		"Machine":            fmt.Sprintf(ref, "AWSMachine"),
+		"MachineSet":         `clusterName: lock-7x2k9, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {` + fmt.Sprintf(ref, "AWSMachineTemplate") + `}}`,
+		"MachineHealthCheck": `clusterName: lock-7x2k9, selector: {matchLabels: {a: theirs}}`,
+	}[w.kind.Name]
+	text := fmt.Sprintf("{apiVersion: cluster.x-k8s.io/v1beta2, kind: %s, metadata: {name: %s, namespace: %s}, spec: {%s}}", w.kind.Name, name, capi, spec)
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range change {
+		f(o)
+	}
+	if err := w.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	w.say(t, w.core(t, name), 1)
+	return w.core(t, name)
+}
+
+func held(finalizers ...string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) { o.SetFinalizers(finalizers) }
+}
+
+func pausedAlready(o *unstructured.Unstructured) {
+	o.SetAnnotations(map[string]string{authority.PausedAnnotation: ""})
+}
+
+func (w *twins) mapi(t *testing.T, name string) *unstructured.Unstructured {
+	t.Helper()
+	return w.get(t, w.kind.MachineAPIGVK(), mapi, name)
+}
+
+func (w *twins) core(t *testing.T, name string) *unstructured.Unstructured {
+	t.Helper()
+	return w.get(t, w.kind.ClusterAPIGVK(), capi, name)
+}
+
+// say has an object's controller observe a number, and said reads it.
+func (w *twins) say(t *testing.T, o *unstructured.Unstructured, n int) {
+	t.Helper()
+	w.patch(t, o, "status", fmt.Sprintf(map[string]string{
+		"Machine":            `{"status":{"phase":"Running","addresses":[{"type":"InternalIP","address":"10.0.0.%d"}]}}`,
+		"MachineSet":         `{"status":{"replicas":%d}}`,
+		"MachineHealthCheck": `{"status":{"expectedMachines":%d,"currentHealthy":0,"remediationsAllowed":0}}`,
+	}[w.kind.Name], n))
+}
+
+func (w *twins) said(o *unstructured.Unstructured) int {
+	if o == nil {
+		return -1
+	}
+	if w.kind.Name == "Machine" {
+		n, addresses := 0, below(o, "status", "addresses")
+		if len(addresses) > 0 {
+			_, _ = fmt.Sscanf(fmt.Sprint(addresses[0].(map[string]any)["address"]), "10.0.0.%d", &n)
+		}
+		return n
+	}
+	field := map[string]string{"MachineSet": "replicas", "MachineHealthCheck": "expectedMachines"}[w.kind.Name]
+	n, _, _ := unstructured.NestedInt64(o.Object, "status", field)
+	return int(n)
+}
+
+func below(o *unstructured.Unstructured, path ...string) []any {
+	list, _, _ := unstructured.NestedSlice(o.Object, path...)
+	return list
+}
+
+// strange waits until the Machine API object says that a stranger is in the way, with these words.
+func (w *twins) strange(t *testing.T, name, words string) {
+	t.Helper()
+	w.eventually(t, name+" says why it is not mirrored", func() string {
+		c := condition(w.mapi(t, name), "Synchronized")
+		message, _ := c["message"].(string)
+		if c["status"] != "False" || c["reason"] != "ForeignTwin" || !strings.Contains(message, words) || !strings.Contains(message, name) {
+			return fmt.Sprint(c)
+		}
+		return ""
+	})
+}
+
+// untouched wants the stranger as it was when it was read last.
+func (w *twins) untouched(t *testing.T, before *unstructured.Unstructured) {
+	t.Helper()
+	w.quietFor(t, 5)
+	if now := w.get(t, before.GroupVersionKind(), capi, before.GetName()); now == nil || now.GetResourceVersion() != before.GetResourceVersion() {
+		t.Errorf("somebody wrote to the stranger: %s", show(now))
+	}
+}
+
+// mirrored waits until the pair is equal, its mirror Poundlock's, and says n on both sides.
+func (w *twins) mirrored(t *testing.T, name string, n int) *unstructured.Unstructured {
+	t.Helper()
+	var core *unstructured.Unstructured
+	w.eventually(t, name+" mirrored", func() string {
+		core = w.core(t, name)
+		if core == nil || core.GetAnnotations()[authority.MirrorAnnotation] != w.kind.Name+"/"+name || w.said(core) != n || w.said(w.mapi(t, name)) != n {
+			return show(core) + show(w.mapi(t, name))
+		}
+		return w.unsynced(t, w.kind.MachineAPIGVK(), name)
+	})
+	return core
+}
+
+func (w *twins) strangerGoes(t *testing.T) {
+	theirs := w.stranger(t, "goes", held(hold))
+	w.charge(t, "goes", authority.MachineAPI)
+	w.say(t, w.mapi(t, "goes"), 2)
+	w.strange(t, "goes", "is not paused")
+	w.untouched(t, theirs)
+	if o := w.mapi(t, "goes"); slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
+		t.Error("an object without a mirror has the sync finalizer")
+	}
+	if err := w.Delete(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	w.strange(t, "goes", "is being deleted")
+	w.untouched(t, w.core(t, "goes"))
+	w.patch(t, w.core(t, "goes"), "", `{"metadata":{"finalizers":null}}`)
+	if now := w.mirrored(t, "goes", 2); now.GetUID() == theirs.GetUID() || now.GetAnnotations()[authority.PausedAnnotation] == "" {
+		t.Errorf("%s", show(now))
+	}
+}
+
+func (w *twins) strangerPauses(t *testing.T) {
+	w.stranger(t, "pauses")
+	answer := func(status string) *unstructured.Unstructured {
+		w.patch(t, w.core(t, "pauses"), "status", fmt.Sprintf(`{"status":{"conditions":[{"type":"Paused","status":%q,"reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, status))
+		return w.core(t, "pauses")
+	}
+	theirs := answer("False")
+	w.charge(t, "pauses", authority.MachineAPI)
+	w.say(t, w.mapi(t, "pauses"), 2)
+	w.strange(t, "pauses", "is not paused")
+	w.untouched(t, theirs)
+	w.patch(t, theirs.DeepCopy(), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
+	w.strange(t, "pauses", "acknowledge")
+	w.untouched(t, w.core(t, "pauses"))
+	answer("True")
+	if now := w.mirrored(t, "pauses", 2); now.GetUID() != theirs.GetUID() || strings.Contains(fmt.Sprint(now.Object["spec"]), "theirs") {
+		t.Errorf("it did not become the mirror: %s", show(now))
+	}
+}
+
+func (w *twins) offered(t *testing.T) {
+	theirs := w.stranger(t, "offered", pausedAlready)
+	w.charge(t, "offered", authority.MachineAPI)
+	w.say(t, w.mapi(t, "offered"), 2)
+	if now := w.mirrored(t, "offered", 2); now.GetUID() != theirs.GetUID() || strings.Contains(fmt.Sprint(now.Object["spec"]), "theirs") {
+		t.Errorf("it did not become the mirror: %s", show(now))
+	}
+}
+
+// endsBesideStranger: the Machine API object had a mirror once, and has a stranger beside it when it ends.
+func (w *twins) endsBesideStranger(t *testing.T) {
+	theirs := w.stranger(t, "ends")
+	w.charge(t, "ends", authority.MachineAPI, held(hold, authority.SyncFinalizer, authority.MachineAPIMachineFinalizer))
+	w.strange(t, "ends", "is not paused")
+	if err := w.Delete(t.Context(), w.mapi(t, "ends")); err != nil {
+		t.Fatal(err)
+	}
+	w.say(t, w.mapi(t, "ends"), 2)
+	w.untouched(t, theirs)
+	if w.kind.MachineAPIFinalizer != "" {
+		w.patch(t, w.mapi(t, "ends"), "", fmt.Sprintf(`{"metadata":{"finalizers":[%q,%q]}}`, hold, authority.SyncFinalizer))
+	}
+	w.eventually(t, "the sync finalizer goes", func() string {
+		if o := w.mapi(t, "ends"); slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
+			return show(o)
+		}
+		return ""
+	})
+	w.patch(t, w.mapi(t, "ends"), "", `{"metadata":{"finalizers":null}}`)
+	w.eventually(t, "it is gone", func() string {
+		if o := w.mapi(t, "ends"); o != nil {
+			return show(o)
+		}
+		return ""
+	})
+	w.untouched(t, theirs)
+}
+
+func (w *twins) mirrorGoes(t *testing.T) {
+	w.charge(t, "comes", authority.MachineAPI)
+	w.say(t, w.mapi(t, "comes"), 2)
+	before := w.mirrored(t, "comes", 2)
+	w.patch(t, before.DeepCopy(), "", fmt.Sprintf(`{"metadata":{"finalizers":[%q,%q]}}`, hold, authority.SyncFinalizer))
+	if err := w.Delete(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "Poundlock's finalizer goes", func() string {
+		if o := w.core(t, "comes"); slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
+			return show(o)
+		}
+		return ""
+	})
+	w.say(t, w.mapi(t, "comes"), 3)
+	w.untouched(t, w.core(t, "comes")) // it is to be made again, and that one will say it
+	w.patch(t, w.core(t, "comes"), "", `{"metadata":{"finalizers":null}}`)
+	if now := w.mirrored(t, "comes", 3); now.GetUID() == before.GetUID() {
+		t.Errorf("%s", show(now))
+	}
+}
+
+// over stores that Cluster API is in charge of a pair, as the handoff does in the end, and waits until it is mirrored back.
+func (w *twins) over(t *testing.T, name string) {
+	t.Helper()
+	gvk := w.kind.MachineAPIGVK()
+	w.patch(t, w.mapi(t, name), "", `{"spec":{"authoritativeAPI":"ClusterAPI"}}`)
+	w.patch(t, w.mapi(t, name), "status", `{"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}}`)
+	w.switchTo(t, gvk, name, authority.ClusterAPI)
+	w.patch(t, w.core(t, name), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)
+	if w.kind.InfraActs() {
+		w.patch(t, w.get(t, awsMachine, capi, name), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)
+	}
+	w.eventually(t, name+" mirrored from Cluster API", func() string { return w.unsynced(t, gvk, name) })
+}
+
+func (w *twins) machineAPIGoes(t *testing.T) {
+	w.charge(t, "stays", authority.MachineAPI)
+	w.mirrored(t, "stays", 0)
+	w.over(t, "stays")
+	w.say(t, w.core(t, "stays"), 4)
+	w.eventually(t, "the Machine API object says what Cluster API observes", func() string {
+		if o := w.mapi(t, "stays"); w.said(o) != 4 {
+			return show(o)
+		}
+		return ""
+	})
+	w.patch(t, w.mapi(t, "stays"), "", fmt.Sprintf(`{"metadata":{"finalizers":[%q,%q]}}`, hold, authority.SyncFinalizer))
+	if err := w.Delete(t.Context(), w.mapi(t, "stays")); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "Poundlock's finalizer goes", func() string {
+		if o := w.mapi(t, "stays"); slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
+			return show(o)
+		}
+		return ""
+	})
+	w.say(t, w.core(t, "stays"), 5)
+	w.quietFor(t, 5)
+	if o := w.mapi(t, "stays"); w.said(o) != 4 {
+		t.Errorf("what goes is still written to: %s", show(o))
+	}
+	w.patch(t, w.mapi(t, "stays"), "", `{"metadata":{"finalizers":null}}`)
+	w.eventually(t, "Cluster API's object is its own", func() string {
+		if o := w.core(t, "stays"); o == nil || o.GetAnnotations()[authority.MirrorAnnotation] != "" || slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
+			return show(o)
+		}
+		return ""
+	})
+	w.say(t, w.core(t, "stays"), 6)
+	w.untouched(t, w.core(t, "stays"))
+	if o := w.core(t, "stays"); o.GetDeletionTimestamp() != nil || w.said(o) != 6 {
+		t.Errorf("%s", show(o))
+	}
+}
+
+// inChargeGoes: while a controller holds what is in charge and going, the mirror, going too, says what it says.
+func (w *twins) inChargeGoes(t *testing.T) {
+	for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		finalizer := map[authority.API]string{authority.MachineAPI: w.kind.MachineAPIFinalizer, authority.ClusterAPI: w.kind.ClusterAPIFinalizer}[api]
+		if finalizer == "" {
+			continue // no controller holds it
+		}
+		t.Run(api.Text(), func(t *testing.T) {
+			name := "last-" + strings.ToLower(string(api))
+			w.charge(t, name, authority.MachineAPI)
+			w.mirrored(t, name, 0)
+			from, to := w.mapi, w.core
+			if api == authority.ClusterAPI {
+				w.over(t, name)
+				from, to = w.core, w.mapi
+			}
+			w.patch(t, from(t, name), "", fmt.Sprintf(`{"metadata":{"finalizers":[%q,%q]}}`, authority.SyncFinalizer, finalizer))
+			if err := w.Delete(t.Context(), from(t, name)); err != nil {
+				t.Fatal(err)
+			}
+			w.eventually(t, "the mirror goes too, and waits", func() string {
+				if o := to(t, name); o.GetDeletionTimestamp() == nil {
+					return show(o)
+				}
+				return ""
+			})
+			w.say(t, from(t, name), 7)
+			w.eventually(t, "the mirror says it", func() string {
+				if o := to(t, name); w.said(o) != 7 {
+					return show(o)
+				}
+				return ""
+			})
+			if o := to(t, name); slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) { // there is no collector here
+				w.patch(t, o, "", fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, authority.SyncFinalizer))
+			}
+			w.patch(t, from(t, name), "", fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, authority.SyncFinalizer))
+			w.eventually(t, "both are gone", func() string {
+				if a, b := from(t, name), to(t, name); a != nil || b != nil {
+					return show(a) + show(b)
+				}
+				return ""
+			})
+		})
+	}
+}
+
+func (w *twins) keepsInstance(t *testing.T) {
+	runs := func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(o.Object, "aws:///us-east-1a/i-0123456789abcdef0", "spec", "providerID")
+	}
+	theirs := w.stranger(t, "runs", pausedAlready, runs)
+	w.charge(t, "runs", authority.MachineAPI)
+	w.strange(t, "runs", "i-0123456789abcdef0")
+	w.untouched(t, theirs)
+	if err := w.Delete(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	w.mirrored(t, "runs", 0)
+
+	// The provider's object alone has the name.
+	infra := w.make(t, `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: alone, namespace: openshift-cluster-api}, spec: {instanceType: m6i.large, providerID: "aws:///us-east-1a/i-0123456789abcdef1"}}`)
+	w.charge(t, "alone", authority.MachineAPI)
+	w.strange(t, "alone", "i-0123456789abcdef1")
+	w.untouched(t, infra)
+	if core := w.core(t, "alone"); core != nil {
+		t.Errorf("half a mirror: %s", show(core))
+	}
+	if err := w.Delete(t.Context(), infra); err != nil {
+		t.Fatal(err)
+	}
+	w.mirrored(t, "alone", 0)
+}
+
+// keepsFromStranger: a set that acts would end what it counts among its own.
+func (w *twins) keepsFromStranger(t *testing.T) {
+	set, _ := authority.KindNamed("MachineSet")
+	sets := &twins{w.world, set}
+	theirs := sets.stranger(t, "parent")
+	sets.charge(t, "parent", authority.MachineAPI)
+	sets.strange(t, "parent", "is not paused")
+	parent := sets.mapi(t, "parent")
+	w.charge(t, "parent-child", authority.MachineAPI, func(o *unstructured.Unstructured) {
+		yes := true
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: parent.GetAPIVersion(), Kind: "MachineSet", Name: "parent", UID: parent.GetUID(), Controller: &yes}})
+	})
+	if owner := metav1.GetControllerOf(w.mirrored(t, "parent-child", 0)); owner != nil {
+		t.Errorf("the mirror belongs to %v", owner)
+	}
+	w.patch(t, theirs, "", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
+	w.eventually(t, "the mirror belongs to its set's", func() string {
+		if owner := metav1.GetControllerOf(w.core(t, "parent-child")); owner == nil || owner.UID != theirs.GetUID() {
+			return fmt.Sprint(owner)
+		}
+		return ""
+	})
+}
