@@ -84,6 +84,44 @@ func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 	}
 }
 
+// The same of a Machine that belongs to no set: its instance stays the one that it has, through the adoption, a move, and the end.
+func TestAMachineThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
+	story(t)
+	lone(t, "like-it")
+	const name = "adopted-machine"
+	copyOf(t, awsMachine("like-it"), name, func(o *unstructured.Unstructured) {
+		unstructured.RemoveNestedField(o.Object, "spec", "providerID")
+		unstructured.RemoveNestedField(o.Object, "spec", "instanceID")
+	})
+	copyOf(t, capiMachine("like-it"), name, func(o *unstructured.Unstructured) {
+		unstructured.RemoveNestedField(o.Object, "spec", "providerID")
+		set(t, o, name, "spec", "infrastructureRef", "name")
+	})
+	core, twin := capiMachine(name), mapiMachine(name)
+	eventually(t, "it runs on its own", func() string { return field(t, core, ".status.phase") }, "Running")
+	before := instances(name)
+
+	manifest := strings.Replace(loneManifest(t, name), "instanceType: m6i.large", "instanceType: m6i.8xlarge", 1)
+	refused(t, kubectl(t, manifest, "create", "-f", "-"), "authority/create-machineapi")
+	if a := kubectl(t, strings.Replace(manifest, "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1), "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	settled(t, twin)
+	for path, want := range map[string]string{".spec.providerID": field(t, core, ".spec.providerID"), ".status.phase": "Running", ".spec.providerSpec.value.instanceType": "m6i.large"} {
+		eventually(t, path+" is Cluster API's", func() string { return field(t, twin, path) }, want)
+	}
+	move(t, twin, "MachineAPI")
+	finalizers(t, twin, "machine.machine.openshift.io", true)
+	if after := instances(name); len(before) != 1 || fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("instances %v, before %v", after, before)
+	}
+	must(t, append(twin.args("delete", "--wait=false"), mapiMachine("like-it").name)...)
+	for _, o := range []object{twin, core, awsMachine(name)} {
+		eventually(t, o.resource+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+	}
+	eventually(t, "its instance is gone", func() string { return fmt.Sprint(instances(name)) }, "[]")
+}
+
 // copyOf makes an object like another, under another name and with nothing of Poundlock's.
 func copyOf(t *testing.T, from object, name string, change func(*unstructured.Unstructured)) {
 	t.Helper()
