@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+
+	machinev1 "github.com/openshift/api/machine/v1"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -36,6 +39,25 @@ func TemplatePatch(target []byte) ([]policies.Operation, error) {
 		{Op: "add", Path: path + "properties/" + string(controlplane.ClusterAPIMember), Value: member},
 		{Op: "add", Path: path + "x-kubernetes-validations/-", Value: memberRule()},
 	}, nil
+}
+
+// StrategyPatch is the JSON patch that lets a ControlPlaneMachineSet have the strategy Recreate, which the published types have and the published CRD has not.
+// Admission refuses it unless Poundlock is told to allow it.
+func StrategyPatch(target []byte) ([]policies.Operation, error) {
+	crd, err := versionSchema(target)
+	if err != nil {
+		return nil, fmt.Errorf("the CRD to patch: %w", err)
+	}
+	var kind struct {
+		Enum []machinev1.ControlPlaneMachineSetStrategyType `json:"enum"`
+	}
+	if err := json.Unmarshal(crd.Properties["spec"].Properties["strategy"].Properties["type"].raw, &kind); err != nil || len(kind.Enum) == 0 {
+		return nil, fmt.Errorf("the set's strategy is not the enum that it was: a later version of the CRD has it otherwise: %w", err)
+	}
+	if slices.Contains(kind.Enum, machinev1.Recreate) {
+		return nil, nil
+	}
+	return []policies.Operation{{Op: "add", Path: schemaPath + "spec/properties/strategy/properties/type/enum/-", Value: string(machinev1.Recreate)}}, nil
 }
 
 // memberRule is worded as the published one is for the other member.

@@ -109,11 +109,13 @@ func crdPatches(t *testing.T) map[string][]byte {
 				t.Fatalf("%s: %v", variant, err)
 			}
 			if kind == controlplane.Resource {
-				more, err := TemplatePatch(crd)
-				if err != nil {
-					t.Fatalf("%s: %v", variant, err)
+				for _, patch := range []func([]byte) ([]policies.Operation, error){TemplatePatch, StrategyPatch} {
+					more, err := patch(crd)
+					if err != nil {
+						t.Fatalf("%s: %v", variant, err)
+					}
+					ops = append(ops, more...)
 				}
-				ops = append(ops, more...)
 			}
 			text, err := yaml.Marshal(ops)
 			if err != nil {

@@ -26,6 +26,8 @@ type Options struct {
 	ControlPlane bool
 	// Recreate allows their strategy Recreate, which leaves etcd without a member for a time.
 	Recreate bool
+	// Version is the release that the ClusterOperator tells, "" for none.
+	Version string
 }
 
 // All adds every reconciler to the manager.
@@ -45,7 +47,7 @@ func ControlPlane(mgr ctrl.Manager, o Options) error {
 		return nil
 	}
 	return errors.Join(
-		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, Recreate: o.Recreate}),
+		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, Recreate: o.Recreate, Version: o.Version}),
 	)
 }
 

@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -60,6 +61,8 @@ type wanted struct {
 	template machinev1.OpenShiftMachineV1Beta1MachineTemplate
 	// spec is the providerSpec, the failure domain in it.
 	spec map[string]any
+	// authority is who is to be in charge of it.
+	authority machinev1beta1.MachineAuthority
 }
 
 // comparisons is every part of a Machine that a template has a word on, and what a difference in it leads to.
@@ -90,7 +93,7 @@ func comparisons() []comparing {
 		}},
 		// Who is in charge of a Machine that is there is decided Machine by Machine.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return different(field.NewPath("spec", "authoritativeAPI"), plain(m.Spec.AuthoritativeAPI), plain(w.template.Spec.AuthoritativeAPI))
+			return different(field.NewPath("spec", "authoritativeAPI"), plain(cmp.Or(m.Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)), plain(w.authority))
 		}},
 	}
 }
@@ -99,12 +102,21 @@ func comparisons() []comparing {
 func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 	var out []Difference
 	for _, c := range comparisons() {
+		effect := c.effect
+		if effect == InPlace && elsewhere(m) {
+			effect = Ignored
+		}
 		for _, d := range c.differs(w, m) {
-			d.Effect = c.effect
+			d.Effect = effect
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// elsewhere reports whether a Machine is what the Cluster API object of its name makes of it: a change of it would be lost.
+func elsewhere(m *machinev1beta1.Machine) bool {
+	return m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI || m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating
 }
 
 func different(path *field.Path, have, want any, except ...string) []Difference {

@@ -14,6 +14,8 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Plan is what a set makes of a control plane.
@@ -34,8 +36,13 @@ type Plan struct {
 	Invalid field.ErrorList
 	// Waits says what the set is waiting for, in a sentence; "" where it waits for nothing.
 	Waits string
+	// Next is when to look again though nothing has changed: a Node's Grace ends. Zero: nothing ends.
+	Next time.Time
 
-	spec map[string]any
+	set       *machinev1.ControlPlaneMachineSet
+	authority authority.API
+	cluster   string // what the Infrastructure calls the cluster
+	spec      map[string]any
 }
 
 // Index is a place in the control plane. Its Machines' names end with its number.
@@ -65,6 +72,13 @@ type MachineState struct {
 
 	machine *machinev1beta1.Machine
 	born    time.Time
+	// serves: its Node is ready, though it may be going.
+	serves bool
+}
+
+// moving: who is in charge of it is about to change, and nobody is to touch it until then.
+func (m MachineState) moving() bool {
+	return m.machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating
 }
 
 // Machine is the object that the state is of. It is not to be changed.
@@ -90,6 +104,10 @@ func Make(v View) Plan {
 	p := Plan{
 		Replicas: replicas(v.Set), Platform: PlatformOf(v.Infrastructure), Strategy: v.Set.Spec.Strategy.Type,
 		Active: v.Set.Spec.State == machinev1.ControlPlaneMachineSetStateActive, spec: providerSpec(t.Spec),
+		set: v.Set, authority: v.Authority,
+	}
+	if v.Infrastructure != nil {
+		p.cluster = v.Infrastructure.Status.InfrastructureName
 	}
 	if p.Strategy == "" {
 		p.Strategy = machinev1.RollingUpdate
@@ -103,7 +121,7 @@ func Make(v View) Plan {
 	p.settle()
 	p.compare(t)
 	p.judge(v)
-	p.Waits = p.waits()
+	p.Waits, p.Next = p.waits(), graceEnds(v)
 	return p
 }
 
@@ -180,7 +198,7 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, r
 		Name: m.Name, Deleting: deleting, Failed: phase(m) == machinev1beta1.PhaseFailed,
 		Ready:   !deleting && phase(m) == machinev1beta1.PhaseRunning && node != nil && readyNodes[node.Name],
 		Adopted: owner != nil && owner.UID == set.UID && set.UID != "",
-		machine: m, born: m.CreationTimestamp.Time,
+		machine: m, born: m.CreationTimestamp.Time, serves: node != nil && readyNodes[node.Name],
 	}
 }
 
@@ -256,7 +274,7 @@ func compareBool(a, b bool) int {
 func (p *Plan) compare(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	row := platformNamed(p.Platform)
 	for i := range p.Indexes {
-		w := wanted{platform: row, template: t, spec: p.Indexes[i].Spec}
+		w := wanted{platform: row, template: t, spec: p.Indexes[i].Spec, authority: p.makesFor()}
 		for j := range p.Indexes[i].Machines {
 			m := &p.Indexes[i].Machines[j]
 			m.Differences = w.differences(m.machine)
@@ -276,7 +294,7 @@ func (p *Plan) machines() []MachineState {
 // Numbers are what a set's status counts.
 type Numbers struct{ Replicas, Ready, Updated, Unavailable int }
 
-// Numbers counts. A Machine that is going is still one of the replicas, but neither ready nor updated.
+// Numbers counts. A Machine that is going is still one of the replicas, but neither ready nor updated; one is updated once it is ready, too.
 func (p *Plan) Numbers() Numbers {
 	n := Numbers{}
 	for _, i := range p.Indexes {
@@ -287,7 +305,7 @@ func (p *Plan) Numbers() Numbers {
 				n.Ready++
 				available = true
 			}
-			if m.Updated() && !m.Deleting {
+			if m.Updated() && m.Ready {
 				n.Updated++
 			}
 		}
@@ -302,14 +320,32 @@ func (p *Plan) Numbers() Numbers {
 // unmanaged lists the control plane's Nodes that no Machine of the set refers to, once they have been there for Grace.
 func unmanaged(v View) []string {
 	var out []string
-	for i := range v.Nodes {
-		n := &v.Nodes[i]
-		if !slices.ContainsFunc(v.Machines, func(m machinev1beta1.Machine) bool { return refers(&m, n) }) && v.Now.Sub(n.CreationTimestamp.Time) >= Grace {
+	for _, n := range strays(v) {
+		if v.Now.Sub(n.CreationTimestamp.Time) >= Grace {
 			out = append(out, n.Name)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// graceEnds is when the first of the Nodes that have just joined is one without a Machine.
+func graceEnds(v View) time.Time {
+	var next time.Time
+	for _, n := range strays(v) {
+		ends := n.CreationTimestamp.Add(Grace)
+		if ends.After(v.Now) && (next.IsZero() || ends.Before(next)) {
+			next = ends
+		}
+	}
+	return next
+}
+
+// strays are the Nodes that no Machine of the set refers to.
+func strays(v View) []corev1.Node {
+	return slices.DeleteFunc(slices.Clone(v.Nodes), func(n corev1.Node) bool {
+		return slices.ContainsFunc(v.Machines, func(m machinev1beta1.Machine) bool { return refers(&m, &n) })
+	})
 }
 
 func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {

@@ -5,8 +5,10 @@ package controlplane
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -16,6 +18,7 @@ type Reason string
 // The reasons, the gravest first.
 const (
 	InvalidSet        Reason = "InvalidSet"
+	RecreateDisabled  Reason = "RecreateDisabled"
 	NoReadyMachines   Reason = "NoReadyMachines"
 	UnmanagedNodes    Reason = "UnmanagedNodes"
 	MachinesOfAnother Reason = "MachinesOwnedByAnother"
@@ -38,10 +41,13 @@ func (p *Plan) judge(v View) {
 		}
 	}
 	say(InvalidSet, names(p.Invalid, fieldError), "The set cannot be carried out: %s")
+	if v.NoRecreate && p.Strategy == machinev1.Recreate {
+		p.Problems = append(p.Problems, Problem{RecreateDisabled, recreateDisabled})
+	}
 	if all := p.machines(); len(all) == 0 {
 		say(NoReadyMachines, []string{""}, "There is no control plane Machine that the selector matches: a set does not make a control plane where there is none%s")
 	} else {
-		say(NoReadyMachines, unless(anyReady(all), named(all, nil)), "No control plane Machine runs with a Node that is ready: %s")
+		say(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), named(all, nil)), "No control plane Machine runs with a Node that is ready: %s")
 	}
 	say(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
 	say(MachinesOfAnother, named(p.machines(), func(m MachineState) bool { return !m.Adopted && controller(m.machine) != nil }),
@@ -52,6 +58,9 @@ func (p *Plan) judge(v View) {
 	say(FailedMachines, named(p.machines(), func(m MachineState) bool { return m.Failed && m.Updated() && !m.Deleting }),
 		"Machines that have failed: %s. Each one's status.errorMessage says why; mend the cause, then delete the Machine, and another one is made")
 }
+
+const recreateDisabled = "spec.strategy.type is Recreate, under which etcd has a member less from the deletion of each Machine until its replacement has joined; " +
+	"it is not allowed here. Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"
 
 func fieldError(e *field.Error) string { return e.Error() }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Verb is what a step does.
@@ -35,7 +37,22 @@ type Step struct {
 	Machine MachineState
 	// Why says so, in a sentence for an event.
 	Why string
+	// Cause is a word for why a Machine is made or deleted.
+	Cause Cause
 }
+
+// Cause is why a Machine is made or deleted.
+type Cause string
+
+// The causes.
+const (
+	Surplus    Cause = "Surplus"
+	Replaced   Cause = "Replaced"
+	Superseded Cause = "Superseded"
+	Vacant     Cause = "Vacant"
+	Leaving    Cause = "Leaving"
+	Outdated   Cause = "Outdated"
+)
 
 // surge is how many Machines there may be beyond the replicas (control-plane-machine-set-controller › The RollingUpdate update strategy).
 const surge = 1
@@ -43,17 +60,20 @@ const surge = 1
 // Steps are what is to be done now. All may be done in one pass; at most one of them makes or deletes a Machine, and the one after that follows
 // from what has then become of it. An inactive set does nothing, and neither does one with problems.
 func (p *Plan) Steps() []Step {
-	if !p.Active || len(p.Problems) > 0 {
+	if !p.Active || len(p.Problems) > 0 || p.authority == authority.Migrating {
 		return nil
 	}
 	var out []Step
 	for _, i := range p.Indexes {
 		for _, m := range i.Machines {
+			if m.moving() {
+				continue
+			}
 			if !m.Deleting && !m.Adopted {
-				out = append(out, Step{Adopt, i, m, "It belongs to the control plane that the set manages."})
+				out = append(out, Step{Verb: Adopt, Index: i, Machine: m, Why: "It belongs to the control plane that the set manages."})
 			}
 			if all := m.In(InPlace); !m.Deleting && len(all) > 0 {
-				out = append(out, Step{Amend, i, m, "It differs in what can be changed in place: " + told(all) + "."})
+				out = append(out, Step{Verb: Amend, Index: i, Machine: m, Why: "It differs in what can be changed in place: " + told(all) + "."})
 			}
 		}
 	}
@@ -65,8 +85,17 @@ func (p *Plan) Steps() []Step {
 
 // change is the one Machine that is made or deleted next.
 func (p *Plan) change() (Step, bool) {
-	for _, find := range []func() (Step, bool){p.surplus, p.replaced, p.superseded, p.vacant, p.leaving, p.renew} {
-		if s, ok := find(); ok {
+	if p.moves() != "" {
+		return Step{}, false
+	}
+	for _, row := range []struct {
+		cause Cause
+		find  func() (Step, bool)
+	}{
+		{Surplus, p.surplus}, {Replaced, p.replaced}, {Superseded, p.superseded}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
+	} {
+		if s, ok := row.find(); ok {
+			s.Cause = row.cause
 			return s, true
 		}
 	}
@@ -91,7 +120,7 @@ func (p *Plan) surplus() (Step, bool) {
 		slices.SortStableFunc(good, func(a, b MachineState) int {
 			return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
 		})
-		return Step{Delete, i, good[len(good)-1], fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
+		return Step{Verb: Delete, Index: i, Machine: good[len(good)-1], Why: fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
 	}
 	return Step{}, false
 }
@@ -109,7 +138,7 @@ func (p *Plan) replaced() (Step, bool) {
 		at := slices.IndexFunc(i.Machines, func(m MachineState) bool { return m.Updated() && m.Ready })
 		old := slices.IndexFunc(i.Machines, func(m MachineState) bool { return !m.Updated() && !m.Deleting })
 		if at >= 0 && old >= 0 {
-			return Step{Delete, i, i.Machines[old], "Its replacement " + i.Machines[at].Name + " is ready."}, true
+			return Step{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement " + i.Machines[at].Name + " is ready."}, true
 		}
 	}
 	return Step{}, false
@@ -131,10 +160,10 @@ func (p *Plan) superseded() (Step, bool) {
 		}
 		stays, goes := staying[0], staying[len(staying)-1]
 		if !slices.ContainsFunc(staying, MachineState.Updated) {
-			return Step{Delete, i, goes, fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", told(goes.In(Rollout)), stays.Name)}, true
+			return Step{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", told(goes.In(Rollout)), stays.Name)}, true
 		}
 		if goes.Updated() && !goes.Ready && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
-			return Step{Delete, i, goes, fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
+			return Step{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
 		}
 	}
 	return Step{}, false
@@ -173,7 +202,10 @@ func (p *Plan) renew() (Step, bool) {
 	i := next[0]
 	old := i.outdated()
 	if p.Strategy == machinev1.Recreate {
-		return Step{Delete, i, old, "It is outdated, and its replacement has no room beside it: " + told(old.In(Rollout)) + "."}, true
+		if old.Ready && p.lost() != "" {
+			return Step{}, false
+		}
+		return Step{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " + told(old.In(Rollout)) + "."}, true
 	}
 	if !p.room() {
 		return Step{}, false
@@ -187,13 +219,36 @@ func (p *Plan) busy() string {
 		for _, m := range i.Machines {
 			switch {
 			case m.Deleting:
-				return m.Name + " is being deleted"
+				return m.Name + " is being deleted" + p.held(m)
 			case m.Updated() && !m.Ready && (m.joining() || len(i.Machines) > 1):
 				return m.Name + " is not ready yet"
 			}
 		}
 		if len(i.Machines) == 0 {
 			return fmt.Sprintf("index %d has no Machine", i.Number)
+		}
+	}
+	return ""
+}
+
+// moves says whose authority is being moved, "" if nobody's. Until it is, nothing is begun.
+func (p *Plan) moves() string {
+	if p.authority == authority.Migrating {
+		return "the end of the set's move: status.authoritativeAPI is Migrating"
+	}
+	for _, m := range p.machines() {
+		if m.moving() {
+			return "the end of the move of " + m.Name + ": its status.authoritativeAPI is Migrating"
+		}
+	}
+	return ""
+}
+
+// lost names an index none of whose Machines is ready. Recreate takes no second one away.
+func (p *Plan) lost() string {
+	for _, i := range p.Indexes {
+		if !anyReady(i.Machines) {
+			return strings.Join(named(i.Machines, nil), ", ")
 		}
 	}
 	return ""

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/internal/numbers"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // View is what a plan is made from: the world as the shell has read it. Nothing in it is changed.
@@ -26,6 +27,10 @@ type View struct {
 	Set *machinev1.ControlPlaneMachineSet
 	// Unresolved are the reasons why the set's template for Cluster API could not be put into Machine API's words (Resolved has both).
 	Unresolved field.ErrorList
+	// Authority is the set's status.authoritativeAPI, for which the published type has no field. Unset is Machine API's.
+	Authority authority.API
+	// NoRecreate: whoever runs the operator has not allowed the strategy Recreate.
+	NoRecreate bool
 	// Machines are those of the set's namespace that its selector matches, on the Machine API's side.
 	Machines []machinev1beta1.Machine
 	// Nodes are those with the role of the control plane.

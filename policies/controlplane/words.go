@@ -16,12 +16,17 @@ func (p *Plan) waits() string {
 	if !p.Active || len(p.Problems) > 0 {
 		return ""
 	}
+	if moves := p.moves(); moves != "" {
+		return moves
+	}
 	if _, ok := p.change(); ok {
 		return ""
 	}
 	switch busy := p.busy(); {
 	case busy != "":
 		return busy
+	case p.Strategy == machinev1.Recreate && len(p.Outdated()) > 0:
+		return p.lost() + " is not ready: the strategy Recreate takes no second Machine away from etcd"
 	case p.Strategy == machinev1.OnDelete && len(p.Outdated()) > 0:
 		return "somebody to delete what is outdated: " + p.tell(p.Outdated())
 	}
@@ -106,14 +111,22 @@ func (i Index) where() string {
 	return " in " + i.Domain.Name
 }
 
-func (p *Plan) amends() string { return p.sum(InPlace, "change in place", "") }
+func (p *Plan) amends() string {
+	if all := p.sum(InPlace); all != "" {
+		return p.doing("change in place") + " " + all
+	}
+	return ""
+}
 
 func (p *Plan) leaves() string {
-	return p.sum(Ignored, "leave as it is", "; Machines that are made from now on have what the template says")
+	if all := p.sum(Ignored); all != "" {
+		return p.doing("leave as it is") + " " + all + "; Machines that are made from now on have what the template says"
+	}
+	return ""
 }
 
 // sum tells what is the same for several Machines once.
-func (p *Plan) sum(e Effect, verb, after string) string {
+func (p *Plan) sum(e Effect) string {
 	var order []string
 	on := map[string][]string{}
 	for _, m := range p.machines() {
@@ -131,8 +144,5 @@ func (p *Plan) sum(e Effect, verb, after string) string {
 	for _, d := range order {
 		out = append(out, fmt.Sprintf("%s (%s)", d, strings.Join(on[d], ", ")))
 	}
-	if out == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s %s%s", p.doing(verb), strings.Join(out, ", "), after)
+	return strings.Join(out, ", ")
 }

@@ -5,25 +5,134 @@ package rollout
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
-	machinev1 "github.com/openshift/api/machine/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Options are what the operator is told.
 type Options struct {
-	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API.
+	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API: a cluster has one control plane.
 	Pairs authority.Pairs
 	// Recreate allows the strategy Recreate, under which etcd is without a member for as long as a Machine is being replaced.
 	Recreate bool
+	// Version is told in the ClusterOperator; "": none is.
+	Version string
 	// Now is the clock by which Nodes join; nil: the computer's.
 	Now func() time.Time
-	// Resolve gives a set its template in the words of the Machine API; nil: it has it already.
-	Resolve func(context.Context, *machinev1.ControlPlaneMachineSet) (*machinev1.ControlPlaneMachineSet, error)
 }
 
 // SetupWithManager adds the operator to the manager. It must run in one place at a time: behind leader election.
-func SetupWithManager(ctrl.Manager, Options) error { return nil }
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	if len(o.Pairs) == 0 {
+		return errors.New("starting the operator of ControlPlaneMachineSets: no namespaces were named")
+	}
+	counted, err := newMeters()
+	if err != nil {
+		return fmt.Errorf("registering the metrics of ControlPlaneMachineSets: %w", err)
+	}
+	r := &reconciler{
+		pair: o.Pairs[0], recreate: o.Recreate, version: o.Version, now: o.Now,
+		cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-rollout"), meters: counted,
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	if err := r.setup(mgr); err != nil {
+		return fmt.Errorf("starting the operator of ControlPlaneMachineSets: %w", err)
+	}
+	return nil
+}
+
+type reconciler struct {
+	pair     authority.Pair
+	recreate bool
+	version  string
+	now      func() time.Time
+
+	cache, live client.Reader
+	writer      client.Client
+	recorder    events.EventRecorder
+	meters      meters
+}
+
+const (
+	// afterConflict is how soon to look again when somebody was faster.
+	afterConflict = 200 * time.Millisecond
+	// unwatched is how often to look for what a template for Cluster API lacks: the kinds that it may name are not watched for its sake.
+	unwatched = 15 * time.Second
+)
+
+// Reconcile does what the cache says is to be done, as far as the API server says so too.
+func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	s, err := r.gather(ctx, r.cache)
+	if err != nil {
+		return settle(0, err)
+	}
+	r.meters.show(s.plan)
+	if len(r.writes(s)) > 0 {
+		if s, err = r.gather(ctx, r.live); err != nil {
+			return settle(0, err)
+		}
+		err = carryOut(ctx, r.writes(s))
+	}
+	return settle(r.next(s), err)
+}
+
+// next is how soon to look again though nothing changes; 0: not before something does. Each pass says it anew: one that an event has brought about takes the
+// place of the one that was asked for.
+func (r *reconciler) next(s *state) time.Duration {
+	switch {
+	case s.plan == nil:
+		return 0
+	case s.unresolved:
+		return unwatched
+	case !s.plan.Next.IsZero():
+		return max(s.plan.Next.Sub(r.now()), time.Second)
+	}
+	return 0
+}
+
+// settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
+func settle(next time.Duration, err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: afterConflict}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: next}, nil
+}
+
+// write is one request to the API server.
+type write func(context.Context) error
+
+// carryOut makes all of them: one that fails keeps none back, and least of all the report.
+func carryOut(ctx context.Context, all []write) error {
+	var failures error
+	for _, w := range all {
+		failures = errors.Join(failures, w(ctx))
+	}
+	return failures
+}
+
+// writes are what a state calls for, in order. The finalizer comes before everything that must be undone before the set may go.
+func (r *reconciler) writes(s *state) []write {
+	switch {
+	case s.deleting():
+		return append(r.release(s), r.report(s)...)
+	case s.set != nil && s.plan.Active && !controls(s.set):
+		return []write{r.holdOn(s.set)}
+	case s.set == nil:
+		return r.report(s)
+	}
+	return append(r.steps(s), r.report(s)...)
+}

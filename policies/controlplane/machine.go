@@ -1,0 +1,104 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"maps"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Finalizer keeps a set until its Machines no longer refer to it as their owner.
+const Finalizer = "controlplanemachineset.machine.openshift.io"
+
+// Machine is the one that the set makes at an index, with its name.
+//
+// Its five letters follow from what the set was when this was decided, so that two who decide from the same make the same name, of which the API server takes
+// one. Once one is made, the set's status tells of it, and the next letters are others, also where that Machine has gone.
+func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
+	t := template(p.set)
+	m := &machinev1beta1.Machine{
+		TypeMeta: metav1.TypeMeta{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.set.Namespace, Name: p.name(i),
+			Labels: maps.Clone(t.ObjectMeta.Labels), Annotations: maps.Clone(t.ObjectMeta.Annotations),
+			OwnerReferences: []metav1.OwnerReference{p.Owner()},
+		},
+		Spec: *t.Spec.DeepCopy(),
+	}
+	m.Spec.AuthoritativeAPI = p.makesFor()
+	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw(i.Spec)}
+	return m
+}
+
+// makesFor is who is to be in charge of the Machines that are made: under a set that Cluster API is in charge of, it.
+func (p *Plan) makesFor() machinev1beta1.MachineAuthority {
+	if p.authority == authority.ClusterAPI {
+		return machinev1beta1.MachineAuthorityClusterAPI
+	}
+	return cmp.Or(template(p.set).Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)
+}
+
+// Owner is the reference by which the set is a Machine's controller.
+func (p *Plan) Owner() metav1.OwnerReference {
+	return *metav1.NewControllerRef(p.set, machinev1.GroupVersion.WithKind(Kind))
+}
+
+// name: "the provided prefix, followed by a randomly generated string of 5 characters, and the machine index"; without a prefix "using cluster ID,
+// machine role, random characters, and index".
+func (p *Plan) name(i Index) string {
+	labels := template(p.set).ObjectMeta.Labels
+	prefix := cmp.Or(p.set.Spec.MachineNamePrefix, cmp.Or(p.cluster, labels[clusterLabel], p.set.Name)+"-"+cmp.Or(labels[roleLabel], "master"))
+	return fmt.Sprintf("%s-%s-%d", prefix, p.letters(i), i.Number)
+}
+
+func (p *Plan) letters(i Index) string {
+	said := []string{string(p.set.UID), p.set.ResourceVersion, fmt.Sprint(i.Number)}
+	for _, m := range p.machines() {
+		said = append(said, string(m.machine.UID))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(said, "/")))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:5])
+}
+
+// Amendment is the merge patch that gives a Machine what it differs in, and can be given in place; nil where there is nothing.
+func (p *Plan) Amendment(m MachineState) map[string]any {
+	if len(m.In(InPlace)) == 0 {
+		return nil
+	}
+	t := template(p.set)
+	out := map[string]any{
+		"metadata": map[string]any{"labels": t.ObjectMeta.Labels, "annotations": t.ObjectMeta.Annotations},
+		"spec":     map[string]any{"metadata": map[string]any{"labels": t.Spec.Labels, "annotations": t.Spec.Annotations}},
+	}
+	if len(different(nil, byContent(m.machine.Spec.Taints), byContent(t.Spec.Taints))) > 0 {
+		out = put(out, places("spec.taints"), plain(t.Spec.Taints)).(map[string]any) //nolint:forcetypeassert // it is made above
+	}
+	return lean(plain(out))
+}
+
+// lean leaves out what says nothing: in a merge patch a null says that the member is to go.
+func lean(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	for key, member := range m {
+		inner, isMap := member.(map[string]any)
+		if isMap {
+			inner = lean(inner)
+		}
+		if member == nil && key != "taints" || isMap && len(inner) == 0 {
+			delete(m, key)
+		}
+	}
+	return m
+}

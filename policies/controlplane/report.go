@@ -1,0 +1,166 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The conditions of a set, and of the ClusterOperator, which has Upgradeable beside them.
+const (
+	Available   = "Available"
+	Progressing = "Progressing"
+	Degraded    = "Degraded"
+	Upgradeable = "Upgradeable"
+)
+
+// OperatorName is the ClusterOperator's.
+const OperatorName = "control-plane-machine-set"
+
+// The reasons of conditions beside those of problems.
+const (
+	AsExpected          Reason = "AsExpected"
+	Inactive            Reason = "Inactive"
+	NoSet               Reason = "NoControlPlaneMachineSet"
+	UnavailableReplicas Reason = "UnavailableReplicas"
+	RollingOut          Reason = "RollingOut"
+	WaitingForHook      Reason = "WaitingForHook"
+	WaitingForDeletion  Reason = "WaitingForDeletion"
+	MovingAuthority     Reason = "MovingAuthority"
+	Stopped             Reason = "Stopped"
+	BeingDeleted        Reason = "BeingDeleted"
+)
+
+// Conditions are the set's. They have no times: those are the writer's.
+func (p *Plan) Conditions() []metav1.Condition {
+	return []metav1.Condition{p.available(), p.progressing(), p.degraded()}
+}
+
+func condition(kind string, holds bool, r Reason, message string) metav1.Condition {
+	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: string(r), Message: message}
+	if holds {
+		c.Status = metav1.ConditionTrue
+	}
+	return c
+}
+
+// available: each index has a Machine that is ready.
+func (p *Plan) available() metav1.Condition {
+	var without []string
+	for _, i := range p.Indexes {
+		if !anyReady(i.Machines) {
+			without = append(without, fmt.Sprintf("index %d (%s)", i.Number, listOr(named(i.Machines, nil), "no Machine")))
+		}
+	}
+	if p.Numbers().Unavailable > 0 {
+		return condition(Available, false, UnavailableReplicas, fmt.Sprintf("%d of %d control plane Machines run with a Node that is ready. Without one: %s",
+			p.Replicas-p.Numbers().Unavailable, p.Replicas, listOr(without, "the whole control plane")))
+	}
+	return condition(Available, true, AsExpected, fmt.Sprintf("All %d control plane Machines run with a Node that is ready", p.Replicas))
+}
+
+func (p *Plan) progressing() metav1.Condition {
+	next, making := p.change()
+	switch {
+	case !p.Active:
+		return condition(Progressing, false, Inactive, sentence(p.Forecast()...))
+	case len(p.Problems) > 0:
+		return condition(Progressing, false, Stopped, "Nothing is done until what Degraded tells is mended")
+	case p.moves() != "":
+		return condition(Progressing, true, MovingAuthority, p.state("Waiting for "+p.Waits))
+	case making && next.Verb == Create:
+		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next a Machine is made at index %d%s: %s", next.Index.Number, next.Index.where(), strings.TrimSuffix(next.Why, "."))))
+	case making:
+		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next %s is deleted: %s", next.Machine.Name, strings.TrimSuffix(next.Why, "."))))
+	case len(p.Holds()) > 0:
+		return condition(Progressing, true, WaitingForHook, p.state(p.Waits))
+	case p.busy() != "":
+		return condition(Progressing, true, RollingOut, p.state(p.Waits))
+	case p.Waits != "" && p.Strategy == machinev1.OnDelete:
+		return condition(Progressing, false, WaitingForDeletion, p.state("Waiting for "+p.Waits))
+	case p.Waits != "":
+		return condition(Progressing, true, RollingOut, p.state(p.Waits))
+	}
+	return condition(Progressing, false, AsExpected, sentence(p.rest()))
+}
+
+// state begins with how far it is, and goes on with what is next or waited for.
+func (p *Plan) state(now string) string {
+	says := []string{fmt.Sprintf("%d of %d control plane Machines are as the template says and ready", p.Numbers().Updated, p.Replicas), now}
+	if all := p.Outdated(); len(all) > 0 && p.Strategy != machinev1.OnDelete {
+		says = append(says, "Still to be replaced: "+p.tell(all))
+	}
+	return sentence(says...)
+}
+
+// rest is what is said where nothing is to be done, and what of the template is left aside.
+func (p *Plan) rest() string {
+	says := "All control plane Machines are as the template says"
+	if left := p.sum(Ignored); left != "" {
+		says += ", but for what is left as it is: " + left
+	}
+	return says
+}
+
+func sentence(says ...string) string {
+	return strings.Join(slices.DeleteFunc(says, func(s string) bool { return s == "" }), ". ")
+}
+
+func (p *Plan) degraded() metav1.Condition {
+	if len(p.Problems) == 0 {
+		return condition(Degraded, false, AsExpected, "Nothing keeps the set from acting")
+	}
+	if !p.Active {
+		return condition(Degraded, false, Inactive, "The set does nothing while it is Inactive; Progressing tells what keeps it from acting once it is Active")
+	}
+	var says []string
+	for _, problem := range p.Problems {
+		says = append(says, problem.Says)
+	}
+	return condition(Degraded, true, p.Problems[0].Reason, sentence(says...))
+}
+
+// OperatorConditions are the ClusterOperator's; of no set where the plan is nil.
+func OperatorConditions(p *Plan) []configv1.ClusterOperatorStatusCondition {
+	if p == nil || !p.Active {
+		return idle(p)
+	}
+	var out []configv1.ClusterOperatorStatusCondition
+	upgradeable := condition(Upgradeable, true, AsExpected, "The control plane is not being changed")
+	for _, c := range p.Conditions() {
+		out = append(out, operatorCondition(c))
+		if c.Type != Available && c.Status == metav1.ConditionTrue && upgradeable.Status == metav1.ConditionTrue {
+			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this has ended. "+c.Message)
+		}
+		if c.Type == Degraded && c.Status == metav1.ConditionTrue {
+			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this is mended. "+c.Message)
+		}
+	}
+	return append(out, operatorCondition(upgradeable))
+}
+
+// idle is what the operator says where it has nothing to do: whoever looks after the control plane's Machines, it is not this.
+func idle(p *Plan) []configv1.ClusterOperatorStatusCondition {
+	reason, says := NoSet, "There is no ControlPlaneMachineSet: nothing is done to the control plane's Machines"
+	if p != nil {
+		reason, says = Inactive, "The ControlPlaneMachineSet is inactive: nothing is done to the control plane's Machines"
+	}
+	var out []configv1.ClusterOperatorStatusCondition
+	for _, kind := range []string{Available, Progressing, Degraded, Upgradeable} {
+		out = append(out, operatorCondition(condition(kind, kind == Available || kind == Upgradeable, reason, says)))
+	}
+	return out
+}
+
+func operatorCondition(c metav1.Condition) configv1.ClusterOperatorStatusCondition {
+	return configv1.ClusterOperatorStatusCondition{
+		Type: configv1.ClusterStatusConditionType(c.Type), Status: configv1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+	}
+}

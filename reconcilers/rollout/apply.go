@@ -1,0 +1,202 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+func controls(set *unstructured.Unstructured) bool {
+	return slices.Contains(set.GetFinalizers(), controlplane.Finalizer)
+}
+
+// holdOn puts the finalizer on: nothing refers to a set that could go without it.
+func (r *reconciler) holdOn(set *unstructured.Unstructured) write {
+	return func(ctx context.Context) error {
+		finalizers := append(slices.Clone(set.GetFinalizers()), controlplane.Finalizer)
+		if err := r.patch(ctx, set, map[string]any{"finalizers": finalizers}, nil); err != nil {
+			return fmt.Errorf("adding the finalizer to the ControlPlaneMachineSet: %w", err)
+		}
+		log.FromContext(ctx).Info("Set taken up", "set", set.GetName())
+		return nil
+	}
+}
+
+// release takes the set's Machines out of the garbage collector's sight, and lets the set go once none is left in it.
+func (r *reconciler) release(s *state) []write {
+	var out []write
+	for _, m := range s.owned {
+		out = append(out, func(ctx context.Context) error {
+			rest := slices.DeleteFunc(m.GetOwnerReferences(), refersTo(s.set.GetUID()))
+			if err := r.patch(ctx, m, map[string]any{"ownerReferences": rest}, nil); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("releasing Machine %s: %w", m.GetName(), err)
+			}
+			r.tell(ctx, s, m, corev1.EventTypeNormal, "Released", "Release", "The ControlPlaneMachineSet is being deleted: its Machine stays.")
+			return nil
+		})
+	}
+	if len(s.owned) == 0 && controls(s.set) {
+		out = append(out, func(ctx context.Context) error {
+			rest := slices.DeleteFunc(s.set.GetFinalizers(), func(f string) bool { return f == controlplane.Finalizer })
+			if err := r.patch(ctx, s.set, map[string]any{"finalizers": rest}, nil); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("removing the finalizer from the ControlPlaneMachineSet: %w", err)
+			}
+			log.FromContext(ctx).Info("Set let go", "set", s.set.GetName())
+			return nil
+		})
+	}
+	return out
+}
+
+// steps are what the plan calls for. A Machine is written to once in a pass: what it was read as is old by then.
+func (r *reconciler) steps(s *state) []write {
+	var out []write
+	written := map[string]bool{}
+	for _, step := range s.plan.Steps() {
+		if name := step.Machine.Name; name != "" && written[name] {
+			continue
+		}
+		written[step.Machine.Name] = true
+		out = append(out, func(ctx context.Context) error {
+			err := r.take(ctx, s, step)
+			if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+				r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, "StepFailed", string(step.Verb), "%s", cut(err.Error()))
+			}
+			return err
+		})
+	}
+	return out
+}
+
+func (r *reconciler) take(ctx context.Context, s *state, step controlplane.Step) error {
+	switch step.Verb {
+	case controlplane.Adopt:
+		return r.adopt(ctx, s, step)
+	case controlplane.Amend:
+		return r.amend(ctx, s, step)
+	case controlplane.Create:
+		return r.create(ctx, s, step)
+	case controlplane.Delete:
+		return r.remove(ctx, s, step)
+	}
+	return nil
+}
+
+func (r *reconciler) adopt(ctx context.Context, s *state, step controlplane.Step) error {
+	m := stored(step)
+	owners := append(m.GetOwnerReferences(), s.plan.Owner())
+	if err := r.patch(ctx, m, map[string]any{"ownerReferences": owners}, nil); err != nil {
+		return fmt.Errorf("adopting Machine %s: %w", m.GetName(), err)
+	}
+	r.tell(ctx, s, m, corev1.EventTypeNormal, "Adopted", string(step.Verb), step.Why)
+	return nil
+}
+
+func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Step) error {
+	m := stored(step)
+	change := s.plan.Amendment(step.Machine)
+	metadata, _ := change["metadata"].(map[string]any)
+	spec, _ := change["spec"].(map[string]any)
+	if err := r.patch(ctx, m, metadata, spec); err != nil {
+		return fmt.Errorf("changing Machine %s in place: %w", m.GetName(), err)
+	}
+	r.tell(ctx, s, m, corev1.EventTypeNormal, "Amended", string(step.Verb), step.Why)
+	return nil
+}
+
+// create makes the Machine under a name that says from what it was decided: who decides from the same makes the same, and the API server takes one.
+func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Step) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.plan.Machine(step.Index))
+	if err != nil {
+		return err
+	}
+	delete(content, "status")
+	m := &unstructured.Unstructured{Object: content}
+	m.SetCreationTimestamp(metav1.Time{})
+	if err := r.writer.Create(ctx, m); err != nil {
+		return fmt.Errorf("creating Machine %s at index %d: %w", m.GetName(), step.Index.Number, err)
+	}
+	r.meters.count(step)
+	r.tell(ctx, s, m, corev1.EventTypeNormal, "Created", string(step.Verb), step.Why)
+	return nil
+}
+
+// remove deletes the Machine if it still is what was decided from.
+func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Step) error {
+	m := stored(step)
+	uid, version := m.GetUID(), m.GetResourceVersion()
+	err := r.writer.Delete(ctx, m, client.Preconditions{UID: &uid, ResourceVersion: &version})
+	if apierrors.IsNotFound(err) {
+		return nil // somebody else's deletion was faster
+	}
+	if err != nil {
+		return fmt.Errorf("deleting Machine %s: %w", m.GetName(), err)
+	}
+	r.meters.count(step)
+	r.tell(ctx, s, m, corev1.EventTypeNormal, "Deleted", string(step.Verb), step.Why)
+	return nil
+}
+
+// stored is the step's Machine, as far as a write needs it.
+func stored(step controlplane.Step) *unstructured.Unstructured {
+	from := step.Machine.Machine()
+	m := object(machineKind)
+	m.SetNamespace(from.Namespace)
+	m.SetName(from.Name)
+	m.SetUID(from.UID)
+	m.SetResourceVersion(from.ResourceVersion)
+	m.SetOwnerReferences(from.OwnerReferences)
+	return m
+}
+
+// patch merges into an object, if it still is what was decided from.
+func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, metadata, spec map[string]any) error {
+	body := map[string]any{"metadata": with(metadata, "resourceVersion", o.GetResourceVersion())}
+	if spec != nil {
+		body["spec"] = spec
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return r.writer.Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, raw))
+}
+
+func with(m map[string]any, key string, value any) map[string]any {
+	out := map[string]any{key: value}
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// tell says on the set, with the Machine beside it, what was done and why.
+func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstructured, kind, reason, action, why string) {
+	log.FromContext(ctx).Info("Machine "+strings.ToLower(reason), "machine", m.GetName(), "why", why)
+	r.recorder.Eventf(s.set, m, kind, reason, action, "%s", cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why)))
+}
+
+// cut keeps to the length that the API server takes of an event.
+func cut(message string) string {
+	const longest = 900
+	if len(message) > longest {
+		return strings.ToValidUTF8(message[:longest], "") + " …"
+	}
+	return message
+}

@@ -1,0 +1,150 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/blueprint"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/reading"
+)
+
+var (
+	setKind      = machinev1.GroupVersion.WithKind(controlplane.Kind)
+	machineKind  = machinev1beta1.GroupVersion.WithKind("Machine")
+	operatorKind = configv1.GroupVersion.WithKind("ClusterOperator")
+)
+
+// state is what a pass has found.
+type state struct {
+	// set is nil where there is none.
+	set *unstructured.Unstructured
+	// plan is the set's; nil where there is no set, or it is being deleted.
+	plan *controlplane.Plan
+	// unresolved: the plan waits for something that nobody watches.
+	unresolved bool
+	// owned are the Machines that refer to a set that is being deleted as their owner.
+	owned []*unstructured.Unstructured
+	// operator is the ClusterOperator; nil where there is none.
+	operator *unstructured.Unstructured
+}
+
+func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimestamp() != nil }
+
+// gather reads the set first: whatever is made of the rest is made for the set as it was before. A Machine that is there when the rest is read was made by then.
+func (r *reconciler) gather(ctx context.Context, from client.Reader) (*state, error) {
+	s := &state{}
+	var err error
+	if s.operator, err = get(ctx, from, operatorKind, "", controlplane.OperatorName); err != nil {
+		return nil, err
+	}
+	if s.set, err = get(ctx, from, setKind, r.pair.MachineAPI, controlplane.Name); err != nil || s.set == nil {
+		return s, err
+	}
+	if s.deleting() {
+		s.owned, err = r.ownedBy(ctx, from, s.set.GetUID())
+		return s, err
+	}
+	view, err := r.view(ctx, from, s.set)
+	if err != nil {
+		return nil, err
+	}
+	plan := controlplane.Make(*view)
+	s.plan, s.unresolved = &plan, len(view.Unresolved) > 0
+	return s, nil
+}
+
+// view is what a plan is made from.
+func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstructured.Unstructured) (*controlplane.View, error) {
+	raw, err := json.Marshal(set.Object)
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := blueprint.Resolve(getter(ctx, from), r.pair, raw)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := policies.ParseObject(raw)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)
+	}
+	v := &controlplane.View{Set: resolved.Set, Unresolved: resolved.Unresolved, Authority: authority.Read(parsed).Current, NoRecreate: !r.recreate}
+	selector, err := controlplane.Selector(resolved.Set)
+	if err != nil { // the plan says so
+		selector = labels.Nothing()
+	}
+	found, err := reading.ControlPlane(ctx, from, r.pair.MachineAPI, selector, r.now())
+	if err != nil {
+		return nil, err
+	}
+	v.Machines, v.Nodes, v.Infrastructure, v.Now = found.Machines, found.Nodes, found.Infrastructure, found.Now
+	return v, nil
+}
+
+// ownedBy lists all Machines that refer to the set, also those that its selector no longer matches: the garbage collector asks for no selector.
+func (r *reconciler) ownedBy(ctx context.Context, from client.Reader, set types.UID) ([]*unstructured.Unstructured, error) {
+	all := &unstructured.UnstructuredList{}
+	all.SetGroupVersionKind(machineKind.GroupVersion().WithKind("MachineList"))
+	if err := from.List(ctx, all, client.InNamespace(r.pair.MachineAPI)); err != nil {
+		return nil, fmt.Errorf("listing Machines in %s: %w", r.pair.MachineAPI, err)
+	}
+	var out []*unstructured.Unstructured
+	for i := range all.Items {
+		if slices.ContainsFunc(all.Items[i].GetOwnerReferences(), refersTo(set)) {
+			out = append(out, &all.Items[i])
+		}
+	}
+	return out, nil
+}
+
+func refersTo(set types.UID) func(metav1.OwnerReference) bool {
+	return func(o metav1.OwnerReference) bool { return o.UID == set }
+}
+
+// getter is how a template for Cluster API is looked up. A kind that the API server does not serve has no objects.
+func getter(ctx context.Context, from client.Reader) blueprint.Get {
+	return func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+		o, err := get(ctx, from, kind, namespace, name)
+		if meta.IsNoMatchError(err) {
+			return nil, nil
+		}
+		return o, err
+	}
+}
+
+func get(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	o := object(kind)
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
+	}
+	return o, nil
+}
+
+func object(kind schema.GroupVersionKind) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	return o
+}

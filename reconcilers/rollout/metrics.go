@@ -1,0 +1,72 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// meters show how a control plane stands, and count what is done to it.
+type meters struct {
+	machines *prometheus.GaugeVec
+	degraded prometheus.Gauge
+	changes  *prometheus.CounterVec
+}
+
+func newMeters() (meters, error) {
+	m := meters{
+		machines: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "poundlock_control_plane_machines", Help: "Machines of the ControlPlaneMachineSet, by what they are: wanted, present, ready, outdated.",
+		}, []string{"state"}),
+		degraded: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "poundlock_control_plane_degraded", Help: "1 while an active ControlPlaneMachineSet has stopped because of a problem.",
+		}),
+		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "poundlock_control_plane_changes_total", Help: "Machines that the ControlPlaneMachineSet made or deleted, by verb and cause.",
+		}, []string{"verb", "cause"}),
+	}
+	var errs [3]error
+	m.machines, errs[0] = register(m.machines)
+	m.degraded, errs[1] = register(m.degraded)
+	m.changes, errs[2] = register(m.changes)
+	return m, errors.Join(errs[:]...)
+}
+
+// register returns the collector of the same name that is there already, in a process with two managers.
+func register[C prometheus.Collector](c C) (C, error) {
+	err := metrics.Registry.Register(c)
+	var again prometheus.AlreadyRegisteredError
+	if errors.As(err, &again) {
+		if existing, ok := again.ExistingCollector.(C); ok {
+			return existing, nil
+		}
+	}
+	return c, err
+}
+
+// show shows nothing where there is no set.
+func (m meters) show(p *controlplane.Plan) {
+	if p == nil {
+		m.machines.Reset()
+		m.degraded.Set(0)
+		return
+	}
+	n := p.Numbers()
+	for state, count := range map[string]int{"wanted": p.Replicas, "present": n.Replicas, "ready": n.Ready, "outdated": len(p.Outdated())} {
+		m.machines.WithLabelValues(state).Set(float64(count))
+	}
+	m.degraded.Set(0)
+	if p.Active && len(p.Problems) > 0 {
+		m.degraded.Set(1)
+	}
+}
+
+func (m meters) count(step controlplane.Step) {
+	m.changes.WithLabelValues(string(step.Verb), string(step.Cause)).Inc()
+}

@@ -1,0 +1,214 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// report tells in the set's status and in the ClusterOperator how things stand, where they do not say so already. What others say there stays.
+func (r *reconciler) report(s *state) []write {
+	var out []write
+	if status := r.statusOf(s); len(status) > 0 {
+		out = append(out, func(ctx context.Context) error {
+			if err := r.patchStatus(ctx, s.set, status); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("writing the status of the ControlPlaneMachineSet: %w", err)
+			}
+			r.tellConditions(s, status)
+			return nil
+		})
+	}
+	if s.operator == nil {
+		return append(out, r.makeOperator)
+	}
+	if status := r.operatorStatus(s); len(status) > 0 {
+		out = append(out, func(ctx context.Context) error {
+			if err := r.patchStatus(ctx, s.operator, status); err != nil {
+				return fmt.Errorf("writing the status of the ClusterOperator %s: %w", controlplane.OperatorName, err)
+			}
+			return nil
+		})
+	}
+	return out
+}
+
+// statusOf is what of the set's status is not as it is to be.
+func (r *reconciler) statusOf(s *state) map[string]any {
+	if s.plan == nil {
+		return nil
+	}
+	n := s.plan.Numbers()
+	out := map[string]any{}
+	for name, value := range map[string]int64{
+		"observedGeneration": s.set.GetGeneration(),
+		"replicas":           int64(n.Replicas), "readyReplicas": int64(n.Ready), "updatedReplicas": int64(n.Updated), "unavailableReplicas": int64(n.Unavailable),
+	} {
+		if now, found, _ := unstructured.NestedInt64(s.set.Object, "status", name); now != value || !found {
+			out[name] = value
+		}
+	}
+	var want []any
+	for _, c := range s.plan.Conditions() {
+		c.ObservedGeneration = s.set.GetGeneration()
+		want = append(want, plain(c))
+	}
+	if merged, changed := r.merge(conditionsOf(s.set), want); changed {
+		out["conditions"] = merged
+	}
+	return out
+}
+
+// operatorStatus is what of the ClusterOperator's status is not as it is to be.
+func (r *reconciler) operatorStatus(s *state) map[string]any {
+	if s.deleting() {
+		return nil // it is told once the set is gone
+	}
+	out := map[string]any{}
+	var want []any
+	for _, c := range controlplane.OperatorConditions(s.plan) {
+		want = append(want, plain(c))
+	}
+	if merged, changed := r.merge(conditionsOf(s.operator), want); changed {
+		out["conditions"] = merged
+	}
+	for name, value := range map[string][]any{"relatedObjects": r.related(), "versions": r.versions()} {
+		if now, _, _ := unstructured.NestedSlice(s.operator.Object, "status", name); value != nil && !reflect.DeepEqual(now, value) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// related are where to look, and what a must-gather takes along.
+func (r *reconciler) related() []any {
+	var out []any
+	for _, o := range []configv1.ObjectReference{
+		{Group: setKind.Group, Resource: controlplane.Resource, Namespace: r.pair.MachineAPI, Name: controlplane.Name},
+		{Group: machineKind.Group, Resource: "machines", Namespace: r.pair.MachineAPI},
+		{Resource: "nodes"},
+		{Resource: "namespaces", Name: r.pair.MachineAPI},
+	} {
+		out = append(out, plain(o))
+	}
+	return out
+}
+
+func (r *reconciler) versions() []any {
+	if r.version == "" {
+		return nil
+	}
+	return []any{plain(configv1.OperandVersion{Name: "operator", Version: r.version})}
+}
+
+func (r *reconciler) makeOperator(ctx context.Context) error {
+	o := object(operatorKind)
+	o.SetName(controlplane.OperatorName)
+	o.Object["spec"] = map[string]any{}
+	if err := r.writer.Create(ctx, o); err != nil {
+		return fmt.Errorf("creating the ClusterOperator %s: %w", controlplane.OperatorName, err)
+	}
+	return nil
+}
+
+// merge puts conditions in the place of those of the same type. A condition has the time at which its status has become what it is.
+func (r *reconciler) merge(now, want []any) (merged []any, changed bool) {
+	merged = append(merged, now...)
+	for _, w := range want {
+		c, _ := w.(map[string]any)
+		at := -1
+		for i := range merged {
+			if field(merged[i], "type") == c["type"] {
+				at = i
+			}
+		}
+		c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
+		if at < 0 {
+			merged, changed = append(merged, any(c)), true
+			continue
+		}
+		if field(merged[at], "status") == c["status"] {
+			c["lastTransitionTime"] = field(merged[at], "lastTransitionTime")
+		}
+		if !reflect.DeepEqual(merged[at], any(c)) {
+			merged[at], changed = c, true
+		}
+	}
+	return merged, changed
+}
+
+func field(condition any, name string) any {
+	m, _ := condition.(map[string]any)
+	return m[name]
+}
+
+func conditionsOf(o *unstructured.Unstructured) []any {
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	return all
+}
+
+// plain is a value as the API server keeps it.
+func plain(v any) any {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	out := map[string]any{}
+	if json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	if n, ok := out["observedGeneration"].(float64); ok {
+		out["observedGeneration"] = int64(n)
+	}
+	return out
+}
+
+func (r *reconciler) patchStatus(ctx context.Context, o *unstructured.Unstructured, status map[string]any) error {
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}, "status": status})
+	if err != nil {
+		return err
+	}
+	return r.writer.Status().Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, raw))
+}
+
+// tellConditions says as an event what somebody may have to see to: that the set is degraded, and by what it is held.
+func (r *reconciler) tellConditions(s *state, written map[string]any) {
+	now, ok := written["conditions"].([]any)
+	if !ok {
+		return
+	}
+	for _, c := range now {
+		if reflect.DeepEqual(c, conditionNamed(conditionsOf(s.set), field(c, "type"))) || field(c, "status") != string(metav1.ConditionTrue) {
+			continue
+		}
+		reason, message := fmt.Sprint(field(c, "reason")), cut(fmt.Sprint(field(c, "message")))
+		switch {
+		case field(c, "type") == controlplane.Degraded:
+			r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, reason, "Stop", "%s", message)
+		case reason == string(controlplane.WaitingForHook):
+			r.recorder.Eventf(s.set, nil, corev1.EventTypeNormal, reason, "Wait", "%s", message)
+		}
+	}
+}
+
+func conditionNamed(all []any, kind any) any {
+	for _, c := range all {
+		if field(c, "type") == kind {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+func TestARollout(t *testing.T) {
+	for _, replicas := range []int{3, 5} {
+		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
+			w := newWorld(t, replicas)
+			r := w.operator(nil)
+			w.found()
+			w.settle(r)
+			w.wantDone("m6i.xlarge", replicas)
+			if got := w.names()[0]; got != "c-master-0" {
+				t.Errorf("a set that changes nothing replaced a Machine: %v", w.names())
+			}
+			w.edit(larger)
+			pass(t, r)
+			pass(t, r)
+			w.wantSays("Progressing", "True RollingOut", "instanceType m6i.xlarge → m6i.2xlarge")
+			if got := w.operatorSays("Upgradeable"); !strings.HasPrefix(got, "False RollingOut") {
+				t.Errorf("Upgradeable says %q while Machines are replaced", got)
+			}
+			w.settle(r)
+			w.wantDone("m6i.2xlarge", replicas)
+			for _, name := range w.names() {
+				if !regexp.MustCompile(`^c-master-[a-z0-9]{5}-[0-4]$`).MatchString(name) {
+					t.Errorf("the Machine is called %s", name)
+				}
+			}
+		})
+	}
+}
+
+func TestAnIdlePassWritesNothing(t *testing.T) {
+	w := newWorld(t, 3)
+	w.found()
+	w.settle(w.operator(nil))
+	s := &script{}
+	r := w.operator(s)
+	for range 5 {
+		w.now = w.now.Add(time.Hour)
+		pass(t, r)
+	}
+	if s.writes > 0 {
+		t.Errorf("it wrote %v", s.log)
+	}
+}
+
+func TestARolloutIsCutOffAtEachOfItsWrites(t *testing.T) {
+	count := &script{}
+	w := newWorld(t, 3)
+	w.found(larger)
+	w.settle(w.operator(count))
+	w.wantDone("m6i.2xlarge", 3)
+	t.Logf("%d writes: %v", count.writes, count.log)
+	for at := 1; at <= count.writes; at++ {
+		for _, sent := range []bool{false, true} {
+			t.Run(fmt.Sprintf("write %d sent %t", at, sent), func(t *testing.T) {
+				w := newWorld(t, 3)
+				w.found(larger)
+				s := &script{at: at, sent: sent}
+				w.settle(w.operator(s))
+				w.settle(w.operator(nil))
+				w.wantDone("m6i.2xlarge", 3)
+			})
+		}
+	}
+}
+
+func TestTwoOperatorsMakeNoMoreThanOne(t *testing.T) {
+	w := newWorld(t, 3)
+	one, other := w.operator(nil), w.operator(nil)
+	w.found(larger)
+	w.settle(one, other)
+	w.wantDone("m6i.2xlarge", 3)
+
+	// Both have decided before either writes: they mean the same Machine.
+	w.edit(sized("m6i.4xlarge"))
+	states := []*state{}
+	for _, r := range []*reconciler{one, other} {
+		s, err := r.gather(t.Context(), r.live)
+		w.must(err)
+		states = append(states, s)
+	}
+	w.must(carryOut(t.Context(), one.steps(states[0])))
+	if err := carryOut(t.Context(), other.steps(states[1])); err == nil {
+		t.Error("the second one's was made, too")
+	}
+	w.settle(one, other)
+	w.wantDone("m6i.4xlarge", 3)
+}
+
+func TestOnDelete(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	w.found(larger, strategy(machinev1.OnDelete))
+	w.settle(r)
+	w.wantSays("Progressing", "False WaitingForDeletion", "c-master-1", "instanceType m6i.xlarge → m6i.2xlarge")
+	if got := w.names(); got[0] != "c-master-0" || len(got) != 3 {
+		t.Errorf("it replaced by itself: %v", got)
+	}
+	w.delete("c-master-1")
+	w.settle(r)
+	if got := w.names(); len(got) != 3 || !strings.HasSuffix(got[2], "-1") || got[2] == "c-master-1" {
+		t.Errorf("Machines are %v", got)
+	}
+	if n := w.set().Status.UpdatedReplicas; n != 1 {
+		t.Errorf("%d are updated", n)
+	}
+}
+
+func TestRecreate(t *testing.T) {
+	w := newWorld(t, 3)
+	w.found(larger, strategy(machinev1.Recreate))
+	w.settle(w.operator(nil))
+	w.wantSays("Degraded", "True RecreateDisabled")
+	w.recreate = true
+	r := w.operator(nil)
+	w.settle(r)
+	w.wantSays("Progressing", "True WaitingForHook", "c-master-0", "EtcdQuorumOperator of clusteroperator/etcd", "edit machines.machine.openshift.io c-master-0")
+	for range 3 {
+		for _, m := range w.machines() {
+			if m.DeletionTimestamp != nil { // a person does what the message says
+				m.Spec.LifecycleHooks.PreDrain = nil
+				w.must(w.Update(t.Context(), &m))
+			}
+		}
+		w.settle(r)
+	}
+	w.wantDone("m6i.2xlarge", 2)
+	if w.most > 3 {
+		t.Errorf("there were %d Machines", w.most)
+	}
+}
+
+func TestOneThatIsNotReadyIsReplacedBeforeItGoes(t *testing.T) {
+	w := newWorld(t, 3)
+	w.silence("c-master-1")
+	w.least = 2
+	r := w.operator(nil)
+	w.found(larger)
+	w.etcdAway = true
+	for range 4 {
+		pass(t, r)
+		w.live()
+	}
+	all := w.machines()
+	for _, m := range all {
+		if m.Name == "c-master-1" && m.DeletionTimestamp == nil && len(all) < 4 {
+			t.Error("its replacement is not there yet, and it is not being replaced")
+		}
+	}
+	if made := w.names(); len(made) != 4 {
+		t.Fatalf("Machines are %v", made)
+	}
+	w.etcdAway = false
+	w.settle(r)
+	w.wantDone("m6i.2xlarge", 2)
+}
+
+func TestAReplacementThatFails(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	w.broken = true
+	w.found(larger)
+	w.settle(r)
+	w.wantSays("Degraded", "True FailedMachines", "-0")
+	if got := w.operatorSays("Degraded"); !strings.HasPrefix(got, "True FailedMachines") {
+		t.Errorf("the ClusterOperator says %q", got)
+	}
+	if len(w.names()) != 4 {
+		t.Errorf("Machines are %v", w.names())
+	}
+	failed := ""
+	for _, m := range w.machines() {
+		if *m.Status.Phase == "Failed" {
+			failed = m.Name
+		}
+	}
+	w.broken = false
+	w.delete(failed)
+	w.settle(r)
+	w.wantDone("m6i.2xlarge", 3)
+}
+
+func TestANodeWithoutAMachine(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	w.found(larger)
+	stray := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.pair.MachineAPI + "-stray", Labels: map[string]string{controlplane.Roles()[1]: ""}}}
+	w.must(w.Create(t.Context(), stray))
+	w.now = stray.CreationTimestamp.Add(time.Minute)
+	pass(t, r)
+	result, _ := pass(t, r)
+	if left := controlplane.Grace - time.Minute; result.RequeueAfter != left {
+		t.Errorf("it comes back after %s, want %s", result.RequeueAfter, left)
+	}
+	w.now = stray.CreationTimestamp.Add(controlplane.Grace)
+	pass(t, r)
+	w.wantSays("Degraded", "True UnmanagedNodes", stray.Name)
+	w.settle(r)
+	if len(w.names()) > 4 || w.set().Status.UpdatedReplicas > 1 {
+		t.Errorf("it went on: %v", w.names())
+	}
+	w.must(w.Delete(t.Context(), stray))
+	w.settle(r)
+	w.wantDone("m6i.2xlarge", 3)
+}
+
+func TestADanglingNodeReferenceStopsNothingElse(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	w.must(w.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.pair.MachineAPI + "-c-master-1"}}))
+	w.unready["c-master-1"], w.least = true, 2
+	w.found(larger)
+	w.settle(r)
+	w.wantDone("m6i.2xlarge", 2)
+}
+
+func TestWhatIsGoneIsMadeAgain(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	w.found()
+	w.settle(r)
+	w.delete("c-master-2")
+	w.settle(r)
+	w.wantDone("m6i.xlarge", 2)
+	if got := w.names()[2]; !strings.HasSuffix(got, "-2") || got == "c-master-2" {
+		t.Errorf("Machines are %v", w.names())
+	}
+}
+
+func TestATemplateThatIsTakenBack(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	w.found(larger)
+	w.etcdAway = true
+	w.settle(r)
+	w.edit(sized("m6i.4xlarge"))
+	w.etcdAway = false
+	w.settle(r)
+	w.edit(sized("m6i.xlarge"))
+	pass(t, r)
+	w.live()
+	w.edit(sized("m6i.4xlarge"))
+	w.settle(r)
+	w.wantDone("m6i.4xlarge", 3)
+}
+
+func TestWhatDiffersInPlaceIsChangedInPlace(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	w.found(func(set *machinev1.ControlPlaneMachineSet) {
+		t := set.Spec.Template.OpenShiftMachineV1Beta1Machine
+		t.ObjectMeta.Annotations = map[string]string{"team": "x"}
+		t.Spec.Labels = map[string]string{"rack": "1"}
+		t.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+	})
+	w.settle(r)
+	w.wantDone("m6i.xlarge", 3)
+	for _, m := range w.machines() {
+		if m.Annotations["team"] != "x" || m.Spec.Labels["rack"] != "1" || len(m.Spec.Taints) != 1 || len(m.Spec.LifecycleHooks.PreDrain) != 1 {
+			t.Errorf("%s has %v, %v, %v", m.Name, m.Annotations, m.Spec.Labels, m.Spec.Taints)
+		}
+	}
+	w.edit(func(set *machinev1.ControlPlaneMachineSet) {
+		set.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.Taints = nil
+	})
+	w.settle(r)
+	for _, m := range w.machines() {
+		if len(m.Spec.Taints) > 0 {
+			t.Errorf("%s has still %v", m.Name, m.Spec.Taints)
+		}
+	}
+}
+
+func TestAnInactiveSetIsOnlyTold(t *testing.T) {
+	w := newWorld(t, 3)
+	s := &script{}
+	r := w.operator(s)
+	w.found(larger, inactive)
+	w.settle(r)
+	w.wantSays("Progressing", "False Inactive", "made Active it would replace 3 of 3")
+	if n := w.set().Status; n.Replicas != 3 || n.ReadyReplicas != 3 || n.UpdatedReplicas != 0 || len(w.set().Finalizers) > 0 {
+		t.Errorf("%+v", n)
+	}
+	for _, m := range w.machines() {
+		if len(m.OwnerReferences) > 0 {
+			t.Errorf("%s was adopted", m.Name)
+		}
+	}
+	if got := w.operatorSays("Available"); !strings.HasPrefix(got, "True Inactive") {
+		t.Errorf("the ClusterOperator says %q", got)
+	}
+}
+
+func configv1Type(kind string) configv1.ClusterStatusConditionType {
+	return configv1.ClusterStatusConditionType(kind)
+}
+
+func TestWithoutASet(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	pass(t, r)
+	pass(t, r)
+	for kind, want := range map[string]string{"Available": "True", "Progressing": "False", "Degraded": "False", "Upgradeable": "True"} {
+		if got := w.operatorSays(configv1Type(kind)); !strings.HasPrefix(got, want+" NoControlPlaneMachineSet") {
+			t.Errorf("%s says %q", kind, got)
+		}
+	}
+}
