@@ -51,10 +51,11 @@ func Generated() (map[string][]byte, error) {
 		return nil, fmt.Errorf("base/policies/policies.yaml: %w", err)
 	}
 	for path, objects := range map[string][]any{
-		"base/webhooks.yaml":          configurations(webhookOptions()),
-		"base/access/roles.yaml":      roles(),
-		"base/policies/policies.yaml": twins,
-		"overlays/dev/webhooks.yaml":  configurations(devOptions()),
+		"base/webhooks.yaml":                  configurations(webhookOptions()),
+		"base/access/roles.yaml":              roles(),
+		"components/control-plane/roles.yaml": controlPlaneRoles(),
+		"base/policies/policies.yaml":         twins,
+		"overlays/dev/webhooks.yaml":          configurations(devOptions()),
 	} {
 		text, err := document(objects)
 		if err != nil {

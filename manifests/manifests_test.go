@@ -438,3 +438,42 @@ func checkGrants(t *testing.T, b *built) {
 		}
 	}
 }
+
+// TestTheControlPlaneComponent: laid over any overlay it adds its argument, and keeps the others.
+func TestTheControlPlaneComponent(t *testing.T) {
+	for _, overlay := range []string{"openshift", "self-managed"} {
+		memory := filesys.MakeFsInMemory()
+		if err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return memory.WriteFile("/"+path, text)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := memory.WriteFile("/overlays/mine/kustomization.yaml", []byte("resources: [../"+overlay+"]\ncomponents: [../../components/control-plane]\n")); err != nil {
+			t.Fatal(err)
+		}
+		made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/overlays/mine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &built{ResMap: made}
+		for _, r := range made.Resources() {
+			text, err := r.AsYAML()
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.add(t, r.GetKind(), text)
+		}
+		want := append(slices.Clone(build(t, overlay).deployments[0].Spec.Template.Spec.Containers[0].Args), "--control-plane")
+		if got := b.deployments[0].Spec.Template.Spec.Containers[0].Args; !slices.Equal(got, want) {
+			t.Errorf("%s: the arguments are %v, want %v", overlay, got, want)
+		}
+		checkBindings(t, b)
+	}
+}

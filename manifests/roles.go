@@ -32,8 +32,19 @@ func roles() []any {
 			named(rule("coordination.k8s.io", []string{"get", "update"}, "leases"), Name)),
 		binding(ClusterAPINamespace, Name+"-leader-election"),
 		// Nodes: by their conditions a health check's verdict is told, and whether a control plane's Machine is ready.
-		clusterRole(rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes")),
-		clusterBinding(),
+		clusterRole(Name, rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes")),
+		clusterBinding(Name),
+	}
+}
+
+// controlPlaneRoles are what the operator of ControlPlaneMachineSets needs beside: to tell in its ClusterOperator how it stands.
+func controlPlaneRoles() []any {
+	const group = "config.openshift.io"
+	return []any{
+		clusterRole(Name+"-control-plane",
+			rule(group, append([]string{"create"}, read...), "clusteroperators"), // a name cannot limit create
+			named(rule(group, amend, "clusteroperators/status"), controlplane.OperatorName)),
+		clusterBinding(Name + "-control-plane"),
 	}
 }
 
@@ -121,18 +132,18 @@ func binding(namespace, name string) any {
 	}
 }
 
-func clusterRole(rules ...rbacv1.PolicyRule) any {
+func clusterRole(name string, rules ...rbacv1.PolicyRule) any {
 	return rbacv1.ClusterRole{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
-		ObjectMeta: meta("", Name), Rules: rules,
+		ObjectMeta: meta("", name), Rules: rules,
 	}
 }
 
-func clusterBinding() any {
+func clusterBinding(name string) any {
 	return rbacv1.ClusterRoleBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
-		ObjectMeta: meta("", Name), Subjects: subjects(),
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: Name},
+		ObjectMeta: meta("", name), Subjects: subjects(),
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 	}
 }
 

@@ -4,10 +4,12 @@
 package main
 
 import (
+	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +35,9 @@ func cacheOptions(pairs authority.Pairs) cache.Options {
 		object.SetGroupVersionKind(kind)
 		o.ByObject[object] = cache.ByObject{Namespaces: machineAPI}
 	}
+	operator := &unstructured.Unstructured{}
+	operator.SetGroupVersionKind(configv1.GroupVersion.WithKind("ClusterOperator"))
+	o.ByObject[operator] = cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", controlplane.OperatorName)}
 	o.ByObject[&corev1.Node{}] = cache.ByObject{Transform: leanNode}
 	return o
 }

@@ -192,7 +192,7 @@ func TestPlan(t *testing.T) {
 		"Recreate makes nothing while the old one is going":             {do: []change{larger, strategy("Recreate"), on(0, going)}, waits: "c-master-0 is being deleted"},
 		"Recreate makes the new one when the old one is gone":           {do: []change{larger, strategy("Recreate"), without(0)}, steps: []string{"Create 0 in a"}},
 		"a Machine that somebody deleted is replaced":                   {do: []change{on(1, going)}, steps: []string{"Create 1 in b"}},
-		"all three deleted, of which none has gone yet":                  {do: []change{on(0, going), on(1, going), on(2, going)}, steps: []string{"Create 0 in a"}},
+		"all three deleted, of which none has gone yet":                 {do: []change{on(0, going), on(1, going), on(2, going)}, steps: []string{"Create 0 in a"}},
 		"all three deleted are replaced one by one":                     {do: []change{on(0, going), on(1, going), on(2, going), with("c-master-x-0", "a", false)}, waits: "c-master-0 is being deleted"},
 		"a Machine that is gone is made again":                          {do: []change{without(2)}, steps: []string{"Create 2 in c"}},
 		"two of one index: the younger goes":                            {do: []change{with("c-master-x-0", "a", false)}, steps: []string{"Delete c-master-x-0"}},

@@ -47,7 +47,7 @@ func (r *reconciler) release(s *state) []write {
 			if err := r.patch(ctx, m, map[string]any{"ownerReferences": rest}, nil); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("releasing Machine %s: %w", m.GetName(), err)
 			}
-			r.tell(ctx, s, m, corev1.EventTypeNormal, "Released", "Release", "The ControlPlaneMachineSet is being deleted: its Machine stays.")
+			r.tell(ctx, s, m, "Released", "Release", "The ControlPlaneMachineSet is being deleted: its Machine stays.")
 			return nil
 		})
 	}
@@ -104,7 +104,7 @@ func (r *reconciler) adopt(ctx context.Context, s *state, step controlplane.Step
 	if err := r.patch(ctx, m, map[string]any{"ownerReferences": owners}, nil); err != nil {
 		return fmt.Errorf("adopting Machine %s: %w", m.GetName(), err)
 	}
-	r.tell(ctx, s, m, corev1.EventTypeNormal, "Adopted", string(step.Verb), step.Why)
+	r.tell(ctx, s, m, "Adopted", string(step.Verb), step.Why)
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Step
 	if err := r.patch(ctx, m, metadata, spec); err != nil {
 		return fmt.Errorf("changing Machine %s in place: %w", m.GetName(), err)
 	}
-	r.tell(ctx, s, m, corev1.EventTypeNormal, "Amended", string(step.Verb), step.Why)
+	r.tell(ctx, s, m, "Amended", string(step.Verb), step.Why)
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Ste
 		return fmt.Errorf("creating Machine %s at index %d: %w", m.GetName(), step.Index.Number, err)
 	}
 	r.meters.count(step)
-	r.tell(ctx, s, m, corev1.EventTypeNormal, "Created", string(step.Verb), step.Why)
+	r.tell(ctx, s, m, "Created", string(step.Verb), step.Why)
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Ste
 		return fmt.Errorf("deleting Machine %s: %w", m.GetName(), err)
 	}
 	r.meters.count(step)
-	r.tell(ctx, s, m, corev1.EventTypeNormal, "Deleted", string(step.Verb), step.Why)
+	r.tell(ctx, s, m, "Deleted", string(step.Verb), step.Why)
 	return nil
 }
 
@@ -187,9 +187,9 @@ func with(m map[string]any, key string, value any) map[string]any {
 }
 
 // tell says on the set, with the Machine beside it, what was done and why.
-func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstructured, kind, reason, action, why string) {
+func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstructured, reason, action, why string) {
 	log.FromContext(ctx).Info("Machine "+strings.ToLower(reason), "machine", m.GetName(), "why", why)
-	r.recorder.Eventf(s.set, m, kind, reason, action, "%s", cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why)))
+	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s", cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why)))
 }
 
 // cut keeps to the length that the API server takes of an event.

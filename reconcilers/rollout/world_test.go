@@ -351,7 +351,7 @@ func (w *world) operator(script *script) *reconciler {
 	w.t.Helper()
 	direct, err := client.NewWithWatch(plane.Admin(), client.Options{Scheme: testScheme(w.t)})
 	w.must(err)
-	var c client.WithWatch = direct
+	c := direct
 	if script != nil {
 		c = script.over(direct)
 	}
