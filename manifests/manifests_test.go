@@ -280,7 +280,7 @@ func strict[T any](t *testing.T, text []byte) T {
 
 func TestOverlays(t *testing.T) {
 	others := map[string][]string{
-		"cert-manager": {"Certificate", "Issuer"}, "openshift": {"ServiceMonitor"},
+		"cert-manager": {"Certificate", "Issuer"}, "openshift": {"PrometheusRule", "ServiceMonitor"},
 	}
 	for _, overlay := range overlays(t) {
 		t.Run(overlay, func(t *testing.T) {

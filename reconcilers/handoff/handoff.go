@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -113,7 +114,11 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	again, err := r.apply(ctx, p, step)
 	if err != nil {
-		return settle(r.fails(ctx, p, step, fmt.Errorf("%s: %w", gerund(step), err)))
+		err = r.fails(ctx, p, step, fmt.Errorf("%s: %w", gerund(step), err))
+	}
+	r.show(req.NamespacedName, p, step)
+	if err != nil {
+		return settle(err)
 	}
 	if doubt && !step.Action.Acts() {
 		again = afterStep // cache and API server disagree; if it was the server's answer that is old, no news will wake the pair
@@ -122,6 +127,15 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		again = min(again, p.hears) // nobody will tell
 	}
 	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// show has the metrics say what the object says after the pass; of one that Poundlock has no say over, nothing.
+func (r *reconciler) show(key types.NamespacedName, p *pair, step authority.Step) {
+	o := p.machineAPI
+	if step.Action == authority.Rest {
+		o = nil
+	}
+	r.meters.since.Show(r.kind.Name, key, o)
 }
 
 // fails tells of a step that the API server does not carry out, as when Cluster API's webhooks are down: the move would hang, and nothing say so. A

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -156,11 +157,13 @@ func TestWaits(t *testing.T) {
 	w.settle(authority.MachineAPI)
 	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"conditions": with(conditionsOf(w.of(w.mapi())),
 		condition(authority.ConditionSynchronized, "False", "Error", "Unconvertible", "spec.providerSpec.value.deviceIndex: no", now()))}})
+	w.heard()
 	w.request(authority.ClusterAPI)
 	w.pass()
 	if got := w.reason(); got != authority.ReasonNotSynchronized {
 		t.Fatalf("reason %s", got)
 	}
+	w.waitIsTold(authority.ReasonNotSynchronized, "deviceIndex")
 	said := w.shape().Condition(authority.ConditionSettled)
 	for _, part := range []string{"deviceIndex", "To cancel, set spec.authoritativeAPI to MachineAPI.", "Since 20"} {
 		if !strings.Contains(said.Message, part) {
@@ -174,6 +177,33 @@ func TestWaits(t *testing.T) {
 		t.Errorf("status moved to %s", got)
 	}
 	w.settle(authority.ClusterAPI) // the mirror can run again
+	if now := w.waiting(); len(now) > 0 {
+		t.Errorf("the metric says that it waits: %v", now)
+	}
+}
+
+// waitIsTold wants the condition, the event and the metric to say the same: what for, and since when.
+func (w *world) waitIsTold(reason, words string) {
+	w.Helper()
+	since := w.shape().Condition(authority.ConditionSettled).LastTransitionTime
+	if heard := w.heard(); strings.Count(heard, "Warning "+reason) != 1 || !strings.Contains(heard, words) || !strings.Contains(heard, "Since "+since.UTC().Format(time.RFC3339)) {
+		w.Errorf("events:\n%s", heard)
+	}
+	if now := w.waiting(); len(now) != 1 || now[reason] != float64(since.Unix()) {
+		w.Errorf("the metric says %v, want %s since %d", now, reason, since.Unix())
+	}
+}
+
+// waiting is what the metric says of the world's object: for what, and since when.
+func (w *world) waiting() map[string]float64 {
+	w.Helper()
+	out := map[string]float64{}
+	w.series("poundlock_handoff_waiting_since_timestamp_seconds", func(labels map[string]string, value float64) {
+		if labels["kind"] == w.kind.Name && labels["namespace"] == w.pair.MachineAPI && labels["name"] == name {
+			out[labels["reason"]] = value
+		}
+	})
+	return out
 }
 
 // refusing is an API server that lets one kind be written to by nobody, as one that cannot reach that kind's webhook.

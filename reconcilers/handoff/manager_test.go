@@ -107,7 +107,7 @@ func (w *world) passes() (n float64) {
 	return n
 }
 
-// series shows each series of a metric: a counter's value, a histogram's count.
+// series shows each series of a metric: a counter's or gauge's value, a histogram's count.
 func (w *world) series(metric string, see func(labels map[string]string, value float64)) {
 	w.Helper()
 	families, err := metrics.Registry.Gather()
@@ -123,7 +123,7 @@ func (w *world) series(metric string, see func(labels map[string]string, value f
 			for _, l := range m.GetLabel() {
 				labels[l.GetName()] = l.GetValue()
 			}
-			see(labels, m.GetCounter().GetValue()+float64(m.GetHistogram().GetSampleCount()))
+			see(labels, m.GetCounter().GetValue()+m.GetGauge().GetValue()+float64(m.GetHistogram().GetSampleCount()))
 		}
 	}
 }

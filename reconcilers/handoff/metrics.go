@@ -10,13 +10,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/poundlock/poundlock/internal/outstanding"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// meters count moves, and measure what they wait for.
+// meters count moves, measure what they waited for, and show what they wait for.
 type meters struct {
 	moves *prometheus.CounterVec
 	waits *prometheus.HistogramVec
+	since *outstanding.Gauge
 }
 
 func newMeters() (meters, error) {
@@ -33,7 +35,11 @@ func newMeters() (meters, error) {
 	if m.moves, err = register(m.moves); err != nil {
 		return m, err
 	}
-	m.waits, err = register(m.waits)
+	if m.waits, err = register(m.waits); err != nil {
+		return m, err
+	}
+	m.since, err = outstanding.New(metrics.Registry, "poundlock_handoff_waiting_since_timestamp_seconds",
+		"Since when the condition AuthoritySettled of an object is False for its present reason, in Unix time: what its move waits for, or is at.", authority.ConditionSettled)
 	return m, err
 }
 

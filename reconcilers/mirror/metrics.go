@@ -8,10 +8,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/poundlock/poundlock/internal/outstanding"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// meters count what the mirror does.
+// meters count what the mirror does, and show what it cannot do.
 type meters struct {
+	since    *outstanding.Gauge
 	writes   *prometheus.CounterVec
 	failures *prometheus.CounterVec
 }
@@ -30,7 +34,10 @@ func newMeters() (meters, error) {
 			return meters{}, err
 		}
 	}
-	return m, nil
+	var err error
+	m.since, err = outstanding.New(metrics.Registry, "poundlock_mirror_failing_since_timestamp_seconds",
+		"Since when the condition Synchronized of an object is False, in Unix time, by its reason.", authority.ConditionSynchronized)
+	return m, err
 }
 
 func (m meters) count(kind string, w *write, err error) {

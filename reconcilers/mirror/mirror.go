@@ -84,13 +84,18 @@ type reconciler struct {
 // Reconcile looks at one pair and makes it equal.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, req.NamespacedName)
-	if err != nil || r.next(s) == nil {
+	if err != nil {
 		return settle(err)
+	}
+	if r.next(s) == nil {
+		r.since.Show(r.kind.Name, req.NamespacedName, s.machineAPI)
+		return settle(nil)
 	}
 	// The cache calls for a write. It may lag: the API server decides.
 	if s, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
 		return settle(err)
 	}
+	defer func() { r.since.Show(r.kind.Name, req.NamespacedName, s.machineAPI) }()
 	if r.next(s) == nil {
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -236,6 +237,7 @@ func (w *twins) strangerGoes(t *testing.T) {
 	w.charge(t, "goes", authority.MachineAPI)
 	w.say(t, w.mapi(t, "goes"), 2)
 	w.strange(t, "goes", "is not paused")
+	w.shown(t, "goes", "ForeignTwin")
 	w.untouched(t, theirs)
 	if o := w.mapi(t, "goes"); slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
 		t.Error("an object without a mirror has the sync finalizer")
@@ -249,6 +251,34 @@ func (w *twins) strangerGoes(t *testing.T) {
 	if now := w.mirrored(t, "goes", 2); now.GetUID() == theirs.GetUID() || now.GetAnnotations()[authority.PausedAnnotation] == "" {
 		t.Errorf("%s", show(now))
 	}
+	w.shown(t, "goes", "")
+}
+
+// shown waits until the metric has this reason for the pair, and since when; "" for none.
+func (w *twins) shown(t *testing.T, name, reason string) {
+	t.Helper()
+	w.eventually(t, "the metric says "+reason, func() string {
+		families, err := metrics.Registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				labels := map[string]string{}
+				for _, l := range m.GetLabel() {
+					labels[l.GetName()] = l.GetValue()
+				}
+				if f.GetName() == "poundlock_mirror_failing_since_timestamp_seconds" && labels["kind"] == w.kind.Name && labels["name"] == name && m.GetGauge().GetValue() > 0 {
+					said += labels["reason"]
+				}
+			}
+		}
+		if said != reason {
+			return "it says " + said
+		}
+		return ""
+	})
 }
 
 func (w *twins) strangerPauses(t *testing.T) {
