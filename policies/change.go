@@ -87,8 +87,19 @@ type ControlPlane struct {
 	Nodes []corev1.Node
 	// Infrastructure is the one named cluster; nil where there is none.
 	Infrastructure *configv1.Infrastructure
+	// Templates are what the templates of sets under review stand for that name one of Cluster API's.
+	Templates []Template
 	// Now is when all this was read.
 	Now time.Time
+}
+
+// Template is a control plane set's template for Cluster API in Machine API's words.
+type Template struct {
+	// Of is what it is the answer for, the set's member as JSON in a fixed form.
+	Of string
+	// ProviderSpec is what a Machine is made from, nil where Unresolved says why there is none.
+	ProviderSpec []byte
+	Unresolved   field.ErrorList
 }
 
 // Need names facts that a rule looks at. The zero Need is none: such a rule has a CEL twin.

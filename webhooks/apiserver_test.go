@@ -76,6 +76,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
 		{"elsewhere nothing is locked", elsewhere},
 		{"a control plane's set is told what it will do", controlPlaneSet},
+		{"and what a move of authority over it means", controlPlaneAuthority},
 	} {
 		t.Run(story.name, func(t *testing.T) { story.tell(t, p) })
 	}

@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/reading"
 )
@@ -19,14 +21,21 @@ import (
 // ControlPlanes reads the control plane whose Machines a selector selects in a namespace.
 type ControlPlanes interface {
 	ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
+	// Resolved reads what a set's template for Cluster API stands for, from the set's JSON.
+	Resolved(ctx context.Context, pair authority.Pair, set []byte) (controlplane.Resolved, error)
 }
 
-// ControlPlanesFunc is a ControlPlanes from a function.
+// ControlPlanesFunc is a ControlPlanes from a function, of sets that have no template for Cluster API.
 type ControlPlanesFunc func(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
 
 // ControlPlane calls f.
 func (f ControlPlanesFunc) ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error) {
 	return f(ctx, namespace, selector)
+}
+
+// Resolved has nothing to resolve with.
+func (f ControlPlanesFunc) Resolved(context.Context, authority.Pair, []byte) (controlplane.Resolved, error) {
+	return controlplane.Resolved{}, errors.New("there is nothing to read templates with")
 }
 
 // controlPlane reads what the set under review is judged by. One whose selector cannot be read selects nothing; a rule says so.
@@ -41,7 +50,28 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 	if err != nil {
 		return nil, fmt.Errorf("reading the control plane: %w", err)
 	}
+	for _, o := range []*policies.Object{c.New, c.Old} {
+		if out.Templates, err = l.template(ctx, c, o, out.Templates); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
+}
+
+// template adds what a set's template for Cluster API stands for; there is nothing to look up for a set that has the other member, or that cannot be read.
+func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Object, known []policies.Template) ([]policies.Template, error) {
+	if o == nil {
+		return known, nil
+	}
+	t, err := controlplane.Template(o.Raw())
+	if err != nil || t == nil {
+		return known, nil //nolint:nilerr // the API server's schema lets no other in
+	}
+	resolved, err := l.ControlPlanes.Resolved(ctx, pairOf(c), o.Raw())
+	if err != nil {
+		return nil, fmt.Errorf("reading the template of the control plane: %w", err)
+	}
+	return append(known, controlplane.Known(t, resolved)), nil
 }
 
 // liveControlPlane reads from the API server: sets are written so rarely, and so much depends on what is said of it, that nothing is gained by a cache
@@ -56,4 +86,10 @@ func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, se
 	began := time.Now()
 	defer r.metrics.lookup("live", began)
 	return reading.ControlPlane(ctx, r, namespace, selector, began)
+}
+
+// Resolved reads within the review's deadline.
+func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
+	defer r.metrics.lookup("live", time.Now())
+	return reading.Resolved(ctx, r, pair, set)
 }

@@ -16,11 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/blueprint"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/reading"
 )
 
 // infrastructure names OpenShift's description of the cluster that it runs on.
@@ -38,6 +41,9 @@ type conversions struct {
 func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	if c.Side == policies.ClusterAPI && c.Facts.Twin == nil {
 		return nil, nil
+	}
+	if c.Kind == controlplane.Kind {
+		return v.reflected(ctx, c)
 	}
 	mapi, capi := c.New, c.Facts.Twin
 	if c.Side == policies.ClusterAPI {
@@ -66,6 +72,25 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 		return nil, err
 	}
 	return core.CheckTwin(c.Kind, capi.Raw(), infra, env), nil
+}
+
+// reflected tries what Cluster API's side of a control plane's set is made from.
+func (v conversions) reflected(ctx context.Context, c policies.Change) (field.ErrorList, error) {
+	ctx, cancel := context.WithTimeout(ctx, v.envs.timeout)
+	defer cancel()
+	set, err := controlplane.Read(c.New)
+	if err != nil {
+		return nil, err
+	}
+	env, missing, err := blueprint.Env(reading.Getter(ctx, v.envs.cache), pairOf(c))
+	if err != nil {
+		return nil, err
+	}
+	if missing != (blueprint.Missing{}) {
+		return field.ErrorList{{Type: field.ErrorTypeNotSupported, BadValue: missing.Reason, Detail: missing.Says}}, nil
+	}
+	_, errs := blueprint.Reflect(set, env)
+	return errs, nil
 }
 
 func (v conversions) infraJSON(ctx context.Context, capi *policies.Object, kind string) ([]byte, error) {

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"strings"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/blueprint"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Ref names one object.
@@ -191,6 +194,9 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 	}
 	if c.Kind == authority.InfraMachine {
 		return named(coreKind(policies.MachineAPI, "Machine"), c.TwinNamespace, ownerNamed(o, c.Name)), nil
+	}
+	if o.Metadata.Annotations[authority.MirrorAnnotation] == blueprint.Mark {
+		return named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name), nil
 	}
 	sets, err := l.setsOf(ctx, c, o)
 	if err != nil {

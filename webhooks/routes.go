@@ -115,6 +115,12 @@ func Routes(c Catalog) []Route {
 			Name: "control-plane", Side: policies.MachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail,
 			Conditions: conditions("says-something", `request.operation == "CREATE" || object.?spec != oldObject.?spec || `+cel.Dependents("object")),
 		},
+		{
+			Name: "control-plane-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: set,
+			Subresource: "status", Operations: ops(update), FailurePolicy: fail, Own: true,
+			Conditions: conditions("authority-is-not-stored", `!has(object.status) || !has(object.status.authoritativeAPI) || object.status.authoritativeAPI == ""`),
+		},
+		{Name: "control-plane-status", Side: policies.MachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail},
 		// A DELETE comes to one of these two: what would end the control plane is refused when nobody answers, too.
 		{
 			Name: "control-plane-foreground", Side: policies.MachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,

@@ -29,7 +29,7 @@ func Defaulters() []policies.Defaulter {
 			ID:      "authority/status-default",
 			Clause:  "converting › Authority of resources and controller reconciliations",
 			Says:    "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, whoever writes status first: an API server drops status on create, so this is the first moment at which it can be stored.",
-			On:      []policies.Scope{{Side: policies.MachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}, Subresource: "status"}},
+			On:      []policies.Scope{{Side: policies.MachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}, Subresource: "status"}},
 			Default: DefaultStatus,
 		},
 	}

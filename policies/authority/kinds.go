@@ -28,6 +28,9 @@ type Kind struct {
 	MachineAPIFinalizer, ClusterAPIFinalizer string
 }
 
+// ControlPlane is the kind of a control plane's set. It changes hands too, but has no twin, and so no row.
+const ControlPlane = "ControlPlaneMachineSet"
+
 // Kinds of the rules' provider side: a row on the two APIs' sides points at one of them.
 const (
 	InfraMachine         = "InfraMachine"

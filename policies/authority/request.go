@@ -104,6 +104,9 @@ func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	return out
 }
 
+// Refusals are the warnings of what the conversion in a review has found, by path: to is the API that cannot express it, so says what follows.
+func Refusals(c policies.Change, to API, so string) []string { return unconvertibleWarnings(c, to, so) }
+
 // synchronizedWarning leaves the message out where it repeats what the conversion in this review has said field by field.
 func synchronizedWarning(c policies.Change, s standing) []string {
 	cond := s.Condition(ConditionSynchronized)

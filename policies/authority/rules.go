@@ -4,6 +4,8 @@
 package authority
 
 import (
+	"slices"
+
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
@@ -21,6 +23,9 @@ var (
 	onDelete = []admissionv1.Operation{admissionv1.Delete}
 	onWrite  = []admissionv1.Operation{admissionv1.Create, admissionv1.Update}
 )
+
+// withControlPlane adds the kind that has the fields of authority and no twin.
+func withControlPlane(kinds []string) []string { return append(slices.Clone(kinds), ControlPlane) }
 
 func names(kinds []Kind) []string {
 	var out []string
@@ -166,7 +171,7 @@ func Rules() policies.Set {
 			ID: "authority/status-owned", Clause: "converting › API Extensions",
 			Says:   "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's alone; an empty authoritativeAPI may become the stored spec's.",
 			Remedy: "Write other parts of status with a patch, not a replacement of the whole.",
-			On:     on(sub("status", mapi(kinds, onUpdate))), Check: StatusOwned,
+			On:     on(sub("status", mapi(withControlPlane(kinds), onUpdate))), Check: StatusOwned,
 		},
 		{
 			ID: "authority/paused-owned", Clause: "converting › Pausing of Cluster API controllers",

@@ -114,7 +114,10 @@ func there(c policies.Change) string {
 	resource, name := c.Resource.Resource, c.Name
 	if c.Side == policies.Infrastructure {
 		resource, name = "machines", twinName(c)
-		if c.Kind == InfraMachineTemplate {
+		switch {
+		case c.Facts.Twin != nil && c.Facts.Twin.Kind == ControlPlane:
+			resource = "controlplanemachinesets"
+		case c.Kind == InfraMachineTemplate:
 			resource = "machinesets"
 		}
 	}

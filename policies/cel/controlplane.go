@@ -42,9 +42,18 @@ func controlPlaneTwins() []Twin {
 			Rule: "controlplane/duplicate-domains", Variable: "duplicates",
 			Fields: fmt.Sprintf(`request.operation == "UPDATE" && has(variables.was.metadata.deletionTimestamp) ? '' : `+
 				`["aws", "azure", "gcp", "nutanix", "openstack", "vsphere"].map(k, %[1]s.transformList(i, d, %[1]s.exists(j, e, j < i && e == d) && !(variables.goesOn && %[2]s.filter(e, e == d).size() > 1), `+
-				`"spec.template.machines_v1beta1_machine_openshift_io.failureDomains." + k + "[" + string(i) + "]").join(', ')).filter(f, f != '').join(', ')`,
+				`"spec.template." + variables.newMember + ".failureDomains." + k + "[" + string(i) + "]").join(', ')).filter(f, f != '').join(', ')`,
 				domainsOf("newDomains"), domainsOf("oldDomains")),
 			Reason: `"a failure domain is listed once"`,
+		},
+		{
+			Rule: "controlplane/authority", Variable: "mismatched",
+			Fields: fmt.Sprintf(`variables.newMember == %[1]q && variables.asks != "ClusterAPI" && !(request.operation == "UPDATE" && variables.oldMember == %[1]q && variables.asked != "ClusterAPI") `+
+				`? (request.operation == "UPDATE" && variables.oldMember == %[1]q ? "spec.authoritativeAPI" : "spec.template.machineType") : ''`, controlplane.ClusterAPIMember),
+			Reason: fmt.Sprintf(`request.operation == "UPDATE" && variables.oldMember == %[1]q `+
+				`? "the set's template is said in Cluster API's words (%[1]s), of which Machine API cannot be in charge: give it %[2]s in the same request" `+
+				`: "it may be %[1]s while Cluster API is to be in charge of the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: " + variables.move + "ClusterAPI\"}}'"`,
+				controlplane.ClusterAPIMember, controlplane.MachineAPIMember),
 		},
 	}
 }
@@ -60,8 +69,12 @@ func controlPlaneVariables() []admissionregistrationv1.Variable {
 		variable("goesOn", fmt.Sprintf(`request.operation == "UPDATE" && !(%s == "Active" && %s != "Active")`, text("variables.newSpec", "state"), text("variables.oldSpec", "state"))),
 	}
 	for _, of := range []string{"old", "new"} {
-		machines := object(object("variables."+of+"Spec", "template"), "machines_v1beta1_machine_openshift_io")
-		out = append(out, variable(of+"Machines", machines), variable(of+"Domains", object("variables."+of+"Machines", "failureDomains")))
+		template := object("variables."+of+"Spec", "template")
+		out = append(out,
+			variable(of+"Member", fmt.Sprintf("%s == %q ? %[2]q : %[3]q", text(template, "machineType"), controlplane.ClusterAPIMember, controlplane.MachineAPIMember)),
+			variable(of+"Machines", fmt.Sprintf("variables.%sMember == %q ? %s : %s", of, controlplane.ClusterAPIMember,
+				object(template, string(controlplane.ClusterAPIMember)), object(template, string(controlplane.MachineAPIMember)))),
+			variable(of+"Domains", object("variables."+of+"Machines", "failureDomains")))
 	}
 	return out
 }

@@ -26,7 +26,11 @@ var specPath = field.NewPath("spec")
 // proposal is a set as a request would have it, in the world of the moment.
 type proposal struct {
 	policies.ControlPlane
+	// Resolved is the set, with its template in Machine API's words.
+	Resolved
 	set *machinev1.ControlPlaneMachineSet
+	// ofClusterAPI says that the template was written in Cluster API's.
+	ofClusterAPI bool
 	// plan is what the set makes of the world.
 	plan func() Plan
 }
@@ -56,7 +60,12 @@ func made(o *policies.Object, in *policies.ControlPlane) *proposal {
 	if err != nil {
 		return nil
 	}
-	p := &proposal{ControlPlane: *in, set: set}
+	t, err := Template(o.Raw())
+	if err != nil {
+		return nil
+	}
+	r := resolvedIn(in, set, t)
+	p := &proposal{ControlPlane: *in, Resolved: r, set: r.Set, ofClusterAPI: t != nil}
 	p.plan = sync.OnceValue(func() Plan { return Make(p.view()) })
 	return p
 }
@@ -72,7 +81,11 @@ func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
 }
 
-func (p *proposal) view() View { return ViewOf(p.set, p.ControlPlane) }
+func (p *proposal) view() View {
+	v := ViewOf(p.set, p.ControlPlane)
+	v.Unresolved = p.Unresolved
+	return v
+}
 
 // ViewOf is what a set's plan is made from, of a control plane that was read. A set whose selector cannot be read has no Machines.
 func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) View {
@@ -144,9 +157,9 @@ func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) polic
 		if now == nil {
 			return policies.Verdict{}
 		}
-		v := check(now)
+		v := now.written(check(now))
 		if before := propose(c, c.Old); !begins(c) && before != nil {
-			return beyond(v, check(before))
+			return beyond(v, before.written(check(before)))
 		}
 		return v
 	}

@@ -6,11 +6,14 @@ package controlplane
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
 )
 
 // The members of the template's union, which are the values of its discriminator too. The published types have the first alone.
@@ -87,6 +90,59 @@ func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, provi
 	}
 	out.Spec.Template = machinev1.ControlPlaneMachineSetTemplate{MachineType: MachineAPIMember, OpenShiftMachineV1Beta1Machine: member}
 	return Resolved{Set: out, Unresolved: errs}
+}
+
+// key is the template in a fixed form: what was looked up for it is found by it.
+func (t *ClusterAPITemplate) key() string { return string(raw(t)) }
+
+// Known is what was found out of a set's template for Cluster API, as a fact for the rules. There is nothing to know of a set that has the other member.
+func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
+	out := policies.Template{Of: t.key(), Unresolved: r.Unresolved}
+	if v := template(r.Set).Spec.ProviderSpec.Value; v != nil {
+		out.ProviderSpec = v.Raw
+	}
+	return out
+}
+
+// resolvedIn resolves a set with what has been found out.
+func resolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate) Resolved {
+	if t == nil {
+		return Resolved{Set: set}
+	}
+	for _, known := range in.Templates {
+		if known.Of == t.key() {
+			return Resolve(set, t, known.ProviderSpec, known.Unresolved)
+		}
+	}
+	ref := t.Spec.InfrastructureRef
+	return Resolve(set, t, nil, field.ErrorList{field.Invalid(ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, "nobody has looked at the "+ref.Kind)})
+}
+
+// written says where the set has what is wrong: its failure domains and metadata are in the member that it was written with, its providerSpec comes from the template that
+// this names.
+func (p *proposal) written(v policies.Verdict) policies.Verdict {
+	if !p.ofClusterAPI {
+		return v
+	}
+	from, member := ClusterAPITemplatePath().Child("spec", "infrastructureRef").String(), ClusterAPITemplatePath().String()
+	places := strings.NewReplacer(providerSpecPath().String(), from, templatePath().String(), member)
+	out := policies.Verdict{}
+	for _, e := range v.Denials {
+		moved := *e
+		if rest, ok := strings.CutPrefix(e.Field, providerSpecPath().String()+"."); ok {
+			moved.Field, moved.Detail = from, rest+": "+e.Detail
+		} else {
+			moved.Field = places.Replace(e.Field)
+		}
+		out.Denials = append(out.Denials, &moved)
+	}
+	for _, w := range v.Warnings {
+		if rest, ok := strings.CutPrefix(w, providerSpecPath().String()+"."); ok {
+			w = from + ": its " + rest
+		}
+		out.Warnings = append(out.Warnings, places.Replace(w))
+	}
+	return out
 }
 
 // ClusterAPITemplatePath is where a set has its member for Cluster API.

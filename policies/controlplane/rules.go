@@ -8,11 +8,12 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Kind and Resource are the set's names in reviews.
 const (
-	Kind     = "ControlPlaneMachineSet"
+	Kind     = authority.ControlPlane
 	Resource = "controlplanemachinesets"
 )
 
@@ -121,9 +122,15 @@ func Rules() policies.Set {
 		platformRule("nutanix", configv1.NutanixPlatformType, spreading, "On Nutanix the cluster, the image and each subnet are given by a name or a UUID, and no subnet twice.", nutanix),
 		{
 			ID: "controlplane/authority", Clause: "converting › ControlPlaneMachineSet Synchronisation",
-			Says:   "A warning says that a set of which Cluster API is to be in charge does nothing: there is no template for Cluster API yet.",
-			Remedy: "Set spec.authoritativeAPI: MachineAPI.",
-			On:     write, Needs: alone, Check: Authority,
+			Says:   "The template may have the member for Cluster API (machines_v1beta2_cluster_x_k8s_io) only while spec.authoritativeAPI is ClusterAPI, and that may not be set back while it has.",
+			Remedy: "Ask for ClusterAPI first, or in the same request; to go back, give Machine API's member in the same request.",
+			On:     write, Check: Authority,
+		},
+		{
+			ID: "controlplane/request-warning", Clause: "converting › Workflow extension",
+			Says:   "A request to move authority over a set is stored, and warns: of each field that does not convert, of a Synchronized condition that is not True, of what the move means for Machines, and where nobody seems to carry it out.",
+			Remedy: "Repair the fields that are named, or set spec.authoritativeAPI back.",
+			On:     on(admissionv1.Update), Needs: requestNeeds, Check: RequestWarning,
 		},
 		{
 			ID: forecast, Clause: mismatch,

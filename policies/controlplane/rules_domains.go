@@ -53,21 +53,29 @@ func FailureDomains(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return v
 	}
-	now, before := propose(c, c.New), (*proposal)(nil)
+	if now := propose(c, c.New); now != nil {
+		return now.written(now.spreads(c, v))
+	}
+	return v
+}
+
+// spreads adds to a verdict what is wrong with where the set puts its Machines.
+func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdict {
+	var before *proposal
 	if c.Old != nil {
 		before = propose(c, c.Old)
 	}
-	if now == nil || !now.placed() || len(v.Denials) > 0 {
+	if !p.placed() || len(v.Denials) > 0 {
 		return v
 	}
 	switch {
 	case begins(c):
-		v.Denials = append(v.Denials, now.outside()...)
-	case before == nil || slices.Equal(before.places(), now.places()):
-	case now.plan().Active:
-		v.Denials = append(v.Denials, now.narrower()...)
+		v.Denials = append(v.Denials, p.outside()...)
+	case before == nil || slices.Equal(before.places(), p.places()):
+	case p.plan().Active:
+		v.Denials = append(v.Denials, p.narrower()...)
 	default:
-		v.Denials = append(v.Denials, now.outside()...)
+		v.Denials = append(v.Denials, p.outside()...)
 	}
 	return v
 }

@@ -26,25 +26,16 @@ func Forecast(c policies.Change) policies.Verdict {
 	if p == nil || refused(c) {
 		return policies.Verdict{}
 	}
-	if a := authority.Read(c.New); !authority.GateOf(a, true).Act && a.Current != authority.Unset {
-		return policies.Warn(fmt.Sprintf("this will do nothing while status.authoritativeAPI of the set is %s", a.Current))
+	if authority.Read(c.New).Current == authority.Migrating {
+		return policies.Warn("this will do nothing while status.authoritativeAPI of the set is Migrating")
 	}
 	plan := p.plan()
-	return policies.Warn(plan.Forecast()...)
+	return p.written(policies.Warn(plan.Forecast()...))
 }
 
 // refused reports whether another rule refuses the request.
 func refused(c policies.Change) bool {
 	return slices.ContainsFunc(Rules().Applying(c), func(r policies.Rule) bool { return r.ID != forecast && len(r.Check(c).Denials) > 0 })
-}
-
-// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API in a separate enhancement".
-func Authority(c policies.Change) policies.Verdict {
-	asks := authority.Read(c.New).Requested
-	if asks != authority.ClusterAPI || c.Old != nil && authority.Read(c.Old).Requested == asks {
-		return policies.Verdict{}
-	}
-	return policies.Warn("a ControlPlaneMachineSet has no template for Cluster API yet: while status.authoritativeAPI is ClusterAPI or Migrating, it replaces no Machine and makes none")
 }
 
 // Foreground: "it will need to ensure that there are no owner references on the Machines … This will prevent the garbage collector from removing the
@@ -78,9 +69,9 @@ func Deletion(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	if state(c.Old) != string(machinev1.ControlPlaneMachineSetStateActive) {
-		return policies.Warn("no Machine ends, and the set will be generated again from what is there, Inactive")
+		return detaches(c, policies.Warn("no Machine ends, and the set will be generated again from what is there, Inactive"))
 	}
-	return policies.Warn(fmt.Sprintf("%s and their Nodes stay and run on: nobody replaces them from now on. The set will be generated again from what is there, Inactive; made Active, it manages them again", machinesOf(c.Old)))
+	return detaches(c, policies.Warn(fmt.Sprintf("%s and their Nodes stay and run on: nobody replaces them from now on. The set will be generated again from what is there, Inactive; made Active, it manages them again", machinesOf(c.Old))))
 }
 
 func machinesOf(o *policies.Object) string {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -50,11 +51,12 @@ func duplicates(o *policies.Object) policies.Verdict {
 	var errs field.ErrorList
 	all := domainLists(o)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
+		path := field.NewPath("spec", "template", string(memberOf(o)), "failureDomains", name)
 		list, _ := all[name].([]any)
 		for i, d := range list {
 			if slices.ContainsFunc(list[:i], func(before any) bool { return reflect.DeepEqual(before, d) }) {
 				errs = append(errs, &field.Error{
-					Type: field.ErrorTypeDuplicate, Field: domainsPath(name).Index(i).String(), BadValue: text(d), Detail: "a failure domain is listed once",
+					Type: field.ErrorTypeDuplicate, Field: path.Index(i).String(), BadValue: text(d), Detail: "a failure domain is listed once",
 				})
 			}
 		}
@@ -65,16 +67,28 @@ func duplicates(o *policies.Object) policies.Verdict {
 // domainLists are the members of the set's failureDomains as they are written.
 func domainLists(o *policies.Object) map[string]any {
 	var spec struct {
-		Template struct {
-			Machines struct {
-				FailureDomains map[string]any `json:"failureDomains"`
-			} `json:"machines_v1beta1_machine_openshift_io"`
-		} `json:"template"`
+		Template map[machinev1.ControlPlaneMachineSetMachineType]json.RawMessage `json:"template"`
 	}
-	if json.Unmarshal(o.Spec, &spec) != nil {
+	var member struct {
+		FailureDomains map[string]any `json:"failureDomains"`
+	}
+	if json.Unmarshal(o.Spec, &spec) != nil || json.Unmarshal(spec.Template[memberOf(o)], &member) != nil {
 		return nil
 	}
-	return spec.Template.Machines.FailureDomains
+	return member.FailureDomains
+}
+
+// memberOf is which member of the union a set's template is to have, by its discriminator.
+func memberOf(o *policies.Object) machinev1.ControlPlaneMachineSetMachineType {
+	var spec struct {
+		Template struct {
+			MachineType machinev1.ControlPlaneMachineSetMachineType `json:"machineType"`
+		} `json:"template"`
+	}
+	if o != nil && json.Unmarshal(o.Spec, &spec) == nil && spec.Template.MachineType == ClusterAPIMember {
+		return ClusterAPIMember
+	}
+	return MachineAPIMember
 }
 
 // selects: "Label selector for Machines … It must match the template's labels"; "This set should be the complete control plane".

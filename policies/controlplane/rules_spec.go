@@ -25,6 +25,9 @@ func readable(p *proposal) policies.Verdict {
 	if v := template(p.set).Spec.ProviderSpec.Value; v != nil && numbers.Endless(v.Raw) {
 		return policies.Deny(field.Invalid(path, row.kind, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", numbers.MaxDigits)))
 	}
+	if len(p.Unresolved) > 0 {
+		return policies.Verdict{} // the forecast says so: the template may come yet
+	}
 	if spec == nil {
 		return policies.Deny(field.Required(path, "a control plane Machine is made from it: copy the one of a Machine that runs"))
 	}

@@ -504,10 +504,10 @@ func TestForecastRule(t *testing.T) {
 			}
 		})
 	}
-	t.Run("Cluster API is in charge", func(t *testing.T) {
+	t.Run("authority is moving", func(t *testing.T) {
 		c := row{do: changes(larger)}.change(t)
-		c.New = with2(t, c.New, `{"authoritativeAPI":"ClusterAPI"}`)
-		want := []string{"this will do nothing while status.authoritativeAPI of the set is ClusterAPI"}
+		c.New = with2(t, c.New, `{"authoritativeAPI":"Migrating"}`)
+		want := []string{"this will do nothing while status.authoritativeAPI of the set is Migrating"}
 		if d := cmp.Diff(want, forecast(c)); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
@@ -531,22 +531,6 @@ func with2(t *testing.T, o *policies.Object, status string) *policies.Object {
 		t.Fatal(err)
 	}
 	return out
-}
-
-func TestAuthority(t *testing.T) {
-	v := reviewed()
-	c := asked(t, v.Set, v)
-	var err error
-	if c.New, err = policies.ParseObject([]byte(`{"metadata":{"name":"cluster"},"spec":{"authoritativeAPI":"ClusterAPI"}}`)); err != nil {
-		t.Fatal(err)
-	}
-	if got := controlplane.Authority(c); len(got.Warnings) != 1 {
-		t.Errorf("asked for Cluster API: %v", got)
-	}
-	c.Old = c.New
-	if got := controlplane.Authority(c); len(got.Warnings) != 0 {
-		t.Errorf("asked again: %v", got)
-	}
 }
 
 // TestCases holds the rules that look up nothing against the cases that their twins in CEL are held against too.

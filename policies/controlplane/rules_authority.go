@@ -1,0 +1,99 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"fmt"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// asks reads a request as everybody does: nothing means Machine API, as the CRD's default has it.
+func asks(o *policies.Object) authority.API {
+	if asked := authority.Read(o).Requested; asked != authority.Unset {
+		return asked
+	}
+	return authority.MachineAPI
+}
+
+// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is said in Cluster API's words, Cluster API is to be in charge of.
+func Authority(c policies.Change) policies.Verdict {
+	if c.New == nil || !mismatched(c.New) || c.Old != nil && mismatched(c.Old) {
+		return policies.Verdict{}
+	}
+	if c.Old != nil && memberOf(c.Old) == ClusterAPIMember {
+		return policies.Deny(field.Forbidden(specPath.Child("authoritativeAPI"), fmt.Sprintf(
+			"the set's template is said in Cluster API's words (%s), of which Machine API cannot be in charge: give it %s in the same request", ClusterAPIMember, MachineAPIMember)))
+	}
+	return policies.Deny(field.Forbidden(specPath.Child("template", "machineType"), fmt.Sprintf(
+		"it may be %s while Cluster API is to be in charge of the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: %s", ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
+}
+
+// mismatched: the template is in Cluster API's words, and Machine API is to be in charge.
+func mismatched(o *policies.Object) bool {
+	return memberOf(o) == ClusterAPIMember && asks(o) != authority.ClusterAPI
+}
+
+// moveTo is the command that asks for an API.
+func moveTo(c policies.Change, api authority.API) string {
+	return fmt.Sprintf(`kubectl -n %s patch %s.%s %s --type merge -p '{"spec":{"authoritativeAPI":"%s"}}'`, c.Namespace, Resource, machinev1.GroupName, c.Name, api)
+}
+
+// requests reports whether an update asks for a move, or to go on with one; taking a request back is neither.
+func requests(c policies.Change) bool {
+	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) != authority.InCharge(authority.Read(c.Old))
+}
+
+func requestNeeds(c policies.Change) policies.Need {
+	if requests(c) {
+		return policies.NeedConversion
+	}
+	return 0
+}
+
+// RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to the user if the migration is not possible"
+// (converting › Workflow extension).
+func RequestWarning(c policies.Change) policies.Verdict {
+	if c.Actor == policies.Poundlock || !requests(c) {
+		return policies.Verdict{}
+	}
+	to := asks(c.New)
+	var out []string
+	if to == authority.ClusterAPI {
+		out = append(authority.Refusals(c, to, "the move will not start"), unsynchronized(c)...)
+	}
+	if authority.Read(c.Old).Current == authority.Unset {
+		out = append(out, "nobody has stored who is in charge of this set in status.authoritativeAPI: the move begins once a manager runs with --control-plane, and not before")
+	}
+	return policies.Warn(append(out, fmt.Sprintf("a set moves without its Machines: new ones will be %s's, and %s stay with the API in charge of each until you move them. While status.authoritativeAPI is Migrating, none is replaced",
+		to.Text(), machinesOf(c.Old)))...)
+}
+
+// unsynchronized leaves out a condition that says what the conversion in this review has said field by field.
+func unsynchronized(c policies.Change) []string {
+	s := authority.Read(c.Old).Condition(authority.ConditionSynchronized)
+	if s.Status != "False" {
+		return nil
+	}
+	for _, e := range c.Facts.Unconvertible {
+		if e.Field != "" && strings.Contains(s.Message, e.Field) {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s): %s", s.Reason, s.Message)}
+}
+
+// detaches adds to the warning of a deletion what becomes of Cluster API's side.
+func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
+	if authority.InCharge(authority.Read(c.Old)) == authority.ClusterAPI {
+		v.Warnings = append(v.Warnings, "nothing of Cluster API ends with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing refers to it, and so do the failure domains in the infrastructure cluster")
+	}
+	return v
+}
