@@ -24,9 +24,11 @@ import (
 
 // World is what a set is generated from, as the shell has read it. Nothing in it is changed.
 type World struct {
-	// Namespace is the Machine API's. Machines and MachineSets are all that it has.
-	Namespace   string
-	Machines    []machinev1beta1.Machine
+	// Namespace is the Machine API's.
+	Namespace string
+	// Machines are the control plane's; others are passed over.
+	Machines []machinev1beta1.Machine
+	// MachineSets are all that the namespace has.
 	MachineSets []machinev1beta1.MachineSet
 	// Infrastructure is the one named cluster; nil where there is none.
 	Infrastructure *configv1.Infrastructure
@@ -100,8 +102,8 @@ type generator struct {
 	replicas int32
 }
 
-// selecting are the labels by which a generated set selects: the whole control plane, also where somebody has left out the cluster's name.
-func selecting() map[string]string { return map[string]string{roleLabel: master, typeLabel: master} }
+// Selecting are the labels by which a generated set selects: the whole control plane, also where somebody has left out the cluster's name.
+func Selecting() map[string]string { return map[string]string{roleLabel: master, typeLabel: master} }
 
 const master = "master"
 
@@ -316,7 +318,7 @@ func (g *generator) replaced(set *machinev1.ControlPlaneMachineSet) int {
 }
 
 func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev1.ControlPlaneMachineSet {
-	labels := selecting()
+	labels := Selecting()
 	labels[clusterLabel] = g.newest.Labels[clusterLabel]
 	if i := g.Infrastructure; labels[clusterLabel] == "" && i != nil {
 		labels[clusterLabel] = i.Status.InfrastructureName
@@ -327,7 +329,7 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 		Spec: machinev1.ControlPlaneMachineSetSpec{
 			State: machinev1.ControlPlaneMachineSetStateInactive, Replicas: &g.replicas,
 			Strategy: machinev1.ControlPlaneMachineSetStrategy{Type: machinev1.RollingUpdate},
-			Selector: metav1.LabelSelector{MatchLabels: selecting()},
+			Selector: metav1.LabelSelector{MatchLabels: Selecting()},
 			Template: machinev1.ControlPlaneMachineSetTemplate{
 				MachineType: machinev1.OpenShiftMachineV1Beta1MachineType,
 				OpenShiftMachineV1Beta1Machine: &machinev1.OpenShiftMachineV1Beta1MachineTemplate{

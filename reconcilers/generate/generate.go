@@ -1,0 +1,116 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/reading"
+)
+
+// Options are what the generator is told.
+type Options struct {
+	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API.
+	Pairs authority.Pairs
+	// Now is the clock of conditions; nil: the computer's.
+	Now func() time.Time
+}
+
+// SetupWithManager adds the generator to the manager. It must run in one place at a time: behind leader election.
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	if len(o.Pairs) == 0 {
+		return nil
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	counted, err := newMeters()
+	if err != nil {
+		return fmt.Errorf("registering the generator's metrics: %w", err)
+	}
+	r := &reconciler{
+		key: types.NamespacedName{Namespace: o.Pairs[0].MachineAPI, Name: controlplane.Name},
+		now: o.Now, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
+		recorder: mgr.GetEventRecorder("poundlock-generator"), meters: counted,
+	}
+	if err := r.setup(mgr); err != nil {
+		return fmt.Errorf("starting the generator: %w", err)
+	}
+	return nil
+}
+
+type reconciler struct {
+	key types.NamespacedName
+	now func() time.Time
+
+	cache, live client.Reader
+	writer      client.Client
+	recorder    events.EventRecorder
+	meters      meters
+
+	// told is the last event about a set that is not there. There is one worker, so that nothing guards it.
+	told string
+}
+
+// afterConflict is how soon to look again when somebody was faster.
+const afterConflict = 200 * time.Millisecond
+
+// Reconcile looks at the one set, and does one thing about it.
+func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	set, u, err := r.look(ctx, r.cache)
+	if err == nil && (u.Do == controlplane.Produce || u.Do == controlplane.Remake) {
+		// The cache calls for a creation or a deletion. It may lag: the API server decides.
+		set, u, err = r.look(ctx, r.live)
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	err = r.apply(ctx, set, u)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return reconcile.Result{RequeueAfter: afterConflict}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// look reads all that there is to decide from. The set is nil where there is none.
+func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructured.Unstructured, controlplane.Upkeep, error) {
+	set := r.named()
+	var content map[string]any
+	err := from.Get(ctx, r.key, set)
+	switch {
+	case apierrors.IsNotFound(err):
+		set = nil
+	case err != nil:
+		return nil, controlplane.Upkeep{}, fmt.Errorf("reading ControlPlaneMachineSet %s: %w", r.key, err)
+	default:
+		content = set.Object
+	}
+	w, err := reading.World(ctx, from, r.key.Namespace)
+	if err != nil {
+		return nil, controlplane.Upkeep{}, err
+	}
+	return set, controlplane.Keep(content, w), nil
+}
+
+// named is the set without its content.
+func (r *reconciler) named() *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(machinev1.GroupVersion.WithKind(controlplane.Kind))
+	o.SetNamespace(r.key.Namespace)
+	o.SetName(r.key.Name)
+	return o
+}

@@ -1,0 +1,66 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// meters count what is written, and show why nothing is.
+type meters struct {
+	writes  *prometheus.CounterVec
+	refusal *prometheus.GaugeVec
+
+	// reason is the one that is shown.
+	reason controlplane.Reason
+}
+
+func newMeters() (meters, error) {
+	m := meters{
+		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "poundlock_controlplane_generator_writes_total", Help: "Writes of the generated ControlPlaneMachineSet, by what was done (Produce, Follow, Remake).",
+		}, []string{"deed"}),
+		refusal: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "poundlock_controlplane_not_generated", Help: "1 for the reason why no ControlPlaneMachineSet can be generated, or why the generated one cannot follow the cluster; no sample where all is well.",
+		}, []string{"reason"}),
+	}
+	var err error
+	if m.writes, err = register(m.writes); err != nil {
+		return m, err
+	}
+	m.refusal, err = register(m.refusal)
+	return m, err
+}
+
+// register returns the collector of the same name that is there already, in a process with two managers.
+func register[C prometheus.Collector](c C) (C, error) {
+	err := metrics.Registry.Register(c)
+	var again prometheus.AlreadyRegisteredError
+	if errors.As(err, &again) {
+		if existing, ok := again.ExistingCollector.(C); ok {
+			return existing, nil
+		}
+	}
+	return c, err
+}
+
+// refused shows a refusal, nil for none.
+func (m *meters) refused(r *controlplane.Refusal) {
+	var reason controlplane.Reason
+	if r != nil {
+		reason = r.Reason
+	}
+	if reason == m.reason {
+		return
+	}
+	m.refusal.DeleteLabelValues(string(m.reason))
+	if m.reason = reason; r != nil {
+		m.refusal.WithLabelValues(string(reason)).Set(1)
+	}
+}

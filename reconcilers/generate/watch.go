@@ -1,0 +1,66 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"context"
+	"fmt"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// infrastructureName is the one Infrastructure's that a cluster has.
+const infrastructureName = "cluster"
+
+// setup watches all that a set is made from; whatever changes, there is one set to look at.
+func (r *reconciler) setup(mgr ctrl.Manager) error {
+	c, err := controller.New("controlplane-generator", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: 1, RateLimiter: retry.Patient()})
+	if err != nil {
+		return err
+	}
+	ours := func(o client.Object) bool { return o.GetNamespace() == r.key.Namespace }
+	for gvk, w := range map[schema.GroupVersionKind]watched{
+		machinev1.GroupVersion.WithKind(controlplane.Kind): {where: func(o client.Object) bool { return client.ObjectKeyFromObject(o) == r.key }},
+		machinev1beta1.GroupVersion.WithKind("Machine"):    {where: func(o client.Object) bool { return ours(o) && controlplane.OfControlPlane(o.GetLabels()) }},
+		machinev1beta1.GroupVersion.WithKind("MachineSet"): {where: ours, only: []predicate.Predicate{predicate.GenerationChangedPredicate{}}},
+		configv1.GroupVersion.WithKind("Infrastructure"):   {where: func(o client.Object) bool { return o.GetName() == infrastructureName }},
+	} {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(gvk)
+		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), o, handler.EnqueueRequestsFromMapFunc(r.theSet(w.where)), w.only...)); err != nil {
+			return fmt.Errorf("watching %s: %w", gvk, err)
+		}
+	}
+	return nil
+}
+
+// watched says which objects of a kind are news, and which changes of them.
+type watched struct {
+	where func(client.Object) bool
+	only  []predicate.Predicate
+}
+
+// theSet maps the objects that are news to the one set.
+func (r *reconciler) theSet(news func(client.Object) bool) handler.MapFunc {
+	return func(_ context.Context, o client.Object) []reconcile.Request {
+		if !news(o) {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: r.key}}
+	}
+}
