@@ -18,9 +18,11 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pattern, says := range map[string]*regexp.Regexp{
-		"../policies/authority/next.go":     regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
-		"../reconcilers/handoff/handoff.go": regexp.MustCompile(`const reason\w+ = "(\w+)"`),
-		"../reconcilers/mirror/*.go":        regexp.MustCompile(`(?:\.fails\(s, |\breason\w+ += )"(\w+)"`),
+		"../policies/authority/next.go":         regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
+		"../reconcilers/handoff/handoff.go":     regexp.MustCompile(`const reason\w+ = "(\w+)"`),
+		"../reconcilers/mirror/*.go":            regexp.MustCompile(`(?:\.fails\(s, |\breason\w+ += )"(\w+)"`),
+		"../policies/controlplane/generate*.go": regexp.MustCompile(` Reason += "(\w+)"`),
+		"../reconcilers/generate/*.go":          regexp.MustCompile(`\breason\w+ += "(\w+)"`),
 	} {
 		found := 0
 		for _, file := range sources(t, pattern) {

@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reconcilers/generate"
 	"github.com/poundlock/poundlock/reconcilers/handoff"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
 	"github.com/poundlock/poundlock/reconcilers/reflection"
@@ -47,6 +48,7 @@ func ControlPlane(mgr ctrl.Manager, o Options) error {
 		return nil
 	}
 	return errors.Join(
+		generate.SetupWithManager(mgr, generate.Options{Pairs: o.Pairs}),
 		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, Recreate: o.Recreate, Version: o.Version}),
 	)
 }

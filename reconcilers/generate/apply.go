@@ -32,18 +32,24 @@ const (
 	reasonWriteRefused = "WriteRefused"
 )
 
+// reasons are those of the events that tell of a deed.
+func reasons() map[controlplane.Deed]string {
+	return map[controlplane.Deed]string{
+		controlplane.Produce: reasonGenerated, controlplane.Follow: reasonFollowed, controlplane.Remake: reasonRegenerating,
+	}
+}
+
 // apply does the one thing that is to be done, and where that is nothing, tells how the set stands.
 func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, u controlplane.Upkeep) error {
-	about, reason, err := set, "", error(nil)
+	var err error
+	about := set
 	switch u.Do {
 	case controlplane.Produce:
-		about, reason = &unstructured.Unstructured{Object: u.Object}, reasonGenerated
+		about = &unstructured.Unstructured{Object: u.Object}
 		err = r.writer.Create(ctx, about, owner)
 	case controlplane.Follow:
-		reason = reasonFollowed
 		err = r.patch(ctx, set, u.Patch)
 	case controlplane.Remake:
-		reason = reasonRegenerating
 		err = r.remove(ctx, set)
 	default:
 		return r.report(ctx, set, u)
@@ -56,7 +62,7 @@ func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, 
 	}
 	r.meters.writes.WithLabelValues(string(u.Do)).Inc()
 	log.FromContext(ctx).Info("Generated set written", "set", r.key, "deed", u.Do, "says", u.Says)
-	r.recorder.Eventf(about, nil, corev1.EventTypeNormal, reason, string(u.Do), "%s", cut(u.Says))
+	r.recorder.Eventf(about, nil, corev1.EventTypeNormal, reasons()[u.Do], string(u.Do), "%s", cut(u.Says))
 	return nil
 }
 

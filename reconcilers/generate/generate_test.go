@@ -113,16 +113,17 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// counting has every write of a client noted.
+// counting has every write of a client noted that the API server takes: one that meets an edit which the cache has not seen yet is refused, and tried again.
 func (w *world) counting(to *rest.Config) *rest.Config {
 	to.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(r *http.Request) (*http.Response, error) {
-			if r.Method != http.MethodGet {
+			answer, err := next.RoundTrip(r)
+			if err == nil && r.Method != http.MethodGet && answer.StatusCode < http.StatusMultipleChoices {
 				w.mu.Lock()
 				w.writes = append(w.writes, r.Method+" "+r.URL.Path)
 				w.mu.Unlock()
 			}
-			return next.RoundTrip(r)
+			return answer, err
 		})
 	})
 	return to
