@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 )
 
 // A person who reads a reason in a condition at three in the morning finds it in the runbooks. The sources say which there are.
@@ -23,6 +25,11 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		"../reconcilers/mirror/*.go":            regexp.MustCompile(`(?:\.fails\(s, |\breason\w+ += )"(\w+)"`),
 		"../policies/controlplane/generate*.go": regexp.MustCompile(` Reason += "(\w+)"`),
 		"../reconcilers/generate/*.go":          regexp.MustCompile(`\breason\w+ += "(\w+)"`),
+		"../policies/authority/gate.go":         regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
+		"../machine/deletion.go":                regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
+		"../reconcilers/provision/*.go":         regexp.MustCompile(`const reason\w+ = "(\w+)"`),
+		"../reconcilers/handoff/report.go":      regexp.MustCompile(`condition\(authority\.Condition\w+, [^"]+"", "(\w+)"`),
+		"../reconcilers/mirror/status.go":       regexp.MustCompile(`synchronizedCondition\([^,"]+, "(\w+)"`),
 	} {
 		found := 0
 		for _, file := range sources(t, pattern) {
@@ -35,6 +42,19 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		}
 		if found == 0 {
 			t.Errorf("no reason was found in %s: has the code moved?", pattern)
+		}
+	}
+}
+
+// The Machine API publishes some reasons itself.
+func TestPublishedReasonsHaveARunbook(t *testing.T) {
+	for _, reason := range []string{
+		machinev1beta1.InstanceMissingReason, machinev1beta1.InstanceNotCreatedReason, machinev1beta1.MachineCreationFailedConditionReason,
+		machinev1beta1.MachineCreationSucceededConditionReason, machinev1beta1.MachineDrainError, machinev1beta1.MachineHookPresent,
+		machinev1beta1.TooManyUnhealthyReason, machinev1beta1.ExternalRemediationTemplateNotFound, machinev1beta1.ExternalRemediationRequestCreationFailed,
+	} {
+		if !strings.Contains(runbooks, "`"+reason+"`") {
+			t.Errorf("runbooks.md does not say what to do about %s", reason)
 		}
 	}
 }
