@@ -97,7 +97,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*st
 	}
 	s := &state{kind: r.kind, pair: pair, name: k.Name}
 	for _, step := range []func(context.Context, client.Reader, *state) error{
-		r.gatherPair, r.gatherEnv, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChildren,
+		r.gatherPair, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChildren,
 	} {
 		if err := step(ctx, from, s); err != nil {
 			return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
@@ -134,6 +134,12 @@ func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *stat
 	}
 	s.core, err = get(ctx, from, s.kind.ClusterAPIGVK(), s.pair.ClusterAPI, s.name)
 	return err
+}
+
+// gatherCluster reads what is the same for all pairs from the cache, whatever the rest is read from: it hardly ever changes, a change of it wakes every pair, and
+// a pass that asks for less comes through where an API server answers only now and then.
+func (r *reconciler) gatherCluster(ctx context.Context, _ client.Reader, s *state) error {
+	return r.gatherEnv(ctx, r.cache, s)
 }
 
 // gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
