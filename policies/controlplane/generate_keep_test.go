@@ -6,8 +6,10 @@ package controlplane_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
@@ -336,6 +338,43 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever the cluster turns into: what a person edited is what they made of it, and all else is as if it had been generated now.
+func TestASetFollowsWhateverAProviderSpecSays(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	everyPlatform(t, func(t *testing.T, kit conversiontest.Kit) {
+		t.Logf("seed %d", seed)
+		r, followed := rand.New(rand.NewPCG(seed, 2)), 0
+		for range 4 {
+			var base, then map[string]any
+			into(t, kit.AnyProviderSpec(r), &base)
+			into(t, kit.AnyProviderSpec(r), &then)
+			stored := controlplane.Keep(nil, planted(t, kit, base, 3).World).Object
+			now := planted(t, kit, then, 3)
+			fresh := controlplane.Keep(nil, now.World).Object
+			if stored == nil || fresh == nil {
+				continue
+			}
+			edit := nested(strings.Split(below+"spec.providerSpec.value.userDataSecret.name", "."), "mine")
+			stored, fresh = merged(stored, edit), merged(fresh, edit)
+			u := controlplane.Keep(stored, now.World)
+			if u.Do == "" {
+				continue
+			}
+			followed++
+			end := merged(stored, u.Patch)
+			if d := cmp.Diff(fresh, end); d != "" {
+				t.Errorf("of %s\nand %s: %s", raw(t, base), raw(t, then), d)
+			}
+			if again := controlplane.Keep(end, now.World); again.Do != "" || !strings.Contains(again.Condition.Message, "userDataSecret.name master-user-data → mine") {
+				t.Errorf("%q %s", again.Do, again.Condition.Message)
+			}
+		}
+		if followed == 0 {
+			t.Error("none followed")
+		}
+	})
 }
 
 func nested(way []string, v any) map[string]any {
