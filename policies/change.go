@@ -91,6 +91,8 @@ type ControlPlane struct {
 	Templates []Template
 	// Now is when all this was read.
 	Now time.Time
+	// NoRecreate: the strategy Recreate is not allowed.
+	NoRecreate bool
 }
 
 // Template is a control plane set's template for Cluster API in Machine API's words.

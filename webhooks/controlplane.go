@@ -78,14 +78,20 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 // that may lag.
 type liveControlPlane struct {
 	client.Reader
-	metrics *metrics
+	metrics  *metrics
+	recreate bool
 }
 
 // ControlPlane reads within the review's deadline.
 func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error) {
 	began := time.Now()
 	defer r.metrics.lookup("live", began)
-	return reading.ControlPlane(ctx, r, namespace, selector, began)
+	out, err := reading.ControlPlane(ctx, r, namespace, selector, began)
+	if err != nil {
+		return nil, err
+	}
+	out.NoRecreate = !r.recreate
+	return out, nil
 }
 
 // Resolved reads within the review's deadline.

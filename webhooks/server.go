@@ -34,6 +34,8 @@ type Options struct {
 	Port int
 	// GetCertificate returns the serving certificate of the moment, as tls.Config has it.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// Recreate allows ControlPlaneMachineSets the strategy Recreate.
+	Recreate bool
 	// LookupTimeout bounds one lookup, 0 is 1 s. All lookups of a review together have twice that.
 	LookupTimeout time.Duration
 	// DrainDelay is how long the server goes on answering once it is told to stop and no longer ready: the time in

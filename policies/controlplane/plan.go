@@ -13,6 +13,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -116,6 +117,9 @@ func Make(v View) Plan {
 	p.domains(t, v.Infrastructure)
 	if p.spec == nil && len(v.Unresolved) == 0 {
 		p.Invalid = append(p.Invalid, field.Required(providerSpecPath(), "a control plane Machine is made from it: copy the one of a Machine that runs"))
+	}
+	if _, err := Selector(v.Set); err != nil {
+		p.Invalid = append(p.Invalid, field.Invalid(specPath.Child("selector"), metav1.FormatLabelSelector(&v.Set.Spec.Selector), err.Error()))
 	}
 	p.place(v)
 	p.settle()

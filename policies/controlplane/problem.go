@@ -42,7 +42,8 @@ func (p *Plan) judge(v View) {
 	}
 	say(InvalidSet, names(p.Invalid, fieldError), "The set cannot be carried out: %s")
 	if v.NoRecreate && p.Strategy == machinev1.Recreate {
-		p.Problems = append(p.Problems, Problem{RecreateDisabled, recreateDisabled})
+		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which is not allowed here: " + recreateRisk(p.Replicas) +
+			". Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"})
 	}
 	if all := p.machines(); len(all) == 0 {
 		say(NoReadyMachines, []string{""}, "There is no control plane Machine that the selector matches: a set does not make a control plane where there is none%s")
@@ -58,9 +59,6 @@ func (p *Plan) judge(v View) {
 	say(FailedMachines, named(p.machines(), func(m MachineState) bool { return m.Failed && m.Updated() && !m.Deleting }),
 		"Machines that have failed: %s. Each one's status.errorMessage says why; mend the cause, then delete the Machine, and another one is made")
 }
-
-const recreateDisabled = "spec.strategy.type is Recreate, under which etcd has a member less from the deletion of each Machine until its replacement has joined; " +
-	"it is not allowed here. Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"
 
 func fieldError(e *field.Error) string { return e.Error() }
 

@@ -103,6 +103,12 @@ func Rules() policies.Set {
 			On:     write, Needs: world, Check: ratchet(ignites),
 		},
 		{
+			ID: "controlplane/recreate", Clause: document + "The Recreate update strategy (FUTURE WORK)",
+			Says:   "The strategy Recreate is refused, unless Poundlock runs with --control-plane-recreate: it deletes each Machine before its replacement is made, and until that has joined, etcd has a member less. Where it is allowed, a warning says so.",
+			Remedy: "Use RollingUpdate, or OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate.",
+			On:     write, Needs: world, Check: ratchet(recreates),
+		},
+		{
 			ID: "controlplane/failure-domains", Clause: adoption,
 			Says:   "When a set is created or activated, and when the failure domains of an inactive one are changed, each Machine is in one of them. The failure domains of an active set may be changed, but not so that its Machines are spread over fewer than they are in now. Those of vSphere and Nutanix are in the Infrastructure.",
 			Remedy: "List the failure domains that the Machines are in: the message names them.",

@@ -83,3 +83,22 @@ func machinesOf(o *policies.Object) string {
 	}
 	return "the control plane's Machines"
 }
+
+// recreates: "This strategy introduces risk into the update of the Machines. While the old Machine is being drained/removed and the new Machine is being
+// provisioned, etcd quorum is at risk as a member has been removed from the cluster."
+func recreates(p *proposal) policies.Verdict {
+	if p.set.Spec.Strategy.Type != machinev1.Recreate {
+		return policies.Verdict{}
+	}
+	if p.NoRecreate {
+		return policies.Deny(field.Forbidden(specPath.Child("strategy", "type"), recreateRisk(replicas(p.set))+
+			". It is not allowed here: use RollingUpdate, or OnDelete. Where there is no room for one Machine more, run Poundlock with --control-plane-recreate"))
+	}
+	return policies.Warn(recreateRisk(replicas(p.set)) + "; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")
+}
+
+// recreateRisk says what comes of a further failure: a quorum is more than half of the members.
+func recreateRisk(replicas int) string {
+	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, etcd has %d of %d members: it bears the failure of %d more, and no other",
+		replicas-1, replicas, replicas-1-(replicas/2+1))
+}

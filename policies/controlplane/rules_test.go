@@ -102,7 +102,7 @@ func asked(t testing.TB, stored *machinev1.ControlPlaneMachineSet, v *controlpla
 			Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: controlplane.Resource},
 		},
 		Operation: admissionv1.Create, New: object(t, v.Set),
-		Facts: policies.Facts{ControlPlane: &policies.ControlPlane{Machines: v.Machines, Nodes: v.Nodes, Infrastructure: v.Infrastructure, Now: v.Now}},
+		Facts: policies.Facts{ControlPlane: &policies.ControlPlane{Machines: v.Machines, Nodes: v.Nodes, Infrastructure: v.Infrastructure, Now: v.Now, NoRecreate: v.NoRecreate}},
 	}
 	if stored != nil {
 		c.Operation, c.Old = admissionv1.Update, object(t, stored)
@@ -172,6 +172,8 @@ func prefix(s string) change { return func(v *controlplane.View) { v.Set.Spec.Ma
 
 func replicas(n int32) change { return func(v *controlplane.View) { v.Set.Spec.Replicas = &n } }
 
+func noRecreate(v *controlplane.View) { v.NoRecreate = true }
+
 func noDomains(v *controlplane.View) { template(v).FailureDomains = nil }
 
 func changes(all ...change) []change { return all }
@@ -238,6 +240,10 @@ func TestRules(t *testing.T) {
 		"a set that is as it should be":       {create: true},
 		"and one that is changed":             {do: changes(larger)},
 		"another name":                        {create: true, do: changes(func(v *controlplane.View) { v.Set.Name = "mine" }), want: one("name", "denied metadata.name")},
+		"Recreate, where it is not allowed":   {create: true, in: changes(noRecreate), do: changes(strategy("Recreate")), want: one("recreate", "denied spec.strategy.type")},
+		"and was there before":                {in: changes(noRecreate), stored: changes(strategy("Recreate")), do: changes(strategy("Recreate"), larger)},
+		"RollingUpdate is always allowed":     {create: true, in: changes(noRecreate), do: changes(strategy("RollingUpdate"))},
+		"Recreate, where it is allowed":       {do: changes(strategy("Recreate")), want: one("recreate", "warned under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, etcd has 2 of 3 members: it bears the failure of 0 more, and no other; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")},
 		"a failure domain twice":              {create: true, do: changes(domains("a", "b", "c", "a")), want: one("duplicate-domains", "denied "+inDomains+".aws[3]")},
 		"and once more, where it was twice":   {stored: changes(domains("a", "b", "c", "a")), do: changes(larger)},
 		"and elsewhere in the list":           {stored: changes(domains("a", "b", "c", "a")), do: changes(domains("a", "a", "b", "c"))},

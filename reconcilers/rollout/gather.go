@@ -87,7 +87,6 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	if err != nil {
 		return nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)
 	}
-	v := &controlplane.View{Set: resolved.Set, Unresolved: resolved.Unresolved, Authority: authority.Read(parsed).Current, NoRecreate: !r.recreate}
 	selector, err := controlplane.Selector(resolved.Set)
 	if err != nil { // the plan says so
 		selector = labels.Nothing()
@@ -96,8 +95,10 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	if err != nil {
 		return nil, err
 	}
-	v.Machines, v.Nodes, v.Infrastructure, v.Now = found.Machines, found.Nodes, found.Infrastructure, found.Now
-	return v, nil
+	found.NoRecreate = !r.recreate
+	v := controlplane.ViewOf(resolved.Set, *found)
+	v.Unresolved, v.Authority = resolved.Unresolved, authority.Read(parsed).Current
+	return &v, nil
 }
 
 // ownedBy lists all Machines that refer to the set, also those that its selector no longer matches: the garbage collector asks for no selector.

@@ -1,0 +1,139 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+func hooked(m *machinev1beta1.Machine) {
+	m.Spec.LifecycleHooks.PreDrain = []machinev1beta1.LifecycleHook{{Name: "EtcdQuorumOperator", Owner: "clusteroperator/etcd"}}
+}
+
+func ruledBy(a machinev1beta1.MachineAuthority) func(*machinev1beta1.Machine) {
+	return func(m *machinev1beta1.Machine) { m.Status.AuthoritativeAPI = a }
+}
+
+func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
+	labelled := func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }
+	for says, c := range map[string]struct {
+		do    []change
+		steps []string
+		waits string
+	}{
+		"a set that is moving":                         {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
+		"a set that Cluster API is in charge of":       {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
+		"while one Machine moves, nothing is begun":    {do: []change{larger, on(2, ruledBy("Migrating"))}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
+		"and that one alone is not touched":            {do: []change{labelled, on(2, ruledBy("Migrating"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
+		"one of Cluster API's is not changed in place": {do: []change{labelled, on(2, ruledBy("ClusterAPI"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}},
+		"but adopted":  {do: []change{on(2, ruledBy("ClusterAPI")), on(2, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil })}, steps: []string{"Adopt c-master-2"}},
+		"and replaced": {do: []change{larger, on(0, ruledBy("ClusterAPI"))}, steps: []string{"Create 0 in a"}},
+		"Recreate takes no second Machine away from etcd":  {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},
+		"Recreate begins with the one that is not ready":   {do: []change{strategy("Recreate"), larger, notReady(1)}, steps: []string{"Delete c-master-1"}},
+		"a hook is told of, with who holds the Machine":    {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
+		"Recreate, where it has not been allowed: nothing": {do: []change{strategy("Recreate"), larger, noRecreate}},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := world()
+			for _, do := range c.do {
+				do(v)
+			}
+			p := controlplane.Make(*v)
+			if got := steps(p); strings.Join(got, "; ") != strings.Join(c.steps, "; ") {
+				t.Errorf("steps %q, want %q", got, c.steps)
+			}
+			if p.Waits != c.waits {
+				t.Errorf("waits for %q, want %q", p.Waits, c.waits)
+			}
+		})
+	}
+}
+
+func TestConditions(t *testing.T) {
+	inactive := func(v *controlplane.View) { v.Set.Spec.State = "Inactive" }
+	for says, c := range map[string]struct {
+		do []change
+		// want is, for each condition, how what it says begins.
+		available, progressing, degraded, upgradeable string
+	}{
+		"all is well": {nil, "True AsExpected All 3", "False AsExpected All control plane", "False AsExpected Nothing", "True AsExpected"},
+		"rolling": {[]change{larger}, "True AsExpected", "True RollingOut 0 of 3 control plane Machines are as the template says and ready. Next a Machine is made at index 0 in a: c-master-0 is outdated: instanceType m6i.xlarge → m6i.2xlarge. Still to be replaced: c-master-0 (instanceType",
+			"False AsExpected", "False RollingOut Upgrade once this has ended. 0 of 3"},
+		"held by etcd": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, "True AsExpected",
+			"True WaitingForHook 1 of 3 control plane Machines are as the template says and ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd", "False AsExpected", "False WaitingForHook"},
+		"held by etcd, under Recreate": {[]change{strategy("Recreate"), larger, on(0, going), on(0, hooked)}, "False UnavailableReplicas 2 of 3",
+			"True WaitingForHook 0 of 3 control plane Machines are as the template says and ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; under the strategy Recreate", "False AsExpected", "False WaitingForHook"},
+		"one is not ready":         {[]change{notReady(1)}, "False UnavailableReplicas 2 of 3 control plane Machines run with a Node that is ready. Without one: index 1 (c-master-1)", "False AsExpected", "False AsExpected", "True AsExpected"},
+		"waiting for a person":     {[]change{larger, strategy("OnDelete")}, "True AsExpected", "False WaitingForDeletion 0 of 3", "False AsExpected", "True AsExpected"},
+		"stopped":                  {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences[0].UID = "other" })}, "True AsExpected", "False Stopped", "True MachinesOwnedByAnother Machines that have another controller", "False MachinesOwnedByAnother Upgrade once this is mended"},
+		"a selector of no meaning": {[]change{func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels = map[string]string{"a b": "c"} }}, "True AsExpected", "False Stopped", "True InvalidSet The set cannot be carried out: spec.selector: ", "False InvalidSet"},
+		"Recreate without leave":   {[]change{strategy("Recreate"), noRecreate}, "True AsExpected", "False Stopped", "True RecreateDisabled The strategy is Recreate, which is not allowed here: under the strategy Recreate each Machine is deleted before", "False RecreateDisabled"},
+		"inactive":                 {[]change{inactive, larger}, "True AsExpected", "False Inactive the set is Inactive; made Active it would replace 3 of 3", "False AsExpected", "True Inactive"},
+		"inactive and in trouble":  {[]change{inactive, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, "True AsExpected", "False Inactive the set is Inactive; made Active it would do nothing until this is mended: Nodes", "False Inactive", "True Inactive"},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := world()
+			for _, do := range c.do {
+				do(v)
+			}
+			p := controlplane.Make(*v)
+			for i, want := range []string{c.available, c.progressing, c.degraded} {
+				got := p.Conditions()[i]
+				if text := string(got.Status) + " " + got.Reason + " " + got.Message; !strings.HasPrefix(text, want) {
+					t.Errorf("%s: %q, want %q", got.Type, text, want)
+				}
+			}
+			all := controlplane.OperatorConditions(&p)
+			got := all[len(all)-1]
+			if text := string(got.Status) + " " + got.Reason + " " + got.Message; len(all) != 4 || got.Type != controlplane.Upgradeable || !strings.HasPrefix(text, c.upgradeable) {
+				t.Errorf("%s: %q, want %q", got.Type, text, c.upgradeable)
+			}
+		})
+	}
+}
+
+func TestTheMachineThatIsMade(t *testing.T) {
+	v := world()
+	template(v).ObjectMeta.Annotations = map[string]string{"team": "x"}
+	template(v).Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+	larger(v)
+	make := func() *machinev1beta1.Machine {
+		p := controlplane.Make(*v)
+		all := p.Steps()
+		return p.Machine(all[len(all)-1].Index)
+	}
+	m := make()
+	if !regexp.MustCompile(`^c-master-[a-z2-7]{5}-0$`).MatchString(m.Name) || m.Name != make().Name {
+		t.Errorf("it is called %s, and then %s", m.Name, make().Name)
+	}
+	v.Set.ResourceVersion = "2"
+	if make().Name == m.Name {
+		t.Error("once the set has told of it, the next has its name again")
+	}
+	v.Set.Spec.MachineNamePrefix = "mine"
+	if !strings.HasPrefix(make().Name, "mine-") {
+		t.Errorf("with a prefix it is called %s", make().Name)
+	}
+	if o := m.OwnerReferences[0]; o.UID != "set" || o.Kind != controlplane.Kind || !*o.Controller || !*o.BlockOwnerDeletion {
+		t.Errorf("its owner is %v", o)
+	}
+	if m.Labels["role"] != "master" || m.Annotations["team"] != "x" || len(m.Spec.Taints) != 1 || m.Spec.AuthoritativeAPI != "MachineAPI" {
+		t.Errorf("it is made as %v", m)
+	}
+	if text := string(m.Spec.ProviderSpec.Value.Raw); !strings.Contains(text, `"availabilityZone":"a"`) || !strings.Contains(text, "m6i.2xlarge") {
+		t.Errorf("it is made from %s", text)
+	}
+	v.Authority = authority.ClusterAPI
+	if a := make().Spec.AuthoritativeAPI; a != "ClusterAPI" {
+		t.Errorf("under a set of Cluster API's, %s is in charge of it", a)
+	}
+}
