@@ -22,6 +22,7 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 	for pattern, says := range map[string]*regexp.Regexp{
 		"../policies/authority/next.go":         regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
 		"../reconcilers/handoff/handoff.go":     regexp.MustCompile(`const reason\w+ = "(\w+)"`),
+		"../policies/controlplane/[pr]*.go":     regexp.MustCompile(`\n\t\w+ +Reason += "(\w+)"`),
 		"../reconcilers/mirror/*.go":            regexp.MustCompile(`(?:\.fails\(s, |\breason\w+ += )"(\w+)"`),
 		"../policies/controlplane/generate*.go": regexp.MustCompile(` Reason += "(\w+)"`),
 		"../reconcilers/generate/*.go":          regexp.MustCompile(`\breason\w+ += "(\w+)"`),

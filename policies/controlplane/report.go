@@ -35,7 +35,6 @@ const (
 	WaitingForDeletion  Reason = "WaitingForDeletion"
 	MovingAuthority     Reason = "MovingAuthority"
 	Stopped             Reason = "Stopped"
-	BeingDeleted        Reason = "BeingDeleted"
 )
 
 // Conditions are the set's. They have no times: those are the writer's.

@@ -63,6 +63,9 @@ func TestAnIdlePassWritesNothing(t *testing.T) {
 }
 
 func TestARolloutIsCutOffAtEachOfItsWrites(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
 	count := &script{}
 	w := newWorld(t, 3)
 	w.found(larger)
