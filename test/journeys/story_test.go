@@ -16,6 +16,8 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
@@ -145,11 +147,12 @@ func authorities(t *testing.T, name string) (stop func() []string) {
 	}
 }
 
-// versions are the resource versions of the whole fleet.
+// versions are the resource versions of the whole fleet, and of what is said of it.
 func versions(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, l := range []client.ObjectList{
+		listOf("machine.openshift.io", "ControlPlaneMachineSet"), listOf("config.openshift.io", "ClusterOperator"),
 		&machinev1beta1.MachineList{}, &machinev1beta1.MachineSetList{}, &clusterv1.MachineList{}, &clusterv1.MachineSetList{},
 		&clusterv1.ClusterList{}, &awsv1.AWSMachineList{}, &awsv1.AWSMachineTemplateList{}, &awsv1.AWSClusterList{}, &corev1.NodeList{},
 	} {
@@ -164,6 +167,12 @@ func versions(t *testing.T) map[string]string {
 		}
 	}
 	return out
+}
+
+func listOf(group, kind string) client.ObjectList {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind + "List"})
+	return l
 }
 
 // atRest waits until nothing has moved for a second.
