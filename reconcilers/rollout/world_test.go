@@ -468,7 +468,7 @@ func (w *world) says(kind string) string {
 func (w *world) operatorSays(kind configv1.ClusterStatusConditionType) string {
 	w.t.Helper()
 	o := &configv1.ClusterOperator{}
-	w.must(w.Get(w.t.Context(), client.ObjectKey{Name: controlplane.OperatorName}, o))
+	w.must(client.IgnoreNotFound(w.Get(w.t.Context(), client.ObjectKey{Name: controlplane.OperatorName}, o)))
 	for _, c := range o.Status.Conditions {
 		if c.Type == kind {
 			return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
