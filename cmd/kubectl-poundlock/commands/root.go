@@ -92,7 +92,7 @@ Exit codes:
   1    an error: the question could not be answered, or the cluster refused
   2    the command line is wrong
   3    the answer is no: check found what --fail-on names, convert met a field that cannot go, diff found a difference, migrate
-       stopped at a failure, cleanup refused
+       stopped at a failure, cleanup refused, controlplane plan and activate met what has to be mended first
   4    what was waited for did not happen in time
   130  interrupted`,
 		Example: `  # What could move to Cluster API today?
@@ -117,7 +117,7 @@ Exit codes:
 	flags.StringSliceVar(&p.namespaces, "namespaces", []string{fleet.DefaultPair.MachineAPI + "=" + fleet.DefaultPair.ClusterAPI}, "the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	for _, command := range []func(*plugin) *cobra.Command{
-		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, cleanupCommand, versionCommand,
+		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, cleanupCommand, versionCommand,
 	} {
 		root.AddCommand(command(p))
 	}

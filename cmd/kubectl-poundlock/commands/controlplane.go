@@ -1,0 +1,236 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
+	"github.com/poundlock/poundlock/policies"
+	policy "github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/reading"
+)
+
+func controlPlaneCommand(p *plugin) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "controlplane",
+		Aliases: []string{"cp", "cpms"},
+		Short:   "See what a ControlPlaneMachineSet would do, where it stands, and activate it",
+		Long: `See what a ControlPlaneMachineSet would do, where it stands, and activate it.
+
+What is said of a set is the plan that Poundlock's operator acts by, and that its webhook warns with.`,
+		Example: `  # What does the set do next, and what after that?
+  kubectl poundlock controlplane plan
+
+  # What would a change do? Nothing is stored.
+  kubectl poundlock controlplane plan -f set.yaml
+
+  # Where is it?
+  kubectl poundlock controlplane status --watch
+
+  # Begin
+  kubectl poundlock controlplane activate`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(controlPlanePlanCommand(p), controlPlaneStatusCommand(p), controlPlaneActivateCommand(p))
+	return cmd
+}
+
+// controlPlaneSets and clusterOperators are what is read beside the control plane itself.
+var (
+	controlPlaneSets = machinev1.GroupVersion.WithResource(policy.Resource)
+	clusterOperators = configv1.GroupVersion.WithResource("clusteroperators")
+)
+
+// masters is the cluster's one set, and what it is about.
+type masters struct {
+	*plugin
+	client dynamic.Interface
+	// namespace is where the set is, or would be.
+	namespace string
+	// stored is the set; nil where there is none.
+	stored *unstructured.Unstructured
+}
+
+// findMasters reads the set out of the first of the namespaces that has one.
+func (p *plugin) findMasters(ctx context.Context, client dynamic.Interface) (*masters, error) {
+	pairs, err := p.pairs()
+	if err != nil {
+		return nil, err
+	}
+	m := &masters{plugin: p, client: client, namespace: pairs[0].MachineAPI}
+	for _, pair := range pairs {
+		found, err := m.set(ctx, pair.MachineAPI)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			m.namespace, m.stored = pair.MachineAPI, found
+			return m, nil
+		}
+	}
+	return m, nil
+}
+
+// set reads by a list: the answer to it tells a cluster without the kind from one without the object.
+func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unstructured, error) {
+	list, err := m.client.Resource(controlPlaneSets).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + policy.Name})
+	if apierrors.IsNotFound(err) {
+		return nil, notServed(controlPlaneSets.GroupResource())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing %s in %s: %w", controlPlaneSets.GroupResource(), namespace, err)
+	}
+	if len(list.Items) == 0 {
+		return nil, nil
+	}
+	return &list.Items[0], nil
+}
+
+func notServed(r schema.GroupResource) error {
+	return fmt.Errorf("the cluster does not serve %s: is this an OpenShift cluster?", r)
+}
+
+// none is the error where a set is wanted and there is none.
+func (m *masters) none() error {
+	return fmt.Errorf("there is no ControlPlaneMachineSet %s in %s. Poundlock generates an Inactive one from the control plane's Machines where its manager runs with --control-plane; "+
+		"why it does not, its events say: kubectl -n %s get events", policy.Name, m.namespace, m.namespace)
+}
+
+// controlPlane reads what a set is judged by.
+func (m *masters) controlPlane(ctx context.Context, set *machinev1.ControlPlaneMachineSet) (*policies.ControlPlane, error) {
+	selector, err := policy.Selector(set)
+	if err != nil {
+		selector = labels.Nothing()
+	}
+	out, err := reading.ControlPlane(ctx, liveReader{m.client}, set.Namespace, selector, m.Now())
+	if err != nil {
+		return nil, fmt.Errorf("reading the control plane: %w", err)
+	}
+	return out, nil
+}
+
+// report plans what a set does.
+func (m *masters) report(ctx context.Context, source string, set *unstructured.Unstructured) (controlplane.Report, *policies.ControlPlane, error) {
+	typed, err := controlplane.Typed(source, set)
+	if err != nil {
+		return controlplane.Report{}, nil, err
+	}
+	in, err := m.controlPlane(ctx, typed)
+	if err != nil {
+		return controlplane.Report{}, nil, err
+	}
+	return controlplane.ReportOf(source, policy.ViewOf(typed, *in)), in, nil
+}
+
+// operator reads the ClusterOperator; nil where there is none, or the cluster has no such kind.
+func (m *masters) operator(ctx context.Context) (*configv1.ClusterOperator, error) {
+	u, err := m.client.Resource(clusterOperators).Get(ctx, controlplane.Operator, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the ClusterOperator %s: %w", controlplane.Operator, err)
+	}
+	out := &configv1.ClusterOperator{}
+	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
+}
+
+// setFile reads the one set of -f.
+func (p *plugin) setFile(path string) (*unstructured.Unstructured, error) {
+	if path == "-" {
+		return controlplane.Parse(sourceOf(path), p.In)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading -f %s: %w", path, err)
+	}
+	defer f.Close()
+	return controlplane.Parse(sourceOf(path), io.LimitReader(f, largestSet))
+}
+
+// largestSet is beyond what an API server stores.
+const largestSet = 16 << 20
+
+func sourceOf(path string) string {
+	switch path {
+	case "":
+		return "cluster"
+	case "-":
+		return "standard input"
+	}
+	return path
+}
+
+// strategies are the words for --strategy.
+var strategies = []string{string(machinev1.RollingUpdate), string(machinev1.OnDelete), string(machinev1.Recreate)}
+
+func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, error) {
+	if text == "" {
+		return "", nil
+	}
+	i := slices.IndexFunc(strategies, func(s string) bool { return strings.EqualFold(s, text) })
+	if i < 0 {
+		return "", usage("--strategy %q: want %s", text, strings.Join(strategies, ", "))
+	}
+	return machinev1.ControlPlaneMachineSetStrategyType(strategies[i]), nil
+}
+
+// liveReader is a client.Reader of a dynamic client, for the kinds whose resource is their name's plural.
+type liveReader struct{ dynamic.Interface }
+
+func (r liveReader) resource(kind schema.GroupVersionKind) schema.GroupVersionResource {
+	plural, _ := meta.UnsafeGuessKindToResource(kind.GroupVersion().WithKind(strings.TrimSuffix(kind.Kind, "List")))
+	return plural
+}
+
+// Get reads into an unstructured object.
+func (r liveReader) Get(ctx context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	u, err := r.Resource(r.resource(into.GetObjectKind().GroupVersionKind())).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if out, ok := into.(*unstructured.Unstructured); ok {
+		u.DeepCopyInto(out)
+		return nil
+	}
+	return fmt.Errorf("reading %s into %T: want an unstructured object", key, into)
+}
+
+// List reads into an unstructured list.
+func (r liveReader) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	o := (&client.ListOptions{}).ApplyOptions(options)
+	resource := r.resource(into.GetObjectKind().GroupVersionKind())
+	list, err := r.Resource(resource).Namespace(o.Namespace).List(ctx, *o.AsListOptions())
+	if apierrors.IsNotFound(err) {
+		return notServed(resource.GroupResource())
+	}
+	if err != nil {
+		return err
+	}
+	if u, ok := into.(*unstructured.UnstructuredList); ok {
+		list.DeepCopyInto(u)
+		return nil
+	}
+	return fmt.Errorf("listing %s into %T: want an unstructured list", resource.GroupResource(), into)
+}

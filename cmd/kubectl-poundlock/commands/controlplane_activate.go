@@ -1,0 +1,156 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/policies"
+)
+
+type controlPlaneActivateOptions struct {
+	yes    bool
+	dryRun string
+}
+
+func controlPlaneActivateCommand(p *plugin) *cobra.Command {
+	o := &controlPlaneActivateOptions{}
+	cmd := &cobra.Command{
+		Use:   "activate",
+		Short: "Activate the ControlPlaneMachineSet, after a look at what it will do",
+		Long: `Activate the ControlPlaneMachineSet. What it will do is shown and confirmed first; a set that could do nothing, or that admission would refuse, is
+not activated.
+
+An Active set cannot be made Inactive again. To stop it, delete it in the background: its Machines stay, and a new, Inactive one is generated.`,
+		Example: `  kubectl poundlock controlplane activate
+
+  # What would the webhook say?
+  kubectl poundlock controlplane activate --dry-run=server`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.controlPlaneActivate(cmd.Context(), *o) },
+	}
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&o.dryRun, "dry-run", "none", "client: show the plan; server: have the webhook say what it thinks of it; none")
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivateOptions) error {
+	if o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server" {
+		return usage("--dry-run %q: want none, client or server", o.dryRun)
+	}
+	t := &trial{}
+	client, err := p.client(t)
+	if err != nil {
+		return err
+	}
+	m, err := p.findMasters(ctx, client)
+	if err != nil {
+		return err
+	}
+	if m.stored == nil {
+		return m.none()
+	}
+	a := &activation{masters: m, Paper: p.out(), controlPlaneActivateOptions: o, trial: t}
+	r, in, err := m.report(ctx, sourceOf(""), m.stored)
+	if err != nil {
+		return err
+	}
+	return a.activate(ctx, r, *in)
+}
+
+// activation carries out one command.
+type activation struct {
+	*masters
+	display.Paper
+	controlPlaneActivateOptions
+	*trial
+}
+
+func (a *activation) activate(ctx context.Context, r controlplane.Report, in policies.ControlPlane) error {
+	switch {
+	case r.State == "Active":
+		a.Linef("controlplanemachineset/%s is Active already. What it does: kubectl poundlock controlplane plan", r.Name)
+		return nil
+	case a.stored.GetDeletionTimestamp() != nil:
+		return ended{codeNo, "the set is being deleted: nothing was changed"}
+	}
+	foresight{a.Paper, false}.write(r)
+	if err := a.allowed(r, in); err != nil {
+		return err
+	}
+	for _, f := range r.Forecast {
+		a.Linef("\n%s", display.Wrap(a.Point(sentence(f)), "", a.Width))
+	}
+	if a.dryRun == "client" {
+		a.Linef("\nNothing was changed (--dry-run=client).")
+		return nil
+	}
+	if a.dryRun == "none" {
+		if err := a.confirm(ctx, a.yes, "Activate it? It cannot be made Inactive again."); err != nil {
+			return err
+		}
+	}
+	return a.patch(ctx)
+}
+
+// allowed refuses where nothing would come of it, or admission would refuse.
+func (a *activation) allowed(r controlplane.Report, in policies.ControlPlane) error {
+	active, err := controlplane.Active(a.stored)
+	if err != nil {
+		return err
+	}
+	judged, err := controlplane.Judge(a.stored, active, in)
+	if err != nil {
+		return err
+	}
+	if !judged.Allowed {
+		foresight{a.Paper, false}.admission(judged)
+	}
+	if len(r.Problems) > 0 || !judged.Allowed {
+		return ended{codeNo, "nothing was changed: mend that first"}
+	}
+	return nil
+}
+
+// patch changes spec.state of the set as it was read.
+func (a *activation) patch(ctx context.Context) error {
+	active, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": a.stored.GetResourceVersion()},
+		"spec":     map[string]any{"state": "Active"},
+	})
+	if err != nil {
+		return err
+	}
+	options, done := metav1.PatchOptions{FieldManager: fieldManager}, "is Active"
+	if a.dryRun == "server" {
+		options.DryRun, done = []string{metav1.DryRunAll}, "would be activated (server dry run)"
+	}
+	a.warned = nil
+	_, err = a.client.Resource(controlPlaneSets).Namespace(a.namespace).Patch(ctx, a.stored.GetName(), types.MergePatchType, active, options)
+	a.Linef("")
+	for _, text := range a.warned {
+		a.Linef("%s", display.Wrap(a.Careful("warning:")+" "+text, "  ", a.Width))
+	}
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return ended{codeNo, "the set was changed since the plan was made: nothing was changed; the same command again makes a new plan"}
+	case err != nil:
+		return ended{codeNo, fmt.Sprintf("refused: %v", err)}
+	}
+	a.Linef("controlplanemachineset/%s %s.", a.stored.GetName(), a.Good(done))
+	if a.dryRun == "none" {
+		a.Linef("\nIts operator carries it out: kubectl poundlock controlplane status --watch")
+	}
+	return nil
+}

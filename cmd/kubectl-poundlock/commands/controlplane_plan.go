@@ -1,0 +1,153 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+type controlPlanePlanOptions struct {
+	output
+	file     string
+	strategy string
+	dryRun   string
+}
+
+func controlPlanePlanCommand(p *plugin) *cobra.Command {
+	o := &controlPlanePlanOptions{}
+	cmd := &cobra.Command{
+		Use:   "plan [-f FILE]",
+		Short: "Tell what a ControlPlaneMachineSet does with the control plane, step by step",
+		Long: `Tell what a ControlPlaneMachineSet does with the control plane: which index belongs in which failure domain, which Machines differ from
+the template and in which fields, what is done about each, and in which order. Of an Inactive set it is what it would do once it is Active.
+
+With -f it is what the set in the file would do, and what the webhook's rules say of it; Machines, Nodes and the Infrastructure are read from
+the cluster. What the file's spec leaves out is as the stored set has it. The rules are asked here, and not what the CRD itself checks;
+--dry-run=server has the API server, and with it the webhook, try to store it.
+
+Nothing is changed. The exit code is 3 where the set can do nothing until something is mended, or admission would refuse it.`,
+		Example: `  # What is next?
+  kubectl poundlock controlplane plan
+
+  # A larger instance: which Machines would be replaced, and in which order?
+  kubectl -n openshift-machine-api get controlplanemachineset cluster -o yaml > set.yaml   # then edit it
+  kubectl poundlock controlplane plan -f set.yaml
+
+  # The same if a person is to set the pace
+  kubectl poundlock controlplane plan -f set.yaml --strategy OnDelete
+
+  # For a script: the Machines that would be replaced
+  kubectl poundlock controlplane plan -f set.yaml -o json | jq -r '.indexes[].machines[] | select(.updated | not).name'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.controlPlanePlan(cmd.Context(), *o) },
+	}
+	o.output.bind(cmd, "table", "wide", "json", "yaml")
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "a file with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
+	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
+	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client", "with a change, who says whether it may be stored: client (the webhook's rules, asked here) or server (a dry run)")
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")                                                                             // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(strategies, cobra.ShellCompDirectiveNoFileComp))                  // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	if o.dryRun != "client" && o.dryRun != "server" {
+		return usage("--dry-run %q: want client or server", o.dryRun)
+	}
+	strategy, err := parseStrategy(o.strategy)
+	if err != nil {
+		return err
+	}
+	var file *unstructured.Unstructured
+	if o.file != "" {
+		if file, err = p.setFile(o.file); err != nil {
+			return err
+		}
+	}
+	t := &trial{}
+	client, err := p.client(t)
+	if err != nil {
+		return err
+	}
+	m, err := p.findMasters(ctx, client)
+	if err != nil {
+		return err
+	}
+	proposed := m.stored
+	if file != nil {
+		if proposed, err = m.propose(file); err != nil {
+			return err
+		}
+	}
+	if proposed == nil {
+		return m.none()
+	}
+	if proposed, err = controlplane.With(proposed, strategy); err != nil {
+		return err
+	}
+	r, in, err := m.report(ctx, sourceOf(o.file), proposed)
+	if err != nil {
+		return err
+	}
+	r.AuthoritativeAPI = currentOf(m.stored)
+	if file != nil || strategy != "" {
+		a, err := m.admission(ctx, t, o.dryRun == "server", proposed, *in)
+		if err != nil {
+			return err
+		}
+		r.Admission = &a
+	}
+	return p.writePlan(o.output, r)
+}
+
+// propose is the file's set in the cluster: over the stored one, or a new one.
+func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	pairs, err := m.pairs()
+	if err != nil {
+		return nil, err
+	}
+	switch in := file.GetNamespace(); {
+	case in == "" || in == m.namespace:
+	case m.stored != nil || len(pairs) == 1:
+		return nil, usage("the file's namespace is %s, and the cluster's set belongs in %s: correct it, or leave it out", in, m.namespace)
+	default:
+		m.namespace = in
+	}
+	stored := m.stored
+	if stored != nil && stored.GetName() != file.GetName() {
+		stored = nil // another one, which is a new one; a rule has a word on its name
+	}
+	out := controlplane.Over(stored, file)
+	out.SetNamespace(m.namespace)
+	return out, nil
+}
+
+func currentOf(set *unstructured.Unstructured) authority.API {
+	if set == nil {
+		return authority.Unset
+	}
+	current, _, _ := unstructured.NestedString(set.Object, "status", "authoritativeAPI")
+	return authority.API(current)
+}
+
+func (p *plugin) writePlan(o output, r controlplane.Report) error {
+	done, err := p.document(o, r)
+	if !done {
+		foresight{p.out(), o.format == "wide"}.write(r)
+	}
+	if err == nil && r.Stuck() {
+		return ended{codeNo, ""}
+	}
+	return err
+}

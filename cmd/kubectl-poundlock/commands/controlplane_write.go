@@ -1,0 +1,227 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	policy "github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// foresight writes a plan for people.
+type foresight struct {
+	display.Paper
+	wide bool
+}
+
+func (w foresight) write(r controlplane.Report) {
+	w.head(r)
+	w.Linef("")
+	w.indexes(r)
+	w.differences(r)
+	w.steps(r)
+	w.problems(r.Problems)
+	if r.Admission != nil {
+		w.admission(*r.Admission)
+	}
+}
+
+func (w foresight) head(r controlplane.Report) {
+	from := ""
+	if r.Source != "cluster" {
+		from = ", as " + r.Source + " has it"
+	}
+	parts := []string{r.State, r.Strategy, dash(r.Platform), display.Count(r.Replicas, "replica")}
+	w.Linef("%s: %s%s", w.Point("controlplanemachineset/"+r.Name), strings.Join(parts, ", "), from)
+}
+
+func (w foresight) indexes(r controlplane.Report) {
+	rows := [][]string{{"INDEX", "FAILURE DOMAIN", "MACHINE", "READY", "OWNED", "WHAT BECOMES OF IT"}}
+	if w.wide {
+		rows[0] = append(rows[0], "PHASE", "NODE", "AUTHORITY")
+	}
+	for _, i := range r.Indexes {
+		for _, m := range i.Machines {
+			row := []string{fmt.Sprint(i.Index), dash(i.FailureDomain), m.Name, w.yes(m.Ready), w.yes(m.Adopted), w.fate(m)}
+			if w.wide {
+				row = append(row, dash(m.Phase), dash(m.Node), dash(m.AuthoritativeAPI))
+			}
+			rows = append(rows, row)
+		}
+		if len(i.Machines) == 0 {
+			rows = append(rows, []string{fmt.Sprint(i.Index), dash(i.FailureDomain), "-", "-", "-", w.Careful("none is there: created")})
+		}
+	}
+	w.Table(rows)
+}
+
+func (w foresight) yes(is bool) string {
+	if is {
+		return w.Good("yes")
+	}
+	return w.Careful("no")
+}
+
+// fate is what becomes of a Machine, in a few words.
+func (w foresight) fate(m controlplane.Machine) string {
+	switch {
+	case m.Deleting:
+		return w.Careful("goes: it is being deleted")
+	case !m.Updated:
+		return w.Careful("is outdated: replaced")
+	case m.Failed:
+		return w.Bad("has failed")
+	case len(m.In(policy.InPlace)) > 0:
+		return "stays, changed in place"
+	}
+	return "stays"
+}
+
+// effects are what is done about a difference, for people.
+var effects = map[string]string{string(policy.Rollout): "Machine is replaced", string(policy.InPlace): "changed in place", string(policy.Ignored): "nothing: new Machines have it"}
+
+func (w foresight) differences(r controlplane.Report) {
+	rows := [][]string{{"MACHINE", "FIELD", "HAS", "IS TO HAVE", "WHAT IS DONE"}}
+	for _, i := range r.Indexes {
+		for _, m := range i.Machines {
+			for _, d := range m.Differences {
+				rows = append(rows, []string{m.Name, w.field(d.Path), w.value(d.Have), w.value(d.Want), effects[d.Effect]})
+			}
+		}
+	}
+	if len(rows) > 1 {
+		w.Linef("")
+		w.Table(rows)
+	}
+}
+
+// field leaves out what every field of a providerSpec has before it.
+func (w foresight) field(path string) string {
+	if short, ok := strings.CutPrefix(path, "spec.providerSpec.value."); ok && !w.wide {
+		return short
+	}
+	return path
+}
+
+// value is cut to a column's width: -o wide and json have all of it.
+func (w foresight) value(text string) string {
+	const most = 40
+	if w.wide || utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+func (w foresight) steps(r controlplane.Report) {
+	if len(r.Problems) > 0 {
+		return
+	}
+	w.Linef("")
+	if len(r.Steps) == 0 {
+		for _, f := range r.Forecast {
+			w.Linef("%s", display.Wrap(sentence(f), "", w.Width))
+		}
+		return
+	}
+	if r.State == "Active" {
+		w.Linef("What it does, in this order:")
+	} else {
+		w.Linef("It is Inactive, and does nothing. Made Active, this is what it would do, in this order:")
+	}
+	for i, s := range r.Steps {
+		w.hang(fmt.Sprintf("%3d. ", i+1), w.when(s)+w.deed(s)+" "+w.Beside(s.Why))
+	}
+}
+
+// hang writes a text with its first line behind a mark.
+func (w foresight) hang(mark, text string) {
+	lines := display.Wrap(text, strings.Repeat(" ", len(mark)), w.Width)
+	w.Linef("%s%s", mark, strings.TrimLeft(lines, " "))
+}
+
+func (w foresight) when(s controlplane.Step) string {
+	if s.Now {
+		return w.Point("now: ")
+	}
+	return "then: "
+}
+
+func (w foresight) deed(s controlplane.Step) string {
+	at := ""
+	if s.Index != nil {
+		at = fmt.Sprintf(" at index %d", *s.Index)
+	}
+	if s.FailureDomain != "" {
+		at += " in " + s.FailureDomain
+	}
+	switch s.Verb {
+	case string(policy.Adopt):
+		return "own " + s.Machine + "."
+	case string(policy.Amend):
+		return "change " + s.Machine + "."
+	case string(policy.Create):
+		return w.Good("create "+s.Machine) + at + "."
+	case string(policy.Delete):
+		return w.Bad("delete "+s.Machine) + at + "."
+	}
+	return "wait:"
+}
+
+func (w foresight) problems(all []controlplane.Problem) {
+	if len(all) == 0 {
+		return
+	}
+	w.Linef("\n%s", w.Bad("It can do nothing until this is mended:"))
+	for _, p := range all {
+		w.Linef("\n  %s", w.Point(p.Reason))
+		w.Linef("%s", display.Wrap(p.Message+".", "    ", w.Width))
+	}
+}
+
+func (w foresight) admission(a controlplane.Admission) {
+	allows, refuses := "The webhook's rules, asked here, let it through", "The webhook's rules, asked here, refuse it"
+	if a.By == "server" {
+		allows, refuses = "The API server, in a dry run, lets it through", "The API server, in a dry run, refuses it"
+	}
+	if a.Allowed {
+		w.Linef("\n%s.", w.Good(allows))
+	} else {
+		w.Linef("\n%s:", w.Bad(refuses))
+	}
+	for _, o := range a.Refusals {
+		w.opinion(w.Bad("refused: "), o)
+	}
+	for _, o := range a.Warnings {
+		if !forecasts(o) { // said above, at greater length
+			w.opinion(w.Careful("warning: "), o)
+		}
+	}
+}
+
+func forecasts(o controlplane.Opinion) bool {
+	return o.Rule == controlplane.Forecasts || strings.HasSuffix(o.Message, "["+controlplane.Forecasts+"]")
+}
+
+func (w foresight) opinion(mark string, o controlplane.Opinion) {
+	text := o.Message
+	if o.Path != "" {
+		text = o.Path + ": " + text
+	}
+	if o.Rule != "" {
+		text += " [" + o.Rule + "]"
+	}
+	w.Linef("%s", display.Wrap(mark+text, "  ", w.Width))
+}
+
+// sentence begins with a capital and ends with a full stop.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+}

@@ -1,0 +1,71 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	machinev1 "github.com/openshift/api/machine/v1"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// Admission is what is said of a request before it is stored.
+type Admission struct {
+	// By is who says it: rules, which are the webhook's, asked here; or server, by a dry run.
+	By string `json:"by"`
+	// Operation is what the request would be: CREATE or UPDATE.
+	Operation string    `json:"operation"`
+	Allowed   bool      `json:"allowed"`
+	Refusals  []Opinion `json:"refusals,omitempty"`
+	Warnings  []Opinion `json:"warnings,omitempty"`
+}
+
+// Opinion is what one rule says. The server's have no rule and no path of their own: both stand in the message.
+type Opinion struct {
+	Rule    string `json:"rule,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+}
+
+// Forecasts is the rule whose warnings are the plan's own words.
+const Forecasts = "controlplane/forecast"
+
+// Judge asks the webhook's rules about a request that stores a set; stored is nil where there is none yet. What the API server checks itself, by the CRD,
+// is not asked.
+func Judge(stored, proposed *unstructured.Unstructured, in policies.ControlPlane) (Admission, error) {
+	before, err := object(stored)
+	if err != nil {
+		return Admission{}, err
+	}
+	after, err := object(proposed)
+	if err != nil {
+		return Admission{}, err
+	}
+	c := policies.Change{
+		Subject: policies.Subject{
+			Side: policies.MachineAPI, Kind: controlplane.Kind, Resource: machinev1.GroupVersion.WithResource(controlplane.Resource).GroupResource(),
+			Namespace: proposed.GetNamespace(), Name: proposed.GetName(),
+		},
+		Operation: admissionv1.Update, DryRun: true, Old: before, New: after, Facts: policies.Facts{ControlPlane: &in},
+	}
+	if stored == nil {
+		c.Operation = admissionv1.Create
+	}
+	return opinions(controlplane.Rules().Judge(c), c.Operation), nil
+}
+
+func opinions(j policies.Judgement, op admissionv1.Operation) Admission {
+	out := Admission{By: "rules", Operation: string(op), Allowed: j.Allowed()}
+	for _, f := range j {
+		for _, d := range f.Denials {
+			out.Refusals = append(out.Refusals, Opinion{f.Rule, d.Field, d.ErrorBody()})
+		}
+		for _, w := range f.Warnings {
+			out.Warnings = append(out.Warnings, Opinion{Rule: f.Rule, Message: w})
+		}
+	}
+	return out
+}

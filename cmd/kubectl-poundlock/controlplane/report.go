@@ -1,0 +1,167 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// Report is what a set makes of a control plane. Its shape is documented in docs/plugin.md: what it has it keeps.
+type Report struct {
+	// Source is where the set was read: cluster, standard input, or a file's path.
+	Source    string `json:"source"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// State is Active or Inactive. Of an Inactive set, Steps are those that it would take once it is Active.
+	State    string `json:"state"`
+	Strategy string `json:"strategy"`
+	Platform string `json:"platform,omitempty"`
+	// AuthoritativeAPI is status.authoritativeAPI of the stored set.
+	AuthoritativeAPI authority.API `json:"authoritativeAPI,omitempty"`
+	// Replicas are as many as there are to be.
+	Replicas       int      `json:"replicas"`
+	FailureDomains []string `json:"failureDomains,omitempty"`
+	Numbers        Numbers  `json:"numbers"`
+	Indexes        []Index  `json:"indexes"`
+	// Steps are what is done, from now to the end, in this order.
+	Steps []Step `json:"steps"`
+	// Waits says what is waited for before anything more is done; empty where nothing is.
+	Waits string `json:"waits,omitempty"`
+	// Problems keep the set from doing anything.
+	Problems []Problem `json:"problems,omitempty"`
+	// Invalid are the fields of the set without which no plan can be made. They are in Problems too.
+	Invalid []Field `json:"invalid,omitempty"`
+	// Forecast is what the webhook says of it, in sentences.
+	Forecast []string `json:"forecast"`
+	// Admission is what the rules of admission say of the file; none where the set is as it is stored.
+	Admission *Admission `json:"admission,omitempty"`
+}
+
+// Numbers are what a set's status counts.
+type Numbers struct {
+	Replicas    int `json:"replicas"`
+	Ready       int `json:"ready"`
+	Updated     int `json:"updated"`
+	Unavailable int `json:"unavailable"`
+}
+
+// Index is a place in the control plane.
+type Index struct {
+	Index         int       `json:"index"`
+	FailureDomain string    `json:"failureDomain,omitempty"`
+	Machines      []Machine `json:"machines"`
+}
+
+// Machine is one at an index.
+type Machine struct {
+	Name  string `json:"name"`
+	Phase string `json:"phase,omitempty"`
+	Node  string `json:"node,omitempty"`
+	// AuthoritativeAPI is who is in charge of the Machine, by its status.
+	AuthoritativeAPI string `json:"authoritativeAPI,omitempty"`
+	Ready            bool   `json:"ready"`
+	// Updated: nothing of it leads to its replacement.
+	Updated  bool `json:"updated"`
+	Deleting bool `json:"deleting,omitempty"`
+	Failed   bool `json:"failed,omitempty"`
+	// Adopted: the set is its controller.
+	Adopted     bool         `json:"adopted"`
+	Differences []Difference `json:"differences,omitempty"`
+	// WaitsFor are what keeps it from being ready, or from being gone, a sentence each.
+	WaitsFor []string `json:"waitsFor,omitempty"`
+}
+
+// Difference is a field in which a Machine is not what the set would make.
+type Difference struct {
+	Path string `json:"path"`
+	// Effect is Rollout, InPlace or Ignored.
+	Effect string `json:"effect"`
+	Have   string `json:"have"`
+	Want   string `json:"want"`
+}
+
+// Problem is what keeps the set from acting, and what ends it.
+type Problem struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Field is a field that is wrong.
+type Field struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+// ReportOf plans what the set does with the view. The set's state is as the view's has it.
+func ReportOf(source string, v controlplane.View) Report {
+	plan := controlplane.Make(v)
+	r := Report{
+		Source: source, Namespace: v.Set.Namespace, Name: v.Set.Name, State: stateOf(plan), Strategy: string(plan.Strategy), Platform: string(plan.Platform),
+		Replicas: plan.Replicas, Numbers: Numbers(plan.Numbers()), Waits: plan.Waits, Forecast: plan.Forecast(), Steps: Ahead(v), Indexes: indexes(v, plan), Invalid: fields(plan.Invalid),
+	}
+	for _, d := range plan.Domains {
+		r.FailureDomains = append(r.FailureDomains, d.Name)
+	}
+	for _, p := range plan.Problems {
+		r.Problems = append(r.Problems, Problem{string(p.Reason), p.Says})
+	}
+	return r
+}
+
+// Stuck reports whether the set can do nothing until somebody mends something, or admission would refuse it.
+func (r Report) Stuck() bool {
+	return len(r.Problems)+len(r.Invalid) > 0 || r.Admission != nil && !r.Admission.Allowed
+}
+
+func stateOf(p controlplane.Plan) string {
+	if p.Active {
+		return "Active"
+	}
+	return "Inactive"
+}
+
+func indexes(v controlplane.View, plan controlplane.Plan) []Index {
+	out := []Index{}
+	for _, i := range plan.Indexes {
+		at := Index{Index: i.Number, Machines: []Machine{}}
+		if i.Domain != nil {
+			at.FailureDomain = i.Domain.Name
+		}
+		for _, m := range i.Machines {
+			at.Machines = append(at.Machines, machineOf(v, m))
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
+func machineOf(v controlplane.View, m controlplane.MachineState) Machine {
+	o := m.Machine()
+	out := Machine{
+		Name: m.Name, Phase: phase(o), Node: nodeOf(o), AuthoritativeAPI: string(o.Status.AuthoritativeAPI),
+		Ready: m.Ready, Updated: m.Updated(), Deleting: m.Deleting, Failed: m.Failed, Adopted: m.Adopted, WaitsFor: waitsFor(v, m),
+	}
+	for _, d := range m.Differences {
+		out.Differences = append(out.Differences, Difference{d.Path, string(d.Effect), d.Have, d.Want})
+	}
+	return out
+}
+
+// In are the differences with an effect.
+func (m Machine) In(e controlplane.Effect) []Difference {
+	return slices.DeleteFunc(slices.Clone(m.Differences), func(d Difference) bool { return d.Effect != string(e) })
+}
+
+func fields(errs field.ErrorList) []Field {
+	var out []Field
+	for _, e := range errs {
+		out = append(out, Field{e.Field, e.ErrorBody()})
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// Parse reads the one ControlPlaneMachineSet of a file; source names it in errors. A list with one is that one.
+func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
+	var all []map[string]any
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", source, err)
+		}
+		found, err := objects(document)
+		if err != nil {
+			return nil, fmt.Errorf("%s is no YAML or JSON that can be read: %s", source, strings.Join(strings.Fields(err.Error()), " "))
+		}
+		all = append(all, found...)
+	}
+	switch len(all) {
+	case 0:
+		return nil, fmt.Errorf("%s has no object: give a ControlPlaneMachineSet", source)
+	case 1:
+		return one(source, all[0])
+	}
+	return nil, fmt.Errorf("%s has %d objects: give one, the ControlPlaneMachineSet; the rest is read from the cluster", source, len(all))
+}
+
+// objects are what a document has: none, one, or those of a list.
+func objects(document []byte) ([]map[string]any, error) {
+	raw, err := yaml.YAMLToJSONStrict(document)
+	if err != nil || string(raw) == "null" {
+		return nil, err
+	}
+	var content map[string]any
+	if err := json.Unmarshal(raw, &content); err != nil {
+		return nil, errors.New("it is no object")
+	}
+	items, ok := content["items"].([]any)
+	if kind, _ := content["kind"].(string); !ok || !strings.HasSuffix(kind, "List") {
+		return []map[string]any{content}, nil
+	}
+	var out []map[string]any
+	for _, item := range items {
+		o, ok := item.(map[string]any)
+		if !ok {
+			return nil, errors.New("an item of its list is no object")
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func one(source string, content map[string]any) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{Object: content}
+	if u.GetKind() != controlplane.Kind || u.GetAPIVersion() != machinev1.GroupVersion.String() {
+		return nil, fmt.Errorf("%s holds %s: want a %s of %s", source, described(u), controlplane.Kind, machinev1.GroupVersion)
+	}
+	if _, ok := content["spec"].(map[string]any); !ok {
+		return nil, fmt.Errorf("%s: its spec is missing, or no object", source)
+	}
+	if _, ok := content["metadata"].(map[string]any); !ok || u.GetName() == "" {
+		return nil, fmt.Errorf("%s: metadata.name is missing: it is %s", source, controlplane.Name)
+	}
+	return u, nil
+}
+
+func described(u *unstructured.Unstructured) string {
+	if u.GetKind() == "" || u.GetAPIVersion() == "" {
+		return "no Kubernetes object (it has no apiVersion and kind)"
+	}
+	return "a " + u.GetKind() + " of " + u.GetAPIVersion()
+}
+
+// Over is a set as a file would have it: what its spec leaves out is as the stored one has it, as `kubectl apply` leaves it, or as the CRD has it where
+// none is stored (nil). The rest of a stored set stays.
+func Over(stored, file *unstructured.Unstructured) *unstructured.Unstructured {
+	out := file.DeepCopy()
+	spec := map[string]any{"state": string(machinev1.ControlPlaneMachineSetStateInactive), "replicas": int64(3), "strategy": map[string]any{"type": string(machinev1.RollingUpdate)}}
+	if stored != nil {
+		out = stored.DeepCopy()
+		out.SetLabels(over(stored.GetLabels(), file.GetLabels()))
+		out.SetAnnotations(over(stored.GetAnnotations(), file.GetAnnotations()))
+		spec, _, _ = unstructured.NestedMap(out.Object, "spec") // a copy
+	}
+	own, _, _ := unstructured.NestedMap(file.Object, "spec")
+	maps.Copy(spec, own)
+	out.Object["spec"] = spec
+	return out
+}
+
+func over(a, b map[string]string) map[string]string {
+	if len(a)+len(b) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
+// With is the set with another strategy; "" leaves it.
+func With(set *unstructured.Unstructured, strategy machinev1.ControlPlaneMachineSetStrategyType) (*unstructured.Unstructured, error) {
+	if strategy == "" {
+		return set, nil
+	}
+	out := set.DeepCopy()
+	if err := unstructured.SetNestedField(out.Object, string(strategy), "spec", "strategy", "type"); err != nil {
+		return nil, fmt.Errorf("setting spec.strategy.type: %w", err)
+	}
+	return out, nil
+}
+
+// Active is the set with the state Active.
+func Active(set *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	out := set.DeepCopy()
+	if err := unstructured.SetNestedField(out.Object, string(machinev1.ControlPlaneMachineSetStateActive), "spec", "state"); err != nil {
+		return nil, fmt.Errorf("setting spec.state: %w", err)
+	}
+	return out, nil
+}
+
+// Typed is the set as its Go type has it.
+func Typed(source string, set *unstructured.Unstructured) (*machinev1.ControlPlaneMachineSet, error) {
+	raw, err := set.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", source, err)
+	}
+	out := &machinev1.ControlPlaneMachineSet{}
+	if err := json.Unmarshal(raw, out); err != nil {
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+			return nil, fmt.Errorf("%s is no %s: %s cannot be a %s", source, controlplane.Kind, wrong.Field, wrong.Value)
+		}
+		return nil, fmt.Errorf("%s is no %s: %w", source, controlplane.Kind, err)
+	}
+	return out, nil
+}
+
+// object is the form in which rules read a set; nil for none.
+func object(set *unstructured.Unstructured) (*policies.Object, error) {
+	if set == nil {
+		return nil, nil
+	}
+	set = set.DeepCopy()
+	set.SetManagedFields(nil)
+	raw, err := set.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", set.GetKind(), set.GetName(), err)
+	}
+	return policies.ParseCheckedObject(raw)
+}

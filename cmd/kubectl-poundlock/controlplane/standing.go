@@ -1,0 +1,133 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// Operator is the name of the ClusterOperator that speaks for sets.
+const Operator = "control-plane-machine-set"
+
+// Standing is where a set is. Its shape is documented in docs/plugin.md: what it has it keeps.
+type Standing struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	State     string `json:"state"`
+	Strategy  string `json:"strategy"`
+	Platform  string `json:"platform,omitempty"`
+	// RequestedAPI is spec.authoritativeAPI, AuthoritativeAPI is status.authoritativeAPI.
+	RequestedAPI     authority.API `json:"requestedAPI,omitempty"`
+	AuthoritativeAPI authority.API `json:"authoritativeAPI,omitempty"`
+	Deleting         bool          `json:"deleting,omitempty"`
+	Replicas         int           `json:"replicas"`
+	// Numbers are counted now; Reported are those of the set's status.
+	Numbers            Numbers     `json:"numbers"`
+	Reported           Numbers     `json:"reported"`
+	Generation         int64       `json:"generation"`
+	ObservedGeneration int64       `json:"observedGeneration"`
+	Conditions         []Condition `json:"conditions"`
+	Indexes            []Index     `json:"indexes"`
+	// WaitsFor are what is waited for, in sentences: first the set's own, then Machine by Machine.
+	WaitsFor []string  `json:"waitsFor,omitempty"`
+	Problems []Problem `json:"problems,omitempty"`
+	// ClusterOperator are the conditions of the ClusterOperator control-plane-machine-set; none where there is no such object.
+	ClusterOperator []Condition `json:"clusterOperator,omitempty"`
+}
+
+// Condition is what all kinds' conditions have in common.
+type Condition struct {
+	Type    string      `json:"type"`
+	Status  string      `json:"status"`
+	Reason  string      `json:"reason,omitempty"`
+	Message string      `json:"message,omitempty"`
+	Since   metav1.Time `json:"since,omitzero"`
+}
+
+// Age is how long a condition has been as it is; 0 where nothing says it.
+func (c Condition) Age(now time.Time) time.Duration {
+	if c.Since.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(c.Since.Time))
+}
+
+// StandingOf says where the set of a view is; stored is the same set as it was read, operator nil where there is none.
+func StandingOf(v controlplane.View, stored *unstructured.Unstructured, operator *configv1.ClusterOperator) (Standing, error) {
+	o, err := object(stored)
+	if err != nil {
+		return Standing{}, err
+	}
+	plan, shape, status := controlplane.Make(v), authority.Read(o), v.Set.Status
+	s := Standing{
+		Namespace: v.Set.Namespace, Name: v.Set.Name, State: stateOf(plan), Strategy: string(plan.Strategy), Platform: string(plan.Platform),
+		RequestedAPI: shape.Requested, AuthoritativeAPI: shape.Current, Deleting: v.Set.DeletionTimestamp != nil,
+		Replicas: plan.Replicas, Numbers: Numbers(plan.Numbers()), Reported: reported(status),
+		Generation: v.Set.Generation, ObservedGeneration: status.ObservedGeneration, Conditions: []Condition{}, Indexes: indexes(v, plan),
+	}
+	for _, c := range status.Conditions {
+		s.Conditions = append(s.Conditions, Condition{c.Type, string(c.Status), c.Reason, c.Message, c.LastTransitionTime})
+	}
+	for _, p := range plan.Problems {
+		s.Problems = append(s.Problems, Problem{string(p.Reason), p.Says})
+	}
+	if operator != nil {
+		for _, c := range operator.Status.Conditions {
+			s.ClusterOperator = append(s.ClusterOperator, Condition{string(c.Type), string(c.Status), c.Reason, c.Message, c.LastTransitionTime})
+		}
+	}
+	s.WaitsFor = s.waits(plan)
+	return s, nil
+}
+
+func reported(s machinev1.ControlPlaneMachineSetStatus) Numbers {
+	return Numbers{int(s.Replicas), int(s.ReadyReplicas), int(s.UpdatedReplicas), int(s.UnavailableReplicas)}
+}
+
+// waits are first of the set, then of its Machines.
+func (s Standing) waits(plan controlplane.Plan) []string {
+	var out []string
+	if s.AuthoritativeAPI == authority.Migrating {
+		out = append(out, "authority over the set is moving, and nothing is begun until it has")
+	}
+	if plan.Waits != "" {
+		out = append(out, plan.Waits)
+	}
+	for _, i := range s.Indexes {
+		for _, m := range i.Machines {
+			for _, why := range m.WaitsFor {
+				out = append(out, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
+			}
+		}
+	}
+	return out
+}
+
+func (m Machine) doing() string {
+	if m.Deleting {
+		return "is being deleted, and waits for"
+	}
+	return "is not ready"
+}
+
+// Unobserved reports whether no operator has looked at the set as it is: it was changed since, or nobody ever did.
+func (s Standing) Unobserved() bool { return s.ObservedGeneration < s.Generation }
+
+// Says is a condition's status of some, "" for none.
+func Says(all []Condition, kind string) string {
+	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {
+		return all[i].Status
+	}
+	return ""
+}
