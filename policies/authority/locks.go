@@ -23,7 +23,7 @@ var (
 // (converting › Admission of non-authoritative resources).
 func SpecLocked(c policies.Change) policies.Verdict {
 	s := stand(c)
-	if c.Actor == policies.Poundlock || !s.mirror() {
+	if c.Actor == policies.Poundlock || !s.mirror() || s.seenTo(c) {
 		return policies.Verdict{}
 	}
 	return denyEach(c, specPath, c.Old.Spec, c.New.Spec, lockedReason(c, s), mayChange(c)...)
@@ -83,7 +83,7 @@ func transitReason(c policies.Change, s standing) string {
 // InfraLocked keeps a provider's object as the mirror made it: it is what Cluster API will act on after a move.
 func InfraLocked(c policies.Change) policies.Verdict {
 	s := stand(c)
-	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) {
+	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) || s.seenTo(c) {
 		return policies.Verdict{}
 	}
 	reason := fmt.Sprintf("this %s mirrors %s, of which Machine API is in charge: change that instead, or move it first: %s",

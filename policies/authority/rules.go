@@ -107,7 +107,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Says:   "A provider's machine or template that mirrors an object of which Machine API is in charge, or whose authority is moving, may be neither changed nor deleted.",
+			Says:   "A provider's machine or template that mirrors an object of which Machine API is in charge, or whose authority is moving, may be neither changed nor deleted, but by Cluster API's controllers what Poundlock did not make and is not paused.",
 			Remedy: "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
 			On:     on(infra(infraKinds, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
 			Needs:  always(policies.NeedTwin), Check: InfraLocked,

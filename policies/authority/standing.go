@@ -71,6 +71,13 @@ func (s standing) finishing(c policies.Change) bool {
 	return s.leaving() && controls(c.Actor, c.Side)
 }
 
+// seenTo reports whether one of Cluster API's controllers sees to what Poundlock did not make and what is not paused (ForeignTo): it acts on its own
+// instance, and could not even end that if it were locked.
+func (s standing) seenTo(c policies.Change) bool {
+	return s.mirror() && c.Side != policies.MachineAPI && (c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController) &&
+		!c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation)
+}
+
 // leaving reports whether a move from the side of the object under review has begun: its names are still the ones that
 // the mirror follows.
 func (s standing) leaving() bool { return s.moving() && sideOf(s.SynchronizedAPI, s.side) }

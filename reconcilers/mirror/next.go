@@ -92,7 +92,8 @@ type converting struct {
 // every mirror, until the handoff releases it.
 func (c converting) toClusterAPI(s *state) *write {
 	if why := s.inTheWay(); why != "" {
-		return c.fails(s, reasonForeign, why)
+		// What the mirror made may belong to a stranger that goes, and go with it.
+		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, reasonForeign, why) })
 	}
 	twin, errs := core.ToClusterAPI(s.kind.Name, s.machineAPI, s.env)
 	if len(errs) > 0 {

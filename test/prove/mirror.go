@@ -101,7 +101,7 @@ func (p *pairs) reflect(w *pair) (op, bool) {
 
 func (p *pairs) toClusterAPI(w *pair) op {
 	if foreign(w.m, w.c) {
-		return when(!w.m.has(failed), fail)
+		return first(p.freesI(w), when(!w.m.has(failed), fail))
 	}
 	i := first(
 		when(!w.m.has(syncFin), enrolM),
