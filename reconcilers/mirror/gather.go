@@ -358,6 +358,9 @@ func (r *reconciler) judgeParent(ctx context.Context, s *state) error {
 		return err
 	}
 	s.setParent(side, presence(owner))
+	if owner != nil && owner.GetUID() != ref.UID {
+		s.setParent(side, authority.Absent) // one that was generated in its place
+	}
 	s.setParent(side.Other(), authority.Present)
 	return nil
 }
