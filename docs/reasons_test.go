@@ -31,6 +31,8 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		"../reconcilers/provision/*.go":         regexp.MustCompile(`const reason\w+ = "(\w+)"`),
 		"../reconcilers/handoff/report.go":      regexp.MustCompile(`condition\(authority\.Condition\w+, [^"]+"", "(\w+)"`),
 		"../reconcilers/mirror/status.go":       regexp.MustCompile(`synchronizedCondition\([^,"]+, "(\w+)"`),
+		"../policies/controlplane/authority.go": regexp.MustCompile(`const Reason\w+ = "(\w+)"`),
+		"../reconcilers/reflection/*.go":        regexp.MustCompile(`(?:problem\{|reason: )"(\w+)"`),
 	} {
 		found := 0
 		for _, file := range sources(t, pattern) {
