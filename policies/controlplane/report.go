@@ -126,10 +126,10 @@ func (p *Plan) degraded() metav1.Condition {
 	return condition(Degraded, true, p.Problems[0].Reason, sentence(says...))
 }
 
-// OperatorConditions are the ClusterOperator's; of no set where the plan is nil.
-func OperatorConditions(p *Plan) []configv1.ClusterOperatorStatusCondition {
+// OperatorConditions are the ClusterOperator's; of no set where the plan is nil, and ungenerated then says why none is generated, if none can be.
+func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	if p == nil || !p.Active {
-		return idle(p)
+		return idle(p, ungenerated)
 	}
 	var out []configv1.ClusterOperatorStatusCondition
 	upgradeable := condition(Upgradeable, true, AsExpected, "The control plane is not being changed")
@@ -146,8 +146,8 @@ func OperatorConditions(p *Plan) []configv1.ClusterOperatorStatusCondition {
 }
 
 // idle is what the operator says where it has nothing to do: whoever looks after the control plane's Machines, it is not this.
-func idle(p *Plan) []configv1.ClusterOperatorStatusCondition {
-	reason, says := NoSet, "There is no ControlPlaneMachineSet: nothing is done to the control plane's Machines"
+func idle(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
+	reason, says := NoSet, sentence("There is no ControlPlaneMachineSet: nothing is done to the control plane's Machines", ungenerated)
 	if p != nil {
 		reason, says = Inactive, "The ControlPlaneMachineSet is inactive: nothing is done to the control plane's Machines"
 	}

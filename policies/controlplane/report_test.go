@@ -92,7 +92,7 @@ func TestConditions(t *testing.T) {
 					t.Errorf("%s: %q, want %q", got.Type, text, want)
 				}
 			}
-			all := controlplane.OperatorConditions(&p)
+			all := controlplane.OperatorConditions(&p, "")
 			got := all[len(all)-1]
 			if text := string(got.Status) + " " + got.Reason + " " + got.Message; len(all) != 4 || got.Type != controlplane.Upgradeable || !strings.HasPrefix(text, c.upgradeable) {
 				t.Errorf("%s: %q, want %q", got.Type, text, c.upgradeable)

@@ -44,6 +44,8 @@ type state struct {
 	unresolved bool
 	// owned are the Machines that refer to a set that is being deleted as their owner.
 	owned []*unstructured.Unstructured
+	// ungenerated says why there is no set, where none can be generated.
+	ungenerated string
 	// operator is the ClusterOperator; nil where there is none.
 	operator *unstructured.Unstructured
 }
@@ -57,7 +59,12 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader) (*state, er
 	if s.operator, err = get(ctx, from, operatorKind, "", controlplane.OperatorName); err != nil {
 		return nil, err
 	}
-	if s.set, err = get(ctx, from, setKind, r.pair.MachineAPI, controlplane.Name); err != nil || s.set == nil {
+	if s.set, err = get(ctx, from, setKind, r.pair.MachineAPI, controlplane.Name); err != nil {
+		return nil, err
+	}
+	if s.set == nil {
+		world, err := reading.World(ctx, from, r.pair.MachineAPI)
+		_, s.ungenerated = controlplane.Ungenerated(world)
 		return s, err
 	}
 	if s.deleting() {

@@ -79,7 +79,7 @@ func (r *reconciler) operatorStatus(s *state) map[string]any {
 	}
 	out := map[string]any{}
 	var want []any
-	for _, c := range controlplane.OperatorConditions(s.plan) {
+	for _, c := range controlplane.OperatorConditions(s.plan, s.ungenerated) {
 		want = append(want, plain(c))
 	}
 	if merged, changed := r.merge(conditionsOf(s.operator), want); changed {

@@ -67,14 +67,14 @@ func (r *reconciler) all(ctx context.Context, o client.Object) []reconcile.Reque
 	return []reconcile.Request{r.request()}
 }
 
-// concerns reports whether a Machine is one that the set selects, or that some set owns.
+// concerns reports whether a Machine is one that the set selects, or that some set owns; of no set, whether one would be generated from it.
 func (r *reconciler) concerns(ctx context.Context, o client.Object) bool {
 	if slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.Kind == controlplane.Kind }) {
 		return true
 	}
 	set, err := get(ctx, r.cache, setKind, r.pair.MachineAPI, controlplane.Name)
 	if err != nil || set == nil {
-		return err != nil
+		return err != nil || controlplane.OfControlPlane(o.GetLabels())
 	}
 	content, _, _ := unstructured.NestedMap(set.Object, "spec", "selector")
 	selector := metav1.LabelSelector{}
