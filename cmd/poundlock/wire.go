@@ -129,7 +129,7 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	server, err := webhooks.New(ctx, mgr, webhooks.Options{
 		Pairs: s.pairs, Identities: s.identities,
 		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate,
-		Host:    host, Port: port, GetCertificate: source.GetCertificate, DrainDelay: s.drain,
+		Host: host, Port: port, GetCertificate: source.GetCertificate, DrainDelay: s.drain,
 		Registerer: metrics.Registry, Log: mgr.GetLogger().WithName("webhooks"),
 	})
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -21,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/blueprint"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -86,7 +84,7 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := blueprint.Resolve(getter(ctx, from), r.pair, raw)
+	resolved, err := reading.Resolved(ctx, from, r.pair, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -126,17 +124,6 @@ func (r *reconciler) ownedBy(ctx context.Context, from client.Reader, set types.
 
 func refersTo(set types.UID) func(metav1.OwnerReference) bool {
 	return func(o metav1.OwnerReference) bool { return o.UID == set }
-}
-
-// getter is how a template for Cluster API is looked up. A kind that the API server does not serve has no objects.
-func getter(ctx context.Context, from client.Reader) blueprint.Get {
-	return func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-		o, err := get(ctx, from, kind, namespace, name)
-		if meta.IsNoMatchError(err) {
-			return nil, nil
-		}
-		return o, err
-	}
 }
 
 func get(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
