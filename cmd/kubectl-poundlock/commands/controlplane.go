@@ -21,11 +21,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/reading"
 )
@@ -117,40 +121,73 @@ func (m *masters) none() error {
 		"why it does not, its events say: kubectl -n %s get events", policy.Name, m.namespace, m.namespace)
 }
 
-// controlPlane reads what a set is judged by.
-func (m *masters) controlPlane(ctx context.Context, set *machinev1.ControlPlaneMachineSet) (*policies.ControlPlane, error) {
-	selector, err := policy.Selector(set)
+// sight is a set with what a plan of it is made from, and what rules judge it by.
+type sight struct {
+	in  policies.ControlPlane
+	set *machinev1.ControlPlaneMachineSet
+	// unresolved are the reasons why the set's template for Cluster API is none of Machine API's.
+	unresolved field.ErrorList
+	authority  authority.API
+}
+
+// see reads what a set is about. A template for Cluster API is put into Machine API's words, as the operator does it.
+func (m *masters) see(ctx context.Context, source string, set *unstructured.Unstructured) (*sight, error) {
+	if _, err := controlplane.Typed(source, set); err != nil {
+		return nil, err
+	}
+	resolved, known, err := m.resolve(ctx, set)
+	if err != nil {
+		return nil, err
+	}
+	selector, err := policy.Selector(resolved.Set)
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	out, err := reading.ControlPlane(ctx, liveReader{m.client}, set.Namespace, selector, m.Now())
+	in, err := reading.ControlPlane(ctx, liveReader{m.client}, m.namespace, selector, m.Now())
 	if err != nil {
 		return nil, fmt.Errorf("reading the control plane: %w", err)
 	}
-	return out, nil
+	in.NoRecreate, in.Templates = !controlplane.MayRecreate(m.stored), known
+	return &sight{*in, resolved.Set, resolved.Unresolved, currentOf(m.stored)}, nil
 }
 
-// report plans what a set does.
-func (m *masters) report(ctx context.Context, source string, set *unstructured.Unstructured) (controlplane.Report, *policies.ControlPlane, error) {
-	typed, err := controlplane.Typed(source, set)
+// view is what a plan is made from.
+func (s *sight) view() policy.View {
+	v := policy.ViewOf(s.set, s.in)
+	v.Unresolved, v.Authority = s.unresolved, s.authority
+	return v
+}
+
+// resolve puts a set's template into Machine API's words, and tells the rules what it found of the template for Cluster API, if the set has one.
+func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (policy.Resolved, []policies.Template, error) {
+	pairs, err := m.pairs()
 	if err != nil {
-		return controlplane.Report{}, nil, err
+		return policy.Resolved{}, nil, err
 	}
-	in, err := m.controlPlane(ctx, typed)
+	pair, _ := pairs.Of(m.namespace) // it is one of them
+	raw, err := set.MarshalJSON()
 	if err != nil {
-		return controlplane.Report{}, nil, err
+		return policy.Resolved{}, nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)
 	}
-	return controlplane.ReportOf(source, policy.ViewOf(typed, *in)), in, nil
+	resolved, err := reading.Resolved(ctx, liveReader{m.client}, pair, raw)
+	if err != nil {
+		return policy.Resolved{}, nil, fmt.Errorf("reading what the template refers to: %w", err)
+	}
+	t, err := policy.Template(raw)
+	if err != nil || t == nil {
+		return resolved, nil, err
+	}
+	return resolved, []policies.Template{policy.Known(t, resolved)}, nil
 }
 
 // operator reads the ClusterOperator; nil where there is none, or the cluster has no such kind.
 func (m *masters) operator(ctx context.Context) (*configv1.ClusterOperator, error) {
-	u, err := m.client.Resource(clusterOperators).Get(ctx, controlplane.Operator, metav1.GetOptions{})
+	u, err := m.client.Resource(clusterOperators).Get(ctx, policy.OperatorName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the ClusterOperator %s: %w", controlplane.Operator, err)
+		return nil, err
 	}
 	out := &configv1.ClusterOperator{}
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
@@ -217,10 +254,14 @@ func (r liveReader) Get(ctx context.Context, key client.ObjectKey, into client.O
 	return fmt.Errorf("reading %s into %T: want an unstructured object", key, into)
 }
 
-// List reads into an unstructured list.
+// List reads into an unstructured list, or a typed one of Kubernetes itself.
 func (r liveReader) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
 	o := (&client.ListOptions{}).ApplyOptions(options)
-	resource := r.resource(into.GetObjectKind().GroupVersionKind())
+	kind, err := apiutil.GVKForObject(into, scheme.Scheme)
+	if err != nil {
+		return fmt.Errorf("listing into %T: %w", into, err)
+	}
+	resource := r.resource(kind)
 	list, err := r.Resource(resource).Namespace(o.Namespace).List(ctx, *o.AsListOptions())
 	if apierrors.IsNotFound(err) {
 		return notServed(resource.GroupResource())
@@ -232,5 +273,5 @@ func (r liveReader) List(ctx context.Context, into client.ObjectList, options ..
 		list.DeepCopyInto(u)
 		return nil
 	}
-	return fmt.Errorf("listing %s into %T: want an unstructured list", resource.GroupResource(), into)
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(list.UnstructuredContent(), into)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
 	"github.com/poundlock/poundlock/policies"
+	policy "github.com/poundlock/poundlock/policies/controlplane"
 )
 
 type controlPlaneActivateOptions struct {
@@ -62,11 +64,11 @@ func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivat
 		return m.none()
 	}
 	a := &activation{masters: m, Paper: p.out(), controlPlaneActivateOptions: o, trial: t}
-	r, in, err := m.report(ctx, sourceOf(""), m.stored)
+	seen, err := m.see(ctx, sourceOf(""), m.stored)
 	if err != nil {
 		return err
 	}
-	return a.activate(ctx, r, *in)
+	return a.activate(ctx, controlplane.ReportOf(sourceOf(""), seen.view()), seen.in)
 }
 
 // activation carries out one command.
@@ -89,8 +91,9 @@ func (a *activation) activate(ctx context.Context, r controlplane.Report, in pol
 	if err := a.allowed(r, in); err != nil {
 		return err
 	}
-	for _, f := range r.Forecast {
-		a.Linef("\n%s", display.Wrap(a.Point(sentence(f)), "", a.Width))
+	a.Linef("")
+	for _, f := range forecast(r) {
+		a.Linef("%s", display.Wrap(a.Point(f), "", a.Width))
 	}
 	if a.dryRun == "client" {
 		a.Linef("\nNothing was changed (--dry-run=client).")
@@ -104,6 +107,19 @@ func (a *activation) activate(ctx context.Context, r controlplane.Report, in pol
 	return a.patch(ctx)
 }
 
+// forecast is what is confirmed. Where Machines are but owned, the webhook's words are that nothing is done, just below the steps that do that.
+func forecast(r controlplane.Report) []string {
+	owns := func(s controlplane.Step) bool { return s.Verb == string(policy.Adopt) }
+	if len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s controlplane.Step) bool { return !owns(s) }) {
+		return []string{"No Machine is created, changed or deleted."}
+	}
+	var out []string
+	for _, f := range r.Forecast {
+		out = append(out, sentence(f))
+	}
+	return out
+}
+
 // allowed refuses where nothing would come of it, or admission would refuse.
 func (a *activation) allowed(r controlplane.Report, in policies.ControlPlane) error {
 	active, err := controlplane.Active(a.stored)
@@ -115,7 +131,7 @@ func (a *activation) allowed(r controlplane.Report, in policies.ControlPlane) er
 		return err
 	}
 	if !judged.Allowed {
-		foresight{a.Paper, false}.admission(judged)
+		foresight{a.Paper, false}.admission(*judged)
 	}
 	if len(r.Problems) > 0 || !judged.Allowed {
 		return ended{codeNo, "nothing was changed: mend that first"}
@@ -140,7 +156,9 @@ func (a *activation) patch(ctx context.Context) error {
 	_, err = a.client.Resource(controlPlaneSets).Namespace(a.namespace).Patch(ctx, a.stored.GetName(), types.MergePatchType, active, options)
 	a.Linef("")
 	for _, text := range a.warned {
-		a.Linef("%s", display.Wrap(a.Careful("warning:")+" "+text, "  ", a.Width))
+		if o := (controlplane.Opinion{Message: text}); !forecasts(o) { // said above
+			foresight{a.Paper, false}.opinion(a.Careful("warning: "), o)
+		}
 	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):

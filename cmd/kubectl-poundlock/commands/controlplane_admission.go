@@ -23,7 +23,7 @@ type trial struct{ warned []string }
 func (t *trial) HandleWarningHeader(_ int, _, text string) { t.warned = append(t.warned, text) }
 
 // admission asks the rules, or the server, whether a set may be stored.
-func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed *unstructured.Unstructured, in policies.ControlPlane) (controlplane.Admission, error) {
+func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed *unstructured.Unstructured, in policies.ControlPlane) (*controlplane.Admission, error) {
 	stored := m.stored
 	if stored != nil && stored.GetName() != proposed.GetName() {
 		stored = nil
@@ -32,7 +32,7 @@ func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed
 		return controlplane.Judge(stored, proposed, in)
 	}
 	t.warned = nil
-	out := controlplane.Admission{By: "server", Operation: string(admissionv1.Update)}
+	out := &controlplane.Admission{By: controlplane.ByServer, Operation: string(admissionv1.Update)}
 	sets := m.client.Resource(controlPlaneSets).Namespace(m.namespace)
 	var err error
 	if stored == nil {

@@ -96,18 +96,20 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 	if proposed, err = controlplane.With(proposed, strategy); err != nil {
 		return err
 	}
-	r, in, err := m.report(ctx, sourceOf(o.file), proposed)
+	seen, err := m.see(ctx, sourceOf(o.file), proposed)
 	if err != nil {
 		return err
 	}
-	r.AuthoritativeAPI = currentOf(m.stored)
+	var admission *controlplane.Admission
 	if file != nil || strategy != "" {
-		a, err := m.admission(ctx, t, o.dryRun == "server", proposed, *in)
-		if err != nil {
+		if admission, err = m.admission(ctx, t, o.dryRun == "server", proposed, seen.in); err != nil {
 			return err
 		}
-		r.Admission = &a
+		// Whether the strategy Recreate is allowed, only the webhook that runs there knows.
+		seen.in.NoRecreate = seen.in.NoRecreate && (admission.By != controlplane.ByServer || !admission.Allowed)
 	}
+	r := controlplane.ReportOf(sourceOf(o.file), seen.view())
+	r.Admission = admission
 	return p.writePlan(o.output, r)
 }
 

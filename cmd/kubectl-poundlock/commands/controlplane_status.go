@@ -78,19 +78,16 @@ func (p *plugin) standing(ctx context.Context, client dynamic.Interface) (contro
 	if m.stored == nil {
 		return controlplane.Standing{}, m.none()
 	}
-	typed, err := controlplane.Typed("cluster", m.stored)
+	seen, err := m.see(ctx, sourceOf(""), m.stored)
 	if err != nil {
 		return controlplane.Standing{}, err
 	}
-	in, err := m.controlPlane(ctx, typed)
-	if err != nil {
-		return controlplane.Standing{}, err
+	operator, unread := m.operator(ctx)
+	s, err := controlplane.StandingOf(seen.view(), m.stored, operator)
+	if unread != nil { // what the set says of itself is worth having without it
+		s.Unread = append(s.Unread, fmt.Sprintf("ClusterOperator %s: %v", policy.OperatorName, unread))
 	}
-	operator, err := m.operator(ctx)
-	if err != nil {
-		return controlplane.Standing{}, err
-	}
-	return controlplane.StandingOf(policy.ViewOf(typed, *in), m.stored, operator)
+	return s, err
 }
 
 func (p *plugin) writeStanding(o output, s controlplane.Standing) error {
@@ -176,11 +173,14 @@ func (w roster) write(s controlplane.Standing) {
 		w.conditions(s)
 	}
 	w.remarks(s)
+	for _, text := range s.Unread {
+		w.remark("Not read: " + text)
+	}
 	foresight{w.Paper, w.wide}.problems(s.Problems)
 	if len(s.WaitsFor) > 0 {
 		w.Linef("\nWaited for:")
 		for _, text := range s.WaitsFor {
-			w.Linef("%s", display.Wrap("- "+text, "  ", w.Width))
+			foresight{w.Paper, w.wide}.hang("  - ", text)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func (w roster) differs(m controlplane.Machine) string {
 }
 
 // wanted are the statuses of conditions that are in order; of any other condition nothing is known.
-var wanted = map[string]string{"Available": "True", "Degraded": "False", "Progressing": "False", "Error": "False", "Upgradeable": "True"}
+var wanted = map[string]string{"Available": "True", "Degraded": "False", "Progressing": "False", "Error": "False", "Upgradeable": "True", "Generated": "True", "Synchronized": "True", "AuthoritySettled": "True"}
 
 func (w roster) conditions(s controlplane.Standing) {
 	rows := [][]string{{"CONDITION", "OF", "STATUS", "REASON", "SINCE"}}
@@ -265,13 +265,13 @@ func (w roster) conditions(s controlplane.Standing) {
 	add := func(of string, all []controlplane.Condition) {
 		for _, c := range all {
 			rows = append(rows, []string{c.Type, of, w.status(c), dash(c.Reason), w.since(c)})
-			if c.Message != "" && wanted[c.Type] != c.Status && !slices.ContainsFunc(said, func(k controlplane.Condition) bool { return k.Message == c.Message }) {
+			if c.Message != "" && wanted[c.Type] != c.Status && !slices.ContainsFunc(said, func(k controlplane.Condition) bool { return strings.HasSuffix(c.Message, k.Message) }) {
 				said = append(said, c)
 			}
 		}
 	}
 	add("the set", s.Conditions)
-	add("clusteroperator/"+controlplane.Operator, s.ClusterOperator)
+	add("clusteroperator/"+policy.OperatorName, s.ClusterOperator)
 	w.Table(rows)
 	for _, c := range said {
 		w.Linef("\n%s  %s", w.Point(c.Type+"="+c.Status), w.Beside(c.Reason))

@@ -47,7 +47,7 @@ func (w foresight) indexes(r controlplane.Report) {
 	}
 	for _, i := range r.Indexes {
 		for _, m := range i.Machines {
-			row := []string{fmt.Sprint(i.Index), dash(i.FailureDomain), m.Name, w.yes(m.Ready), w.yes(m.Adopted), w.fate(m)}
+			row := []string{fmt.Sprint(i.Index), dash(i.FailureDomain), m.Name, w.yes(m.Ready), w.yes(m.Adopted), w.fate(r, m)}
 			if w.wide {
 				row = append(row, dash(m.Phase), dash(m.Node), dash(m.AuthoritativeAPI))
 			}
@@ -68,10 +68,12 @@ func (w foresight) yes(is bool) string {
 }
 
 // fate is what becomes of a Machine, in a few words.
-func (w foresight) fate(m controlplane.Machine) string {
+func (w foresight) fate(r controlplane.Report, m controlplane.Machine) string {
 	switch {
 	case m.Deleting:
 		return w.Careful("goes: it is being deleted")
+	case len(r.Invalid) > 0:
+		return "nothing: the set is invalid"
 	case !m.Updated:
 		return w.Careful("is outdated: replaced")
 	case m.Failed:
@@ -185,7 +187,7 @@ func (w foresight) problems(all []controlplane.Problem) {
 
 func (w foresight) admission(a controlplane.Admission) {
 	allows, refuses := "The webhook's rules, asked here, let it through", "The webhook's rules, asked here, refuse it"
-	if a.By == "server" {
+	if a.By == controlplane.ByServer {
 		allows, refuses = "The API server, in a dry run, lets it through", "The API server, in a dry run, refuses it"
 	}
 	if a.Allowed {

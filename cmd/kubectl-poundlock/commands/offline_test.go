@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/commands"
@@ -147,9 +148,20 @@ func FuzzCheckAnswers(f *testing.F) {
 
 func TestEveryCommandHasExamples(t *testing.T) {
 	root := commands.New(commands.Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: os.Getenv, Now: time.Now})
-	for _, c := range root.Commands() {
-		if c.Name() != "version" && (c.Example == "" || c.Short == "" || !strings.Contains(c.Example, "kubectl poundlock "+c.Name())) {
-			t.Errorf("%s has no example of itself", c.Name())
+	seen := 0
+	var look func(under string, all []*cobra.Command)
+	look = func(under string, all []*cobra.Command) {
+		for _, c := range all {
+			seen++
+			path := under + " " + c.Name()
+			if c.Name() != "version" && (c.Example == "" || c.Short == "" || !strings.Contains(c.Example, path)) {
+				t.Errorf("%s has no example of itself", path)
+			}
+			look(path, c.Commands())
 		}
+	}
+	look("kubectl poundlock", root.Commands())
+	if seen <= len(root.Commands()) {
+		t.Error("no command of a command was looked at")
 	}
 }

@@ -23,6 +23,12 @@ type Admission struct {
 	Warnings  []Opinion `json:"warnings,omitempty"`
 }
 
+// Who says what is said.
+const (
+	ByRules  = "rules"
+	ByServer = "server"
+)
+
 // Opinion is what one rule says. The server's have no rule and no path of their own: both stand in the message.
 type Opinion struct {
 	Rule    string `json:"rule,omitempty"`
@@ -35,14 +41,14 @@ const Forecasts = "controlplane/forecast"
 
 // Judge asks the webhook's rules about a request that stores a set; stored is nil where there is none yet. What the API server checks itself, by the CRD,
 // is not asked.
-func Judge(stored, proposed *unstructured.Unstructured, in policies.ControlPlane) (Admission, error) {
+func Judge(stored, proposed *unstructured.Unstructured, in policies.ControlPlane) (*Admission, error) {
 	before, err := object(stored)
 	if err != nil {
-		return Admission{}, err
+		return nil, err
 	}
 	after, err := object(proposed)
 	if err != nil {
-		return Admission{}, err
+		return nil, err
 	}
 	c := policies.Change{
 		Subject: policies.Subject{
@@ -57,8 +63,8 @@ func Judge(stored, proposed *unstructured.Unstructured, in policies.ControlPlane
 	return opinions(controlplane.Rules().Judge(c), c.Operation), nil
 }
 
-func opinions(j policies.Judgement, op admissionv1.Operation) Admission {
-	out := Admission{By: "rules", Operation: string(op), Allowed: j.Allowed()}
+func opinions(j policies.Judgement, op admissionv1.Operation) *Admission {
+	out := &Admission{By: ByRules, Operation: string(op), Allowed: j.Allowed()}
 	for _, f := range j {
 		for _, d := range f.Denials {
 			out.Refusals = append(out.Refusals, Opinion{f.Rule, d.Field, d.ErrorBody()})

@@ -4,17 +4,15 @@
 package controlplane
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -50,7 +48,7 @@ func Ahead(v controlplane.View) []Step {
 		steps := plan.Steps()
 		added := false
 		for _, s := range steps {
-			name := w.do(s)
+			name := w.do(plan, s)
 			key := string(s.Verb) + " " + name
 			if done[key] {
 				continue // what is adopted or amended is so only in the cluster
@@ -97,10 +95,10 @@ func imagine(v controlplane.View) *imagined {
 }
 
 // do does a step that makes or deletes a Machine, and returns the Machine's name.
-func (w *imagined) do(s controlplane.Step) string {
+func (w *imagined) do(plan controlplane.Plan, s controlplane.Step) string {
 	switch s.Verb {
 	case controlplane.Create:
-		return w.create(s)
+		return w.create(plan, s)
 	case controlplane.Delete:
 		w.remove(func(m machinev1beta1.Machine) bool { return m.Name == s.Machine.Name })
 	case controlplane.Adopt, controlplane.Amend:
@@ -109,40 +107,28 @@ func (w *imagined) do(s controlplane.Step) string {
 }
 
 // create makes a Machine that is ready already: until it is, nothing else is done.
-func (w *imagined) create(s controlplane.Step) string {
+func (w *imagined) create(plan controlplane.Plan, s controlplane.Step) string {
 	w.made++
-	raw, err := json.Marshal(s.Index.Spec)
-	if err != nil {
-		return ""
-	}
-	m := machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Name: w.name(s.Index.Number), Namespace: w.Set.Namespace, CreationTimestamp: metav1.NewTime(w.Now.Add(time.Duration(w.made) * time.Second))}}
-	m.UID = types.UID(m.Name)
-	if t := w.Set.Spec.Template.OpenShiftMachineV1Beta1Machine; t != nil {
-		m.Labels, m.Annotations, m.Spec = maps.Clone(t.ObjectMeta.Labels), maps.Clone(t.ObjectMeta.Annotations), *t.Spec.DeepCopy()
-	}
-	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw}
-	m.OwnerReferences = []metav1.OwnerReference{{Kind: controlplane.Kind, Name: w.Set.Name, UID: w.Set.UID, Controller: new(true)}}
-	w.Machines = append(w.Machines, m)
+	m := plan.Machine(s.Index)
+	m.Name = w.free(m.Name, s.Index.Number)
+	m.UID, m.CreationTimestamp = types.UID(m.Name), metav1.NewTime(w.Now.Add(time.Duration(w.made)*time.Second))
+	w.Machines = append(w.Machines, *m)
 	w.ready(len(w.Machines) - 1)
 	return m.Name
 }
 
-// name is like those that the operator gives, with xxxxx where nobody knows what will stand.
-func (w *imagined) name(index int) string {
-	prefix := w.Set.Spec.MachineNamePrefix
-	if prefix == "" && w.Infrastructure != nil && w.Infrastructure.Status.InfrastructureName != "" {
-		prefix = w.Infrastructure.Status.InfrastructureName + "-master"
+// unknown stands where a Machine's name has five letters: they follow from the set as it will be then.
+const unknown = "xxxxx"
+
+// free is a name with its letters made unknown, such as no Machine has.
+func (w *imagined) free(name string, index int) string {
+	end := fmt.Sprintf("-%d", index)
+	name = strings.TrimSuffix(name, end)
+	name = name[:len(name)-len(unknown)] + unknown
+	for slices.ContainsFunc(w.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name+end }) {
+		name += "-" + unknown
 	}
-	if prefix == "" {
-		prefix = "master"
-	}
-	for {
-		prefix += "-xxxxx"
-		name := fmt.Sprintf("%s-%d", prefix, index)
-		if !slices.ContainsFunc(w.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name }) {
-			return name
-		}
-	}
+	return name + end
 }
 
 func (w *imagined) ready(i int) {

@@ -103,7 +103,7 @@ func ReportOf(source string, v controlplane.View) Report {
 	plan := controlplane.Make(v)
 	r := Report{
 		Source: source, Namespace: v.Set.Namespace, Name: v.Set.Name, State: stateOf(plan), Strategy: string(plan.Strategy), Platform: string(plan.Platform),
-		Replicas: plan.Replicas, Numbers: Numbers(plan.Numbers()), Waits: plan.Waits, Forecast: plan.Forecast(), Steps: Ahead(v), Indexes: indexes(v, plan), Invalid: fields(plan.Invalid),
+		AuthoritativeAPI: v.Authority, Replicas: plan.Replicas, Numbers: Numbers(plan.Numbers()), Waits: plan.Waits, Forecast: plan.Forecast(), Steps: Ahead(v), Indexes: indexes(v, plan), Invalid: fields(plan.Invalid),
 	}
 	for _, d := range plan.Domains {
 		r.FailureDomains = append(r.FailureDomains, d.Name)
@@ -134,7 +134,11 @@ func indexes(v controlplane.View, plan controlplane.Plan) []Index {
 			at.FailureDomain = i.Domain.Name
 		}
 		for _, m := range i.Machines {
-			at.Machines = append(at.Machines, machineOf(v, m))
+			o := machineOf(v, m)
+			if len(plan.Invalid) > 0 {
+				o.Differences = nil // from what cannot be read, nothing can be made to differ from
+			}
+			at.Machines = append(at.Machines, o)
 		}
 		out = append(out, at)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
@@ -140,6 +141,22 @@ func Active(set *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 		return nil, fmt.Errorf("setting spec.state: %w", err)
 	}
 	return out, nil
+}
+
+// MayRecreate tells what is known of whether a cluster allows the strategy Recreate: where the stored set has it, somebody let it in, unless its conditions say
+// that the operator does not.
+func MayRecreate(stored *unstructured.Unstructured) bool {
+	if stored == nil {
+		return false
+	}
+	if strategy, _, _ := unstructured.NestedString(stored.Object, "spec", "strategy", "type"); strategy != string(machinev1.Recreate) {
+		return false
+	}
+	conditions, _, _ := unstructured.NestedSlice(stored.Object, "status", "conditions")
+	return !slices.ContainsFunc(conditions, func(c any) bool {
+		one, _ := c.(map[string]any)
+		return one["reason"] == string(controlplane.RecreateDisabled)
+	})
 }
 
 // Typed is the set as its Go type has it.

@@ -75,3 +75,24 @@ func TestASetThatIsNone(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestMayRecreate(t *testing.T) {
+	const disabled = ", status: {conditions: [{type: Degraded, reason: RecreateDisabled}]}"
+	for text, want := range map[string]bool{
+		"": false,
+		"{spec: {strategy: {type: RollingUpdate}}}":            false,
+		"{spec: {strategy: {type: Recreate}}}":                 true,
+		"{spec: {strategy: {type: Recreate}}" + disabled + "}": false,
+	} {
+		var stored *unstructured.Unstructured
+		if text != "" {
+			stored = &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(text), &stored.Object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := MayRecreate(stored); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -17,9 +17,6 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Operator is the name of the ClusterOperator that speaks for sets.
-const Operator = "control-plane-machine-set"
-
 // Standing is where a set is. Its shape is documented in docs/plugin.md: what it has it keeps.
 type Standing struct {
 	Namespace string `json:"namespace"`
@@ -44,6 +41,8 @@ type Standing struct {
 	Problems []Problem `json:"problems,omitempty"`
 	// ClusterOperator are the conditions of the ClusterOperator control-plane-machine-set; none where there is no such object.
 	ClusterOperator []Condition `json:"clusterOperator,omitempty"`
+	// Unread is what could not be read beside the set and its control plane, and why.
+	Unread []string `json:"unread,omitempty"`
 }
 
 // Condition is what all kinds' conditions have in common.
@@ -101,17 +100,22 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 	if s.AuthoritativeAPI == authority.Migrating {
 		out = append(out, "authority over the set is moving, and nothing is begun until it has")
 	}
-	if plan.Waits != "" {
-		out = append(out, plan.Waits)
-	}
+	said := plan.Waits
+	var each []string
 	for _, i := range s.Indexes {
 		for _, m := range i.Machines {
 			for _, why := range m.WaitsFor {
-				out = append(out, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
+				each = append(each, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
+			}
+			if len(m.WaitsFor) > 0 && said == m.Name+" is not ready yet" { // why not, the Machine tells
+				said = ""
 			}
 		}
 	}
-	return out
+	if said != "" {
+		out = append(out, said)
+	}
+	return append(out, each...)
 }
 
 func (m Machine) doing() string {
