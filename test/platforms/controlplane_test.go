@@ -4,12 +4,14 @@
 package platforms
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,6 +62,11 @@ func sizes() map[string][2]string {
 
 func (p play) rolls(t *testing.T, sizes [2]string) {
 	set := named("machine.openshift.io/v1", "ControlPlaneMachineSet", p.Pairs[0].MachineAPI, "cluster")
+	t.Cleanup(func() {
+		if t.Failed() {
+			p.tells(set)
+		}
+	})
 	p.eventually(t, "the set is generated, Inactive", func() string { return p.read(t, set, "spec", "state") }, "Inactive")
 	before := p.masters(t)
 	p.patch(t, set, `{"spec":{"state":"Active"}}`)
@@ -81,6 +88,21 @@ func (p play) rolls(t *testing.T, sizes [2]string) {
 		t.Errorf("the instances are in %q, and were in %q", now, zones)
 	}
 	p.voted(t)
+}
+
+// tells what the set says of itself: what it waits for, and why.
+func (p play) tells(set *unstructured.Unstructured) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the test's own has ended
+	defer cancel()
+	now := set.DeepCopy()
+	if err := p.Admin.Get(ctx, client.ObjectKeyFromObject(set), now); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	conditions, _, _ := unstructured.NestedSlice(now.Object, "status", "conditions")
+	for _, c := range conditions {
+		fmt.Fprintf(os.Stderr, "the set says %v\n", c)
+	}
 }
 
 func (p play) resize(t *testing.T, set *unstructured.Unstructured, spec string) {

@@ -137,7 +137,7 @@ func planes() []plane {
 		{"Azure", []string{`"zone":"1"`, `"zone":"2"`, `"zone":"3"`}, []change{
 			secret, {[]string{"subnet"}, "lock-7x2k9-master-subnet"}, {[]string{"internalLoadBalancer"}, "lock-7x2k9-internal"},
 		}},
-		{"GCP", []string{"us-central1-a", "us-central1-b", "us-central1-c"}, []change{secret}},
+		{"GCP", nil, []change{secret}}, // its provider IDs tell the zone, and the simulated cloud's all tell the kit's
 		{"PowerVS", nil, []change{secret, {[]string{"loadBalancers"}, []any{
 			map[string]any{"name": "lock-7x2k9-loadbalancer", "type": "Application"}, map[string]any{"name": "lock-7x2k9-loadbalancer-int", "type": "Application"},
 		}}}},
