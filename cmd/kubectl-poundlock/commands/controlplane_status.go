@@ -4,6 +4,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -257,13 +258,29 @@ func (w roster) differs(m controlplane.Machine) string {
 }
 
 // wanted are the statuses of conditions that are in order; of any other condition nothing is known.
-var wanted = map[string]string{"Available": "True", "Degraded": "False", "Progressing": "False", "Error": "False", "Upgradeable": "True", "Generated": "True", "Synchronized": "True", "AuthoritySettled": "True"}
+var wanted = map[string]string{
+	"Available": "True", "Progressing": "False", "Degraded": "False", "Upgradeable": "True", "Error": "False", "Generated": "True", "Synchronized": "True", "AuthoritySettled": "True",
+}
+
+// inOrder are conditions in the same order each time: an object has them in the order in which they were written.
+func inOrder(all []controlplane.Condition) []controlplane.Condition {
+	first := []string{"Available", "Progressing", "Degraded", "Upgradeable"}
+	place := func(c controlplane.Condition) int {
+		if i := slices.Index(first, c.Type); i >= 0 {
+			return i
+		}
+		return len(first)
+	}
+	return slices.SortedStableFunc(slices.Values(all), func(a, b controlplane.Condition) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Type, b.Type))
+	})
+}
 
 func (w roster) conditions(s controlplane.Standing) {
 	rows := [][]string{{"CONDITION", "OF", "STATUS", "REASON", "SINCE"}}
 	var said []controlplane.Condition
 	add := func(of string, all []controlplane.Condition) {
-		for _, c := range all {
+		for _, c := range inOrder(all) {
 			rows = append(rows, []string{c.Type, of, w.status(c), dash(c.Reason), w.since(c)})
 			if c.Message != "" && wanted[c.Type] != c.Status && !slices.ContainsFunc(said, func(k controlplane.Condition) bool { return strings.HasSuffix(c.Message, k.Message) }) {
 				said = append(said, c)

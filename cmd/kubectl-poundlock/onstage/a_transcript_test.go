@@ -19,10 +19,15 @@ import (
 // entry is one command of the transcript and what it printed.
 type entry struct{ command, printed string }
 
-var block = regexp.MustCompile("(?s)```console\n(.*?)```")
+// block finds the console blocks of a part of the document: the words after the fence tell what they need. "" is the fleet as it is.
+func block(part string) *regexp.Regexp {
+	return regexp.MustCompile("(?s)```" + regexp.QuoteMeta(fence(part)) + "\n(.*?)```")
+}
 
-// transcript reads the commands out of a document's console blocks, in order, with what stands below each.
-func transcript(text string) []entry {
+func fence(part string) string { return strings.TrimSpace("console " + part) }
+
+// transcript reads the commands out of blocks, in order, with what stands below each.
+func transcript(block *regexp.Regexp, text string) []entry {
 	var out []entry
 	for _, found := range block.FindAllStringSubmatch(text, -1) {
 		for _, part := range strings.Split("\n"+found[1], "\n$ ")[1:] {
@@ -57,15 +62,35 @@ func normal(text string) string {
 
 // TestTheTranscriptIsTrue types the commands of docs/plugin.md at a terminal, in order, on the fleet of `make run`. A command that only
 // reads is tried until it says what is written, for a while: a person looks again too.
-func TestTheTranscriptIsTrue(t *testing.T) {
+func TestTheTranscriptIsTrue(t *testing.T) { holds(t, "", 8) }
+
+// TestTheControlPlanesTranscriptIsTrue does the same on what `make run CONTROL_PLANE=3` starts.
+func TestTheControlPlanesTranscriptIsTrue(t *testing.T) {
+	if out, code := sh(t, "kubectl poundlock controlplane status"); code != 1 || !strings.Contains(out, "there is no ControlPlaneMachineSet cluster in openshift-machine-api") {
+		t.Errorf("without a set: exit code %d:\n%s", code, out)
+	}
+	if err := stage.RaiseControlPlane(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "there is a set", func() (string, bool) {
+		out, code := sh(t, "kubectl poundlock controlplane status -o json")
+		return out, code == 0 && strings.Contains(out, `"type": "AuthoritySettled"`) && strings.Contains(out, `"type": "Synchronized"`)
+	})
+	holds(t, "control-plane", 4)
+	theRestHolds(t)
+}
+
+// holds types a part's commands, of which there are at least so many, and compares.
+func holds(t *testing.T, part string, least int) {
+	t.Helper()
 	path := filepath.Join(root, "docs", "plugin.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries := transcript(string(text))
-	if len(entries) < 8 {
-		t.Fatalf("docs/plugin.md has %d commands in its console blocks", len(entries))
+	entries := transcript(block(part), string(text))
+	if len(entries) < least {
+		t.Fatalf("docs/plugin.md has %d commands in its blocks %q", len(entries), fence(part))
 	}
 	var printed []string
 	for _, e := range entries {
@@ -76,7 +101,7 @@ func TestTheTranscriptIsTrue(t *testing.T) {
 		}
 	}
 	if *update {
-		write(t, path, string(text), printed)
+		write(t, path, part, string(text), printed)
 	}
 }
 
@@ -84,7 +109,7 @@ func typed(t *testing.T, e entry) string {
 	t.Helper()
 	var got string
 	patience := 20 * time.Second
-	if *update || strings.Contains(e.command, " migrate ") {
+	if *update || strings.Contains(e.command, " migrate ") || strings.HasSuffix(e.command, " activate") {
 		patience = time.Nanosecond // a second one would be another one
 	}
 	_ = wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, patience, true, func(context.Context) (bool, error) {
@@ -97,13 +122,13 @@ func typed(t *testing.T, e entry) string {
 }
 
 // write puts what was printed in the place of what stood below each command.
-func write(t *testing.T, path, text string, printed []string) {
+func write(t *testing.T, path, part, text string, printed []string) {
 	t.Helper()
 	i := 0
-	text = block.ReplaceAllStringFunc(text, func(found string) string {
+	text = block(part).ReplaceAllStringFunc(text, func(found string) string {
 		var b strings.Builder
-		b.WriteString("```console\n")
-		for _, part := range strings.Split("\n"+strings.TrimSuffix(strings.TrimPrefix(found, "```console\n"), "```"), "\n$ ")[1:] {
+		b.WriteString("```" + fence(part) + "\n")
+		for _, part := range strings.Split("\n"+strings.TrimSuffix(strings.TrimPrefix(found, "```"+fence(part)+"\n"), "```"), "\n$ ")[1:] {
 			command, _, _ := strings.Cut(part, "\n")
 			b.WriteString("$ " + command + "\n" + strings.TrimRight(printed[i], "\n") + "\n")
 			i++
