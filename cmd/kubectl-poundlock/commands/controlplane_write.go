@@ -72,6 +72,8 @@ func (w foresight) fate(r controlplane.Report, m controlplane.Machine) string {
 	switch {
 	case m.Deleting:
 		return w.Careful("goes: it is being deleted")
+	case r.Deleting:
+		return "stays"
 	case len(r.Invalid) > 0:
 		return "nothing: the set is invalid"
 	case !m.Updated:

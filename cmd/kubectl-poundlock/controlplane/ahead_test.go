@@ -197,6 +197,10 @@ func TestAReport(t *testing.T) {
 	if stuck := ReportOf("cluster", three(unmanaged)); !stuck.Stuck() || stuck.Problems[0].Reason != string(controlplane.UnmanagedNodes) || len(stuck.Steps) > 0 {
 		t.Errorf("%+v", stuck)
 	}
+	leaving := ReportOf("cluster", three(larger, func(v *controlplane.View) { v.Set.DeletionTimestamp = &metav1.Time{Time: noon} }))
+	if !leaving.Deleting || len(leaving.Steps) > 0 || !strings.Contains(leaving.Forecast[0], "being deleted") {
+		t.Errorf("%+v", leaving)
+	}
 	broken := ReportOf("cluster", three(func(v *controlplane.View) {
 		v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.ProviderSpec.Value = nil
 	}))

@@ -19,7 +19,9 @@ type Report struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	// State is Active or Inactive. Of an Inactive set, Steps are those that it would take once it is Active.
-	State    string `json:"state"`
+	State string `json:"state"`
+	// Deleting: the set is being deleted, and takes no steps any more.
+	Deleting bool   `json:"deleting,omitempty"`
 	Strategy string `json:"strategy"`
 	Platform string `json:"platform,omitempty"`
 	// AuthoritativeAPI is status.authoritativeAPI of the stored set.
@@ -104,6 +106,9 @@ func ReportOf(source string, v controlplane.View) Report {
 	r := Report{
 		Source: source, Namespace: v.Set.Namespace, Name: v.Set.Name, State: stateOf(plan), Strategy: string(plan.Strategy), Platform: string(plan.Platform),
 		AuthoritativeAPI: v.Authority, Replicas: plan.Replicas, Numbers: Numbers(plan.Numbers()), Waits: plan.Waits, Forecast: plan.Forecast(), Steps: Ahead(v), Indexes: indexes(v, plan), Invalid: fields(plan.Invalid),
+	}
+	if r.Deleting = v.Set.DeletionTimestamp != nil; r.Deleting {
+		r.Steps, r.Waits, r.Forecast = []Step{}, "", []string{"the set is being deleted: it gives up its Machines, which stay, and does nothing else"}
 	}
 	for _, d := range plan.Domains {
 		r.FailureDomains = append(r.FailureDomains, d.Name)
