@@ -346,7 +346,7 @@ func TestASetFollowsWhateverAProviderSpecSays(t *testing.T) {
 	everyPlatform(t, func(t *testing.T, kit conversiontest.Kit) {
 		t.Logf("seed %d", seed)
 		r, followed := rand.New(rand.NewPCG(seed, 2)), 0
-		for range 4 {
+		for range 2 {
 			var base, then map[string]any
 			into(t, kit.AnyProviderSpec(r), &base)
 			into(t, kit.AnyProviderSpec(r), &then)

@@ -260,7 +260,7 @@ func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecSays(t *testing.T) {
 	everyPlatform(t, func(t *testing.T, kit conversiontest.Kit) {
 		t.Logf("seed %d", seed)
 		r, made := rand.New(rand.NewPCG(seed, 1)), 0
-		for range 6 {
+		for range 3 {
 			var base map[string]any
 			into(t, kit.AnyProviderSpec(r), &base)
 			p := planted(t, kit, base, 3)

@@ -290,7 +290,7 @@ func TestARolloutComesToItsEnd(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range 100 {
+	for range 40 {
 		play(t, r)
 	}
 }
