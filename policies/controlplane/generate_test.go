@@ -260,7 +260,7 @@ func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecSays(t *testing.T) {
 	everyPlatform(t, func(t *testing.T, kit conversiontest.Kit) {
 		t.Logf("seed %d", seed)
 		r, made := rand.New(rand.NewPCG(seed, 1)), 0
-		for range 3 {
+		for tries := 0; made < 3 && tries < 60; tries++ {
 			var base map[string]any
 			into(t, kit.AnyProviderSpec(r), &base)
 			p := planted(t, kit, base, 3)
@@ -284,9 +284,8 @@ func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecSays(t *testing.T) {
 				t.Errorf("what was just generated is followed by %+v", again)
 			}
 		}
-		t.Logf("%d of 6 made", made)
-		if made < 2 {
-			t.Errorf("only %d of 6 could be generated", made)
+		if made < 3 {
+			t.Errorf("only %d could be generated", made)
 		}
 	})
 }
