@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 var specPath = field.NewPath("spec")
@@ -29,6 +30,8 @@ type proposal struct {
 	// Resolved is the set, with its template in Machine API's words.
 	Resolved
 	set *machinev1.ControlPlaneMachineSet
+	// authority is who is in charge of the set now.
+	authority authority.API
 	// ofClusterAPI says that the template was written in Cluster API's.
 	ofClusterAPI bool
 	// plan is what the set makes of the world.
@@ -65,7 +68,7 @@ func made(o *policies.Object, in *policies.ControlPlane) *proposal {
 		return nil
 	}
 	r := resolvedIn(in, set, t)
-	p := &proposal{ControlPlane: *in, Resolved: r, set: r.Set, ofClusterAPI: t != nil}
+	p := &proposal{ControlPlane: *in, Resolved: r, set: r.Set, authority: authority.Read(o).Current, ofClusterAPI: t != nil}
 	p.plan = sync.OnceValue(func() Plan { return Make(p.view()) })
 	return p
 }
@@ -83,7 +86,7 @@ func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 
 func (p *proposal) view() View {
 	v := ViewOf(p.set, p.ControlPlane)
-	v.Unresolved = p.Unresolved
+	v.Unresolved, v.Authority = p.Unresolved, p.authority
 	return v
 }
 
