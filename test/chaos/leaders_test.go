@@ -23,8 +23,8 @@ type office struct {
 	leader, follower *replica
 }
 
-// newOffice takes the stage's manager out, until the test ends.
-func newOffice(t *testing.T) *office {
+// newOffice takes the stage's manager out, until the test ends. Both managers have the flags.
+func newOffice(t *testing.T, flags ...string) *office {
 	t.Helper()
 	must(t, stage.StopManager())
 	alone := line
@@ -33,7 +33,8 @@ func newOffice(t *testing.T) *office {
 		must(t, stage.StartManager(context.Background())) // the test's own context has ended
 	})
 	f := newFront(t)
-	o := &office{newReplica(t, "poundlock-a", "--leader-elect"), newReplica(t, "poundlock-b", "--leader-elect")}
+	flags = append(flags, "--leader-elect")
+	o := &office{newReplica(t, "poundlock-a", flags...), newReplica(t, "poundlock-b", flags...)}
 	f.put(o.leader.webhooks, o.follower.webhooks)
 	o.leader.start(t)
 	o.leads(t, "")

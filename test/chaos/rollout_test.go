@@ -1,0 +1,268 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/test/chaos/wire"
+	"github.com/poundlock/poundlock/test/simulation"
+)
+
+// A cluster has one control plane: it is no play of which many go side by side. It rolls once undisturbed, which tells the end, and then again with each fault
+// and with a manager that dies all the time.
+
+// planeSet is the control plane's set.
+func planeSet() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "machine.openshift.io", Version: "v1", Kind: "ControlPlaneMachineSet"})
+	u.SetNamespace(stage.Pairs[0].MachineAPI)
+	u.SetName("cluster")
+	return u
+}
+
+// rolling is the play whose objects are the Machines that a set makes.
+func rolling(t *testing.T) *play { return &play{T: t, name: "lock-7x2k9-master"} }
+
+// ofThePlane matches Poundlock's writes to the control plane.
+func ofThePlane(r wire.Request) bool {
+	return r.Stores() && (r.Resource == "controlplanemachinesets" || r.Resource == "clusteroperators" || strings.Contains(r.Name, "master-"))
+}
+
+var raised = sync.OnceValue(func() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	return stage.RaiseControlPlane(ctx, 3)
+})
+
+// raise makes the control plane a whole one, with a set that is active, and none of whose Machines the fleet began with.
+func raise(t *testing.T) *play {
+	t.Helper()
+	must(t, raised())
+	p := rolling(t)
+	p.eventually("a set is generated", func() bool {
+		return stage.Admin.Get(t.Context(), client.ObjectKeyFromObject(planeSet()), planeSet()) == nil
+	})
+	p.patchPlane(`{"spec":{"state":"Active"}}`)
+	p.rolls()
+	return p
+}
+
+func (p *play) patchPlane(body string) {
+	p.Helper()
+	p.insist("patching the control plane's set", func(ctx context.Context) error {
+		return stage.Admin.Patch(ctx, planeSet(), client.RawPatch(types.MergePatchType, []byte(body)))
+	})
+}
+
+// rolls asks for other instances than there are now, and waits until all have been replaced.
+func (p *play) rolls() {
+	p.Helper()
+	before, launches := p.size(), len(stage.Cloud.Instances())
+	next := "m6i.2xlarge"
+	if before == next {
+		next = "m6i.4xlarge"
+	}
+	p.patchPlane(fmt.Sprintf(`{"spec":{"template":{"machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"instanceType":%q}}}}}}}`, next))
+	for n := 1; n <= 3; n++ {
+		p.eventually(fmt.Sprintf("%d of 3 are replaced", n), func() bool { return p.replaced(next) >= n })
+	}
+	p.eventually("the status tells so", func() bool { return p.numbers() == "3 3 3" })
+	if n := len(stage.Cloud.Instances()) - launches; n != 3 {
+		p.Errorf("%d instances were launched, want 3", n)
+	}
+	p.voted()
+}
+
+func (p *play) plane() *unstructured.Unstructured {
+	u := planeSet()
+	p.insist("reading the control plane's set", func(ctx context.Context) error {
+		return stage.Admin.Get(ctx, client.ObjectKeyFromObject(u), u)
+	})
+	return u
+}
+
+func (p *play) size() string {
+	size, _, _ := unstructured.NestedString(p.plane().Object, "spec", "template", "machines_v1beta1_machine_openshift_io", "spec", "providerSpec", "value", "instanceType")
+	return size
+}
+
+// numbers are the status' replicas, those that are ready and those that are updated, of the generation that there is now.
+func (p *play) numbers() string {
+	u := p.plane()
+	var out []string
+	for _, field := range []string{"replicas", "readyReplicas", "updatedReplicas"} {
+		n, _, _ := unstructured.NestedInt64(u.Object, "status", field)
+		out = append(out, fmt.Sprint(n))
+	}
+	if seen, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); seen != u.GetGeneration() {
+		return "of an earlier generation"
+	}
+	return strings.Join(out, " ")
+}
+
+// replaced counts the instances of a size, while those of another that are left make up three, or four.
+func (p *play) replaced(size string) int {
+	p.Helper()
+	made, old := 0, 0
+	for _, i := range stage.Cloud.Instances() {
+		switch {
+		case !i.Ended.IsZero() || !strings.Contains(i.Machine.Name, "master-"):
+		case i.Type == size:
+			made++
+		default:
+			old++
+		}
+	}
+	if all := made + old; all < 3 || all > 4 {
+		p.Errorf("%d instances of the control plane are alive", all)
+	}
+	return min(made, 3-old)
+}
+
+// voted wants that etcd always had three members or four.
+func (p *play) voted() {
+	p.Helper()
+	etcd, err := stage.Etcd(p.Context())
+	must(p.T, err)
+	most := slices.MaxFunc(etcd.History, func(a, b simulation.Joining) int { return cmp.Compare(a.Voting, b.Voting) }).Voting
+	if fewest, _ := etcd.Fewest(3); fewest != 3 || most > 4 {
+		p.Errorf("etcd had %d members, and %d: %v", fewest, most, etcd.History)
+	}
+	must(p.T, stage.Cloud.Audit())
+}
+
+// same is a state in which it does not matter which size the instances have.
+func same(s state) state {
+	return state(strings.ReplaceAll(strings.ReplaceAll(string(s), "m6i.2xlarge", "SIZE"), "m6i.4xlarge", "SIZE"))
+}
+
+func TestAControlPlaneRollsWhateverHappens(t *testing.T) {
+	p := raise(t)
+	end := same(p.rest(quiet))
+	for _, f := range disturbances(t) {
+		if !chosen(f.name) {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			p := rolling(t)
+			lift := f.lay(t)
+			p.rolls()
+			lift()
+			var now state
+			still := p.still(calm, &now)
+			p.eventually("the end is as it is undisturbed", func() bool { return still() && same(now) == end })
+			if diff := differs(end, same(p.state())); diff != "" {
+				t.Error(diff)
+			}
+			p.voted()
+		})
+	}
+}
+
+// disturbances are what happens to the manager while a control plane rolls: all of it, or some.
+func disturbances(t *testing.T) []fault {
+	if *complete {
+		return append(faults(),
+			fault{"the manager dies right after each of its writes", dies(1, wire.After)},
+			fault{"the manager dies right before each second of its writes", dies(2, wire.Before)})
+	}
+	all := faults()
+	return []fault{all[chance(t).IntN(len(all))], {"the manager dies right after each fifth of its writes", dies(5, wire.After)}}
+}
+
+// dies has the manager killed at each n-th write to the control plane, and started again at once.
+func dies(n int, when func(func()) wire.Effect) func(*testing.T) func() {
+	return func(t *testing.T) func() {
+		m := &mortal{again: make(chan struct{}, 1), ended: make(chan struct{}), cancel: func() {}}
+		go m.rises(t)
+		lift := line.Lay(wire.Rule{When: wire.Every(n, ofThePlane), Do: func(next http.Handler) http.Handler { return when(m.dies)(next) }})
+		return func() {
+			lift()
+			close(m.again)
+			<-m.ended
+			t.Logf("it died %d times", m.deaths)
+		}
+	}
+}
+
+// mortal is a manager that is killed, and started again.
+type mortal struct {
+	mu     sync.Mutex
+	dead   bool
+	deaths int
+	// cancel ends the wait for a start.
+	cancel func()
+	again  chan struct{}
+	ended  chan struct{}
+}
+
+// dies kills it, unless it is dead. What it had on the way when it died may come here late.
+func (m *mortal) dies() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead || stage.StopManager() != nil {
+		return
+	}
+	m.dead = true
+	m.deaths++
+	m.cancel()
+	m.again <- struct{}{}
+}
+
+// rises starts it each time.
+func (m *mortal) rises(t *testing.T) {
+	defer close(m.ended)
+	for range m.again {
+		ctx, cancel := context.WithCancel(context.Background())
+		m.mu.Lock()
+		m.dead, m.cancel = false, cancel
+		m.mu.Unlock()
+		if err := stage.StartManager(ctx); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+		cancel()
+	}
+}
+
+// TestAControlPlaneRollsUnderTwoManagers has the one that leads die in the middle of a rollout.
+func TestAControlPlaneRollsUnderTwoManagers(t *testing.T) {
+	p := raise(t)
+	end := same(p.rest(quiet))
+	o := newOffice(t, "--control-plane")
+	for _, n := range []int{1, 8, 20} {
+		if !*complete && n != 8 {
+			continue
+		}
+		t.Run(fmt.Sprintf("the leader dies at write %d", n), func(t *testing.T) {
+			p := rolling(t)
+			before, dead := holder(t), make(chan struct{})
+			kill := sync.OnceFunc(func() {
+				o.leader.kill()
+				close(dead)
+			})
+			p.lay(wire.Nth(n, ofThePlane), wire.After(kill))
+			p.rolls()
+			p.over()
+			if !closed(dead) {
+				t.Fatalf("it came to its end without a write %d", n)
+			}
+			o.succeed(t, before)
+			p.eventually("the end is as it is undisturbed", func() bool { return same(p.state()) == end })
+		})
+	}
+}
