@@ -54,7 +54,7 @@ func sizes() map[string][2]string {
 		"aws":       {`{"instanceType":"m6i.2xlarge"}`, `{"instanceType":"m6i.4xlarge"}`},
 		"azure":     {`{"vmSize":"Standard_D8s_v3"}`, `{"vmSize":"Standard_D16s_v3"}`},
 		"gcp":       {`{"machineType":"n2-standard-8"}`, `{"machineType":"n2-standard-16"}`},
-		"openstack": {`{"flavor":"m1.xlarge"}`, `{"flavor":"m1.2xlarge"}`},
+		"openstack": {`{"flavor":"m1.2xlarge"}`, `{"flavor":"m1.4xlarge"}`},
 		"vsphere":   {`{"memoryMiB":32768}`, `{"memoryMiB":65536}`},
 		"powervs":   {`{"memoryGiB":64}`, `{"memoryGiB":128}`},
 		"nutanix":   {`{"memorySize":"32Gi"}`, `{"memorySize":"64Gi"}`},
