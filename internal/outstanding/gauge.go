@@ -4,13 +4,14 @@
 package outstanding
 
 import (
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/internal/registry"
 )
 
 // Gauge has one series for each object of which a condition is False: its reason is a label, its value the time of its last transition in Unix seconds. An
@@ -30,14 +31,7 @@ type object struct {
 
 // New registers the gauge of a condition, or takes over what another manager in this process has registered.
 func New(r prometheus.Registerer, name, help, condition string) (*Gauge, error) {
-	since := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"kind", "namespace", "name", "reason"})
-	err := r.Register(since)
-	var again prometheus.AlreadyRegisteredError
-	if errors.As(err, &again) {
-		if existing, ok := again.ExistingCollector.(*prometheus.GaugeVec); ok {
-			since, err = existing, nil
-		}
-	}
+	since, err := registry.Add(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"kind", "namespace", "name", "reason"}))
 	return &Gauge{since: since, condition: condition, shown: map[object]string{}}, err
 }
 

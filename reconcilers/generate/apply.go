@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -62,7 +62,7 @@ func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, 
 	}
 	r.meters.writes.WithLabelValues(string(u.Do)).Inc()
 	log.FromContext(ctx).Info("Generated set written", "set", r.key, "deed", u.Do, "says", u.Says)
-	r.recorder.Eventf(about, nil, corev1.EventTypeNormal, reasons()[u.Do], string(u.Do), "%s", cut(u.Says))
+	r.recorder.Eventf(about, nil, corev1.EventTypeNormal, reasons()[u.Do], string(u.Do), "%s", notes.Cut(u.Says, notes.Longest))
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured,
 	if u.Refusal != nil && r.told != u.Refusal.Says {
 		r.told = u.Refusal.Says
 		log.FromContext(ctx).Info("No set can be generated", "set", r.key, "reason", u.Refusal.Reason, "message", u.Refusal.Says)
-		r.recorder.Eventf(r.named(), nil, corev1.EventTypeWarning, string(u.Refusal.Reason), "Generate", "%s", cut(u.Refusal.Says))
+		r.recorder.Eventf(r.named(), nil, corev1.EventTypeWarning, string(u.Refusal.Reason), "Generate", "%s", notes.Cut(u.Refusal.Says, notes.Longest))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (r *reconciler) condition(ctx context.Context, set *unstructured.Unstructur
 		return fmt.Errorf("writing the condition %s of ControlPlaneMachineSet %s: %w", c.Type, r.key, err)
 	}
 	if c.Status == metav1.ConditionFalse && (before["reason"] != c.Reason || before["status"] != string(c.Status)) {
-		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, c.Reason, "Generate", "%s", cut(c.Message))
+		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, c.Reason, "Generate", "%s", notes.Cut(c.Message, notes.Longest))
 	}
 	return nil
 }
@@ -177,13 +177,4 @@ func same(before, now map[string]any) bool {
 		}
 	}
 	return true
-}
-
-// cut keeps to the length that the API server takes of an event.
-func cut(note string) string {
-	const longest = 900
-	if len(note) > longest {
-		return strings.ToValidUTF8(note[:longest], "") + " …"
-	}
-	return note
 }

@@ -4,11 +4,10 @@
 package generate
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/poundlock/poundlock/internal/registry"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -31,23 +30,11 @@ func newMeters() (meters, error) {
 		}, []string{"reason"}),
 	}
 	var err error
-	if m.writes, err = register(m.writes); err != nil {
+	if m.writes, err = registry.Add(metrics.Registry, m.writes); err != nil {
 		return m, err
 	}
-	m.refusal, err = register(m.refusal)
+	m.refusal, err = registry.Add(metrics.Registry, m.refusal)
 	return m, err
-}
-
-// register returns the collector of the same name that is there already, in a process with two managers.
-func register[C prometheus.Collector](c C) (C, error) {
-	err := metrics.Registry.Register(c)
-	var again prometheus.AlreadyRegisteredError
-	if errors.As(err, &again) {
-		if existing, ok := again.ExistingCollector.(C); ok {
-			return existing, nil
-		}
-	}
-	return c, err
 }
 
 // refused shows a refusal, nil for none.

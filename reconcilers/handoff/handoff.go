@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -145,7 +146,7 @@ func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, er
 		return err
 	}
 	step.Action, step.Reason, step.On = authority.Wait, reasonStepFailed, 0
-	step.Message = "This is tried again: " + cut(err.Error())
+	step.Message = "This is tried again: " + notes.Cut(err.Error(), notes.Longest)
 	return errors.Join(err, r.report(ctx, p, step))
 }
 

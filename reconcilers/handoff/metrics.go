@@ -4,13 +4,13 @@
 package handoff
 
 import (
-	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/poundlock/poundlock/internal/outstanding"
+	"github.com/poundlock/poundlock/internal/registry"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -32,27 +32,15 @@ func newMeters() (meters, error) {
 		}, []string{"kind", "reason"}),
 	}
 	var err error
-	if m.moves, err = register(m.moves); err != nil {
+	if m.moves, err = registry.Add(metrics.Registry, m.moves); err != nil {
 		return m, err
 	}
-	if m.waits, err = register(m.waits); err != nil {
+	if m.waits, err = registry.Add(metrics.Registry, m.waits); err != nil {
 		return m, err
 	}
 	m.since, err = outstanding.New(metrics.Registry, "poundlock_handoff_waiting_since_timestamp_seconds",
 		"Since when the condition AuthoritySettled of an object is False for its present reason, in Unix time: what its move waits for, or is at.", authority.ConditionSettled)
 	return m, err
-}
-
-// register returns the collector of the same name that is there already, in a process with two managers.
-func register[C prometheus.Collector](c C) (C, error) {
-	err := metrics.Registry.Register(c)
-	var again prometheus.AlreadyRegisteredError
-	if errors.As(err, &again) {
-		if existing, ok := again.ExistingCollector.(C); ok {
-			return existing, nil
-		}
-	}
-	return c, err
 }
 
 func (m meters) count(p *pair, step authority.Step) {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -115,7 +116,7 @@ func (p *pair) mirrorSays() string {
 	case c.Status == metav1.ConditionTrue:
 		return fmt.Sprintf("It was last made from generation %d.", shape.SynchronizedGeneration)
 	}
-	return fmt.Sprintf("Synchronized is %s (%s): %s.", c.Status, c.Reason, strings.TrimSuffix(cut(c.Message), "."))
+	return fmt.Sprintf("Synchronized is %s (%s): %s.", c.Status, c.Reason, strings.TrimSuffix(notes.Cut(c.Message, notes.Longest), "."))
 }
 
 func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
@@ -134,7 +135,7 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 	if c.Message == "" {
 		c.Message = "no message"
 	}
-	return fmt.Sprintf("%s says Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, cut(c.Message))
+	return fmt.Sprintf("%s says Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, notes.Cut(c.Message, notes.Longest))
 }
 
 // silence explains an object without a Paused condition.
@@ -169,7 +170,7 @@ func (r *reconciler) event(p *pair, step authority.Step, c map[string]any) {
 	if slices.Contains([]string{"Error", "Warning"}, text(c, "severity")) {
 		severity = corev1.EventTypeWarning
 	}
-	r.recorder.Eventf(p.machineAPI, nil, severity, step.Reason, "Handoff", "%s", cut(text(c, "message")))
+	r.recorder.Eventf(p.machineAPI, nil, severity, step.Reason, "Handoff", "%s", notes.Cut(text(c, "message"), notes.Longest))
 }
 
 // conditionsOf copies the list, so that what came from a cache is not written to.
@@ -216,13 +217,4 @@ func text(m map[string]any, key string) string {
 func describe(o *unstructured.Unstructured) string {
 	group, _, _ := strings.Cut(o.GetAPIVersion(), "/")
 	return fmt.Sprintf("%s.%s %s/%s", o.GetKind(), group, o.GetNamespace(), o.GetName())
-}
-
-// cut keeps to the length that the API server takes of an event.
-func cut(note string) string {
-	const longest = 900
-	if len(note) > longest {
-		return strings.ToValidUTF8(note[:longest], "") + " …"
-	}
-	return note
 }

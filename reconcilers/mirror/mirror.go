@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -232,16 +233,7 @@ func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
 	if w.failure {
 		severity = corev1.EventTypeWarning
 	}
-	r.recorder.Eventf(about, nil, severity, w.reason, "Mirror", "%s", cut(w.note))
-}
-
-// cut keeps to the length that the API server takes of an event.
-func cut(note string) string {
-	const longest = 1000
-	if len(note) > longest {
-		return note[:longest] + " …"
-	}
-	return note
+	r.recorder.Eventf(about, nil, severity, w.reason, "Mirror", "%s", notes.Cut(w.note, 1000))
 }
 
 // notKept is what an API server does that takes a write and stores something else.

@@ -23,9 +23,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/registry"
 	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/machine/health"
 )
@@ -120,13 +122,13 @@ func newHealthMeters() (healthMeters, error) {
 	var m healthMeters
 	var errs [3]error
 	by := []string{"name", "namespace"}
-	m.covered, errs[0] = registered(prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	m.covered, errs[0] = registry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mapi_machinehealthcheck_nodes_covered", Help: "Machines that a MachineHealthCheck looks after.",
 	}, by))
-	m.shortCircuit, errs[1] = registered(prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	m.shortCircuit, errs[1] = registry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mapi_machinehealthcheck_short_circuit", Help: "1 while a MachineHealthCheck remediates nothing because more than maxUnhealthy Machines are not healthy.",
 	}, by))
-	m.remediations, errs[2] = registered(prometheus.NewCounterVec(prometheus.CounterOpts{
+	m.remediations, errs[2] = registry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mapi_machinehealthcheck_remediation_success_total", Help: "Remediations that a MachineHealthCheck has begun.",
 	}, by))
 	return m, errors.Join(errs[:]...)

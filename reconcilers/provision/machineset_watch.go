@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/registry"
 	"github.com/poundlock/poundlock/internal/retry"
 )
 
@@ -103,7 +104,7 @@ func (r *machineSets) setsOfNode(ctx context.Context, o client.Object) []reconci
 type setMeters struct{ writes *prometheus.CounterVec }
 
 func newSetMeters() (setMeters, error) {
-	writes, err := registered(prometheus.NewCounterVec(prometheus.CounterOpts{
+	writes, err := registry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "poundlock_machineset_writes_total", Help: "Machines that MachineSets created, deleted and adopted, by verb and result.",
 	}, []string{"verb", "result"}))
 	return setMeters{writes}, err
@@ -115,16 +116,4 @@ func (m setMeters) count(verb string, err error) {
 		result = "error"
 	}
 	m.writes.WithLabelValues(verb, result).Inc()
-}
-
-// registered returns the collector of the same name that is there already, in a process with two managers.
-func registered[C prometheus.Collector](c C) (C, error) {
-	err := metrics.Registry.Register(c)
-	var again prometheus.AlreadyRegisteredError
-	if errors.As(err, &again) {
-		if existing, ok := again.ExistingCollector.(C); ok {
-			return existing, nil
-		}
-	}
-	return c, err
 }

@@ -240,12 +240,3 @@ func sentences(errs field.ErrorList) string {
 	slices.Sort(out)
 	return strings.Join(slices.Compact(out), "; ")
 }
-
-// cut keeps to the length that the API server takes of an event.
-func cut(note string) string {
-	const longest = 900
-	if len(note) > longest {
-		return strings.ToValidUTF8(note[:longest], "") + " …"
-	}
-	return note
-}

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -172,5 +173,5 @@ func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
 	if w.warning {
 		severity = corev1.EventTypeWarning
 	}
-	r.recorder.Eventf(s.set, nil, severity, w.reason, "Reflect", "%s", cut(w.note))
+	r.recorder.Eventf(s.set, nil, severity, w.reason, "Reflect", "%s", notes.Cut(w.note, notes.Longest))
 }

@@ -4,23 +4,18 @@
 package remediation
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/poundlock/poundlock/internal/registry"
 )
 
 // meters count what is carried over.
 type meters struct{ remediations *prometheus.CounterVec }
 
 func newMeters() (meters, error) {
-	m := meters{remediations: prometheus.NewCounterVec(prometheus.CounterOpts{
+	remediations, err := registry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "poundlock_remediations_total", Help: "Machines of the Machine API that Poundlock deleted for a health check of Cluster API's, by what was amiss.",
-	}, []string{"cause"})}
-	err := metrics.Registry.Register(m.remediations)
-	if was := new(prometheus.AlreadyRegisteredError); errors.As(err, was) {
-		m.remediations = was.ExistingCollector.(*prometheus.CounterVec)
-		err = nil
-	}
-	return m, err
+	}, []string{"cause"}))
+	return meters{remediations}, err
 }

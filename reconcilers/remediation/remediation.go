@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -118,7 +118,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Verdict) erro
 	if v = health.Of(&s.spec, t, r.now()); !v.Unhealthy() {
 		return nil
 	}
-	v.Message = cut(v.Message)
+	v.Message = notes.Cut(v.Message, 600)
 	o := s.machineAPI[v.Machine.Name]
 	if s.spec.RemediationTemplate != nil {
 		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",
@@ -146,13 +146,4 @@ func (r *reconciler) tell(ctx context.Context, s *state, v health.Verdict) {
 		"Deleted for Cluster API's MachineHealthCheck %s, which skips it because Machine API is in charge of it: %s", s.core.GetName(), v.Message)
 	r.recorder.Eventf(s.core, o, corev1.EventTypeNormal, "RemediationCarriedOver", "Delete",
 		"Poundlock deleted Machine %s, of which Machine API is in charge, for this check: %s", o.GetName(), v.Message)
-}
-
-// cut keeps to the length that the API server takes of an event: a Machine's own error may be of any.
-func cut(message string) string {
-	const longest = 600
-	if len(message) > longest {
-		return strings.ToValidUTF8(message[:longest], "") + " …"
-	}
-	return message
 }

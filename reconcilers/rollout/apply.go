@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -76,7 +77,7 @@ func (r *reconciler) steps(s *state) []write {
 		out = append(out, func(ctx context.Context) error {
 			err := r.take(ctx, s, step)
 			if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-				r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, "StepFailed", string(step.Verb), "%s", cut(err.Error()))
+				r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, "StepFailed", string(step.Verb), "%s", notes.Cut(err.Error(), notes.Longest))
 			}
 			return err
 		})
@@ -189,14 +190,5 @@ func with(m map[string]any, key string, value any) map[string]any {
 // tell says on the set, with the Machine beside it, what was done and why.
 func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstructured, reason, action, why string) {
 	log.FromContext(ctx).Info("Machine "+strings.ToLower(reason), "machine", m.GetName(), "why", why)
-	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s", cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why)))
-}
-
-// cut keeps to the length that the API server takes of an event.
-func cut(message string) string {
-	const longest = 900
-	if len(message) > longest {
-		return strings.ToValidUTF8(message[:longest], "") + " …"
-	}
-	return message
+	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s", notes.Cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why), notes.Longest))
 }

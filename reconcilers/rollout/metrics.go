@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/poundlock/poundlock/internal/registry"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -32,22 +33,10 @@ func newMeters() (meters, error) {
 		}, []string{"verb", "cause"}),
 	}
 	var errs [3]error
-	m.machines, errs[0] = register(m.machines)
-	m.degraded, errs[1] = register(m.degraded)
-	m.changes, errs[2] = register(m.changes)
+	m.machines, errs[0] = registry.Add(metrics.Registry, m.machines)
+	m.degraded, errs[1] = registry.Add(metrics.Registry, m.degraded)
+	m.changes, errs[2] = registry.Add(metrics.Registry, m.changes)
 	return m, errors.Join(errs[:]...)
-}
-
-// register returns the collector of the same name that is there already, in a process with two managers.
-func register[C prometheus.Collector](c C) (C, error) {
-	err := metrics.Registry.Register(c)
-	var again prometheus.AlreadyRegisteredError
-	if errors.As(err, &again) {
-		if existing, ok := again.ExistingCollector.(C); ok {
-			return existing, nil
-		}
-	}
-	return c, err
 }
 
 // show shows nothing where there is no set.
