@@ -72,6 +72,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a lock holds, dry run or not, and not for Poundlock", lock},
 		{"kubectl scale of the wrong set is refused", scale},
 		{"a provider's template is locked through its set", template},
+		{"a collection is refused and warned of like its objects", collection},
 		{"a delete that fails open warns", warnOfDelete},
 		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
 		{"elsewhere nothing is locked", elsewhere},
@@ -413,6 +414,29 @@ spec: {template: {spec: {instanceType: m6i.large}}}`)
 	// No label and no mark: the set that refers to it is found through the index, once the cache has it.
 	eventually(t, "the set is known to the cache", func() bool { return p.admin.Delete(t.Context(), o, client.DryRunAll) != nil })
 	denied(t, p.admin.Delete(t.Context(), o), "authority/infra-locked", "metadata.name")
+}
+
+// collection deletes as a list what it may not delete by name, while authority moves back.
+func collection(t *testing.T, p *place) {
+	p.pair(t, "collected")
+	p.must(t, p.poundlock.Patch(t.Context(), toward(capiMachine, "c", "collected"), merge(`{"metadata":{"labels":{"of":"collection"},"finalizers":["sync.machine.openshift.io/finalizer"]}}`)))
+	p.create(t, p.poundlock, `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: collected, labels: {of: collection}, annotations: {cluster.x-k8s.io/paused: ""}}
+spec: {instanceType: m6i.large}`)
+	all := func(o client.Object) error {
+		return p.admin.DeleteAllOf(t.Context(), o, client.InNamespace("c"), client.MatchingLabels{"of": "collection"})
+	}
+	p.warned.take()
+	p.must(t, p.admin.DeleteAllOf(t.Context(), toward(capiMachine, "c", ""), client.InNamespace("c"), client.MatchingLabels{"of": "collection"}, client.DryRunAll))
+	if got := p.warned.take(); len(got) != 1 || !strings.HasSuffix(got[0], "[authority/delete-recreated]") {
+		t.Errorf("warned of %q, want authority/delete-recreated", got)
+	}
+	p.patchStatus(t, mapiMachine, "m", "collected", `{"status":{"authoritativeAPI":"Migrating"}}`)
+	p.patchStatus(t, mapiMachine, "m", "collected", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
+	p.patchStatus(t, mapiMachine, "m", "collected", `{"status":{"authoritativeAPI":"Migrating"}}`)
+	denied(t, all(toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", "")), "authority/infra-locked", "metadata.name")
 }
 
 func warnOfDelete(t *testing.T, p *place) {

@@ -166,9 +166,11 @@ func readObjects(c *policies.Change, req *request) (err error) {
 	if err := complete(c); err != nil {
 		return err
 	}
-	// A request to create has no name where the server makes one; after mutation its object has.
-	if c.Name == "" && c.New != nil {
-		c.Name = c.New.Metadata.Name
+	// The review of an object of a collection has no name, nor has a CREATE where the server generates it: the object has one.
+	for _, o := range []*policies.Object{c.New, c.Old} {
+		if c.Name == "" && o != nil {
+			c.Name = o.Metadata.Name
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/cel"
@@ -55,6 +56,12 @@ func TestEnginesAgree(t *testing.T) {
 				t.Errorf("Go and CEL differ (-Go +CEL):\n%s", diff)
 			}
 			denied += len(got)
+			collected := c.Change // the review of an object of a collection has no name
+			if collected.Name = ""; c.Change.Operation == admissionv1.Delete {
+				if diff := cmp.Diff(want, e.judge(t, collected)); diff != "" {
+					t.Errorf("Go and CEL differ about a collection (-Go +CEL):\n%s", diff)
+				}
+			}
 		})
 	}
 	if denied == 0 {
