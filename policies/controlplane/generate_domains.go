@@ -72,7 +72,7 @@ func (g *generator) workers() []map[string]any {
 // Machine of the control plane is in has that Machine's subnet, and no worker's.
 func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.FailureDomains) bool {
 	at := func(d machinev1.FailureDomains) string {
-		return (&Plan{Platform: g.row.name}).zoneOf(g.domain(d).in(nil))
+		return (&Plan{row: g.row}).zoneOf(g.domain(d).in(nil))
 	}
 	says := func(d machinev1.FailureDomains) []string {
 		return names(g.domain(d).sets, func(s setting) string { return s.path })

@@ -43,6 +43,7 @@ type Plan struct {
 	set       *machinev1.ControlPlaneMachineSet
 	authority authority.API
 	cluster   string // what the Infrastructure calls the cluster
+	row       platform
 	spec      map[string]any
 }
 
@@ -105,7 +106,7 @@ func Make(v View) Plan {
 	p := Plan{
 		Replicas: replicas(v.Set), Platform: PlatformOf(v.Infrastructure), Strategy: v.Set.Spec.Strategy.Type,
 		Active: v.Set.Spec.State == machinev1.ControlPlaneMachineSetStateActive, spec: providerSpec(t.Spec),
-		set: v.Set, authority: v.Authority,
+		set: v.Set, authority: v.Authority, row: rowOf(t, v.Infrastructure),
 	}
 	if v.Infrastructure != nil {
 		p.cluster = v.Infrastructure.Status.InfrastructureName
@@ -133,11 +134,16 @@ func providerSpecPath() *field.Path { return templatePath().Child("spec", "provi
 
 // domains reads the set's failure domains, each once. Those that are given twice are refused by admission.
 func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) {
-	row := platformNamed(p.Platform)
-	if t.FailureDomains == nil || row.domains == nil {
+	if t.FailureDomains == nil {
 		return
 	}
-	all, errs := row.domains(*t.FailureDomains, i)
+	if e := misplaced(*t.FailureDomains, p.Platform); e != nil {
+		p.Invalid = append(p.Invalid, e)
+	}
+	if p.row.domains == nil {
+		return
+	}
+	all, errs := p.row.domains(*t.FailureDomains, i)
 	p.Invalid = append(p.Invalid, errs...)
 	for _, d := range all {
 		if !slices.ContainsFunc(p.Domains, d.same) {
@@ -208,10 +214,9 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, r
 
 // settle gives each index its failure domain: as far as may be the one in which its youngest Machine is.
 func (p *Plan) settle() {
-	row := platformNamed(p.Platform)
 	have := make([]int, len(p.Indexes))
 	for i := range p.Indexes {
-		have[i] = p.domainOf(row, p.Indexes[i])
+		have[i] = p.domainOf(p.row, p.Indexes[i])
 	}
 	for i, d := range spread(have, len(p.Domains)) {
 		p.Indexes[i].Domain = &p.Domains[d]
@@ -276,9 +281,8 @@ func compareBool(a, b bool) int {
 }
 
 func (p *Plan) compare(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
-	row := platformNamed(p.Platform)
 	for i := range p.Indexes {
-		w := wanted{platform: row, template: t, spec: p.Indexes[i].Spec, authority: p.makesFor()}
+		w := wanted{platform: p.row, template: t, spec: p.Indexes[i].Spec, authority: p.makesFor()}
 		for j := range p.Indexes[i].Machines {
 			m := &p.Indexes[i].Machines[j]
 			m.Differences = w.differences(m.machine)

@@ -275,7 +275,7 @@ func TestPlan(t *testing.T) {
 func steps(p controlplane.Plan) []string {
 	var out []string
 	for _, s := range p.Steps() {
-		if s.Verb == controlplane.Create {
+		if s.Verb == controlplane.Create && s.Index.Domain != nil {
 			out = append(out, fmt.Sprintf("Create %d in %s", s.Index.Number, s.Index.Domain.Name))
 		} else {
 			out = append(out, fmt.Sprintf("%s %s", s.Verb, s.Machine.Name))
@@ -403,6 +403,58 @@ func TestForecast(t *testing.T) {
 			p := controlplane.Make(*v)
 			if d := cmp.Diff(c.want, p.Forecast()); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// What the Infrastructure said is not known any more: a restore without status leaves one without a platform.
+func TestAPlatformThatIsNotKnown(t *testing.T) {
+	lost := map[string]change{
+		"no Infrastructure":                 func(v *controlplane.View) { v.Infrastructure = nil },
+		"an Infrastructure without status":  func(v *controlplane.View) { v.Infrastructure.Status = configv1.InfrastructureStatus{} },
+		"a platform without a type":         func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus.Type = "" },
+		"another platform than the set has": func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus.Type = configv1.AzurePlatformType },
+		"one that has no failure domains": func(v *controlplane.View) {
+			v.Infrastructure.Status.PlatformStatus.Type = configv1.BareMetalPlatformType
+		},
+	}
+	for says, lose := range lost {
+		t.Run(says, func(t *testing.T) {
+			v := reviewed()
+			lose(v)
+			p := controlplane.Make(*v)
+			if got := p.Steps(); len(got) > 0 || len(p.Problems) == 0 {
+				t.Errorf("steps %v, problems %v: want no step, and a problem", steps(p), p.Problems)
+			}
+			if p.Conditions()[2].Status != metav1.ConditionTrue {
+				t.Errorf("Degraded is %+v", p.Conditions()[2])
+			}
+			for does, r := range map[string]row{
+				"created":   {in: changes(lose), create: true},
+				"activated": {in: changes(lose), stored: changes(inactive), do: changes(activate)},
+			} {
+				if j := controlplane.Rules().Judge(r.change(t)); j.Allowed() {
+					t.Errorf("it may be %s", does)
+				}
+			}
+			if j := controlplane.Rules().Judge((row{in: changes(lose), do: changes(larger)}).change(t)); !j.Allowed() {
+				t.Errorf("an active set may not be changed: %v", j)
+			}
+		})
+	}
+	for says, lose := range map[string]change{"no Infrastructure": lost["no Infrastructure"], "an Infrastructure without status": lost["an Infrastructure without status"]} {
+		t.Run(says+", and a set without failure domains", func(t *testing.T) {
+			v := reviewed()
+			noDomains(v)
+			for i := range v.Machines {
+				v.Machines[i].Spec.ProviderSpec = template(v).Spec.ProviderSpec
+				edit(&v.Machines[i].Spec.ProviderSpec, "tags", []any{map[string]any{"name": "y", "value": "2"}, map[string]any{"name": "x", "value": "1"}})
+				edit(&v.Machines[i].Spec.ProviderSpec, "deviceIndex", 0)
+			}
+			lose(v)
+			if p := controlplane.Make(*v); len(p.Steps()) > 0 || len(p.Problems) > 0 {
+				t.Errorf("steps %v, problems %v: its providerSpec's kind tells which tags are equal", p.Steps(), p.Problems)
 			}
 		})
 	}

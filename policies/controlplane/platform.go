@@ -82,6 +82,38 @@ func PlatformOf(i *configv1.Infrastructure) configv1.PlatformType {
 	return i.Status.PlatformStatus.Type
 }
 
+// rowOf is the row by which a template is read. Where the Infrastructure does not name the platform, the template does: nothing is made there,
+// but what its Machines differ in is still compared by meaning.
+func rowOf(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) platform {
+	name := PlatformOf(i)
+	if f := t.FailureDomains; name == "" && f != nil {
+		name = f.Platform
+	}
+	if name != "" {
+		return platformNamed(name)
+	}
+	kind, _ := providerSpec(t.Spec)["kind"].(string)
+	all := platforms()
+	if at := slices.IndexFunc(all, func(p platform) bool { return p.kind == kind }); at >= 0 {
+		return all[at]
+	}
+	return platform{}
+}
+
+// misplaced is why failure domains place nothing on a platform. Without them each Machine would be replaced by one that is nowhere.
+func misplaced(f machinev1.FailureDomains, platform configv1.PlatformType) *field.Error {
+	lists := len(deref(f.AWS))+len(deref(f.Azure))+len(deref(f.GCP))+len(f.VSphere)+len(f.OpenStack)+len(f.Nutanix) > 0
+	switch named := string(f.Platform); {
+	case named == "" && !lists:
+		return nil
+	case platform == "":
+		return field.Invalid(domainsPath("platform"), named, "the Infrastructure named cluster does not exist or has no status.platformStatus.type: restore it from a backup, status included")
+	case named != "" && named != string(platform):
+		return field.Invalid(domainsPath("platform"), named, fmt.Sprintf("the platform of this cluster is %s", platform))
+	}
+	return nil
+}
+
 // Domain is a failure domain: what it sets in a providerSpec.
 type Domain struct {
 	// Name is what people call it: a zone, or its name in the Infrastructure.

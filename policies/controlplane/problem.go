@@ -15,7 +15,7 @@ import (
 // Reason is why a set is degraded: a word for conditions.
 type Reason string
 
-// The reasons, the gravest first.
+// The reasons, the gravest first; before them all is UnknownPlatform, which the generator has too.
 const (
 	InvalidSet        Reason = "InvalidSet"
 	RecreateDisabled  Reason = "RecreateDisabled"
@@ -40,7 +40,9 @@ func (p *Plan) judge(v View) {
 			p.Problems = append(p.Problems, Problem{r, fmt.Sprintf(format, strings.Join(all, ", "))})
 		}
 	}
-	say(InvalidSet, names(p.Invalid, fieldError), "The set cannot be carried out: %s")
+	untold := func(e *field.Error) bool { return p.Platform == "" && e.Field == domainsPath("platform").String() }
+	say(UnknownPlatform, names(slices.DeleteFunc(slices.Clone(p.Invalid), not(untold)), fieldError), "The set's failure domains cannot be read: %s")
+	say(InvalidSet, names(slices.DeleteFunc(slices.Clone(p.Invalid), untold), fieldError), "The set cannot be carried out: %s")
 	if v.NoRecreate && p.Strategy == machinev1.Recreate {
 		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which is not allowed here: " + recreateRisk(p.Replicas) +
 			". Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"})
@@ -59,6 +61,8 @@ func (p *Plan) judge(v View) {
 	say(FailedMachines, named(p.machines(), func(m MachineState) bool { return m.Failed && m.Updated() && !m.Deleting }),
 		"Machines that have failed: %s. Each one's status.errorMessage says why; mend the cause, then delete the Machine, and another one is made")
 }
+
+func not[T any](is func(T) bool) func(T) bool { return func(v T) bool { return !is(v) } }
 
 func fieldError(e *field.Error) string { return e.Error() }
 

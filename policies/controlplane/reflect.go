@@ -25,8 +25,8 @@ type Place struct {
 // Places are where a resolved set makes Machines, in the order of their names: a set that lists the same in another order has the same places. Errors are of
 // failure domains that the Infrastructure does not describe, by path.
 func Places(set *machinev1.ControlPlaneMachineSet, i *configv1.Infrastructure) ([]Place, field.ErrorList) {
-	p := Plan{Platform: PlatformOf(i)}
 	t := template(set)
+	p := Plan{Platform: PlatformOf(i), row: rowOf(t, i)}
 	p.domains(t, i)
 	spec := providerSpec(t.Spec)
 	if len(p.Domains) == 0 {

@@ -80,8 +80,8 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/platform", Clause: spreading,
-			Says:   "The kind of the providerSpec and failureDomains.platform are those of the cluster's platform, as the Infrastructure named cluster has it.",
-			Remedy: "Use the platform's own.",
+			Says:   "The kind of the providerSpec and failureDomains.platform are those of the cluster's platform, as the Infrastructure named cluster has it. Without one a set with failure domains is refused: its Machines would be replaced by some that are in none.",
+			Remedy: "Use the platform's own. Where the Infrastructure or its status was lost, restore it.",
 			On:     write, Needs: world, Check: ratchet(onPlatform),
 		},
 		{

@@ -36,7 +36,7 @@ func zonePaths(p configv1.PlatformType) []string {
 // zoneOf is the place that a providerSpec names, "" for none.
 func (p *Plan) zoneOf(spec map[string]any) string {
 	var out []string
-	for _, path := range zonePaths(p.Platform) {
+	for _, path := range zonePaths(p.row.name) {
 		if v, ok := member(spec, places(path)).(string); ok && v != "" {
 			out = append(out, v)
 		}
@@ -84,7 +84,9 @@ func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdi
 func inInfrastructure(p *proposal) policies.Verdict {
 	prefix := templatePath().Child("failureDomains").String() + "."
 	plan := p.plan()
-	return policies.Verdict{Denials: slices.DeleteFunc(slices.Clone(plan.Invalid), func(e *field.Error) bool { return !strings.HasPrefix(e.Field, prefix) })}
+	return policies.Verdict{Denials: slices.DeleteFunc(slices.Clone(plan.Invalid), func(e *field.Error) bool {
+		return !strings.HasPrefix(e.Field, prefix) || e.Field == domainsPath("platform").String() // which another rule has a word on
+	})}
 }
 
 // placed reports whether it can be told where the set puts its Machines.
@@ -128,8 +130,7 @@ func (p *Plan) lists(spec map[string]any) bool {
 	if len(p.Domains) == 0 {
 		return p.zoneOf(spec) == p.zoneOf(p.spec)
 	}
-	row := platformNamed(p.Platform)
-	return slices.ContainsFunc(p.Domains, func(d Domain) bool { return d.holds(row, spec) })
+	return slices.ContainsFunc(p.Domains, func(d Domain) bool { return d.holds(p.row, spec) })
 }
 
 // listed is the set's list in a sentence.
@@ -142,7 +143,7 @@ func (p *Plan) listed() string {
 
 // nearly says what keeps a Machine out of a failure domain of the same zone.
 func (p *Plan) nearly(spec map[string]any) string {
-	row, zone := platformNamed(p.Platform), p.zoneOf(spec)
+	row, zone := p.row, p.zoneOf(spec)
 	for _, d := range p.Domains {
 		if in := d.in(spec); p.zoneOf(in) == zone {
 			return fmt.Sprintf(" (but for %s it would be in %s)", told(different(field.NewPath("spec", "providerSpec", "value"), row.meaning(spec), row.meaning(in))), d.Name)

@@ -203,12 +203,15 @@ func (p *proposal) greatestIndex() int {
 // onPlatform: "FailureDomains … only supported on certain platforms"; a union that names another platform than the cluster's would place nothing.
 func onPlatform(p *proposal) policies.Verdict {
 	row := p.platform()
-	if row.name == "" {
-		return policies.Warn("the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")
-	}
 	var v policies.Verdict
-	if named := p.failureDomains().Platform; named != "" && named != row.name {
-		v.Denials = append(v.Denials, field.Invalid(domainsPath("platform"), string(named), fmt.Sprintf("the platform of this cluster is %s", row.name)))
+	if e := misplaced(p.failureDomains(), row.name); e != nil {
+		v.Denials = append(v.Denials, e)
+	}
+	switch {
+	case row.name == "" && v.Denials != nil:
+		return v
+	case row.name == "":
+		return policies.Warn("the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")
 	}
 	spec := p.providerSpec()
 	if spec == nil {

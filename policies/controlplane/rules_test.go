@@ -308,8 +308,10 @@ func TestRules(t *testing.T) {
 		"and a change of one that had none":    {stored: changes(want("kind", nil)), do: changes(larger)},
 		"a platform that nobody knows":         {in: changes(platformed("BareMetal", map[string]any{"kind": "BareMetalMachineProviderSpec", "x": 1}, nil)), create: true},
 		"and there a kind that somebody knows": {in: changes(platformed("BareMetal", map[string]any{"kind": "AWSMachineProviderConfig"}, nil)), create: true, want: one("platform", "denied "+inProvider+"kind")},
-		"no platform at all":                   {in: changes(func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus = nil }), create: true, want: one("platform", "warned the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")},
-		"no Infrastructure":                    {in: changes(func(v *controlplane.View) { v.Infrastructure = nil }), create: true, want: one("platform", "warned the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")},
+		"no platform at all":                   {in: changes(func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
+		"no Infrastructure":                    {in: changes(func(v *controlplane.View) { v.Infrastructure = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
+		"and no failure domains": {in: changes(platformed("AWS", map[string]any{"kind": "AWSMachineProviderConfig"}, nil), func(v *controlplane.View) { v.Infrastructure = nil }), create: true,
+			want: one("platform", "warned the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")},
 
 		"a misspelt field":               {do: changes(want("instanceTyp", "m6i.large")), want: one("provider-spec", "warned "+inProvider+"instanceTyp: Machine API knows no such field and leaves it out; did you mean instanceType?")},
 		"one in a list":                  {do: changes(want("blockDevices", []any{map[string]any{"ebs": map[string]any{"volumesize": 1}}})), want: one("provider-spec", "warned "+inProvider+"blockDevices[0].ebs.volumesize: Machine API knows no such field and leaves it out; did you mean volumeSize?")},

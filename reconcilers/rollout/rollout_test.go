@@ -6,6 +6,7 @@ package rollout
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,6 +225,32 @@ func TestANodeWithoutAMachine(t *testing.T) {
 	w.must(w.Delete(t.Context(), stray))
 	w.settle(r)
 	w.wantDone("m6i.2xlarge", 3)
+}
+
+// A restore without status leaves an Infrastructure that names no platform, and failure domains that place nothing.
+func TestAnInfrastructureThatIsLost(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	w.found()
+	w.settle(r)
+	before := w.names()
+	w.must(w.Delete(t.Context(), &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}))
+	w.settle(r)
+	w.wantSays("Degraded", "True UnknownPlatform", "status.platformStatus.type")
+	w.must(w.Create(t.Context(), &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}))
+	w.edit(larger)
+	w.settle(r)
+	w.wantSays("Degraded", "True UnknownPlatform")
+	if got := w.names(); !slices.Equal(got, before) {
+		t.Errorf("Machines are %v, and were %v", got, before)
+	}
+	w.edit(sized("m6i.xlarge"))
+	w.describe()
+	w.settle(r)
+	w.wantDone("m6i.xlarge", 3)
+	if got := w.names(); !slices.Equal(got, before) {
+		t.Errorf("Machines are %v, and were %v", got, before)
+	}
 }
 
 func TestADanglingNodeReferenceStopsNothingElse(t *testing.T) {
