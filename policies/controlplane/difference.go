@@ -163,37 +163,6 @@ func raw(v any) json.RawMessage {
 	return out
 }
 
-// meaning is a providerSpec in the form in which two that mean the same are equal: what its Go type always says is said, and lists whose order
-// means nothing are sorted. What the type has never heard of is kept.
-func (p platform) meaning(spec map[string]any) map[string]any {
-	if spec == nil {
-		return nil
-	}
-	out, ok := plain(spec).(map[string]any)
-	if !ok {
-		return spec
-	}
-	strip(out)
-	if p.spec != nil {
-		typed := p.spec()
-		if json.Unmarshal(raw(out), typed) == nil {
-			if said, ok := plain(typed).(map[string]any); ok {
-				fill(said, out)
-				out = said
-			}
-		}
-	}
-	for _, name := range p.unordered {
-		if l, ok := out[name].([]any); ok {
-			out[name] = sorted(l)
-		}
-	}
-	if p.respell != nil {
-		p.respell(out)
-	}
-	return out
-}
-
 // in is the template's providerSpec with a domain in it.
 func (d Domain) in(spec map[string]any) map[string]any {
 	out := plain(spec)

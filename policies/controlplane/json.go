@@ -86,22 +86,6 @@ func member(v any, way []place) any {
 	return v
 }
 
-// fill adds to m what other has and m has not.
-func fill(m, other map[string]any) {
-	for k, v := range other {
-		mine, there := m[k]
-		if !there {
-			m[k] = v
-			continue
-		}
-		mm, ok := mine.(map[string]any)
-		om, too := v.(map[string]any)
-		if ok && too {
-			fill(mm, om)
-		}
-	}
-}
-
 // sorted is a list in the order of its items' JSON.
 func sorted(l []any) []any {
 	out := slices.Clone(l)

@@ -28,6 +28,10 @@ type platform struct {
 	found func(own []map[string]any, i *configv1.Infrastructure) finder
 	// unordered are the lists of the providerSpec whose order means nothing.
 	unordered []string
+	// void are members that the platform does not read, hollow those of which an empty object means no more than none.
+	void, hollow []string
+	// defaults are the values that the platform takes where nothing is given.
+	defaults map[string]any
 	// respell may be nil: it spells in one way what a providerSpec may spell in several.
 	respell func(spec map[string]any)
 }
@@ -37,23 +41,33 @@ func platforms() []platform {
 	return []platform{
 		{
 			name: configv1.AWSPlatformType, kind: "AWSMachineProviderConfig", spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
-			domains: awsDomains, found: awsFound, unordered: []string{"tags", "securityGroups", "loadBalancers"}, respell: presence("spotMarketOptions"),
+			domains: awsDomains, found: awsFound, unordered: []string{"tags", "securityGroups", "loadBalancers"},
+			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions"}, defaults: map[string]any{
+				"blockDevices[].ebs.iops": 0.0, "placement.host.dedicatedHost.allocationStrategy": string(machinev1beta1.AllocationStrategyUserProvided),
+			},
 		},
 		{
 			name: configv1.AzurePlatformType, kind: "AzureMachineProviderSpec", spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
-			domains: azureDomains, found: azureFound, unordered: []string{"applicationSecurityGroups", "dataDisks"}, respell: azureWords,
+			domains: azureDomains, found: azureFound, unordered: []string{"applicationSecurityGroups", "dataDisks"},
+			hollow: []string{"securityProfile"}, defaults: map[string]any{
+				"osDisk.cachingType": "None", "dataDisks[].cachingType": "None", "dataDisks[].managedDisk.storageAccountType": string(machinev1beta1.StorageAccountPremiumLRS),
+				"image.type": string(machinev1beta1.AzureImageTypeMarketplaceNoPlan),
+			},
 		},
 		{
 			name: configv1.GCPPlatformType, kind: "GCPMachineProviderSpec", spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
 			domains: gcpDomains, found: gcpFound, unordered: []string{"tags", "targetPools", "resourceManagerTags"},
+			defaults: map[string]any{"disks[].type": "pd-standard"},
 		},
 		{
 			name: configv1.OpenStackPlatformType, kind: "OpenstackProviderSpec", spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
 			domains: openStackDomains, found: openStackFound, unordered: []string{"securityGroups", "tags"},
+			hollow: []string{"additionalBlockDevices[].storage.volume"},
 		},
 		{
 			name: configv1.VSpherePlatformType, kind: "VSphereMachineProviderSpec", spec: func() any { return &machinev1beta1.VSphereMachineProviderSpec{} },
-			domains: vSphereDomains, found: vSphereFound, unordered: []string{"tagIDs"}, respell: vSphereWords,
+			domains: vSphereDomains, found: vSphereFound, unordered: []string{"tagIDs"},
+			defaults: map[string]any{"cloneMode": string(machinev1beta1.FullClone)}, respell: bareTemplate,
 		},
 		{
 			name: configv1.NutanixPlatformType, kind: "NutanixMachineProviderConfig", spec: func() any { return &machinev1.NutanixMachineProviderConfig{} },
@@ -61,6 +75,7 @@ func platforms() []platform {
 		},
 		{
 			name: configv1.PowerVSPlatformType, kind: "PowerVSMachineProviderConfig", spec: func() any { return &machinev1.PowerVSMachineProviderConfig{} },
+			defaults: map[string]any{"systemType": "s922", "processorType": string(machinev1.PowerVSProcessorTypeShared), "memoryGiB": 32.0}, respell: powerVSProcessors,
 		},
 	}
 }
@@ -259,32 +274,14 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 	return d
 }
 
-// presence makes of an empty object that is there something else than of one that is not: with it, the instance is another.
-func presence(name string) func(map[string]any) {
-	return func(spec map[string]any) {
-		if o, ok := spec[name].(map[string]any); ok && len(o) == 0 {
-			spec[name] = "{}"
-		}
+// powerVSProcessors leaves out the number that Machine API takes where none is given. The processors are shared where no type is given.
+func powerVSProcessors(spec map[string]any) {
+	usual := "0.5"
+	if spec["processorType"] == string(machinev1.PowerVSProcessorTypeDedicated) {
+		usual = "1"
 	}
-}
-
-// azureWords says how a disk is cached also where that is left to Azure, which caches nothing.
-func azureWords(spec map[string]any) {
-	presence("spotVMOptions")(spec)
-	disks, _ := spec["dataDisks"].([]any)
-	for _, d := range append(disks[:len(disks):len(disks)], spec["osDisk"]) {
-		disk, ok := d.(map[string]any)
-		if caching, _ := disk["cachingType"].(string); ok && caching == "" {
-			disk["cachingType"] = "None"
-		}
-	}
-}
-
-// vSphereWords says how an instance is cloned also where that is left to Machine API, which makes a full clone.
-func vSphereWords(spec map[string]any) {
-	bareTemplate(spec)
-	if mode, _ := spec["cloneMode"].(string); mode == "" {
-		spec["cloneMode"] = string(machinev1beta1.FullClone)
+	if n, ok := spec["processors"]; ok && text(n) == usual {
+		delete(spec, "processors")
 	}
 }
 

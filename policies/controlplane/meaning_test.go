@@ -1,0 +1,273 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	configv1 "github.com/openshift/api/config/v1"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// rolledOut are the paths for which a Machine with one providerSpec is replaced under a template with another.
+func rolledOut(platform string, template, machine map[string]any) []string {
+	v := world()
+	platformed(configv1.PlatformType(platform), map[string]any{}, nil)(v)
+	v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.ProviderSpec = of(template)
+	v.Machines = v.Machines[:1]
+	v.Machines[0].Spec.ProviderSpec = of(machine)
+	p := controlplane.Make(*v)
+	var out []string
+	for _, d := range p.Indexes[0].Machines[0].In(controlplane.Rollout) {
+		out = append(out, d.String())
+	}
+	return out
+}
+
+func TestZeroValues(t *testing.T) {
+	for platform, same := range map[string][]string{
+		"AWS": {`{"marketType":""}`, `{"keyName":""}`, `{"deviceIndex":0}`, `{"publicIp":null}`, `{"placement":{"tenancy":"","host":null}}`, `{"subnet":{"filters":[]}}`, `{"metadataServiceOptions":{}}`,
+			`{"iamInstanceProfile":{"id":"p","arn":""}}`, `{"blockDevices":[{"ebs":{"volumeSize":120,"kmsKey":{"id":""}},"virtualName":""}]}`, `{"ami":{"id":"ami-1","arn":""}}`, `{"cpuOptions":{}}`, `{"blockDevices":[{"ebs":{"volumeSize":120,"iops":0}}]}`,
+			`{"blockDevices":[{"ebs":{"volumeSize":120,"deleteOnTermination":true}}]}`},
+		"Azure": {`{"acceleratedNetworking":false}`, `{"natRule":""}`, `{"natRule":null}`, `{"image":{"sku":""}}`, `{"osDisk":{"diskSettings":{},"cachingType":""}}`, `{"osDisk":{"cachingType":"None"}}`, `{"diagnostics":{}}`, `{"securityProfile":{}}`,
+			`{"dataDisks":[{"nameSuffix":"a","lun":0,"cachingType":"None"}]}`, `{"dataDisks":[{"nameSuffix":"a","managedDisk":{"storageAccountType":"Premium_LRS"}}]}`, `{"image":{"sku":"s","type":"MarketplaceNoPlan"}}`},
+		"GCP":       {`{"preemptible":false}`, `{"canIPForward":false}`, `{"disks":[{"boot":true,"labels":{},"encryptionKey":null}]}`, `{"restartPolicy":""}`, `{"disks":[{"boot":true,"type":"pd-standard"}]}`, `{"shieldedInstanceConfig":{"secureBoot":""}}`},
+		"OpenStack": {`{"trunk":false}`, `{"networks":[{"uuid":"n","subnets":[],"filter":{"name":""}}]}`, `{"ports":[{"networkID":"n","securityGroups":[]}]}`},
+		"VSphere":   {`{"numCPUs":0}`, `{"cloneMode":"fullClone"}`, `{"network":{"devices":null}}`, `{"workspace":{"server":"s","folder":""}}`},
+		"Nutanix":   {`{"bootType":""}`, `{"project":{"type":""}}`, `{"memorySize":"0"}`, `{"gpus":[]}`},
+		"PowerVS":   {`{"memoryGiB":0}`, `{"processors":0}`, `{"processors":""}`, `{"serviceInstance":{"id":""}}`, `{"systemType":"s922","processorType":"Shared","memoryGiB":32,"processors":"0.5"}`},
+	} {
+		for _, zero := range same {
+			t.Run(platform+" "+zero, func(t *testing.T) {
+				with, without := map[string]any{}, map[string]any{}
+				into(t, json.RawMessage(zero), &with)
+				into(t, json.RawMessage(zero), &without)
+				for _, name := range slices.Collect(maps.Keys(without)) {
+					if without[name] = meant(without[name]); without[name] == nil {
+						delete(without, name)
+					}
+				}
+				for _, pair := range [][2]map[string]any{{with, without}, {without, with}} {
+					if got := rolledOut(platform, pair[0], pair[1]); got != nil {
+						t.Errorf("%v under a template of %v is replaced for %v", pair[1], pair[0], got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// meant leaves out, for the table above, what says nothing there.
+func meant(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name := range v {
+			if v[name] = meant(v[name]); v[name] == nil || slices.Contains([]string{"deleteOnTermination"}, name) {
+				delete(v, name)
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case []any:
+		for i := range v {
+			v[i] = meant(v[i])
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	default:
+		if slices.Contains([]any{"", false, 0.0, "0", nil, "None", "fullClone", "UserProvided", "Premium_LRS", "MarketplaceNoPlan", "pd-standard", "s922", "Shared", "0.5", 32.0}, v) {
+			return nil
+		}
+	}
+	return v
+}
+
+func TestWhatAZeroMeans(t *testing.T) {
+	for platform, other := range map[string][]string{
+		"AWS":       {`{"spotMarketOptions":{}}`, `{"publicIp":false}`, `{"blockDevices":[{"ebs":{"encrypted":false}}]}`},
+		"Azure":     {`{"spotVMOptions":{}}`, `{"natRule":0}`, `{"securityProfile":{"encryptionAtHost":false}}`},
+		"GCP":       {`{"preemptible":true}`, `{"labels":{"a":""}}`},
+		"OpenStack": {`{"configDrive":false}`, `{"rootVolume":{}}`},
+	} {
+		for _, zero := range other {
+			t.Run(platform+" "+zero, func(t *testing.T) {
+				with, without := map[string]any{}, map[string]any{}
+				into(t, json.RawMessage(zero), &with)
+				if strings.HasPrefix(zero, `{"blockDevices`) {
+					without["blockDevices"] = []any{map[string]any{"ebs": map[string]any{}}}
+				}
+				for _, pair := range [][2]map[string]any{{with, without}, {without, with}} {
+					if len(rolledOut(platform, pair[0], pair[1])) == 0 {
+						t.Errorf("%v and %v are taken for the same", pair[0], pair[1])
+					}
+				}
+			})
+		}
+	}
+}
+
+// zeroed calls use with the value with one zero value put into it or taken from it, for each member that its type has, at every level.
+// means is true where the member is an empty object behind a pointer, or false or 0 behind one: it says something then.
+func zeroed(v any, t reflect.Type, use func(path string, zero any, means bool)) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			zeroed(v[i], t.Elem(), func(path string, zero any, means bool) { use(fmt.Sprintf("[%d]%s", i, path), zero, means) })
+		}
+	case map[string]any:
+		if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+			return
+		}
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "" || name == "metadata" {
+				continue
+			}
+			if at, there := v[name]; there && at != nil {
+				zeroed(at, f.Type, func(path string, zero any, means bool) { use("."+name+path, zero, means) })
+				continue
+			}
+			zero, means := zeroOf(f.Type)
+			v[name] = zero
+			use("."+name, zero, means)
+			delete(v, name)
+		}
+	}
+}
+
+func zeroOf(t reflect.Type) (zero any, means bool) {
+	pointer := t.Kind() == reflect.Pointer
+	if pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "", false
+	case reflect.Bool:
+		return false, pointer
+	case reflect.Struct:
+		if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+			return nil, false
+		}
+		return map[string]any{}, pointer
+	case reflect.Slice:
+		return []any{}, false
+	case reflect.Map:
+		return map[string]any{}, false
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return 0, pointer
+	default:
+		return nil, false
+	}
+}
+
+// What the type of a providerSpec cannot tell from nothing makes no Machine outdated, on any platform and at any level.
+func TestZeroValuesOfEveryType(t *testing.T) {
+	// nothing: what the type could tell, and no platform does (see meaning.go).
+	nothing := []string{"AWS cpuOptions", "AWS ebs.iops", "AWS deleteOnTermination", "Azure securityProfile", "OpenStack storage.volume"}
+	seed := conversiontest.Seed(t)
+	for _, kit := range platformstest.Kits() {
+		t.Run(kit.Platform.Name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			bases := []map[string]any{kit.ProviderSpec}
+			made := map[string]any{}
+			into(t, kit.AnyProviderSpec(r), &made)
+			bases = append(bases, made)
+			checked := 0
+			for _, base := range bases {
+				base, other := copied(t, base), copied(t, base)
+				zeroed(base, reflect.TypeOf(kit.Platform.Spec.NewProviderSpec()), func(path string, zero any, means bool) {
+					if slices.ContainsFunc(nothing, func(n string) bool {
+						platform, member, _ := strings.Cut(n, " ")
+						return platform == kit.Platform.Name && strings.HasSuffix(path, "."+member)
+					}) {
+						means = false
+					}
+					checked++
+					if got := rolledOut(kit.Platform.Name, base, other); (len(got) > 0) != means {
+						t.Errorf("%s: %v against nothing: differences %v, want some: %v", path, zero, got, means)
+					}
+					if got := rolledOut(kit.Platform.Name, other, base); (len(got) > 0) != means {
+						t.Errorf("nothing against %s: %v: differences %v, want some: %v", path, zero, got, means)
+					}
+				})
+			}
+			t.Logf("%d zero values", checked)
+		})
+	}
+}
+
+func copied(t testing.TB, v map[string]any) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	into(t, v, &out)
+	return out
+}
+
+// A Machine that was mirrored, and whose authority has come back, is what its set would make.
+func TestAMirroredMachineIsNotOutdated(t *testing.T) {
+	seed := conversiontest.Seed(t)
+	for _, kit := range platformstest.Kits() {
+		t.Run(kit.Platform.Name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 2))
+			done := 0
+			for range 3 {
+				base := map[string]any{}
+				into(t, kit.AnyProviderSpec(r), &base)
+				back, ok := thereAndBack(t, kit, base)
+				if !ok {
+					continue
+				}
+				zeroed(back, reflect.TypeOf(kit.Platform.Spec.NewProviderSpec()), func(path string, zero any, _ bool) {
+					mirrored, ok := thereAndBack(t, kit, back)
+					if !ok {
+						return // the move is refused, by this member's name
+					}
+					if got := rolledOut(kit.Platform.Name, back, mirrored); got != nil {
+						t.Errorf("with %s: %v in the template, a Machine that was mirrored is replaced for %v", path, zero, got)
+					}
+				})
+				done++
+			}
+			t.Logf("%d went there and back", done)
+		})
+	}
+}
+
+func thereAndBack(t *testing.T, kit conversiontest.Kit, spec map[string]any) (map[string]any, bool) {
+	t.Helper()
+	env, core := kit.Env(), &conversion.Core{}
+	there := conversion.NewPass(&env, core, "")
+	infra := conversiontest.ToClusterAPI(there, []byte(raw(t, spec)))
+	if len(there.Errors()) > 0 {
+		return nil, false
+	}
+	back := conversion.NewPass(&env, core, "")
+	typed := conversiontest.ToMachineAPI(back, []byte(raw(t, infra)))
+	if len(back.Errors()) > 0 {
+		return nil, false
+	}
+	out, err := conversion.Encode(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return copied(t, out), true
+}
