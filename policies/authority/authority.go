@@ -29,6 +29,8 @@ const (
 	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
 	// LastAppliedAnnotation is written by every `kubectl apply`.
 	LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+	// AutoscalerManager is the field manager of the cluster autoscaler's writes.
+	AutoscalerManager = "cluster-autoscaler"
 	// ConditionSynchronized tells, on the Machine API object, whether the mirror equals the authority.
 	ConditionSynchronized = "Synchronized"
 	// ConditionPaused is how each API's controllers acknowledge that they stay away, or act again.

@@ -45,13 +45,41 @@ func (w *world) autoscales(t *testing.T) {
 	w.move(t, machineAPISet, "auto", authority.ClusterAPI)
 	w.patch(t, core(), "", `{"spec":{"replicas":1}}`)
 	is(t, 1)
+	w.scaleAs(t, core(), "scale", 2)
+	is(t, 2)
+	// It scales the set again before the mirror has run in the new direction.
+	stopped := w.writes.stopAt(func(r *http.Request) bool {
+		return strings.Contains(r.URL.Path, "/machinesets/auto") && w.current(t, "auto") == authority.MachineAPI
+	})
+	scaled := make(chan struct{})
+	go func() {
+		defer close(scaled)
+		goOn := <-stopped
+		w.scaleAs(t, core(), "scale", 1)
+		goOn <- true
+	}()
 	w.move(t, machineAPISet, "auto", authority.MachineAPI)
+	<-scaled
+	is(t, 1)
 	w.patch(t, w.get(t, machineAPISet, mapi, "auto"), "", `{"spec":{"replicas":0}}`)
 	is(t, 0)
 	w.scaleAs(t, core(), "scale", 1)
 	is(t, 1)
+	for n := range int64(4) {
+		// Anybody may clear the managed fields; the authority's replicas stay. So they do when somebody scales the mirror, past the locks.
+		w.patch(t, core(), "", `{"metadata":{"managedFields":[{}]}}`)
+		w.patch(t, w.get(t, machineAPISet, mapi, "auto"), "", fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
+		is(t, n)
+		w.patch(t, core(), "", `{"spec":{"replicas":9}}`)
+		is(t, n)
+	}
+	w.patch(t, w.get(t, machineAPISet, mapi, "auto"), "", `{"spec":{"replicas":1}}`)
+	is(t, 1)
 	w.marks(t)
+	// Through /scale, nobody becomes the owner of 0 replicas: that could be anybody's, and stays without effect.
 	w.scaleAs(t, core(), "scale", 0)
+	is(t, 1)
+	w.scaleAs(t, core(), "", 0)
 	is(t, 0)
 }
 
@@ -67,7 +95,7 @@ func (w *world) marks(t *testing.T) {
 		}
 		return "none"
 	})
-	w.patch(t, w.get(t, clusterAPIMachine, capi, name), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/delete-machine":"now"}}}`)
+	w.patchAs(t, w.get(t, clusterAPIMachine, capi, name), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/delete-machine":"now"}}}`)
 	w.eventually(t, "the mark on the Machine in charge", func() string {
 		if o := w.get(t, machineAPIMachine, mapi, name); o.GetAnnotations()["machine.openshift.io/delete-machine"] != "now" {
 			return show(o)
@@ -89,7 +117,13 @@ func (w *world) marks(t *testing.T) {
 
 func (w *world) scaleAs(t *testing.T, o *unstructured.Unstructured, subresource string, n int) {
 	t.Helper()
-	body, as := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)), client.FieldOwner("cluster-autoscaler")
+	w.patchAs(t, o, subresource, fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
+}
+
+// patchAs writes under the autoscaler's field manager.
+func (w *world) patchAs(t *testing.T, o *unstructured.Unstructured, subresource, change string) {
+	t.Helper()
+	body, as := client.RawPatch(types.MergePatchType, []byte(change)), client.FieldOwner(authority.AutoscalerManager)
 	var err error
 	if subresource == "" {
 		err = w.Patch(t.Context(), o, body, as)
@@ -97,8 +131,19 @@ func (w *world) scaleAs(t *testing.T, o *unstructured.Unstructured, subresource 
 		err = w.SubResource(subresource).Patch(t.Context(), o, body, as)
 	}
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
+}
+
+// current is status.authoritativeAPI of a MachineSet.
+func (w *world) current(t *testing.T, name string) authority.API {
+	t.Helper()
+	set := w.get(t, machineAPISet, mapi, name)
+	if set == nil {
+		return authority.Unset
+	}
+	current, _, _ := unstructured.NestedString(set.Object, "status", "authoritativeAPI")
+	return authority.API(current)
 }
 
 func replicas(o *unstructured.Unstructured) int64 {

@@ -400,9 +400,19 @@ func giveTo(entries []metav1.ManagedFieldsEntry, live *unstructured.Unstructured
 		}
 	}
 	return append(entries, metav1.ManagedFieldsEntry{
-		Manager: fieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(),
+		Manager: fieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(), Time: latest(live),
 		FieldsType: "FieldsV1", FieldsV1: fields(gained),
 	})
+}
+
+// latest is when the object was last written to, as far as its managed fields show.
+func latest(live *unstructured.Unstructured) (at *metav1.Time) {
+	for _, e := range live.GetManagedFields() {
+		if e.Time != nil && (at == nil || at.Before(e.Time)) {
+			at = e.Time
+		}
+	}
+	return at
 }
 
 func fields(tree ownership) *metav1.FieldsV1 {

@@ -104,7 +104,6 @@ func (c converting) toClusterAPI(s *state) *write {
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.kind.Name, s.machineAPI, s.env)
 	return first(
 		func() *write { return s.enrol(s.machineAPI, nil) },
-		func() *write { return yielded(s.machineAPI) },
 		func() *write { return s.releaseInfra(s.infra) },
 		func() *write { return s.becomeInfra(wantInfra) },
 		func() *write { return s.become(wantCore, s.core) },
@@ -112,6 +111,7 @@ func (c converting) toClusterAPI(s *state) *write {
 		func() *write { return c.report(s.infra, infraStatus) },
 		s.staleTemplate,
 		func() *write { return c.synchronized(s, s.machineAPI.GetGeneration(), nil) },
+		func() *write { return yielded(s.machineAPI) }, // last: until the mirror is equal, what it owns here tells who has changed what (since)
 	)
 }
 
@@ -348,8 +348,8 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 			reason: "FieldsTakenOver"}
 	}
 	changed := applied(want, live)
-	if len(changed) == 0 && s.unclaimed(want, live) {
-		changed = []string{"spec.replicas"}
+	if len(changed) == 0 {
+		changed = s.unclaimed(want, live)
 	}
 	if len(changed) == 0 {
 		return nil

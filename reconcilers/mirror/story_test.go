@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -150,7 +151,7 @@ func (w *world) switchTo(t *testing.T, gvk schema.GroupVersionKind, name string,
 		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 		for _, c := range conditions {
 			if m := c.(map[string]any); m["type"] == "Synchronized" {
-				m["status"] = "Unknown"
+				m["status"], m["lastTransitionTime"] = "Unknown", time.Now().UTC().Format(time.RFC3339)
 			}
 		}
 		body, _ := json.Marshal(map[string]any{

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 const autoscaler = "system:serviceaccount:openshift-machine-api:cluster-autoscaler"
@@ -38,7 +40,7 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 		eventually(t, limit+" has come over", func() string { return field(t, mirror, `.metadata.annotations.cluster\.x-k8s\.io/`+size+limit) }, want)
 	}
 
-	must(t, asAutoscaler(mirror.args("scale", "--replicas=2"))...)
+	must(t, asAutoscaler(scaled(mirror, 2))...)
 	sized(t, set, 2)
 	refused(t, kubectl(t, "", mirror.args("scale", "--replicas=3")...), "authority/scale-locked")
 	refused(t, kubectl(t, "", append(mirror.args("patch"), "--type=merge", "-p", `{"spec":{"replicas":3}}`)...), "authority/spec-locked")
@@ -59,7 +61,7 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 	sized(t, set, 2)
 
 	move(t, set, "ClusterAPI")
-	must(t, asAutoscaler(mirror.args("scale", "--replicas=1"))...)
+	must(t, asAutoscaler(scaled(mirror, 1))...)
 	sized(t, set, 1)
 	refused(t, kubectl(t, "", set.args("scale", "--replicas=3")...), "authority/scale-locked")
 	move(t, set, "MachineAPI")
@@ -67,7 +69,15 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 	sized(t, set, 0)
 }
 
-func asAutoscaler(args []string) []string { return append(slices.Clone(args), "--as="+autoscaler) }
+// asAutoscaler writes under its identity and its field manager.
+func asAutoscaler(args []string) []string {
+	return append(slices.Clone(args), "--as="+autoscaler, "--field-manager="+authority.AutoscalerManager)
+}
+
+// scaled patches /scale, as the autoscaler does; `kubectl scale` takes no field manager.
+func scaled(set object, n int) []string {
+	return append(set.args("patch"), "--subresource=scale", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
+}
 
 // sized waits until both sets say so and there are so many Machines.
 func sized(t *testing.T, set object, n int) {
