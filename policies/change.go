@@ -89,6 +89,8 @@ type ControlPlane struct {
 	Infrastructure *configv1.Infrastructure
 	// Templates are what the templates of sets under review stand for that name one of Cluster API's.
 	Templates []Template
+	// Trials are the API server's answers to dry runs of the Machines that the set under review would create.
+	Trials []Trial
 	// Now is when all this was read.
 	Now time.Time
 	// NoRecreate: the strategy Recreate is not allowed.
@@ -102,6 +104,18 @@ type Template struct {
 	// ProviderSpec is what a Machine is made from, nil where Unresolved says why there is none.
 	ProviderSpec []byte
 	Unresolved   field.ErrorList
+}
+
+// Trial is the API server's answer to the creation of a Machine with a dry run. One of Machine, Refused and Unanswered is set.
+type Trial struct {
+	// Of identifies the Machine that was tried.
+	Of string
+	// Machine is the one that would have been stored: with what admission and defaults write.
+	Machine *machinev1beta1.Machine
+	// Refused is the API server's reason why there would be none, in its words.
+	Refused string
+	// Unanswered is why there is no answer.
+	Unanswered string
 }
 
 // Need names facts that a rule looks at. The zero Need is none: such a rule has a CEL twin.

@@ -23,6 +23,8 @@ type ControlPlanes interface {
 	ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
 	// Resolved reads what a set's template for Cluster API stands for, from the set's JSON.
 	Resolved(ctx context.Context, pair authority.Pair, set []byte) (controlplane.Resolved, error)
+	// Try asks the API server with a dry run what it makes of Machines.
+	Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial
 }
 
 // ControlPlanesFunc is a ControlPlanes from a function, of sets that have no template for Cluster API.
@@ -37,6 +39,9 @@ func (f ControlPlanesFunc) ControlPlane(ctx context.Context, namespace string, s
 func (f ControlPlanesFunc) Resolved(context.Context, authority.Pair, []byte) (controlplane.Resolved, error) {
 	return controlplane.Resolved{}, errors.New("there is nothing to read templates with")
 }
+
+// Try has nobody to ask.
+func (f ControlPlanesFunc) Try(context.Context, []controlplane.Trial) []policies.Trial { return nil }
 
 // controlPlane reads what the set under review is judged by. One whose selector cannot be read selects nothing; a rule says so.
 func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
@@ -54,6 +59,11 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 		if out.Templates, err = l.template(ctx, c, o, out.Templates); err != nil {
 			return nil, err
 		}
+	}
+	if trials := controlplane.Asked(c, out); len(trials) > 0 {
+		tried := *out // what was read of the set so far was read without them
+		tried.Trials = l.ControlPlanes.Try(ctx, trials)
+		return &tried, nil
 	}
 	return out, nil
 }
@@ -78,6 +88,7 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 // that may lag.
 type liveControlPlane struct {
 	client.Reader
+	creator  reading.Creator
 	metrics  *metrics
 	recreate bool
 }
@@ -98,4 +109,20 @@ func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, se
 func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	defer r.metrics.lookup("live", time.Now())
 	return reading.Resolved(ctx, r, pair, set)
+}
+
+// forTrials is how long a review waits for dry runs.
+const forTrials = 2 * time.Second
+
+// Try leaves out the owner: the set that a review is about may not be stored yet, and whether Poundlock may refer to it says nothing about the Machine. The answers say
+// where there is none.
+func (r liveControlPlane) Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial {
+	defer r.metrics.lookup("live", time.Now())
+	ctx, cancel := context.WithTimeout(ctx, forTrials)
+	defer cancel()
+	for _, t := range trials {
+		t.Machine.OwnerReferences = nil
+	}
+	out, _ := reading.Try(ctx, r.creator, trials)
+	return out
 }

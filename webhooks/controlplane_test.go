@@ -179,6 +179,9 @@ func controlPlaneSet(t *testing.T, p *place) {
 	p.patches(t, true, `{"metadata":{"finalizers":["foregroundDeletion"]}}`, says("[controlplane/foreground]"))
 	p.patches(t, false, `{"metadata":{"finalizers":["controlplanemachineset.machine.openshift.io"]}}`, nil)
 
+	p.refusesMachines(t, "m6i.24xlarge", "no m6i.24xlarge here")
+	p.patches(t, true, strings.Replace(instance, "m6i.2xlarge", "m6i.24xlarge", 1), says("the API server refuses a Machine made from it in the failure domain eu-west-1a", "no m6i.24xlarge here", "[controlplane/machine-refused]"), "--dry-run=server")
+
 	p.patches(t, true, `{"spec":{"state":"Inactive"}}`, says("state cannot be changed once Active"))
 	p.patches(t, true, `{"spec":{"state":null}}`, says("state cannot be changed once Active"))
 	p.prints(t, true, "", says("replicas is immutable"), "scale", cpms, "cluster", "--replicas=5")
@@ -188,6 +191,31 @@ func controlPlaneSet(t *testing.T, p *place) {
 		t.Error("a collection was deleted in the foreground")
 	}
 	p.prints(t, false, "", says("stay and run on", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
+}
+
+// refusesMachines has a policy of somebody else's refuse Machines of a size, and returns once it does.
+func (p *place) refusesMachines(t *testing.T, size, words string) {
+	t.Helper()
+	p.create(t, p.admin, fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: sizes}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [machine.openshift.io], apiVersions: [v1beta1], resources: [machines], operations: [CREATE]}]}
+  validations: [{expression: "object.spec.providerSpec.value.?instanceType.orValue('') != '%s'", message: %s}]`, size, words))
+	p.create(t, p.admin, `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: sizes}
+spec: {policyName: sizes, validationActions: [Deny]}`)
+	eventually(t, "the policy refuses", func() bool {
+		_, err := p.kubectl(t, fmt.Sprintf(`
+apiVersion: machine.openshift.io/v1beta1
+kind: Machine
+metadata: {namespace: m, name: try}
+spec: {providerSpec: {value: {instanceType: %s}}}`, size), "create", "--dry-run=server", "-f", "-")
+		return err != nil
+	})
 }
 
 // nobodyAnswers has the API server look for the webhooks where nobody is.

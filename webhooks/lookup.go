@@ -158,7 +158,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		Live:      clientReader{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
 		Referrers: indexReferrers{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 		Converter: converter, Platforms: o.Catalog.Platforms,
-		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), metrics: m, recreate: o.Recreate},
+		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, recreate: o.Recreate},
 	}
 }
 

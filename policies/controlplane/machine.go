@@ -37,6 +37,7 @@ func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 		},
 		Spec: *t.Spec.DeepCopy(),
 	}
+	metav1.SetMetaDataAnnotation(&m.ObjectMeta, MadeFromAnnotation, madeFrom(i))
 	m.Spec.AuthoritativeAPI = p.makesFor()
 	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw(i.Spec)}
 	return m

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -45,6 +46,7 @@ type Plan struct {
 	cluster   string // what the Infrastructure calls the cluster
 	row       platform
 	spec      map[string]any
+	trials    []policies.Trial
 }
 
 // Index is a place in the control plane. Its Machines' names end with its number.
@@ -106,7 +108,7 @@ func Make(v View) Plan {
 	p := Plan{
 		Replicas: replicas(v.Set), Platform: PlatformOf(v.Infrastructure), Strategy: v.Set.Spec.Strategy.Type,
 		Active: v.Set.Spec.State == machinev1.ControlPlaneMachineSetStateActive, spec: providerSpec(t.Spec),
-		set: v.Set, authority: v.Authority, row: rowOf(t, v.Infrastructure),
+		set: v.Set, authority: v.Authority, row: rowOf(t, v.Infrastructure), trials: v.Trials,
 	}
 	if v.Infrastructure != nil {
 		p.cluster = v.Infrastructure.Status.InfrastructureName
@@ -283,9 +285,14 @@ func compareBool(a, b bool) int {
 func (p *Plan) compare(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	for i := range p.Indexes {
 		w := wanted{platform: p.row, template: t, spec: p.Indexes[i].Spec, authority: p.makesFor()}
+		tried := p.tried(p.Indexes[i]).Machine
 		for j := range p.Indexes[i].Machines {
 			m := &p.Indexes[i].Machines[j]
 			m.Differences = w.differences(m.machine)
+			if tried != nil {
+				becomes := w.becomes(tried)
+				m.Differences = explained(m.Differences, becomes.differences(m.machine))
+			}
 		}
 	}
 }

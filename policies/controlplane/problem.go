@@ -24,6 +24,8 @@ const (
 	MachinesOfAnother Reason = "MachinesOwnedByAnother"
 	ExcessIndexes     Reason = "ExcessIndexes"
 	FailedMachines    Reason = "FailedMachines"
+	AlteredMachines   Reason = "AlteredMachines"
+	MachineRefused    Reason = "MachineRefused"
 )
 
 // Problem is what keeps a set from acting.
@@ -60,6 +62,11 @@ func (p *Plan) judge(v View) {
 	}
 	say(FailedMachines, named(p.machines(), func(m MachineState) bool { return m.Failed && m.Updated() && !m.Deleting }),
 		"Machines that have failed: %s. Each one's status.errorMessage says why; mend the cause, then delete the Machine, and another one is made")
+	say(AlteredMachines, p.altered(), "Machines were created from this template and differ from it: %s. An admission webhook, a policy or a person changed them, and would change their replacements. "+
+		"Write the value into the template, or stop what changes it; then delete each of these Machines, and the set replaces it")
+	if refused := p.refusedNext(); refused != "" {
+		p.Problems = append(p.Problems, Problem{MachineRefused, "The API server refuses the Machine that the set would create at " + refused + ". Correct the template, or what refuses it"})
+	}
 }
 
 func not[T any](is func(T) bool) func(T) bool { return func(v T) bool { return !is(v) } }

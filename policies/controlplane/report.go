@@ -71,7 +71,7 @@ func (p *Plan) progressing() metav1.Condition {
 	case !p.Active:
 		return condition(Progressing, false, Inactive, sentence(p.Forecast()...))
 	case len(p.Problems) > 0:
-		return condition(Progressing, false, Stopped, "Nothing is done until what Degraded tells is mended")
+		return condition(Progressing, false, Stopped, p.stopped())
 	case p.moves() != "":
 		return condition(Progressing, true, MovingAuthority, p.state("Waiting for "+p.Waits))
 	case making && next.Verb == Create:
@@ -88,6 +88,15 @@ func (p *Plan) progressing() metav1.Condition {
 		return condition(Progressing, true, RollingOut, p.state(p.Waits))
 	}
 	return condition(Progressing, false, AsExpected, sentence(p.rest()))
+}
+
+// stopped repeats the API server's words, which a person waits for here.
+func (p *Plan) stopped() string {
+	says := "Stopped. Fix the problem in the Degraded condition"
+	if at := slices.IndexFunc(p.Problems, func(problem Problem) bool { return problem.Reason == MachineRefused }); at >= 0 {
+		return sentence(says, p.Problems[at].Says)
+	}
+	return says
 }
 
 // state begins with how far it is, and goes on with what is next or waited for.

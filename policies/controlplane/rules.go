@@ -139,6 +139,13 @@ func Rules() policies.Set {
 			On:     on(admissionv1.Update), Needs: requestNeeds, Check: RequestWarning,
 		},
 		{
+			ID: "controlplane/machine-refused", Clause: mismatch,
+			Says: "The API server accepts the Machines that the set would create, one for each failure domain: the review asks it with a dry run. A refusal is repeated in the API server's words. A warning says where there is no answer within two seconds, " +
+				"and names each field of the template that admission changes.",
+			Remedy: "Correct what the API server names, in the template or in the policy that refuses it.",
+			On:     write, Needs: world, Check: Tried,
+		},
+		{
 			ID: forecast, Clause: mismatch,
 			Says:   "Whoever creates a set, activates it or changes its spec is told what it will do: which Machines are replaced, and because of which fields, in which order, or that nothing is. With --dry-run=server the same is said and nothing is done.",
 			Remedy: "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",

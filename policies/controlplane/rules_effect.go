@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -31,6 +33,102 @@ func Forecast(c policies.Change) policies.Verdict {
 	}
 	plan := p.plan()
 	return p.written(policies.Warn(plan.Forecast()...))
+}
+
+// Asked are the Machines that a review tries with a dry run: one for each failure domain where a request changes what Machines are made from, or has the set begin to
+// act, and otherwise those that the forecast needs.
+func Asked(c policies.Change, in *policies.ControlPlane) []Trial {
+	if !changesSpec(c) {
+		return nil
+	}
+	now := made(c.New, in)
+	if now == nil {
+		return nil
+	}
+	var stored *proposal
+	if c.Old != nil {
+		stored = made(c.Old, in)
+	}
+	plan := now.plan()
+	if begins(c) || slices.ContainsFunc(plan.Trials(), unknownTo(stored)) {
+		return plan.Trials()
+	}
+	return plan.NeededTrials()
+}
+
+// unknownTo reports whether a Machine is another than those that the stored set creates.
+func unknownTo(before *proposal) func(Trial) bool {
+	var known []Trial
+	if before != nil {
+		plan := before.plan()
+		known = plan.Trials()
+	}
+	return func(t Trial) bool { return !slices.ContainsFunc(known, func(k Trial) bool { return k.Of == t.Of }) }
+}
+
+// Tried: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch". What was refused before is not held
+// against an edit that leaves it as it is: it may be the strategy that somebody changes because of it.
+func Tried(c policies.Change) policies.Verdict {
+	if !changesSpec(c) {
+		return policies.Verdict{}
+	}
+	p := propose(c, c.New)
+	if p == nil || len(p.Trials) == 0 {
+		return policies.Verdict{}
+	}
+	plan, isNew := p.plan(), func(Trial) bool { return true }
+	if !begins(c) {
+		isNew = unknownTo(propose(c, c.Old))
+	}
+	var v policies.Verdict
+	for _, t := range plan.Trials() {
+		at := slices.IndexFunc(p.Trials, func(a policies.Trial) bool { return a.Of == t.Of })
+		if at < 0 {
+			continue
+		}
+		switch a := p.Trials[at]; {
+		case a.Unanswered != "":
+			v.Warnings = append(v.Warnings, "Poundlock could not check whether the API server accepts a Machine of this set: "+a.Unanswered)
+		case a.Refused != "" && isNew(t):
+			v.Denials = append(v.Denials, field.Forbidden(templatePath(), fmt.Sprintf("the API server refuses a Machine made from it%s: %s", inDomain(t.Domain), a.Refused)))
+		case a.Machine != nil:
+			v.Warnings = append(v.Warnings, plan.overridden(t, a.Machine)...)
+		}
+	}
+	v.Denials, v.Warnings = oncePerText(v.Denials), slices.Compact(slices.Sorted(slices.Values(v.Warnings)))
+	return p.written(v)
+}
+
+func inDomain(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " in the failure domain " + name
+}
+
+// oncePerText keeps the first of several refusals that differ in nothing but the failure domain.
+func oncePerText(all field.ErrorList) field.ErrorList {
+	var out field.ErrorList
+	said := map[string]bool{}
+	for _, e := range all {
+		if _, words, _ := strings.Cut(e.Detail, ": "); !said[words] {
+			said[words] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// overridden warns of each field of the template that admission writes otherwise.
+func (p *Plan) overridden(t Trial, becomes *machinev1beta1.Machine) []string {
+	w := wanted{platform: p.row, template: template(p.set), spec: providerSpec(t.Machine.Spec), authority: p.makesFor()}
+	var out []string
+	for _, d := range w.differences(becomes) {
+		if d.Effect != Ignored && !void(d) {
+			out = append(out, fmt.Sprintf("%s.%s: admission changes %s to %s in each Machine", templatePath(), d.Path, d.Want, d.Have))
+		}
+	}
+	return out
 }
 
 // refused reports whether another rule refuses the request.

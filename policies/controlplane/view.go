@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/internal/numbers"
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -37,6 +38,8 @@ type View struct {
 	Nodes []corev1.Node
 	// Infrastructure is the one named cluster; nil where there is none.
 	Infrastructure *configv1.Infrastructure
+	// Trials are the API server's answers to dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
+	Trials []policies.Trial
 	// Now is the time; a Node may have been without its Machine for Grace.
 	Now time.Time
 }

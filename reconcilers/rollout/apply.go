@@ -12,15 +12,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/reading"
 )
 
 func controls(set *unstructured.Unstructured) bool {
@@ -123,14 +122,13 @@ func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Step
 
 // create makes the Machine under a name that says from what it was decided: who decides from the same makes the same, and the API server takes one.
 func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Step) error {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.plan.Machine(step.Index))
+	m, err := reading.Unstructured(s.plan.Machine(step.Index))
 	if err != nil {
 		return err
 	}
-	delete(content, "status")
-	m := &unstructured.Unstructured{Object: content}
-	m.SetCreationTimestamp(metav1.Time{})
-	if err := r.writer.Create(ctx, m); err != nil {
+	err = r.writer.Create(ctx, m)
+	r.remember(s.plan.TrialOf(step.Index), m.GetName(), err)
+	if err != nil {
 		return fmt.Errorf("creating Machine %s at index %d: %w", m.GetName(), step.Index.Number, err)
 	}
 	r.meters.count(step)

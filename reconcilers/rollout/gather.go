@@ -40,6 +40,8 @@ type state struct {
 	plan *controlplane.Plan
 	// unresolved: the plan waits for something that nobody watches.
 	unresolved bool
+	// retries: a Machine that the API server refused is tried again. What is said of it stays until it has answered.
+	retries bool
 	// owned are the Machines that refer to a set that is being deleted as their owner.
 	owned []*unstructured.Unstructured
 	// ungenerated says why there is no set, where none can be generated.
@@ -51,7 +53,8 @@ type state struct {
 func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimestamp() != nil }
 
 // gather reads the set first: whatever is made of the rest is made for the set as it was before. A Machine that is there when the rest is read was made by then.
-func (r *reconciler) gather(ctx context.Context, from client.Reader) (*state, error) {
+// acts says that what follows from it may be carried out.
+func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) (*state, error) {
 	s := &state{}
 	var err error
 	if s.operator, err = get(ctx, from, operatorKind, "", controlplane.OperatorName); err != nil {
@@ -73,8 +76,12 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader) (*state, er
 	if err != nil {
 		return nil, err
 	}
-	plan := controlplane.Make(*view)
-	s.plan, s.unresolved = &plan, len(view.Unresolved) > 0
+	plan, retries, err := r.tried(ctx, view, acts)
+	if err != nil {
+		return nil, err
+	}
+	s.plan, s.retries = &plan, retries
+	s.unresolved = len(view.Unresolved) > 0 || plan.Refused()
 	return s, nil
 }
 

@@ -62,24 +62,26 @@ type reconciler struct {
 	writer      client.Client
 	recorder    events.EventRecorder
 	meters      meters
+	trials      trials
 }
 
 const (
 	// afterConflict is how soon to look again when somebody was faster.
 	afterConflict = 200 * time.Millisecond
-	// unwatched is how often to look for what a template for Cluster API lacks: the kinds that it may name are not watched for its sake.
+	// unwatched is how often to look for what a template for Cluster API lacks, since the kinds that it may name are not watched for its sake, and whether the API
+	// server still refuses a Machine.
 	unwatched = 15 * time.Second
 )
 
 // Reconcile does what the cache says is to be done, as far as the API server says so too.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-	s, err := r.gather(ctx, r.cache)
+	s, err := r.gather(ctx, r.cache, false)
 	if err != nil {
 		return settle(0, err)
 	}
 	r.meters.show(s.plan)
 	if len(r.writes(s)) > 0 {
-		if s, err = r.gather(ctx, r.live); err != nil {
+		if s, err = r.gather(ctx, r.live, true); err != nil {
 			return settle(0, err)
 		}
 		err = carryOut(ctx, r.writes(s))
@@ -133,6 +135,8 @@ func (r *reconciler) writes(s *state) []write {
 		return []write{r.holdOn(s.set)}
 	case s.set == nil:
 		return r.report(s)
+	case s.retries:
+		return r.steps(s)
 	}
 	return append(r.steps(s), r.report(s)...)
 }

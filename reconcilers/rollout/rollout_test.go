@@ -98,7 +98,7 @@ func TestTwoOperatorsMakeNoMoreThanOne(t *testing.T) {
 	w.edit(sized("m6i.4xlarge"))
 	states := []*state{}
 	for _, r := range []*reconciler{one, other} {
-		s, err := r.gather(t.Context(), r.live)
+		s, err := r.gather(t.Context(), r.live, true)
 		w.must(err)
 		states = append(states, s)
 	}

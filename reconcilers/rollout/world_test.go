@@ -233,6 +233,12 @@ func (w *world) names() []string {
 	return out
 }
 
+func contentOf(m *machinev1beta1.Machine) map[string]any {
+	var s map[string]any
+	_ = json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, &s)
+	return s
+}
+
 func size(m machinev1beta1.Machine) string {
 	var s struct {
 		InstanceType string `json:"instanceType"`
@@ -371,6 +377,19 @@ type script struct {
 	sent bool
 	dead bool
 	log  []string
+	// tries are dry runs. undry is what they are answered with, refusal what a Machine's creation is; nil: what the API server says.
+	tries          int
+	undry, refusal error
+}
+
+// count is how many writes begin so.
+func (s *script) count(prefix string) (n int) {
+	for _, l := range s.log {
+		if strings.HasPrefix(l, prefix) {
+			n++
+		}
+	}
+	return n
 }
 
 var errDead = errors.New("the operator has ended")
@@ -393,8 +412,19 @@ func (s *script) write(what string, do func() error) error {
 
 func (s *script) over(c client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			return s.write("create "+o.GetName(), func() error { return c.Create(ctx, o, opts...) })
+		Create: func(ctx context.Context, c client.WithWatch, made client.Object, opts ...client.CreateOption) error {
+			if len((&client.CreateOptions{}).ApplyOptions(opts).DryRun) > 0 {
+				if s.tries++; s.undry != nil {
+					return s.undry
+				}
+				return c.Create(ctx, made, opts...)
+			}
+			return s.write("create "+made.GetName(), func() error {
+				if s.refusal != nil && made.GetObjectKind().GroupVersionKind().Kind == "Machine" {
+					return s.refusal
+				}
+				return c.Create(ctx, made, opts...)
+			})
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return s.write("delete "+o.GetName(), func() error { return c.Delete(ctx, o, opts...) })

@@ -1,0 +1,202 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// MadeFromAnnotation is on each Machine that a set creates: a hash of the providerSpec that the set asked for. A Machine that has the present one and differs
+// was changed by somebody else, and to replace it would begin an endless loop.
+const MadeFromAnnotation = "poundlock.openshift.io/made-from"
+
+// Trial is a Machine whose creation the shell tries with a dry run. Of identifies it in the answer.
+type Trial struct {
+	Of string
+	// Domain is the failure domain's name, "" for none.
+	Domain  string
+	Machine *machinev1beta1.Machine
+}
+
+// Trials are one Machine for each failure domain, or one where the set has none. They are what a review tries.
+func (p *Plan) Trials() []Trial {
+	return p.try(func(Index) bool { return true }, p.Domains)
+}
+
+// NeededTrials are those without which the plan may replace a Machine for what admission writes, or create one that the API server refuses. A control plane at
+// rest, all of whose Machines are as the template has them, needs none.
+func (p *Plan) NeededTrials() []Trial {
+	step, any := p.change()
+	return p.try(func(i Index) bool {
+		if any && step.Index.Number == i.Number {
+			return true
+		}
+		return slices.ContainsFunc(i.Machines, func(m MachineState) bool {
+			return !m.Deleting && slices.ContainsFunc(m.Differences, func(d Difference) bool { return d.Effect != Ignored })
+		})
+	}, nil)
+}
+
+// try are the trials at some indexes, and in the domains in which no index is.
+func (p *Plan) try(at func(Index) bool, domains []Domain) []Trial {
+	if len(p.Invalid) > 0 || p.spec == nil {
+		return nil
+	}
+	var out []Trial
+	add := func(i Index) {
+		if t := p.trial(i); !slices.ContainsFunc(out, func(known Trial) bool { return known.Of == t.Of }) {
+			out = append(out, t)
+		}
+	}
+	for _, i := range p.Indexes {
+		if at(i) {
+			add(i)
+		}
+	}
+	for i := range domains {
+		add(Index{Domain: &domains[i], Spec: domains[i].in(p.spec)})
+	}
+	return out
+}
+
+func (p *Plan) trial(i Index) Trial {
+	t := Trial{Of: p.TrialOf(i), Machine: p.Machine(i)}
+	if i.Domain != nil {
+		t.Domain = i.Domain.Name
+	}
+	return t
+}
+
+// TrialOf identifies what a Machine at an index is made from. Its name and its owner are no part of it.
+func (p *Plan) TrialOf(i Index) string {
+	t := template(p.set)
+	return hashOf(t.ObjectMeta, t.Spec, p.makesFor(), i.Spec)
+}
+
+func hashOf(of ...any) string {
+	sum := sha256.Sum256(raw(of))
+	return hex.EncodeToString(sum[:8])
+}
+
+// tried is the answer to the trial at an index; a zero one where nobody has tried.
+func (p *Plan) tried(i Index) policies.Trial {
+	if len(p.trials) == 0 {
+		return policies.Trial{}
+	}
+	of := p.TrialOf(i)
+	if at := slices.IndexFunc(p.trials, func(t policies.Trial) bool { return t.Of == of }); at >= 0 {
+		return p.trials[at]
+	}
+	return policies.Trial{}
+}
+
+// becomes is the Machine that admission makes of the one that is wanted.
+func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
+	own := w.template
+	w.spec = providerSpec(m.Spec)
+	w.template = machinev1.OpenShiftMachineV1Beta1MachineTemplate{Spec: m.Spec}
+	w.template.ObjectMeta.Labels, w.template.ObjectMeta.Annotations = among(m.Labels, own.ObjectMeta.Labels), among(m.Annotations, own.ObjectMeta.Annotations)
+	w.template.Spec.Labels, w.template.Spec.Annotations = among(m.Spec.Labels, own.Spec.Labels), among(m.Spec.Annotations, own.Spec.Annotations)
+	return w
+}
+
+// among are the members whose keys another map has.
+func among(all, keys map[string]string) map[string]string {
+	out := maps.Clone(all)
+	maps.DeleteFunc(out, func(k, _ string) bool {
+		_, has := keys[k]
+		return !has
+	})
+	return out
+}
+
+// explained leaves out the differences from the template in which a Machine is what admission makes of it. Of the rest, a member that the template leaves to
+// admission is no reason to replace a Machine: nobody asked for another value.
+func explained(fromTemplate, fromTrial []Difference) []Difference {
+	var out []Difference
+	add := func(d Difference) {
+		if !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	for _, d := range fromTemplate {
+		for _, t := range fromTrial {
+			switch {
+			case !related(d.Path, t.Path):
+			case void(d) && (!void(t) || len(t.Path) > len(d.Path)):
+				t.Effect = Ignored
+				add(t)
+			case d.Path == t.Path:
+				add(t)
+			default:
+				add(d)
+			}
+		}
+	}
+	return out
+}
+
+// related reports whether two paths are of one member, or the one of a member beneath the other.
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	rest, ok := strings.CutPrefix(b, a)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// void reports whether the template has nothing where a difference is. Of a list's items that cannot be known.
+func void(d Difference) bool {
+	return !strings.HasSuffix(d.Path, "]") && slices.Contains([]string{"none", `""`, "0", "false", "{}", "[]", "null"}, d.Want)
+}
+
+// Changes reports whether a Machine is created or deleted now.
+func (p *Plan) Changes() bool {
+	return slices.ContainsFunc(p.Steps(), func(s Step) bool { return s.Verb == Create || s.Verb == Delete })
+}
+
+// Refused reports whether the API server refuses the Machine that would come next.
+func (p *Plan) Refused() bool {
+	return slices.ContainsFunc(p.Problems, func(problem Problem) bool { return problem.Reason == MachineRefused })
+}
+
+// madeFrom is what a Machine at an index has in MadeFromAnnotation.
+func madeFrom(i Index) string { return hashOf(i.Spec) }
+
+// altered are the Machines that the set created from this very providerSpec, and that differ from it all the same.
+func (p *Plan) altered() []string {
+	var out []string
+	for _, i := range p.Indexes {
+		from := madeFrom(i)
+		for _, m := range i.Machines {
+			if m.machine.Annotations[MadeFromAnnotation] == from && !m.Deleting && !m.Updated() {
+				out = append(out, fmt.Sprintf("%s (%s)", m.Name, told(m.In(Rollout))))
+			}
+		}
+	}
+	return out
+}
+
+// refusedNext is what the API server answers to the next step's Machine: the one that is created, or the one for which room is made.
+func (p *Plan) refusedNext() string {
+	step, ok := p.change()
+	if !ok || step.Verb != Create && !(p.Strategy == machinev1.Recreate && step.Cause == Outdated) {
+		return ""
+	}
+	words := p.tried(step.Index).Refused
+	if words == "" {
+		return ""
+	}
+	return fmt.Sprintf("index %d%s: %s", step.Index.Number, step.Index.where(), words)
+}
