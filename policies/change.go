@@ -75,8 +75,18 @@ type Facts struct {
 	Unconvertible field.ErrorList
 	// ConversionRun says that Unconvertible is an answer: without it, empty means "not asked".
 	ConversionRun bool
+	// Uncounted are the Machines that one MachineSet of the pair counts and the other does not, by name.
+	Uncounted []Uncounted
 	// ControlPlane is what a ControlPlaneMachineSet is judged by, nil where nobody asked for it.
 	ControlPlane *ControlPlane
+}
+
+// Uncounted is a Machine that the MachineSet of one side counts and the other does not.
+type Uncounted struct {
+	Name string `json:"name"`
+	By   Side   `json:"by"`
+	// Why the other does not, as a clause.
+	Why string `json:"why"`
 }
 
 // ControlPlane is a cluster's control plane as a shell has read it. Nothing in it is changed.
@@ -134,6 +144,8 @@ const (
 	NeedConversion
 	// NeedControlPlane asks for Facts.ControlPlane, from the API server.
 	NeedControlPlane
+	// NeedUncounted asks for Facts.Uncounted, from an indexed cache.
+	NeedUncounted
 )
 
 // Has reports whether n includes all of other.

@@ -76,7 +76,9 @@ type Lookups struct {
 	// Converter may be nil: then no conversion is tried, and nothing is said about it.
 	Converter     Converter
 	ControlPlanes ControlPlanes
-	Platforms     []conversion.Platform
+	// Owned may be nil: then nobody asks what two MachineSets count.
+	Owned     Owned
+	Platforms []conversion.Platform
 }
 
 // gather returns the change with the facts that were asked for. What only a warning rests on may be missing: the
@@ -125,6 +127,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 			doubts = append(doubts, fmt.Sprintf("whether every field can be expressed in the other API could not be checked: %v", err))
 		}
 		c.Facts.Unconvertible, c.Facts.ConversionRun = errs, err == nil
+	}
+	if needs.Has(policies.NeedUncounted) {
+		uncounted, err := l.uncounted(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether both MachineSets count the same Machines could not be checked: %v", err))
+		}
+		c.Facts.Uncounted = uncounted
 	}
 	return doubts
 }

@@ -159,6 +159,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		Referrers: indexReferrers{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 		Converter: converter, Platforms: o.Catalog.Platforms,
 		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, recreate: o.Recreate},
+		Owned:         indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 	}
 }
 
@@ -168,6 +169,13 @@ func index(ctx context.Context, c cluster.Cluster) error {
 	set.SetGroupVersionKind(coreKind(policies.ClusterAPI, "MachineSet"))
 	if err := c.GetFieldIndexer().IndexField(ctx, set, templateIndex, templateOf); err != nil {
 		return fmt.Errorf("indexing Cluster API MachineSets by template: %w", err)
+	}
+	for _, side := range []policies.Side{policies.MachineAPI, policies.ClusterAPI} {
+		machine := &unstructured.Unstructured{}
+		machine.SetGroupVersionKind(coreKind(side, "Machine"))
+		if err := c.GetFieldIndexer().IndexField(ctx, machine, ownerIndex, ownerOf); err != nil {
+			return fmt.Errorf("indexing Machines by owner: %w", err)
+		}
 	}
 	return nil
 }

@@ -138,6 +138,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedConversion) {
 		f.Unconvertible, f.ConversionRun = nil, false
 	}
+	if !n.Has(policies.NeedUncounted) {
+		f.Uncounted = nil
+	}
 	return f
 }
 

@@ -77,6 +77,14 @@ func (k Kind) MachineAPIGVK() schema.GroupVersionKind { return k.MachineAPI.With
 // ClusterAPIGVK is the kind as Cluster API has it.
 func (k Kind) ClusterAPIGVK() schema.GroupVersionKind { return k.ClusterAPI.WithKind(k.Name) }
 
+// GVKOf is the kind as an API has it.
+func (k Kind) GVKOf(api API) schema.GroupVersionKind {
+	if api == ClusterAPI {
+		return k.ClusterAPIGVK()
+	}
+	return k.MachineAPIGVK()
+}
+
 // Says reports whether a Machine API object can say who is in charge of it. The published CRD of a check cannot: where
 // Poundlock's overlay gives it the fields, spec.authoritativeAPI is never empty, by its default; where not, the check is
 // left alone, and so is one of its name in Cluster API. Behind the other kinds stand machines, on which two controllers
@@ -84,4 +92,14 @@ func (k Kind) ClusterAPIGVK() schema.GroupVersionKind { return k.ClusterAPI.With
 func (k Kind) Says(mapi *policies.Object) bool {
 	s := Read(mapi)
 	return k.Infra != "" || s.Requested != Unset || s.Current != Unset
+}
+
+// Children is the kind whose objects this kind's own.
+func (k Kind) Children() (Kind, bool) {
+	for _, child := range Kinds() {
+		if child.Parent == k.Name {
+			return child, true
+		}
+	}
+	return Kind{}, false
 }

@@ -61,6 +61,8 @@ const (
 	WhoClusterAPI
 	WhoInfra
 	WhoMirror
+	// WhoMachines are the Machines that a MachineSet owns.
+	WhoMachines
 )
 
 const everyone = WhoMachineAPI | WhoClusterAPI | WhoInfra
@@ -113,6 +115,7 @@ const (
 	ReasonNotPaused       = "WaitingForPause"
 	ReasonNotResumed      = "WaitingForResume"
 	ReasonPausedElsewhere = "PausedElsewhere"
+	ReasonUncounted       = "MachinesWithoutCounterpart"
 )
 
 // adopt is step 1. A field that is neither set nor defaulted means Machine API (converting › Authority of resources).
@@ -151,7 +154,18 @@ func order(s State) (Step, bool) {
 		told |= WhoInfra
 	}
 	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is in charge and may act."},
-		told != 0 && waits == 0 && !s.ClusterAPI.lost() && s.MachineAPI.stands()
+		told != 0 && waits == 0 && !s.ClusterAPI.lost() && s.MachineAPI.stands() && !s.withheld()
+}
+
+// withheld reports that a Cluster API set stays paused: it would create a Machine for each of the Machine API's set that it does not count yet. A move checks
+// this before its switch, but a set may be Cluster API's from the first and own Machines of the Machine API. A set that is being deleted creates none.
+func (s State) withheld() bool {
+	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.Told && !s.ClusterAPI.Deleting
+}
+
+// CountMatters reports whether the next step depends on Uncounted: a move is asked for or under way, or Cluster API is to be released.
+func (s State) CountMatters() bool {
+	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.Told
 }
 
 // stands reports whether nobody acts because of the object. A MachineSet that is being deleted never says so, and never acts.
@@ -192,7 +206,15 @@ func blocked(s State) (Step, bool) {
 	if s.Requested == ClusterAPI && !s.Provisioned {
 		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra, "The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
 	}
+	if s.Uncounted != 0 {
+		return s.uncounted("The move to %s does not start until both MachineSets count the same Machines: otherwise it would create or delete one.", to), true
+	}
 	return Step{}, false
+}
+
+// uncounted waits until both sets count the same Machines, and names what a person can do where one never converts.
+func (s State) uncounted(format string, args ...any) Step {
+	return s.wait(ReasonUncounted, WhoMachines, format+" If a Machine does not convert, edit or delete it.", args...)
 }
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
@@ -208,6 +230,9 @@ func unsettled(s State) (Step, bool) {
 	}
 	if who := s.who(ClusterAPI, func(p Party) bool { return p.Told && p.Says != SaysPaused }); who != 0 {
 		return s.say(ReasonNotPaused, who, "Cluster API is in charge: waiting until its controllers acknowledge their last pause, before it ends."), true
+	}
+	if s.withheld() {
+		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: it would create another in its place."), true
 	}
 	if who := s.who(in, func(p Party) bool { return p.Exists && p.Says != SaysActing }); who != 0 {
 		return s.say(ReasonNotResumed, who, "%s is in charge: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
@@ -245,6 +270,9 @@ func forth(s State) Step {
 	}
 	if !s.synchronized() {
 		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the mirror has caught up with its last change.", s.Origin.Text())
+	}
+	if s.Uncounted != 0 {
+		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines, or the other would create or delete one.", s.Origin.Text())
 	}
 	return last(s)
 }

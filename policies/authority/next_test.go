@@ -107,6 +107,13 @@ func TestNext(t *testing.T) {
 		"a target that has not acknowledged its pause is waited for": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.Infra = told }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotPaused}},
 
+		"a set does not move while one of its Machines has no counterpart": {
+			inMachineAPI(toClusterAPI, aSet, func(s *State) { s.Uncounted = WhoMachineAPI }), Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
+		"nor back while the Machine API's set does not count one": {
+			inClusterAPI(toMachineAPI, aSet, func(s *State) { s.Uncounted = WhoClusterAPI }), Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
+		"what the sets count does not matter while nothing moves": {
+			inClusterAPI(aSet, func(s *State) { s.Uncounted = WhoClusterAPI }), Step{Action: Settle, Reason: ReasonSettled}},
+
 		// 3. Acknowledge
 		"a request that nothing stands against is acknowledged": {
 			inMachineAPI(toClusterAPI), Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
@@ -131,6 +138,10 @@ func TestNext(t *testing.T) {
 		"a last change that does not convert is told": {
 			inClusterAPI(toMachineAPI, migrating, func(s *State) { s.ClusterAPI, s.Infra, s.Synchronized = held(toldStands), held(toldStands), "False" }),
 			Step{Action: Wait, On: WhoMirror, Reason: ReasonNotSynchronized}},
+
+		"a Machine that was born before the pause is counted first": {
+			inClusterAPI(toMachineAPI, migrating, aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoClusterAPI }),
+			Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
 
 		// 7. and 8. finalizers, Switch
 		"the target's finalizers come first": {
@@ -165,6 +176,14 @@ func TestNext(t *testing.T) {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), held(toldStands) }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
 		"the template that the mirror made paused is released with its set": {
 			inClusterAPI(aSet, func(s *State) { s.Infra = Party{Exists: true, Told: true} }), Step{Action: Release, On: WhoInfra, Reason: ReasonReleasing}},
+		"a set that was Cluster API's from the first stays paused while it does not count a Machine of the Machine API's": {
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoMachineAPI }), Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
+		"a set that counts more is released, as after a move that was cancelled": {
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoClusterAPI }),
+			Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
+		"a set that is being deleted is released whatever it counts": {
+			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = deleting(held(toldStands)), WhoMachineAPI }),
+			Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
 		"a template is nothing to wait for on the way back": {
 			inMachineAPI(aSet, func(s *State) { s.Infra = Party{Exists: true} }), Step{Action: Settle, Reason: ReasonSettled}},
 		"a pause that has not been answered is not ended, so that its answer cannot come late": {
@@ -196,6 +215,9 @@ func TestNext(t *testing.T) {
 			Step{Action: AddFinalizer, On: WhoClusterAPI, Reason: ReasonHandingOver}},
 		"cancelling is not held up by a mirror that cannot follow": {
 			inClusterAPI(migrating, func(s *State) { s.Synchronized, s.CaughtUp = "False", false }), Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
+		"cancelling is not held up by Machines without a counterpart": {
+			inClusterAPI(migrating, aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoClusterAPI }),
+			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
 		"a request that is gone from spec is cancelled": {
 			inClusterAPI(migrating, func(s *State) { s.Requested = Unset }), Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
 

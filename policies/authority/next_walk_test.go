@@ -59,6 +59,11 @@ func everyState(visit func(State)) {
 									for _, s.Infra = range infras {
 										visit(s)
 									}
+									if set {
+										for _, s.Uncounted = range []Who{WhoMachineAPI, WhoClusterAPI, 0} {
+											visit(s)
+										}
+									}
 								}
 							}
 						}
@@ -104,11 +109,13 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(allOf(partiesOf(s, step.To), func(p Party) bool { return p.Says == SaysPaused && !p.Deleting }), "the target has acknowledged its pause")
 		claim(allOf(partiesOf(s, s.Current), func(p Party) bool { return p.Says == SaysActing && !p.Told && !p.Deleting }), "the source has acknowledged that it acts")
 		claim(step.To == MachineAPI || s.Provisioned, "a machine in the making stays")
+		claim(s.Uncounted == 0, "both sets count the same Machines")
 	case Switch:
 		claim(s.Current == Migrating && s.Origin.Other() != Unset, "a switch comes from Migrating, of a known origin")
 		claim(step.To == s.Origin || allOf(source, func(p Party) bool { return !p.Exists || p.Says == SaysPaused && (p.Told || s.Origin == MachineAPI) }), "the source stands still")
 		claim(step.To == s.Origin || gone || s.Synchronized == "True" && s.CaughtUp, "the mirror has caught up")
 		claim(step.To == s.Requested || step.To == s.Origin || gone, "a switch goes where it is asked to, or back")
+		claim(step.To == s.Origin || gone || s.Uncounted == 0, "both sets count the same Machines")
 		claim(step.To != s.Origin || step.Cancelled, "going back is called cancelled")
 		if step.To == s.Origin {
 			target = source
@@ -118,6 +125,7 @@ func brokenBy(s State, step Step) (broken []string) {
 	case Release:
 		claim(s.Current == ClusterAPI, "nobody is released before the switch is stored")
 		claim(s.MachineAPI.Says == SaysPaused || s.MachineAPI.Deleting && s.MachineAPI.Hold == NoHold, "nobody is released while the Machine API acts")
+		claim(!s.Uncounted.Has(WhoMachineAPI) || s.ClusterAPI.Deleting || !s.ClusterAPI.Told, "no set is released that would create a Machine in the place of another")
 	case Pause:
 		claim(s.Current == MachineAPI || s.Current == Migrating, "an authority is not paused")
 	case AddFinalizer:

@@ -73,6 +73,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		taintsInTheWay(c, s),
 		synchronizedWarning(c, s),
 		waitWarnings(c, s),
+		uncountedWarnings(c),
 		extentWarning(c, s),
 	)...)
 }
@@ -145,6 +146,15 @@ func waitWarnings(c policies.Change, s standing) []string {
 	}
 	if settled := s.Condition(ConditionSettled); settled.Status == "False" && s.Current != Migrating {
 		out = append(out, fmt.Sprintf("the move will wait until the last one has settled (%s): %s", settled.Reason, settled.Message))
+	}
+	return out
+}
+
+// uncountedWarnings name the Machines for which a set's move waits.
+func uncountedWarnings(c policies.Change) []string {
+	var out []string
+	for _, machine := range NameUncounted(c.Facts.Uncounted) {
+		out = append(out, "the move will wait until both MachineSets count "+machine)
 	}
 	return out
 }

@@ -205,9 +205,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Says:   "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, and of the machines that it concerns.",
-			Remedy: "Repair the fields that are named, or set spec.authoritativeAPI back.",
-			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion), Check: RequestWarning,
+			Says:   "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts included, and of the machines that it concerns.",
+			Remedy: "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
+			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted), Check: RequestWarning,
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",

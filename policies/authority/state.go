@@ -35,6 +35,8 @@ type State struct {
 	// Provisioned says that the Machine API has made the instance, and the provider's mirror shows it. True for kinds
 	// without an instance.
 	Provisioned bool
+	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
+	Uncounted Who
 }
 
 // Party is one object of the two or three that change hands together. The zero Party is absent.
@@ -75,7 +77,9 @@ type Objects struct {
 	// InfraUnheard says that the provider's object was told to pause so lately that a pass of its controller which began before may still be under way. It
 	// matters with providers that never answer (ByPatience).
 	InfraUnheard bool
-	Enabled      bool
+	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
+	Uncounted []policies.Uncounted
+	Enabled   bool
 }
 
 // InfraActs reports whether controllers act on a cloud because of the kind's infrastructure object. They do for a
@@ -95,6 +99,13 @@ func (o Objects) State() State {
 		Synchronized: shape.Condition(ConditionSynchronized).Status,
 		InfraActs:    o.Kind.InfraActs(),
 		Provisioned:  true,
+	}
+	for _, u := range o.Uncounted {
+		if u.By == policies.MachineAPI {
+			s.Uncounted |= WhoMachineAPI
+		} else {
+			s.Uncounted |= WhoClusterAPI
+		}
 	}
 	if s.InfraActs {
 		s.Infra = party(o.Infra, Condition{}, o.InfraFinalizer)

@@ -69,6 +69,8 @@ type setting struct {
 	Infra  json.RawMessage `json:"infra,omitempty"`
 	// Unconvertible are fields with reasons, as a conversion reports them.
 	Unconvertible []unconvertible `json:"unconvertible,omitempty"`
+	// Uncounted are Machines that one set counts and the other does not.
+	Uncounted []policies.Uncounted `json:"uncounted,omitempty"`
 }
 
 type unconvertible struct {
@@ -188,6 +190,9 @@ func (s setting) merge(over setting) (setting, error) {
 	}
 	if over.Unconvertible != nil {
 		s.Unconvertible = over.Unconvertible
+	}
+	if over.Uncounted != nil {
+		s.Uncounted = over.Uncounted
 	}
 	for _, pair := range []struct {
 		at   *json.RawMessage
@@ -324,5 +329,6 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.Unconvertible = append(f.Unconvertible, &field.Error{Type: field.ErrorTypeInvalid, Field: u.Field, Detail: u.Reason})
 		f.ConversionRun = true
 	}
+	f.Uncounted = s.Uncounted
 	return f, nil
 }

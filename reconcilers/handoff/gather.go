@@ -49,8 +49,10 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 		return nil, err
 	}
 	// Last: a status that is read after the others is never older than what they answered to.
-	p.machineAPI, p.objects.MachineAPI, err = get(ctx, from, r.kind.MachineAPIGVK(), key.Namespace, key.Name)
-	return p, err
+	if p.machineAPI, p.objects.MachineAPI, err = get(ctx, from, r.kind.MachineAPIGVK(), key.Namespace, key.Name); err != nil {
+		return nil, err
+	}
+	return p, r.gatherUncounted(ctx, from, p)
 }
 
 // gatherInfra follows the Cluster API object's reference to the provider's.
@@ -107,10 +109,14 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s %s/%s: %w", gvk.Kind, namespace, name, err)
 	}
+	o, err := parse(u)
+	return u, o, err
+}
+
+func parse(u *unstructured.Unstructured) (*policies.Object, error) {
 	raw, err := json.Marshal(u.Object)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s %s/%s: %w", gvk.Kind, namespace, name, err)
+		return nil, fmt.Errorf("reading %s: %w", describe(u), err)
 	}
-	o, err := policies.ParseObject(raw)
-	return u, o, err
+	return policies.ParseObject(raw)
 }

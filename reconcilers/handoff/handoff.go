@@ -80,6 +80,8 @@ type reconciler struct {
 	mapper      meta.RESTMapper
 	recorder    events.EventRecorder
 	meters      meters
+	// indexed says that the cache finds Machines by their owner.
+	indexed bool
 
 	// follow watches a provider's kind from the first time that an object refers to one.
 	follow func(schema.GroupVersionKind) error

@@ -69,7 +69,7 @@ func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
 		return "Error"
-	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, reasonStepFailed:
+	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, reasonStepFailed:
 		return "Warning"
 	}
 	return "Info"
@@ -94,6 +94,11 @@ func (p *pair) details(step authority.Step) []string {
 	var out []string
 	if step.On.Has(authority.WhoMirror) {
 		out = append(out, p.mirrorSays())
+	}
+	if step.On.Has(authority.WhoMachines) {
+		for _, u := range authority.NameUncounted(p.objects.Uncounted) {
+			out = append(out, u+".")
+		}
 	}
 	if step.On.Has(authority.WhoInfra) && p.infra == nil {
 		out = append(out, "There is no infrastructure object.")

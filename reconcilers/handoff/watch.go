@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -26,22 +27,33 @@ import (
 
 // setup starts the controller and watches both sides. Providers' kinds are watched when an object first refers to one.
 func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
+	if err := r.index(mgr); err != nil {
+		return err
+	}
 	c, err := controller.New("handoff-"+strings.ToLower(r.kind.Name), mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: concurrency, ReconciliationTimeout: longest, RateLimiter: retry.Patient(),
 	})
 	if err != nil {
 		return err
 	}
-	watch := func(gvk schema.GroupVersionKind) error {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(gvk)
-		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), o, handler.EnqueueRequestsFromMapFunc(r.behind))); err != nil {
-			return fmt.Errorf("watching %s: %w", gvk, err)
+	to := func(m handler.MapFunc, only ...predicate.Predicate) func(schema.GroupVersionKind) error {
+		return func(gvk schema.GroupVersionKind) error {
+			o := &unstructured.Unstructured{}
+			o.SetGroupVersionKind(gvk)
+			if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), o, handler.EnqueueRequestsFromMapFunc(m), only...)); err != nil {
+				return fmt.Errorf("watching %s: %w", gvk, err)
+			}
+			return nil
 		}
-		return nil
 	}
+	watch := to(r.behind)
 	r.follow = once(watch)
-	return errors.Join(watch(r.kind.MachineAPIGVK()), watch(r.kind.ClusterAPIGVK()))
+	err = errors.Join(watch(r.kind.MachineAPIGVK()), watch(r.kind.ClusterAPIGVK()))
+	if child, ok := r.kind.Children(); ok {
+		watch = to(r.above, countChanges())
+		err = errors.Join(err, watch(child.MachineAPIGVK()), watch(child.ClusterAPIGVK()))
+	}
+	return err
 }
 
 // once watches each kind a single time.

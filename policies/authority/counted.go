@@ -1,0 +1,114 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Roster is a pair of MachineSets and those Machines of either API that they may count.
+type Roster struct {
+	Sets     map[API]*policies.Object
+	Machines map[API][]*policies.Object
+}
+
+// Uncounted lists, by name, the Machines that one set of the pair counts and the other does not. An authoritative set creates a Machine for each that it
+// does not count, and deletes one for each that only it counts. So both must count the same before authority moves. Why tells the reason.
+//
+// A set counts a Machine that it controls and that matches its selector. One that is being deleted counts for neither: its twin is deleted too.
+func (r Roster) Uncounted() []policies.Uncounted {
+	if r.Sets[MachineAPI] == nil || r.Sets[ClusterAPI] == nil {
+		return nil // the handoff waits for the twin itself
+	}
+	counted := map[API]map[string]bool{MachineAPI: r.counted(MachineAPI), ClusterAPI: r.counted(ClusterAPI)}
+	var out []policies.Uncounted
+	for by, names := range counted {
+		for name := range names {
+			if !counted[by.Other()][name] {
+				out = append(out, policies.Uncounted{Name: name, By: policies.Side(by)})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b policies.Uncounted) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (r Roster) counted(api API) map[string]bool {
+	set, selector := r.Sets[api], SelectorOf(r.Sets[api])
+	out := map[string]bool{}
+	for _, m := range r.Machines[api] {
+		if !m.Deleting() && controlledBy(m, set) && selector.Matches(labels.Set(m.Metadata.Labels)) {
+			out[m.Metadata.Name] = true
+		}
+	}
+	return out
+}
+
+// SelectorOf is the selector of a MachineSet of either API. One that cannot be read matches nothing, and its controller does nothing.
+func SelectorOf(set *policies.Object) labels.Selector {
+	var spec struct {
+		Selector metav1.LabelSelector `json:"selector"`
+	}
+	_ = json.Unmarshal(orNull(set.Spec), &spec)
+	selector, err := metav1.LabelSelectorAsSelector(&spec.Selector)
+	if err != nil {
+		return labels.Nothing()
+	}
+	return selector
+}
+
+// Why is the reason for which only one set counts a Machine, by its two objects; nil is absent.
+func (r Roster) Why(u policies.Uncounted, machine map[API]*policies.Object) string {
+	other := API(u.By).Other()
+	switch twin := machine[other]; {
+	case twin == nil:
+		return fmt.Sprintf("it has no %s object%s", other.Text(), notMirrored(machine[MachineAPI]))
+	case twin.Deleting():
+		return fmt.Sprintf("its %s object is being deleted", other.Text())
+	case !owned(twin):
+		return fmt.Sprintf("its %s object has no owner reference to its MachineSet", other.Text())
+	case !controlledBy(twin, r.Sets[other]):
+		return fmt.Sprintf("another object owns its %s object", other.Text())
+	}
+	return fmt.Sprintf("its %s object does not have the labels of its MachineSet's spec.selector", other.Text())
+}
+
+// notMirrored is what the Machine API object reports of its mirror.
+func notMirrored(machine *policies.Object) string {
+	c := Read(machine).Condition(ConditionSynchronized)
+	if c.Status != metav1.ConditionFalse {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", c.Reason, notes.Cut(c.Message, 200))
+}
+
+// controlledBy reports whether a Machine's controller is the set. One of the same name and another UID is not.
+func controlledBy(machine, set *policies.Object) bool {
+	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: machine.Metadata.OwnerReferences})
+	return ref != nil && ref.UID == set.Metadata.UID
+}
+
+// UncountedNamed is how many Machines NameUncounted names.
+const UncountedNamed = 5
+
+// NameUncounted names the first of the Machines, each with the reason, and how many more there are.
+func NameUncounted(list []policies.Uncounted) []string {
+	var out []string
+	for _, u := range list[:min(len(list), UncountedNamed)] {
+		out = append(out, fmt.Sprintf("Machine %s: %s", u.Name, u.Why))
+	}
+	if more := len(list) - UncountedNamed; more > 0 {
+		out = append(out, fmt.Sprintf("%d more", more))
+	}
+	return out
+}

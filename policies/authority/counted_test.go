@@ -1,0 +1,101 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// member is a Machine that a set counts, unless more says otherwise.
+func member(name, set, more string) string {
+	return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"set":"a"},"ownerReferences":[{"kind":"MachineSet","name":"a","uid":%q,"controller":true}]%s}`, name, set, more)
+}
+
+// TestUncounted has two sets of the name a, m in the Machine API and c in Cluster API.
+func TestUncounted(t *testing.T) {
+	good := func(name, set string) string { return member(name, set, "}") }
+	for name, c := range map[string]struct {
+		machineAPI, clusterAPI []string
+		want                   []string // Machine, who counts it, and words of the reason
+	}{
+		"both count the same":      {[]string{good("x", "m")}, []string{good("x", "c")}, nil},
+		"neither counts any":       {nil, nil, nil},
+		"a mirror is not made yet": {[]string{good("x", "m"), good("y", "m")}, []string{good("x", "c")}, []string{"y MachineAPI it has no Cluster API object"}},
+		"a mirror is not made, and the Machine says why": {[]string{member("x", "m", `},"status":{"conditions":[{"type":"Synchronized","status":"False","reason":"R","message":"spec.x: no"}]}`)}, nil,
+			[]string{"x MachineAPI it has no Cluster API object (R: spec.x: no)"}},
+		"a Machine of Cluster API's was born just now": {nil, []string{good("x", "c")}, []string{"x ClusterAPI it has no Machine API object"}},
+		"a mirror has no owner yet": {[]string{good("x", "m")}, []string{`{"metadata":{"name":"x","labels":{"set":"a"}}}`},
+			[]string{"x MachineAPI its Cluster API object has no owner reference"}},
+		"a mirror's owner is a set of that name which is gone": {[]string{good("x", "m")}, []string{good("x", "before")}, []string{"x MachineAPI another object owns"}},
+		"a mirror lacks the labels of the selector": {[]string{good("x", "m")}, []string{strings.Replace(good("x", "c"), `"set":"a"`, `"set":"b"`, 1)},
+			[]string{"x MachineAPI its Cluster API object does not have the labels"}},
+		"another set's Machines do not matter":            {[]string{good("x", "m"), good("y", "other")}, []string{good("x", "c"), good("z", "another")}, nil},
+		"what matches on neither side counts for neither": {[]string{strings.Replace(good("x", "m"), `"set":"a"`, `"set":"b"`, 1)}, nil, nil},
+		"what is being deleted on both sides counts for neither": {
+			[]string{member("x", "m", `,"deletionTimestamp":"2026-11-23T00:00:00Z"}`)}, []string{member("x", "c", `,"deletionTimestamp":"2026-11-23T00:00:00Z"}`)}, nil},
+		"a deletion that has not come over yet": {nil, []string{member("x", "c", "}")}, []string{"x ClusterAPI it has no Machine API object"}},
+		"a mirror that is being deleted while its Machine stays": {
+			[]string{good("x", "m")}, []string{member("x", "c", `,"deletionTimestamp":"2026-11-23T00:00:00Z"}`)}, []string{"x MachineAPI its Cluster API object is being deleted"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := authority.Roster{
+				Sets: map[authority.API]*policies.Object{
+					authority.MachineAPI: parsed(t, `{"metadata":{"name":"a","uid":"m"},"spec":{"selector":{"matchLabels":{"set":"a"}}}}`),
+					authority.ClusterAPI: parsed(t, `{"metadata":{"name":"a","uid":"c"},"spec":{"selector":{"matchLabels":{"set":"a"}}}}`),
+				},
+				Machines: map[authority.API][]*policies.Object{},
+			}
+			named := map[string]map[authority.API]*policies.Object{}
+			for api, list := range map[authority.API][]string{authority.MachineAPI: c.machineAPI, authority.ClusterAPI: c.clusterAPI} {
+				for _, raw := range list {
+					m := parsed(t, raw)
+					r.Machines[api] = append(r.Machines[api], m)
+					if named[m.Metadata.Name] == nil {
+						named[m.Metadata.Name] = map[authority.API]*policies.Object{}
+					}
+					named[m.Metadata.Name][api] = m
+				}
+			}
+			got := r.Uncounted()
+			if len(got) != len(c.want) {
+				t.Fatalf("got %v, want %q", got, c.want)
+			}
+			for i, u := range got {
+				line := fmt.Sprint(u.Name, " ", u.By, " ", r.Why(u, named[u.Name]))
+				if !strings.HasPrefix(line, c.want[i]) {
+					t.Errorf("got %q, want it to begin with %q", line, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestUncountedWithoutATwin(t *testing.T) {
+	r := authority.Roster{Sets: map[authority.API]*policies.Object{authority.MachineAPI: parsed(t, `{"metadata":{"uid":"m"}}`)},
+		Machines: map[authority.API][]*policies.Object{authority.MachineAPI: {parsed(t, member("x", "m", "}"))}}}
+	if got := r.Uncounted(); got != nil {
+		t.Errorf("got %v: the missing set is said elsewhere", got)
+	}
+}
+
+func TestNameUncounted(t *testing.T) {
+	var all []policies.Uncounted
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		all = append(all, policies.Uncounted{Name: name, Why: "y"})
+	}
+	want := []string{"Machine a: y", "Machine b: y", "Machine c: y", "Machine d: y", "Machine e: y", "1 more"}
+	if diff := cmp.Diff(want, authority.NameUncounted(all)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want[:2], authority.NameUncounted(all[:2])); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,131 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// ownerIndex finds the Machines of a cache by the UID of their controller.
+const ownerIndex = "handoff.owner"
+
+// machinesOf lists the Machines that a set may count: from the cache by their owner, from the API server by the set's selector.
+func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, set *policies.Object) ([]*policies.Object, error) {
+	var which client.ListOption = client.MatchingLabelsSelector{Selector: authority.SelectorOf(set)}
+	if from == r.cache && r.indexed {
+		which = client.MatchingFields{ownerIndex: string(set.Metadata.UID)}
+	}
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := from.List(ctx, l, client.InNamespace(set.Metadata.Namespace), which, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Machines of MachineSet %s/%s: %w", set.Metadata.Namespace, set.Metadata.Name, err)
+	}
+	var out []*policies.Object
+	for i := range l.Items {
+		o, err := parse(&l.Items[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// index has a cache find Machines by their owner, before it is started.
+func (r *reconciler) index(mgr ctrl.Manager) error {
+	child, ok := r.kind.Children()
+	if !ok {
+		return nil
+	}
+	for _, api := range apis() {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(child.GVKOf(api))
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), o, ownerIndex, ownerOf); err != nil {
+			return fmt.Errorf("indexing %s by owner: %w", child.GVKOf(api), err)
+		}
+	}
+	r.indexed = true
+	return nil
+}
+
+func ownerOf(o client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
+}
+
+func apis() []authority.API { return []authority.API{authority.MachineAPI, authority.ClusterAPI} }
+
+// gatherUncounted compares what the two sets of a pair count. It lists Machines after it has read the sets: a set that has reported its pause creates no more,
+// so a later list has all of them.
+func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p *pair) error {
+	child, ok := r.kind.Children()
+	if !ok || p.core == nil || p.machineAPI == nil || !p.state().CountMatters() {
+		return nil
+	}
+	roster := authority.Roster{
+		Sets:     map[authority.API]*policies.Object{authority.MachineAPI: p.objects.MachineAPI, authority.ClusterAPI: p.objects.ClusterAPI},
+		Machines: map[authority.API][]*policies.Object{},
+	}
+	for _, api := range apis() {
+		var err error
+		if roster.Machines[api], err = r.machinesOf(ctx, from, child.GVKOf(api), roster.Sets[api]); err != nil {
+			return err
+		}
+	}
+	p.objects.Uncounted = roster.Uncounted()
+	return r.explain(ctx, p, child, roster)
+}
+
+// explain finds out, for as many Machines as a message names, why one set does not count them. The cache will do for that.
+func (r *reconciler) explain(ctx context.Context, p *pair, child authority.Kind, roster authority.Roster) (err error) {
+	for i := range min(len(p.objects.Uncounted), authority.UncountedNamed) {
+		u := &p.objects.Uncounted[i]
+		machine := map[authority.API]*policies.Object{}
+		for _, api := range apis() {
+			if _, machine[api], err = get(ctx, r.cache, child.GVKOf(api), roster.Sets[api].Metadata.Namespace, u.Name); err != nil {
+				return err
+			}
+		}
+		u.Why = roster.Why(*u, machine)
+	}
+	return nil
+}
+
+// above maps a Machine to the pair of the MachineSet that owns it.
+func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Request {
+	namespaces, ok := r.pairs.Of(o.GetNamespace())
+	ref := metav1.GetControllerOfNoCopy(o)
+	if !ok || ref == nil || ref.Kind != r.kind.Name {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespaces.MachineAPI, Name: ref.Name}}}
+}
+
+// countChanges lets through the news of a Machine by which a set begins or ceases to count it.
+func countChanges() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) || (e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil) ||
+				!slices.Equal(ownerOf(e.ObjectOld), ownerOf(e.ObjectNew))
+		},
+	}
+}

@@ -1,0 +1,118 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// machine creates a Machine on a side, owned by the set of that side or by nobody.
+func (w *world) machine(on authority.API, child string, owned bool) {
+	w.Helper()
+	set, owner := w.of(w.mapi()), ""
+	spec := "{providerSpec: {value: {}}}"
+	if on == authority.ClusterAPI {
+		set = w.of(w.core())
+		spec = fmt.Sprintf("{clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: %s, kind: AWSMachine, name: %s}}", infraGroup, child)
+	}
+	if owned {
+		owner = fmt.Sprintf(", ownerReferences: [{apiVersion: %s, kind: MachineSet, name: %s, uid: %s, controller: true}]", set.GetAPIVersion(), set.GetName(), set.GetUID())
+	}
+	w.create(fmt.Sprintf("{apiVersion: %s, kind: Machine, metadata: {name: %s, namespace: %s, labels: {a: b}%s}, spec: %s}", set.GetAPIVersion(), child, set.GetNamespace(), owner, spec))
+}
+
+// gone deletes a side's Machine.
+func (w *world) gone(on authority.API, child string) {
+	w.Helper()
+	of := w.mapi()
+	if on == authority.ClusterAPI {
+		of = w.core()
+	}
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(of.GroupVersion().WithKind("Machine"))
+	u.SetNamespace(of.namespace)
+	u.SetName(child)
+	if err := w.Delete(w.Context(), u); client.IgnoreNotFound(err) != nil {
+		w.Fatal(err)
+	}
+}
+
+// waitsFor wants the pair to stay where it is, and to say that it is for one of its Machines.
+func (w *world) waitsFor(current authority.API, words string) {
+	w.Helper()
+	for range 8 {
+		w.everybody()
+		w.pass()
+	}
+	said := w.shape().Condition(authority.ConditionSettled)
+	if w.shape().Current != current || said.Reason != authority.ReasonUncounted || !strings.Contains(said.Message, words) {
+		w.Fatalf("status is %s, and %s: %s; want %s and the words %q", w.shape().Current, said.Reason, said.Message, current, words)
+	}
+	if n := w.pass(); n != 0 {
+		w.Errorf("waiting wrote %d times", n)
+	}
+}
+
+func TestASetThatIsAskedToMoveWaitsForItsMachines(t *testing.T) {
+	w := newWorld(t, "MachineSet")
+	w.machineAPI(authority.MachineAPI)
+	w.settle(authority.MachineAPI)
+	w.machine(authority.MachineAPI, "x", true)
+	w.request(authority.ClusterAPI)
+	w.waitsFor(authority.MachineAPI, "Machine x: it has no Cluster API object")
+	w.machine(authority.ClusterAPI, "x", false)
+	w.waitsFor(authority.MachineAPI, "Machine x: its Cluster API object has no owner reference")
+	w.gone(authority.ClusterAPI, "x")
+	w.machine(authority.ClusterAPI, "x", true)
+	w.settle(authority.ClusterAPI)
+}
+
+// A set makes Machines until it has paused, after the request was acknowledged.
+func TestASetThatIsOnItsWayWaitsForItsMachines(t *testing.T) {
+	for _, end := range []string{"mirrored", "deleted", "cancelled"} {
+		t.Run(end, func(t *testing.T) {
+			w := newWorld(t, "MachineSet")
+			w.machineAPI(authority.ClusterAPI)
+			w.settle(authority.ClusterAPI)
+			w.request(authority.MachineAPI)
+			for w.shape().Current != authority.Migrating {
+				w.everybody()
+				w.pass()
+			}
+			w.machine(authority.ClusterAPI, "born", true)
+			w.waitsFor(authority.Migrating, "Machine born: it has no Machine API object")
+			switch end {
+			case "mirrored":
+				w.machine(authority.MachineAPI, "born", true)
+			case "deleted":
+				w.gone(authority.ClusterAPI, "born")
+			case "cancelled":
+				w.request(authority.ClusterAPI)
+				w.settle(authority.ClusterAPI)
+				return
+			}
+			w.settle(authority.MachineAPI)
+		})
+	}
+}
+
+// What was Cluster API's from the first, as in a restored cluster, may own Machines of the Machine API.
+func TestASetThatIsAdoptedIsNotReleasedBeforeItCountsItsMachines(t *testing.T) {
+	w := newWorld(t, "MachineSet")
+	w.machineAPI(authority.ClusterAPI)
+	w.machine(authority.MachineAPI, "before", true)
+	w.waitsFor(authority.ClusterAPI, "Machine before: it has no Cluster API object")
+	if !w.told(w.core()) {
+		t.Fatal("Cluster API's set is released, and would create a Machine")
+	}
+	w.machine(authority.ClusterAPI, "before", true)
+	w.settle(authority.ClusterAPI)
+}

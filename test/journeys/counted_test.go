@@ -1,0 +1,170 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/machine/machinetest"
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+// capiMachinesOf lists the set's Machines of Cluster API by name.
+func capiMachinesOf(t *testing.T, set string) []string {
+	t.Helper()
+	machines := &clusterv1.MachineList{}
+	list(t, machines, client.InNamespace("openshift-cluster-api"), client.MatchingLabels{"machine.openshift.io/cluster-api-machineset": set})
+	var names []string
+	for _, m := range machines.Items {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// running counts the running instances of all Machines of a set, also of those that no object shows any more.
+func running(set string) (n int) {
+	for _, i := range stage.Cloud.Instances() {
+		if strings.HasPrefix(i.Machine.Name, set+"-") && i.State != machinetest.Terminated && i.State != machinetest.ShuttingDown {
+			n++
+		}
+	}
+	return n
+}
+
+// counts waits until both sets have the same n Machines, each with one instance.
+func counts(t *testing.T, set object, n int) {
+	t.Helper()
+	want := fmt.Sprintf("%d Machine API Machines, %[1]d Cluster API Machines, %[1]d instances", n)
+	eventually(t, "the Machines of "+set.name, func() string {
+		return fmt.Sprintf("%d Machine API Machines, %d Cluster API Machines, %d instances", len(machinesOf(t, set.name)), len(capiMachinesOf(t, set.name)), running(set.name))
+	}, want)
+	eventually(t, "they are the same", func() string { return fmt.Sprint(capiMachinesOf(t, set.name)) }, fmt.Sprint(machinesOf(t, set.name)))
+}
+
+// noMirrors has the API server refuse the Machine API Machines of a set until lift is called.
+func noMirrors(t *testing.T, set string) (lift func()) {
+	t.Helper()
+	apply(t, fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-mirrors-of-%[1]s}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [machine.openshift.io], apiVersions: [v1beta1], operations: [CREATE], resources: [machines]}]}
+  validations: [{expression: "!object.metadata.?labels['machine.openshift.io/cluster-api-machineset'].orValue('').startsWith('%[1]s')", message: not yet}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-mirrors-of-%[1]s}
+spec: {policyName: no-mirrors-of-%[1]s, validationActions: [Deny]}
+`, set))
+	probe := fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: probe, namespace: %s, labels: {machine.openshift.io/cluster-api-machineset: %s}}, spec: {}}`, mapi, set)
+	eventually(t, "the policy holds", func() string {
+		return fmt.Sprint(strings.Contains(kubectl(t, probe, "create", "--dry-run=server", "-f", "-").err, "not yet"))
+	}, "true")
+	lift = func() {
+		must(t, "delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", "no-mirrors-of-"+set)
+	}
+	return lift
+}
+
+func reasonOf(t *testing.T, o object, kind string) string {
+	t.Helper()
+	return field(t, o, fmt.Sprintf(`.status.conditions[?(@.type=="%s")].reason`, kind))
+}
+
+func messageOf(t *testing.T, o object, kind string) string {
+	t.Helper()
+	return field(t, o, fmt.Sprintf(`.status.conditions[?(@.type=="%s")].message`, kind))
+}
+
+// A Machine that never converted has no Cluster API object: Cluster API's set would make another in its place.
+func TestASetWaitsForAMachineThatDoesNotConvert(t *testing.T) {
+	story(t)
+	manifest := strings.Replace(scene.MachineSet("half-converts", 1), "deviceIndex: 0", "deviceIndex: 1", 1)
+	if a := kubectl(t, manifest, "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	set := mapiSet("half-converts")
+	eventually(t, "its Machine runs", func() string { return field(t, set, ".status.availableReplicas") }, "1")
+	stuck := machinesOf(t, set.name)[0]
+	eventually(t, "the Machine has no mirror", func() string { return condition(t, mapiMachine(stuck), "Synchronized") }, "False")
+	must(t, append(set.args("patch"), "--type=json", "-p", `[{"op":"replace","path":"/spec/template/spec/providerSpec/value/deviceIndex","value":0}]`)...)
+	eventually(t, "the set is mirrored", func() string { return condition(t, set, "Synchronized") }, "True")
+
+	warned := strings.Join(request(t, set, "ClusterAPI").warnings(), "\n")
+	if !strings.Contains(warned, stuck) || !strings.Contains(warned, "deviceIndex") {
+		t.Errorf("the warning does not name %s and why it has no mirror: %s", stuck, warned)
+	}
+	eventually(t, "what the move waits for", func() string { return reasonOf(t, set, "AuthoritySettled") }, "MachinesWithoutCounterpart")
+	if m := messageOf(t, set, "AuthoritySettled"); !strings.Contains(m, stuck) || !strings.Contains(m, "deviceIndex") {
+		t.Errorf("the condition does not name %s and why it has no mirror: %s", stuck, m)
+	}
+	if is := field(t, set, ".status.authoritativeAPI"); is != "MachineAPI" {
+		t.Fatalf("status.authoritativeAPI is %s", is)
+	}
+	// As the message says: without that Machine the move goes on, with the one that the set has made in its place.
+	must(t, mapiMachine(stuck).args("delete", "--wait=false")...)
+	authorityIs(t, set, "ClusterAPI")
+	settled(t, set)
+	gone(t, stuck)
+	counts(t, set, 1)
+}
+
+// Machines that Cluster API's set creates count, also those that the mirror has not seen to yet when the set is asked back.
+func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
+	story(t)
+	set := newSet(t, "grows-on-its-way", 1)
+	move(t, set, "ClusterAPI")
+	lift := noMirrors(t, set.name)
+	must(t, capiSet(set.name).args("scale", "--replicas=3")...)
+	eventually(t, "Cluster API's Machines", func() string { return fmt.Sprint(len(capiMachinesOf(t, set.name))) }, "3")
+	born := capiMachinesOf(t, set.name)
+	warned := strings.Join(request(t, set, "MachineAPI").warnings(), "\n")
+	eventually(t, "what the move waits for", func() string { return reasonOf(t, set, "AuthoritySettled") }, "MachinesWithoutCounterpart")
+	for _, name := range slices.DeleteFunc(born, func(name string) bool { return slices.Contains(machinesOf(t, set.name), name) }) {
+		if !strings.Contains(warned, name) || !strings.Contains(messageOf(t, set, "AuthoritySettled"), name) {
+			t.Errorf("warning or condition do not name %s", name)
+		}
+	}
+	if is := field(t, set, ".status.authoritativeAPI"); is == "MachineAPI" {
+		t.Fatal("the set has moved without two of its Machines")
+	}
+	lift()
+	authorityIs(t, set, "MachineAPI")
+	settled(t, set)
+	counts(t, set, 3)
+	must(t, set.args("scale", "--replicas=0")...)
+	counts(t, set, 0)
+}
+
+// Scaled in the moment after the request, until admission refuses it: what was accepted is kept, with each Machine mirrored and one instance each.
+func TestASetIsScaledFarInTheMomentAfterTheRequest(t *testing.T) {
+	story(t)
+	set := newSet(t, "far-and-fast", 1)
+	move(t, set, "ClusterAPI")
+	for _, replicas := range []int{6, 0} {
+		request(t, set, "MachineAPI")
+		want := field(t, capiSet(set.name), ".spec.replicas")
+		if kubectl(t, "", capiSet(set.name).args("scale", fmt.Sprintf("--replicas=%d", replicas))...).ok {
+			want = fmt.Sprint(replicas)
+		}
+		authorityIs(t, set, "MachineAPI")
+		settled(t, set)
+		eventually(t, "replicas", func() string { return field(t, set, ".spec.replicas") }, want)
+		n, err := strconv.Atoi(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts(t, set, n)
+		move(t, set, "ClusterAPI")
+	}
+}

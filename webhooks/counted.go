@@ -1,0 +1,123 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// ownerIndex finds Machines of either API by the UID of their controller.
+const ownerIndex = "webhooks.owner"
+
+// Owned lists the objects of a kind that an owner controls. What it costs does not grow with the fleet.
+type Owned interface {
+	Of(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error)
+}
+
+// OwnedFunc is an Owned from a function.
+type OwnedFunc func(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error)
+
+// Of calls f.
+func (f OwnedFunc) Of(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error) {
+	return f(ctx, gvk, namespace, owner)
+}
+
+// indexOwned lists through the index on a cache.
+type indexOwned struct {
+	client.Reader
+	timeout time.Duration
+	metrics *metrics
+}
+
+// Of lists within the deadline.
+func (r indexOwned) Of(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	defer r.metrics.lookup("cache", time.Now())
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{ownerIndex: string(owner)}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	var out []*policies.Object
+	for _, item := range list.Items {
+		o, err := objectFrom(item.Object)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// ownerOf is the index's key of a Machine.
+func ownerOf(o client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
+}
+
+// uncounted compares what the two sets of the pair under review count, and explains as many Machines as are named.
+func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.Uncounted, error) {
+	kind, _ := authority.KindNamed(c.Kind)
+	child, ok := kind.Children()
+	if !ok || l.Owned == nil || c.Side != policies.MachineAPI || c.Facts.Twin == nil {
+		return nil, nil
+	}
+	roster := authority.Roster{
+		Sets:     map[authority.API]*policies.Object{authority.MachineAPI: c.Old, authority.ClusterAPI: c.Facts.Twin},
+		Machines: map[authority.API][]*policies.Object{},
+	}
+	namespaces := map[authority.API]string{authority.MachineAPI: c.Namespace, authority.ClusterAPI: c.TwinNamespace}
+	for api, set := range roster.Sets {
+		machines, err := l.Owned.Of(ctx, child.GVKOf(api), namespaces[api], set.Metadata.UID)
+		if err != nil {
+			return nil, err
+		}
+		roster.Machines[api] = machines
+	}
+	out := roster.Uncounted()
+	for i := range min(len(out), authority.UncountedNamed) {
+		machine := map[authority.API]*policies.Object{}
+		for api := range roster.Sets {
+			var err error
+			if machine[api], err = l.Cached.Get(ctx, Ref{GroupVersionKind: child.GVKOf(api), Namespace: namespaces[api], Name: out[i].Name}); err != nil {
+				return nil, err
+			}
+		}
+		out[i].Why = roster.Why(out[i], machine) + l.whyNotMirrored(ctx, c, child, machine)
+	}
+	return out, nil
+}
+
+// whyNotMirrored names the first field of a Machine of Cluster API's that keeps it from being mirrored: there is no Machine API object to say so.
+func (l Lookups) whyNotMirrored(ctx context.Context, c policies.Change, child authority.Kind, machine map[authority.API]*policies.Object) string {
+	if machine[authority.MachineAPI] != nil || machine[authority.ClusterAPI] == nil || l.Converter == nil {
+		return ""
+	}
+	mirror, err := policies.ParseObject([]byte(`{"status":{"authoritativeAPI":"ClusterAPI"}}`))
+	if err != nil {
+		return ""
+	}
+	try := policies.Change{Subject: policies.Subject{Side: policies.MachineAPI, Kind: child.Name, Namespace: c.Namespace, TwinNamespace: c.TwinNamespace},
+		Operation: admissionv1.Update, Old: mirror, New: mirror, Facts: policies.Facts{Twin: machine[authority.ClusterAPI]}}
+	errs, err := l.Converter.Unconvertible(ctx, try)
+	if err != nil || len(errs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", errs[0].Field, errs[0].Detail)
+}
