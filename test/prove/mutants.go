@@ -46,6 +46,19 @@ func pausesAnyway(_ authority.State, step authority.Step) authority.Step {
 	return step
 }
 
+// countedBut takes all Machines for counted in some states.
+func countedBut(blind func(authority.State) bool) func(*rules) {
+	return func(r *rules) {
+		next := r.next
+		r.next = func(s authority.State) authority.Step {
+			if blind(s) {
+				s.Uncounted = 0
+			}
+			return next(s)
+		}
+	}
+}
+
 func acknowledges(s authority.State) authority.Step {
 	return authority.Step{Action: authority.Acknowledge, To: s.Requested, On: authority.WhoMachineAPI, Reason: authority.ReasonStarted}
 }
@@ -134,6 +147,12 @@ func mutants() []mutant {
 				return s
 			}), familyOf(authority.ClusterAPI, authority.ClusterAPI, 0)},
 		{"a Machine that the Machine API is in charge of is only marked when its set's mirror goes", func(r *rules) { r.marksOnly = true }, familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
+		{"a set moves although the other does not count one of its Machines", countedBut(func(authority.State) bool { return true }), movingSets(authority.MachineAPI, false, flips|edits)},
+		{"the same, back to Machine API", countedBut(func(authority.State) bool { return true }), movingSets(authority.ClusterAPI, false, flips|edits)},
+		{"the same, of a set that was just created and is asked back", countedBut(func(authority.State) bool { return true }), movingSets(authority.MachineAPI, true, flips)},
+		{"Machines are counted at the request alone, and not when the source has paused", countedBut(func(s authority.State) bool { return s.Current == authority.Migrating }),
+			movingSets(authority.ClusterAPI, false, flips|edits)},
+		{"a set's Machines are listed before it is known that it has paused", func(r *rules) { r.countsBefore = true }, movingSets(authority.ClusterAPI, false, flips|edits)},
 		// No bug of ours, and the reason for an assumption (doc.go).
 		{"a provider's controller forgets what it has just created", func(*rules) {}, walkOf(flips|amnesia, newMachineForClusterAPI)},
 	}

@@ -148,6 +148,8 @@ const (
 	leaders
 	// amnesia: a provider's controller crashes between a creation and its answer, and does not find out.
 	amnesia
+	// refusals: a Machine that does not convert, until somebody edits it.
+	refusals
 )
 
 func (p *pairs) can(d deeds) bool { return p.may&d == d }

@@ -30,6 +30,8 @@ type rules struct {
 	impatient bool
 	// staleGate: the Machine API's machine controller reads a cache, and that of a new process may be older than the last one's.
 	staleGate bool
+	// countsBefore: the handoff lists the Machines of two sets before it reads the sets.
+	countsBefore bool
 }
 
 // actual are the functions as they are.

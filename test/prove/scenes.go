@@ -134,6 +134,16 @@ func bounds() []bound {
 			add(false, recreates)
 		}
 	}
+	for _, charge := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		for _, fresh := range []bool{false, true} {
+			if fresh && charge == authority.ClusterAPI {
+				continue
+			}
+			for _, may := range []deeds{flips | edits, flips | edits | crashes | refusals} {
+				out = append(out, bound{nameOfSets(charge, fresh) + ": " + may.String(), movingSets(charge, fresh, may), charge == authority.ClusterAPI && may == flips|edits})
+			}
+		}
+	}
 	return out
 }
 
@@ -143,6 +153,7 @@ var deedNames = []struct {
 }{
 	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"}, {recreates, "objects made again"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
 	{torn, "reads at two moments"}, {drowsy, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {amnesia, "a provider that forgets"},
+	{refusals, "Machines that do not convert"},
 }
 
 func (d deeds) String() string {
