@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -34,6 +36,8 @@ type Pair struct {
 	Name       string
 	// MachineAPI and ClusterAPI are the core objects, Infra is the provider's object that ClusterAPI refers to.
 	MachineAPI, ClusterAPI, Infra *policies.Object
+	// Uncounted are the Machines, of those that were read, which one MachineSet of the pair counts and the other does not.
+	Uncounted []policies.Uncounted
 	// Source is the file that the pair was read from, "" for a cluster.
 	Source string
 }
@@ -203,7 +207,55 @@ func (c *collection) done() *Fleet {
 		c.fleet.Pairs = append(c.fleet.Pairs, *p)
 	}
 	slices.SortFunc(c.fleet.Pairs, order)
+	c.fleet.count()
 	return c.fleet
+}
+
+// count compares what the two sets of each pair count.
+func (f *Fleet) count() {
+	owned := map[types.UID][]Pair{}
+	for _, p := range f.Pairs {
+		for _, o := range []*policies.Object{p.MachineAPI, p.ClusterAPI} {
+			if ref := controllerOf(o); ref != nil {
+				owned[ref.UID] = append(owned[ref.UID], p)
+			}
+		}
+	}
+	for i, p := range f.Pairs {
+		if _, has := p.Kind.Children(); has && p.MachineAPI != nil && p.ClusterAPI != nil {
+			f.Pairs[i].Uncounted = uncounted(p, slices.Concat(owned[p.MachineAPI.Metadata.UID], owned[p.ClusterAPI.Metadata.UID]))
+		}
+	}
+}
+
+func uncounted(set Pair, machines []Pair) []policies.Uncounted {
+	r := authority.Roster{Sets: set.core(), Machines: map[authority.API][]*policies.Object{}}
+	named := map[string]map[authority.API]*policies.Object{}
+	for _, m := range machines {
+		named[m.Name] = m.core()
+		for api, o := range m.core() {
+			if o != nil {
+				r.Machines[api] = append(r.Machines[api], o)
+			}
+		}
+	}
+	out := r.Uncounted()
+	for i, u := range out {
+		out[i].Why = r.Why(u, named[u.Name])
+	}
+	return out
+}
+
+// core are the pair's core objects by API.
+func (p Pair) core() map[authority.API]*policies.Object {
+	return map[authority.API]*policies.Object{authority.MachineAPI: p.MachineAPI, authority.ClusterAPI: p.ClusterAPI}
+}
+
+func controllerOf(o *policies.Object) *metav1.OwnerReference {
+	if o == nil {
+		return nil
+	}
+	return metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences})
 }
 
 func order(a, b Pair) int {

@@ -200,13 +200,16 @@ func because(step authority.Step, p fleet.Pair) string {
 		return fmt.Sprintf("Synchronized is %s (%s): %s", c.Status, c.Reason, c.Message)
 	}
 	message, _, _ := strings.Cut(step.Message, " To cancel,") // there is nothing to cancel yet
+	if step.On.Has(authority.WhoMachines) {
+		message += " " + strings.Join(authority.NameUncounted(p.Uncounted), "; ") + "."
+	}
 	return message
 }
 
 func state(p fleet.Pair, to authority.API) authority.State {
 	s := authority.Objects{
 		Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra,
-		InfraFinalizer: InfraFinalizer(p), Enabled: true,
+		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Enabled: true,
 	}.State()
 	s.Requested = to
 	return s
@@ -253,7 +256,7 @@ func request(p fleet.Pair, to authority.API, errs field.ErrorList) policies.Chan
 		},
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
-		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, Unconvertible: errs, ConversionRun: true},
+		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, Unconvertible: errs, ConversionRun: true, Uncounted: p.Uncounted},
 	}
 }
 

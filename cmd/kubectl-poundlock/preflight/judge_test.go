@@ -98,3 +98,27 @@ func TestGroups(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The plugin compares what both sets count as the handoff and the webhook do.
+func TestASetWhoseMachineHasNoMirror(t *testing.T) {
+	whole := strings.NewReplacer(`"annotations":{"cluster`, `"uid":"2","annotations":{"cluster`, `"spec":{"clusterName"`, `"spec":{"selector":{"matchLabels":{"s":"a"}},"clusterName"`).Replace(twin)
+	machine := func(group, namespace, owner string) string {
+		return `{"apiVersion":"` + group + `","kind":"Machine","metadata":{"name":"a-x","namespace":"` + namespace + `","uid":"m` + owner + `","labels":{"s":"a"},` +
+			`"ownerReferences":[{"apiVersion":"` + group + `","kind":"MachineSet","name":"a","uid":"` + owner + `","controller":true}]},"spec":{}}`
+	}
+	here, there := machine("machine.openshift.io/v1beta1", "openshift-machine-api", "1"), machine("cluster.x-k8s.io/v1beta2", "openshift-cluster-api", "2")
+	for want, documents := range map[preflight.Verdict][]string{preflight.Waiting: {set, whole, here}, preflight.Ready: {set, whole, here, there}} {
+		f, err := fleet.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{fleet.DefaultPair})
+		if err != nil || len(f.Pairs) != 2 {
+			t.Fatal(err, f.Problems)
+		}
+		env, unknown := f.Env(f.Describe(fleet.Cluster{}), f.Pairs[0])
+		got := preflight.Judge(f.Pairs[0], authority.ClusterAPI, env, unknown)
+		if got.Verdict != want {
+			t.Errorf("%d documents: %s (%s: %s), want %s", len(documents), got.Verdict, got.Reason, got.Message, want)
+		}
+		if want == preflight.Waiting && (got.Reason != authority.ReasonUncounted || !strings.Contains(got.Message, "Machine a-x: it has no Cluster API object")) {
+			t.Errorf("%s: %s", got.Reason, got.Message)
+		}
+	}
+}
