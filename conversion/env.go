@@ -53,6 +53,9 @@ func (r Resource) Resource() schema.GroupVersionResource {
 	return r.GroupVersion().WithResource(r.Plural)
 }
 
+// Definition is the name of the resource's CRD.
+func (r Resource) Definition() string { return r.Plural + "." + r.Group }
+
 // Platform is everything that differs from one infrastructure platform to the next.
 type Platform struct {
 	// Name is the Infrastructure's platform type, such as "AWS".

@@ -119,6 +119,8 @@ func sideText(s policies.Side) string {
 		return "Machine API"
 	case policies.ClusterAPI:
 		return "Cluster API"
+	case policies.Surroundings:
+		return "the surroundings"
 	}
 	return "a provider's"
 }

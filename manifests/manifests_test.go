@@ -426,6 +426,9 @@ func checkGrants(t *testing.T, b *built) {
 	}
 	for _, route := range webhooks.Routes(webhooks.Catalog{Platforms: platforms.List()}) {
 		namespace := ClusterAPINamespace
+		if route.Side == policies.Surroundings {
+			continue // each is read by its name alone
+		}
 		if route.Side == policies.MachineAPI {
 			namespace = MachineAPINamespace
 		}

@@ -12,10 +12,13 @@ import (
 // MachineAPIControllers is who the Machine API's controllers are to the API server.
 const MachineAPIControllers = "system:serviceaccount:" + MachineAPINamespace + ":machine-api-controllers"
 
+// NamespaceController is who Kubernetes' namespace controller is to the API server.
+const NamespaceController = "system:serviceaccount:kube-system:namespace-controller"
+
 // celPolicies are the CEL twins of the rules that need no lookup, each followed by its binding.
 func celPolicies() ([]any, error) {
 	all, err := cel.Policies(cel.Options{
-		Identities: policies.Identities{policies.Poundlock: {User()}, policies.MachineAPIController: {MachineAPIControllers}},
+		Identities: policies.Identities{policies.Poundlock: {User()}, policies.MachineAPIController: {MachineAPIControllers}, policies.NamespaceController: {NamespaceController}},
 		Pairs:      authority.Pairs{Pair()}, Labels: Labels(),
 	})
 	var out []any

@@ -32,7 +32,9 @@ func roles() []any {
 			named(rule("coordination.k8s.io", []string{"get", "update"}, "leases"), Name)),
 		binding(ClusterAPINamespace, Name+"-leader-election"),
 		// Nodes: by their conditions a health check's verdict is told, and whether a control plane's Machine is ready.
-		clusterRole(Name, rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes")),
+		clusterRole(Name, rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes"),
+			// Whether what mirrors live in is being deleted, and its mark.
+			named(rule("apiextensions.k8s.io", []string{"get", "patch"}, "customresourcedefinitions"), definitions()...)),
 		clusterBinding(Name),
 	}
 }
@@ -55,7 +57,7 @@ func machineAPIRules() []rbacv1.PolicyRule {
 		group, plural = k.MachineAPI.Group, append(plural, k.Resource)
 	}
 	// The control plane's set has no twin. It is read as an owner, generated, and rolled out.
-	return append(objectRules(group, append(plural, controlplane.Resource)), eventRules()...)
+	return slices.Concat(objectRules(group, append(plural, controlplane.Resource)), namespaceRules(MachineAPINamespace), eventRules())
 }
 
 func clusterAPIRules() []rbacv1.PolicyRule {
@@ -66,8 +68,22 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 	}
 	rules := append(objectRules(group, core), infraRules()...)
 	// An owner reference that blocks its owner's deletion asks for update of the owner's finalizers.
-	rules = append(rules, rule(group, read, "clusters"), rule(group, []string{"update"}, "clusters/finalizers"))
-	return append(rules, eventRules()...)
+	rules = append(rules, rule(group, append([]string{"patch"}, read...), "clusters"), rule(group, []string{"update"}, "clusters/finalizers"))
+	return slices.Concat(rules, namespaceRules(ClusterAPINamespace), eventRules())
+}
+
+// definitions are the CRDs that mirrors live in, on every platform.
+func definitions() []string {
+	out := authority.Definitions()
+	for _, p := range platforms.List() {
+		out = append(out, p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition())
+	}
+	return out
+}
+
+// namespaceRules let a Role's namespace itself be read and marked: to an API server it lies in itself.
+func namespaceRules(name string) []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{named(rule("", []string{"get", "patch"}, "namespaces"), name)}
 }
 
 // infraRules name every platform's resources: one manifest for all clusters, and what a cluster does not have nobody can be let into.

@@ -26,6 +26,8 @@ const (
 	ClusterAPI Side = "ClusterAPI"
 	// Infrastructure is a provider's half of a Cluster API object: infrastructure.cluster.x-k8s.io.
 	Infrastructure Side = "Infrastructure"
+	// Surroundings are what objects of all three live in: namespaces, CRDs and the Cluster.
+	Surroundings Side = "Surroundings"
 )
 
 // Subject says which object a request is about.

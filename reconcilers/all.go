@@ -15,6 +15,7 @@ import (
 	"github.com/poundlock/poundlock/reconcilers/reflection"
 	"github.com/poundlock/poundlock/reconcilers/remediation"
 	"github.com/poundlock/poundlock/reconcilers/rollout"
+	"github.com/poundlock/poundlock/reconcilers/surroundings"
 )
 
 // Options are what reconcilers are told.
@@ -39,6 +40,7 @@ func All(mgr ctrl.Manager, o Options) error {
 		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs}),
 		handoff.SetupWithManager(mgr, handoff.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
 		remediation.SetupWithManager(mgr, remediation.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
+		surroundings.SetupWithManager(mgr, surroundings.Options{Pairs: o.Pairs}),
 	)
 }
 

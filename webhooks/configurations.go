@@ -108,7 +108,7 @@ func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 		}
 		row := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{
 			APIGroups: []string{s.GroupVersion.Group}, APIVersions: []string{s.GroupVersion.Version},
-			Resources: []string{resource}, Scope: ptr.To(admissionregistrationv1.NamespacedScope),
+			Resources: []string{resource}, Scope: ptr.To(s.scope()),
 		}}
 		for _, op := range r.Operations {
 			row.Operations = append(row.Operations, admissionregistrationv1.OperationType(op))
@@ -116,6 +116,13 @@ func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 		out = append(out, row)
 	}
 	return out
+}
+
+func (s Subject) scope() admissionregistrationv1.ScopeType {
+	if s.Cluster {
+		return admissionregistrationv1.ClusterScope
+	}
+	return admissionregistrationv1.NamespacedScope
 }
 
 // conditions keep Poundlock's own requests out, unless the route wants them.
@@ -142,11 +149,12 @@ func celStrings(values []string) string {
 func (o ConfigOptions) namespaces(r Route) *metav1.LabelSelector {
 	var values []string
 	for _, p := range o.Pairs {
-		if r.Side == policies.MachineAPI {
+		if r.Side == policies.MachineAPI || r.Side == policies.Surroundings {
 			values = append(values, p.MachineAPI)
-			continue
 		}
-		values = append(values, p.ClusterAPI)
+		if r.Side != policies.MachineAPI {
+			values = append(values, p.ClusterAPI)
+		}
 	}
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: values},

@@ -138,7 +138,7 @@ func (r reader) change(route Route, req *request) (policies.Change, error) {
 	if route.Side == policies.MachineAPI {
 		home, twin = twin, home
 	}
-	if !ok || home != req.Namespace {
+	if route.Side != policies.Surroundings && (!ok || home != req.Namespace) {
 		return policies.Change{}, errNotOurs
 	}
 	c := policies.Change{

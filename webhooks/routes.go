@@ -9,6 +9,8 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -51,6 +53,8 @@ type Subject struct {
 	Resource     string
 	// ObjectKind is the kind by its own name, e.g. AWSMachine.
 	ObjectKind string
+	// Cluster says that its objects are in no namespace.
+	Cluster bool
 }
 
 // Catalog is everything that is asked at the doors.
@@ -110,6 +114,10 @@ func Routes(c Catalog) []Route {
 		{Name: "cluster-api-scale", Side: policies.ClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
 		{Name: "cluster-api-delete", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail},
+		{
+			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(), Operations: ops(update, remove), FailurePolicy: fail,
+			Conditions: conditions("removes-what-holds-mirrors", cel.Kept()),
+		},
 		{
 			// An edit of metadata is not even asked about: no controller shall wait with its finalizer because nobody answers here.
 			Name: "control-plane", Side: policies.MachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail,
@@ -209,6 +217,16 @@ func controlPlaneSubjects() []Subject {
 	return []Subject{{
 		Kind: controlplane.Kind, GroupVersion: machinev1.GroupVersion, Resource: controlplane.Resource, ObjectKind: controlplane.Kind,
 	}}
+}
+
+// surroundingsSubjects are the kinds in which mirrors live.
+func surroundingsSubjects() []Subject {
+	machine, _ := authority.KindNamed("Machine")
+	return []Subject{
+		{Kind: authority.Namespace, GroupVersion: corev1.SchemeGroupVersion, Resource: "namespaces", ObjectKind: authority.Namespace, Cluster: true},
+		{Kind: authority.Definition, GroupVersion: apiextensionsv1.SchemeGroupVersion, Resource: "customresourcedefinitions", ObjectKind: authority.Definition, Cluster: true},
+		{Kind: authority.Cluster, GroupVersion: machine.ClusterAPI, Resource: "clusters", ObjectKind: authority.Cluster},
+	}
 }
 
 // infraSubject is a platform's resource of a kind of the rules.

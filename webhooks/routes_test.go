@@ -105,6 +105,9 @@ func TestConfigurations(t *testing.T) {
 		if w.Rules[0].APIGroups[0] == "machine.openshift.io" {
 			want = []string{"m", "m2"}
 		}
+		if w.Name == "surroundings."+authority.Domain {
+			want = []string{"m", "c", "m2", "c2"}
+		}
 		if !slices.Equal(namespaces, want) {
 			t.Errorf("%s looks after %v, want %v", w.Name, namespaces, want)
 		}

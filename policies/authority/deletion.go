@@ -43,7 +43,19 @@ type Deletion struct {
 	// Unreleased: Cluster API is in charge, and one of its objects still carries the pause annotation. Only the handoff takes
 	// it off, and only while there is a Machine API object.
 	Unreleased bool
+	// Surroundings is what becomes of all that the pair lives in.
+	Surroundings Surroundings
 }
+
+// Surroundings is what becomes of what a pair lives in: both namespaces, the CRDs of its kind, its infrastructure's and its owner's, and the Cluster.
+type Surroundings string
+
+const (
+	// Stay: nothing of it is being deleted.
+	Stay Surroundings = ""
+	// Go: a part of it is being deleted or is gone, so that the deletion of a mirror may be a consequence, and nobody's request (DESIGN §3.3).
+	Go Surroundings = "Go"
+)
 
 // Parent is the pair of objects that owns another pair.
 type Parent struct {
@@ -145,7 +157,7 @@ func (d Deletion) authorityGoing() DeletionStep {
 func (d Deletion) mirrorGoing() DeletionStep {
 	side := d.Authority.Other()
 	switch {
-	case d.Owned && !d.Detached && !d.Parent.abandons(side):
+	case d.Owned && !d.Detached && !d.Parent.abandons(side) && d.Surroundings == Stay:
 		return DeleteAuthority
 	case d.Children:
 		return DetachChildren

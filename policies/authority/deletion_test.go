@@ -57,6 +57,18 @@ func TestDeletion(t *testing.T) {
 		{"scale down of the MachineSet in charge deletes a Machine that the other API runs",
 			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true, Parent: authority.Parent{Authority: capi, MachineAPI: there, ClusterAPI: there}}, authority.DeleteAuthority},
 
+		{"the Cluster API mirror of an owned Machine is deleted with its namespace: no instance ends",
+			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true, Surroundings: authority.Go}, authority.ReleaseMirror},
+		{"the Machine API mirror of an owned Machine is deleted with its namespace: no instance ends",
+			authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true, Surroundings: authority.Go}, authority.ReleaseMirror},
+		{"the Cluster is deleted and with it the MachineSet in charge: a Machine that Machine API runs stays",
+			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Owned: true, Surroundings: authority.Go,
+				Parent: authority.Parent{Authority: capi, MachineAPI: there, ClusterAPI: leaving}}, authority.ReleaseMirror},
+		{"the surroundings of the MachineSets go: the Machines are detached from the mirror all the same",
+			authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Children: true, Surroundings: authority.Go}, authority.DetachChildren},
+		{"the authority itself is deleted with its namespace: its controller ends the machine, and the mirror follows",
+			authority.Deletion{Authority: mapi, MachineAPI: leaving, ClusterAPI: there, Held: true, Surroundings: authority.Go}, authority.DeleteMirror},
+
 		{"a Machine API MachineSet that mirrors is deleted: its Machines are detached first", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Children: true}, authority.DetachChildren},
 		{"its Machines are detached: it goes, and the Cluster API MachineSet stays", authority.Deletion{Authority: capi, MachineAPI: leaving, ClusterAPI: there}, authority.ReleaseMirror},
 		{"a Cluster API MachineSet that mirrors is deleted: its Machines are detached first", authority.Deletion{Authority: mapi, MachineAPI: there, ClusterAPI: leaving, Children: true}, authority.DetachChildren},
@@ -93,8 +105,10 @@ func TestDeletionEnds(t *testing.T) {
 		for _, m := range presences {
 			for _, c := range presences {
 				for _, p := range parents {
-					for bits := range 16 {
-						walk(t, authority.Deletion{Authority: a, MachineAPI: m, ClusterAPI: c, Parent: p, Held: true, Marked: true,
+					for bits := range 32 {
+						surroundings := []authority.Surroundings{authority.Stay, authority.Go}[bits>>4]
+						walk(t, authority.Deletion{Surroundings: surroundings,
+							Authority: a, MachineAPI: m, ClusterAPI: c, Parent: p, Held: true, Marked: true,
 							Owned: bits&1 != 0, Detached: bits&2 != 0, Children: bits&4 != 0, InTransit: bits&8 != 0})
 						walked++
 					}
@@ -102,7 +116,7 @@ func TestDeletionEnds(t *testing.T) {
 			}
 		}
 	}
-	if walked != 3*9*18*16 {
+	if walked != 3*9*18*32 {
 		t.Errorf("walked %d states", walked)
 	}
 }
@@ -118,7 +132,7 @@ func walk(t *testing.T, d authority.Deletion) {
 		case authority.DeleteMirror:
 			set(&d, d.Authority.Other(), authority.Deleting)
 		case authority.DeleteAuthority:
-			if !start.Owned || start.Detached {
+			if !start.Owned || start.Detached || start.Surroundings == authority.Go {
 				t.Fatalf("%+v: the authority is deleted", start)
 			}
 			set(&d, d.Authority, authority.Deleting)

@@ -103,3 +103,21 @@ func (k Kind) Children() (Kind, bool) {
 	}
 	return Kind{}, false
 }
+
+// Definitions are the names of the CRDs that mirrors live in: those of all kinds in both APIs, and the Cluster's.
+func Definitions() []string {
+	var out []string
+	for _, k := range Kinds() {
+		out = append(out, k.Resource+"."+k.MachineAPI.Group, k.Resource+"."+k.ClusterAPI.Group)
+	}
+	return append(out, "clusters."+clusterAPI.Group)
+}
+
+// Definitions are the names of the CRDs that objects of this kind need in both APIs: the kind's own, and the one of its owners.
+func (k Kind) Definitions() []string {
+	out := []string{k.Resource + "." + k.MachineAPI.Group, k.Resource + "." + k.ClusterAPI.Group}
+	if parent, ok := KindNamed(k.Parent); ok {
+		out = append(out, parent.Definitions()...)
+	}
+	return out
+}

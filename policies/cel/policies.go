@@ -4,6 +4,7 @@
 package cel
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -40,6 +41,8 @@ type door struct {
 	// family is the first word of the ids of the door's rules.
 	family string
 	warns  bool
+	// side is whose objects it sees, the Machine API's if empty.
+	side policies.Side
 	// skips is when no row of the door can have anything to say, known from one look: most writes are to objects that
 	// Machine API is in charge of, and should not pay for the rest.
 	skips  string
@@ -55,6 +58,10 @@ func doors() []door {
 		{name: "poundlock-authority-status", family: "authority", subresource: "status", action: admissionregistrationv1.Deny},
 		{name: "poundlock-authority-warnings", family: "authority", warns: true, action: admissionregistrationv1.Audit},
 		{name: "poundlock-control-plane", family: "controlplane", action: admissionregistrationv1.Deny},
+		{
+			name: "poundlock-surroundings", family: "authority", side: policies.Surroundings, action: admissionregistrationv1.Deny,
+			skips: annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation) + " == ''",
+		},
 	}
 }
 
@@ -92,11 +99,11 @@ func (d door) rows() ([]row, error) {
 		}
 		rule := all[i]
 		for _, s := range rule.On {
-			if s.Side != policies.MachineAPI {
-				return nil, fmt.Errorf("twin %s: it sees %s objects, policies are written for the Machine API's alone", t.Rule, s.Side)
+			if s.Side != policies.MachineAPI && s.Side != policies.Surroundings {
+				return nil, fmt.Errorf("twin %s: it sees %s objects, policies are written for the Machine API's and the surroundings", t.Rule, s.Side)
 			}
 		}
-		if strings.HasPrefix(t.Rule, d.family+"/") && t.Warns == d.warns && rule.On[0].Subresource == d.subresource {
+		if cmp.Or(d.side, policies.MachineAPI) == rule.On[0].Side && strings.HasPrefix(t.Rule, d.family+"/") && t.Warns == d.warns && rule.On[0].Subresource == d.subresource {
 			out = append(out, row{t, rule})
 		}
 	}
@@ -112,7 +119,7 @@ func (d door) policy(o Options, rows []row) *admissionregistrationv1.ValidatingA
 			FailurePolicy: &fail,
 			MatchConstraints: &admissionregistrationv1.MatchResources{
 				MatchPolicy:       &equivalent,
-				NamespaceSelector: namespaces(o.Pairs),
+				NamespaceSelector: d.namespaces(o.Pairs),
 				ResourceRules:     d.resourceRules(rows),
 			},
 			MatchConditions: []admissionregistrationv1.MatchCondition{{
@@ -122,9 +129,9 @@ func (d door) policy(o Options, rows []row) *admissionregistrationv1.ValidatingA
 		},
 	}
 	if d.skips != "" {
-		p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "not-at-rest-with-machine-api", Expression: "!(" + d.skips + ")"})
+		p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: d.skipped(), Expression: "!(" + d.skips + ")"})
 	}
-	p.Spec.Variables = append(shared(o), controlPlaneVariables()...)
+	p.Spec.Variables = slices.Concat(shared(o), controlPlaneVariables(), surroundingsVariables(o))
 	for _, r := range rows {
 		p.Spec.Variables = append(p.Spec.Variables, variable(r.Variable, fmt.Sprintf("%s ? (%s) : ''", r.sees(), r.Fields)))
 		p.Spec.Validations = append(p.Spec.Validations, admissionregistrationv1.Validation{
@@ -150,11 +157,22 @@ func used(all []admissionregistrationv1.Variable) []admissionregistrationv1.Vari
 	return out
 }
 
-// namespaces selects the Machine API's namespaces of the pairs.
-func namespaces(pairs authority.Pairs) *metav1.LabelSelector {
+// skipped names the condition that keeps out what the door has nothing to say about.
+func (d door) skipped() string {
+	if d.side == policies.Surroundings {
+		return "holds-mirrors"
+	}
+	return "not-at-rest-with-machine-api"
+}
+
+// namespaces selects the Machine API's namespaces of the pairs; for the surroundings, both.
+func (d door) namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 	var names []string
 	for _, p := range pairs {
 		names = append(names, p.MachineAPI)
+		if d.side == policies.Surroundings {
+			names = append(names, p.ClusterAPI)
+		}
 	}
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: names,
@@ -164,7 +182,7 @@ func namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 // resourceRules are one per kind, with every operation that a row of the door sees.
 func (d door) resourceRules(rows []row) []admissionregistrationv1.NamedRuleWithOperations {
 	var out []admissionregistrationv1.NamedRuleWithOperations
-	for _, k := range kinds() {
+	for _, k := range d.kinds() {
 		operations := map[admissionregistrationv1.OperationType]bool{}
 		for _, r := range rows {
 			for _, s := range r.rule.On {
@@ -182,22 +200,30 @@ func (d door) resourceRules(rows []row) []admissionregistrationv1.NamedRuleWithO
 	return out
 }
 
-// kind is a resource of the Machine API.
+// kind is a resource that a door sees.
 type kind struct {
 	name, resource string
 	version        schema.GroupVersion
+	// cluster: its objects are in no namespace.
+	cluster bool
 }
 
-func kinds() []kind {
+func (d door) kinds() []kind {
+	if d.side == policies.Surroundings {
+		return surroundings()
+	}
 	var out []kind
 	for _, k := range authority.Kinds() {
-		out = append(out, kind{k.Name, k.Resource, k.MachineAPI})
+		out = append(out, kind{name: k.Name, resource: k.Resource, version: k.MachineAPI})
 	}
-	return append(out, kind{controlplane.Kind, controlplane.Resource, machinev1.GroupVersion})
+	return append(out, kind{name: controlplane.Kind, resource: controlplane.Resource, version: machinev1.GroupVersion})
 }
 
 func resourceRule(k kind, subresource string, operations []admissionregistrationv1.OperationType) admissionregistrationv1.NamedRuleWithOperations {
 	resource, scope := k.resource, admissionregistrationv1.NamespacedScope
+	if k.cluster {
+		scope = admissionregistrationv1.ClusterScope
+	}
 	if subresource != "" {
 		resource += "/" + subresource
 	}

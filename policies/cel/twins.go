@@ -75,6 +75,18 @@ func authorityTwins() []Twin {
 				`? "spec.template.spec.authoritativeAPI is " + variables.template + ": while Cluster API is in charge of this set, its new Machines are Cluster API's all the same" ` +
 				`: "new Machines of this set will be Cluster API's, by spec.template.spec.authoritativeAPI, while Machine API scales the set"`,
 		},
+		{
+			Rule: "authority/surroundings", Variable: "surroundings",
+			Fields: fmt.Sprintf(`variables.mark == '' || has(variables.was.metadata.deletionTimestamp) || %[1]s != '' ? '' : request.operation == "DELETE" ? `+
+				`(request.kind.kind == %[2]q && variables.byNamespaceController ? '' : "metadata.name") : `+
+				`(%[3]s == variables.mark || %[4]s != '' ? '' : "metadata.annotations[%[5]s]")`,
+				annotation("variables.was", authority.AllowDeletionAnnotation), authority.Cluster,
+				annotation("variables.is", authority.HoldsMirrorsAnnotation), annotation("variables.is", authority.AllowDeletionAnnotation), authority.HoldsMirrorsAnnotation),
+			Reason: `(request.operation == "DELETE" ` +
+				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + ". First migrate them to the API that stays, then run: kubectl poundlock cleanup. ` +
+				`To delete it at once, with the instances that the deleted API is authoritative for: " ` +
+				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + ". To allow its deletion: ") + variables.allow`,
+		},
 	}
 }
 

@@ -20,6 +20,7 @@ var plurals = map[string]string{
 	"Machine": "machines", "MachineSet": "machinesets", "MachineHealthCheck": "machinehealthchecks",
 	"ControlPlaneMachineSet": "controlplanemachinesets",
 	"InfraMachine":           "awsmachines", "InfraMachineTemplate": "awsmachinetemplates",
+	"Namespace": "namespaces", "CustomResourceDefinition": "customresourcedefinitions", "Cluster": "clusters",
 }
 
 var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate"}
@@ -35,13 +36,23 @@ func version(side policies.Side, kind string) schema.GroupVersion {
 	if kind == "ControlPlaneMachineSet" {
 		return schema.GroupVersion{Group: "machine.openshift.io", Version: "v1"}
 	}
+	if side == policies.Surroundings {
+		return surroundings[kind]
+	}
 	return versions[side]
+}
+
+// surroundings are the versions of the kinds that other objects live in.
+var surroundings = map[string]schema.GroupVersion{
+	"Namespace":                {Version: "v1"},
+	"CustomResourceDefinition": {Group: "apiextensions.k8s.io", Version: "v1"},
+	"Cluster":                  {Group: "cluster.x-k8s.io", Version: "v1beta2"},
 }
 
 func (s setting) subject(kind string) policies.Subject {
 	subject := policies.Subject{
 		Side: s.Side, Kind: kind, Subresource: s.Subresource,
-		Resource:  schema.GroupResource{Group: versions[s.Side].Group, Resource: plurals[kind]},
+		Resource:  schema.GroupResource{Group: version(s.Side, kind).Group, Resource: plurals[kind]},
 		Namespace: s.namespace(), Name: ObjectName, TwinNamespace: MachineAPINamespace,
 	}
 	if s.Side == policies.MachineAPI {

@@ -19,7 +19,7 @@ func (s *state) deletion() authority.Deletion {
 		Authority: s.inCharge(), InTransit: s.said().Current == authority.Migrating,
 		MachineAPI: presence(s.machineAPI), ClusterAPI: presence(s.core),
 		Owned: s.kind.Parent != "" && controllerOf(mirror) != nil, Parent: s.parent, Children: len(s.children) > 0,
-		Held: s.held(), Marked: s.marked(s.machineAPI) || s.marked(s.core),
+		Held: s.held(), Marked: s.marked(s.machineAPI) || s.marked(s.core), Surroundings: s.surroundings,
 	}
 	d.Unreleased = d.Authority == authority.ClusterAPI && (isPaused(s.core) || s.kind.InfraActs() && isPaused(s.infra))
 	if s.machineAPI != nil {

@@ -41,6 +41,8 @@ type state struct {
 	env             conversion.Env
 	reason, missing string
 	cluster         *unstructured.Unstructured
+	// surroundings is what becomes of what the pair lives in, as far as it was asked (gatherSurroundings).
+	surroundings authority.Surroundings
 
 	// machineAPI and core are the pair; infra is the infrastructure object that core refers to, or would.
 	machineAPI, core, infra *unstructured.Unstructured

@@ -96,6 +96,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if s, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
 		return settle(err)
 	}
+	if err := r.gatherSurroundings(ctx, s); err != nil {
+		return settle(err)
+	}
 	defer func() { r.since.Show(r.kind.Name, req.NamespacedName, s.machineAPI) }()
 	if r.next(s) == nil {
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil

@@ -89,6 +89,7 @@ func TestMirror(t *testing.T) {
 	t.Run("back under Machine API, removals are followed", w.comesBack)
 	t.Run("deleting the set in charge ends everything", w.ends)
 	t.Run("a Machine is born under Cluster API", w.born)
+	t.Run("what mirrors live in is deleted, and no Machine of Machine API's with it", w.surroundings)
 }
 
 func (w *world) start(t *testing.T) {

@@ -64,6 +64,8 @@ func (c converting) next(s *state) *write {
 		return nil
 	case follows != nil:
 		return follows
+	case s.surroundings == authority.Go:
+		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, s.reason, s.missing) })
 	case s.missing != "":
 		return c.fails(s, s.reason, s.missing)
 	case s.source() == authority.MachineAPI || s.core == nil:

@@ -16,12 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/leaving"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 type cleanupOptions struct {
@@ -56,6 +59,10 @@ docs/plugin.md › Cleaning up tells what is left to do afterwards.`,
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	leases      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	// What mirrors live in.
+	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	clusters    = schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}
 	webhooks    = []schema.GroupVersionResource{
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
@@ -83,6 +90,9 @@ func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
 		return err
 	}
 	c := &cleaner{plugin: p, Paper: p.out(), cleanupOptions: o, client: client}
+	if c.marked, err = c.surroundings(ctx, pairs); err != nil {
+		return err
+	}
 	return c.clean(ctx, f, pairs[0].ClusterAPI)
 }
 
@@ -93,11 +103,13 @@ type cleaner struct {
 	client dynamic.Interface
 	// own are Poundlock's admission objects.
 	own []owned
+	// marked are the objects that mirrors live in, as far as they carry Poundlock's annotations.
+	marked []owned
 }
 
 type owned struct {
 	schema.GroupVersionResource
-	name string
+	namespace, name string
 }
 
 func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) error {
@@ -116,7 +128,7 @@ func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) e
 		return c.refuse(obstacles)
 	}
 	switch {
-	case len(c.own)+len(changes) == 0:
+	case len(c.own)+len(changes)+len(c.marked) == 0:
 		return nil
 	case c.dryRun == "client":
 		c.Linef("\nNothing was changed (--dry-run=client).")
@@ -132,7 +144,7 @@ func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) e
 
 // show tells the whole plan.
 func (c *cleaner) show(changes []leaving.Change, paused int) {
-	if len(c.own)+len(changes) == 0 {
+	if len(c.own)+len(changes)+len(c.marked) == 0 {
 		c.Linef("There is nothing of Poundlock's admission, finalizers or marks here.")
 		return
 	}
@@ -143,6 +155,9 @@ func (c *cleaner) show(changes []leaving.Change, paused int) {
 	}
 	for _, change := range changes {
 		rows = append(rows, []string{what(change), object(change.Item)})
+	}
+	for _, o := range c.marked {
+		rows = append(rows, []string{"1 mark", o.GroupResource().String() + "/" + o.name})
 	}
 	c.Table(rows)
 	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", display.Count(paused, "Cluster API object"))
@@ -184,10 +199,68 @@ func (c *cleaner) admission(ctx context.Context) ([]owned, error) {
 			return nil, fmt.Errorf("listing %s: %w", resource.GroupResource(), err)
 		}
 		for i := range list.Items {
-			out = append(out, owned{resource, list.Items[i].GetName()})
+			out = append(out, owned{GroupVersionResource: resource, name: list.Items[i].GetName()})
 		}
 	}
 	return out, nil
+}
+
+// surroundings lists the namespaces, CRDs and Clusters that carry the mark by which their deletion is refused.
+func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]owned, error) {
+	var out []owned
+	add := func(resource schema.GroupVersionResource, items ...unstructured.Unstructured) {
+		for i := range items {
+			if items[i].GetAnnotations()[authority.HoldsMirrorsAnnotation] != "" {
+				out = append(out, owned{resource, items[i].GetNamespace(), items[i].GetName()})
+			}
+		}
+	}
+	for _, pair := range pairs {
+		for _, name := range []string{pair.MachineAPI, pair.ClusterAPI} {
+			o, err := c.get(ctx, namespaces, "", name)
+			if err != nil {
+				return nil, err
+			}
+			if o != nil {
+				add(namespaces, *o)
+			}
+		}
+	}
+	names := sets.New(authority.Definitions()...)
+	for _, p := range platforms.List() {
+		names.Insert(p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition())
+	}
+	for _, name := range sets.List(names) {
+		o, err := c.get(ctx, definitions, "", name)
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			add(definitions, *o)
+		}
+	}
+	for _, pair := range pairs {
+		list, err := c.client.Resource(clusters).Namespace(pair.ClusterAPI).List(ctx, metav1.ListOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("listing %s: %w", clusters.GroupResource(), err)
+		}
+		if err == nil {
+			add(clusters, list.Items...)
+		}
+	}
+	return out, nil
+}
+
+// unmark removes the mark of one object; without admission nobody refuses that.
+func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
+	body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, authority.HoldsMirrorsAnnotation)
+	var last error
+	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
+		_, last = c.client.Resource(o.GroupVersionResource).Namespace(o.namespace).
+			Patch(ctx, o.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
+		return last == nil || !c.ours(last), nil
+	}) // last says more than that time is up
+	return last
 }
 
 // manager looks for signs that a manager runs.
@@ -295,7 +368,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error 
 		dryRun = []string{metav1.DryRunAll}
 		if len(c.own) > 0 {
 			c.Linef("\nThe objects are not tried: as long as the webhook configurations are there, the API server refuses them.")
-			changes = nil
+			changes, c.marked = nil, nil
 		}
 	}
 	c.Linef("")
@@ -318,6 +391,19 @@ func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error 
 			c.Linef("%s  %s", object(change.Item), c.Bad("not taken off: "+err.Error()))
 		default:
 			c.Linef("%s  %s", object(change.Item), c.Good(what(change)+" taken off"+c.rehearsed()))
+		}
+	}
+	for _, o := range c.marked {
+		where := o.GroupResource().String() + "/" + o.name
+		switch err := c.unmark(ctx, o, dryRun...); {
+		case apierrors.IsNotFound(err):
+		case ctx.Err() != nil:
+			return ended{codeInterrupted, "interrupted; the same command goes on from here"}
+		case err != nil:
+			left++
+			c.Linef("%s  %s", where, c.Bad("not taken off: "+err.Error()))
+		default:
+			c.Linef("%s  %s", where, c.Good("1 mark taken off"+c.rehearsed()))
 		}
 	}
 	if left > 0 {

@@ -1,0 +1,221 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package surroundings
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Options are the settings of the controller.
+type Options struct {
+	// Pairs are the namespaces that mirror each other.
+	Pairs authority.Pairs
+}
+
+const (
+	// fieldManager owns the marks.
+	fieldManager = "poundlock-surroundings"
+	// again is after which time marks are compared with what they should be.
+	again = time.Minute
+	// together is how long news are collected: a set that is scaled costs one pass.
+	together = 2 * time.Second
+)
+
+var (
+	infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
+	namespaceKind      = schema.GroupVersionKind{Version: "v1", Kind: authority.Namespace}
+	definitionKind     = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: authority.Definition}
+	clusterKind        = schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: authority.Cluster}
+)
+
+// all is the one request that there is: CRDs belong to all pairs.
+var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "all"}}
+
+// SetupWithManager adds the controller to the manager.
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	r := &reconciler{pairs: o.Pairs, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient()}
+	c, err := controller.New("surroundings", mgr, controller.Options{Reconciler: r, RateLimiter: retry.Patient()})
+	if err != nil {
+		return fmt.Errorf("starting the marks of the surroundings: %w", err)
+	}
+	for _, kind := range authority.Kinds() {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kind.MachineAPIGVK())
+		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), o, news())); err != nil {
+			return fmt.Errorf("watching %s: %w", kind.MachineAPIGVK(), err)
+		}
+	}
+	return nil
+}
+
+// news requests a pass when an object begins or ceases to be mirrored.
+func news() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(all, together) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(all, together) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if mirrored(e.ObjectOld) != mirrored(e.ObjectNew) {
+				q.AddAfter(all, together)
+			}
+		},
+	}
+}
+
+func mirrored(o client.Object) bool {
+	return slices.Contains(o.GetFinalizers(), authority.SyncFinalizer)
+}
+
+type reconciler struct {
+	pairs  authority.Pairs
+	cache  cache.Cache
+	live   client.Reader
+	writer client.Writer
+}
+
+// target is an object to be marked, and with what; "" is no mark.
+type target struct {
+	gvk             schema.GroupVersionKind
+	namespace, name string
+	mark            string
+}
+
+// Reconcile compares all marks with what they should be.
+func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	targets, err := r.targets(ctx)
+	for _, t := range targets {
+		err = errors.Join(err, r.mark(ctx, t))
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// targets lists what is to be marked: a namespace and its Cluster for its pair, a CRD for all pairs.
+func (r *reconciler) targets(ctx context.Context) ([]target, error) {
+	infrastructure := &unstructured.Unstructured{}
+	infrastructure.SetGroupVersionKind(infrastructureKind)
+	if err := r.cache.Get(ctx, client.ObjectKey{Name: "cluster"}, infrastructure); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Infrastructure cluster: %w", err)
+	}
+	cluster, _, _ := unstructured.NestedString(infrastructure.Object, "status", "infrastructureName")
+	var out []target
+	total := map[string]int{}
+	for _, pair := range r.pairs {
+		counts, err := r.count(ctx, pair.MachineAPI)
+		if err != nil {
+			return nil, err
+		}
+		for kind, n := range counts {
+			total[kind] += n
+		}
+		mark := summary(counts)
+		out = append(out, target{namespaceKind, "", pair.MachineAPI, mark}, target{namespaceKind, "", pair.ClusterAPI, mark})
+		if cluster != "" {
+			out = append(out, target{clusterKind, pair.ClusterAPI, cluster, mark})
+		}
+	}
+	definitions := authority.Definitions()
+	platform, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
+	if p, ok := platforms.For(platform); ok {
+		definitions = append(definitions, p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition())
+	}
+	for _, name := range definitions {
+		out = append(out, target{definitionKind, "", name, summary(total)})
+	}
+	return out, nil
+}
+
+// count returns how many objects of each kind are mirrored.
+func (r *reconciler) count(ctx context.Context, namespace string) (map[string]int, error) {
+	out := map[string]int{}
+	for _, kind := range authority.Kinds() {
+		l := &unstructured.UnstructuredList{}
+		l.SetGroupVersionKind(kind.MachineAPI.WithKind(kind.Name + "List"))
+		if err := r.cache.List(ctx, l, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("listing %ss in %s: %w", kind.Name, namespace, err)
+		}
+		for i := range l.Items {
+			if mirrored(&l.Items[i]) {
+				out[kind.Name]++
+			}
+		}
+	}
+	return out, nil
+}
+
+// summary is the text of a mark, in the order of the kinds: "2 Machines, 1 MachineSet"; "" where there is nothing.
+func summary(counts map[string]int) string {
+	var out []string
+	for _, kind := range authority.Kinds() {
+		switch n := counts[kind.Name]; n {
+		case 0:
+		case 1:
+			out = append(out, "1 "+kind.Name)
+		default:
+			out = append(out, fmt.Sprintf("%d %ss", n, kind.Name))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// mark patches the annotation of one object, if it is there and stays.
+func (r *reconciler) mark(ctx context.Context, t target) error {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(t.gvk)
+	err := r.live.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: t.name}, o)
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s %s: %w", t.gvk.Kind, t.name, err)
+	}
+	if o.GetAnnotations()[authority.HoldsMirrorsAnnotation] == t.mark || o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	var value any
+	if t.mark != "" {
+		value = t.mark
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": o.GetResourceVersion(), "annotations": map[string]any{authority.HoldsMirrorsAnnotation: value},
+	}})
+	if err != nil {
+		return err
+	}
+	err = r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
+	if err != nil {
+		return fmt.Errorf("marking %s %s: %w", t.gvk.Kind, t.name, err)
+	}
+	log.FromContext(ctx).Info("Surroundings marked", "kind", t.gvk.Kind, "name", t.name, "holds", t.mark)
+	return nil
+}
