@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -21,26 +22,40 @@ type Difference struct {
 	Old, New any // nil: absent
 }
 
-// Differences compares two JSON values whole and names every place where they differ, deepest path first told, in
-// path order. Absent, null and an empty list or map are equal. A path in except may differ, with all beneath it.
-//
-// This is the lock by exception of DESIGN §3.1: whatever is not excepted is locked, a field that this build has
-// never heard of included.
+// Comparison says how two JSON values are compared: whole, so that a field that this build has never heard of counts too.
+// This is the lock by exception of DESIGN §3.1. Absent and null are equal.
+type Comparison struct {
+	// Except are paths of fields that may differ, with all beneath them. Paths are spelled from the root on: spec.replicas.
+	Except []string
+	// Exact are paths of fields beneath which an empty list or object is a value. Elsewhere it equals an absent one.
+	Exact []string
+	// Most is how many differences are named, 0 is all: a name costs as much as it is deep.
+	Most int
+}
+
+// Differences compares with exceptions, and names every place: Comparison.Differences.
 func Differences(root *field.Path, before, after json.RawMessage, except ...string) ([]Difference, error) {
+	found, _, err := Comparison{Except: except}.Differences(root, before, after)
+	return found, err
+}
+
+// Differences names the places where two JSON values differ, each by its deepest path, in path order, and counts those that
+// it leaves unnamed. What is exact and absent on one side is one place. It takes time in proportion to what it reads.
+func (c Comparison) Differences(root *field.Path, before, after json.RawMessage) (named []Difference, more int, err error) {
 	if bytes.Equal(before, after) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	b, err := decode(before)
 	if err != nil {
-		return nil, fmt.Errorf("reading the stored %s: %w", root, err)
+		return nil, 0, fmt.Errorf("reading the stored %s: %w", root, err)
 	}
 	a, err := decode(after)
 	if err != nil {
-		return nil, fmt.Errorf("reading the requested %s: %w", root, err)
+		return nil, 0, fmt.Errorf("reading the requested %s: %w", root, err)
 	}
-	d := differ{except: sets.New(except...)}
-	d.walk(root, b, a)
-	return d.found, nil
+	d := differ{most: c.Most}
+	d.walk(root, c.branch(root.String()), false, b, a)
+	return d.named, d.count - len(d.named), nil
 }
 
 func decode(raw json.RawMessage) (any, error) {
@@ -53,39 +68,103 @@ func decode(raw json.RawMessage) (any, error) {
 	return v, dec.Decode(&v)
 }
 
-type differ struct {
-	except sets.Set[string]
-	found  []Difference
+// branch is what a Comparison has to say at a field and beneath it. To spell each field's path and look that up would take
+// time by the square of its depth.
+type branch struct {
+	except, exact bool
+	next          map[string]*branch
 }
 
-func (d *differ) walk(path *field.Path, b, a any) {
-	if d.except.Has(path.String()) || (empty(b) && empty(a)) {
+// branch is the tree of what is said beneath a root.
+func (c Comparison) branch(root string) *branch {
+	top := &branch{}
+	for _, path := range c.Except {
+		if at := top.find(root, path); at != nil {
+			at.except = true
+		}
+	}
+	for _, path := range c.Exact {
+		if at := top.find(root, path); at != nil {
+			at.exact = true
+		}
+	}
+	return top
+}
+
+// find makes the way to a path; nil where the path is not beneath the root.
+func (b *branch) find(root, path string) *branch {
+	beneath, ok := strings.CutPrefix(path+".", root+".")
+	if !ok {
+		return nil
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(beneath, "."), ".") {
+		if name == "" {
+			continue
+		}
+		if b.next == nil {
+			b.next = map[string]*branch{}
+		}
+		if b.next[name] == nil {
+			b.next[name] = &branch{}
+		}
+		b = b.next[name]
+	}
+	return b
+}
+
+// at is the branch of a member; nil where nothing is said of it.
+func (b *branch) at(name string) *branch {
+	if b == nil {
+		return nil
+	}
+	return b.next[name]
+}
+
+type differ struct {
+	most  int
+	named []Difference
+	count int
+}
+
+func (d *differ) walk(path *field.Path, at *branch, exact bool, b, a any) {
+	if at != nil && at.except || b == nil && a == nil || !exact && empty(b) && empty(a) {
+		return
+	}
+	if exact && (b == nil || a == nil) {
+		d.found(path, b, a)
 		return
 	}
 	bm, bIsMap := asMap(b)
 	am, aIsMap := asMap(a)
 	if bIsMap && aIsMap {
-		d.walkMap(path, bm, am)
+		d.walkMap(path, at, exact || at != nil && at.exact, bm, am)
 		return
 	}
 	bl, bIsList := b.([]any)
 	al, aIsList := a.([]any)
 	if bIsList && aIsList && len(bl) == len(al) {
 		for i := range bl {
-			d.walk(path.Index(i), bl[i], al[i])
+			d.walk(path.Index(i), nil, exact || at != nil && at.exact, bl[i], al[i])
 		}
 		return
 	}
 	if !sameScalar(b, a) {
-		d.found = append(d.found, Difference{Path: path, Old: b, New: a})
+		d.found(path, b, a)
 	}
 }
 
-func (d *differ) walkMap(path *field.Path, b, a map[string]any) {
+func (d *differ) found(path *field.Path, b, a any) {
+	d.count++
+	if d.most == 0 || len(d.named) < d.most {
+		d.named = append(d.named, Difference{Path: path, Old: b, New: a})
+	}
+}
+
+func (d *differ) walkMap(path *field.Path, at *branch, exact bool, b, a map[string]any) {
 	keys := sets.KeySet(b).Union(sets.KeySet(a)).UnsortedList()
 	slices.Sort(keys)
 	for _, k := range keys {
-		d.walk(child(path, k), b[k], a[k])
+		d.walk(child(path, k), at.at(k), exact, b[k], a[k])
 	}
 }
 

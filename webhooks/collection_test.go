@@ -34,7 +34,7 @@ func TestEveryRouteAnswersWithoutRequestName(t *testing.T) {
 			if !ok || !route.overlaps(scopeOf(c.Change)) {
 				continue
 			}
-			h := serveCase(t, catalog, c)
+			h := handlerOf(t, catalog, worldOf(c))
 			with, without := reviewOf(t, c.Change, subject, c.Change.Name), reviewOf(t, c.Change, subject, "")
 			if diff := cmp.Diff(ask(t, h, route.Path(), with), ask(t, h, route.Path(), without)); diff != "" {
 				t.Errorf("%s, %s: %s (-with the name +without):\n%s", route.Name, c.Rule, c.Name, diff)
@@ -49,7 +49,7 @@ func TestEveryRouteAnswersWithoutRequestName(t *testing.T) {
 	}
 }
 
-// everyRequest is one request for each kind and operation of a route, of an object whose twin is authoritative.
+// everyRequest is a request for each kind and operation of a route: of an object whose twin is authoritative, and of one that is itself.
 func everyRequest(t *testing.T, route Route) []policiestest.Case {
 	t.Helper()
 	namespace, twin := policiestest.ClusterAPINamespace, policiestest.MachineAPINamespace
@@ -67,31 +67,33 @@ func everyRequest(t *testing.T, route Route) []policiestest.Case {
 	var out []policiestest.Case
 	for _, s := range route.Subjects {
 		kind := s.GroupVersion.WithKind(s.ObjectKind)
-		authoritative := `{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI"}`
 		other := coreKind(policies.MachineAPI, map[string]string{authority.InfraMachine: "Machine", authority.InfraMachineTemplate: "MachineSet"}[s.Kind])
 		switch route.Side {
 		case policies.MachineAPI:
-			other, authoritative = coreKind(policies.ClusterAPI, s.Kind), `{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}`
+			other = coreKind(policies.ClusterAPI, s.Kind)
 		case policies.ClusterAPI:
 			other = coreKind(policies.MachineAPI, s.Kind)
 		case policies.Infrastructure:
 		}
 		for _, op := range route.Operations {
-			c := policies.Change{
-				Subject: policies.Subject{
-					Side: route.Side, Kind: s.Kind, Resource: schema.GroupResource{Group: s.GroupVersion.Group, Resource: s.Resource},
-					Subresource: route.Subresource, Namespace: namespace, Name: policiestest.ObjectName, TwinNamespace: twin,
-				},
-				Operation: op, Facts: policies.Facts{Twin: object(other, twin, `{"authoritativeAPI":"MachineAPI"}`, authoritative)},
+			for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+				status := fmt.Sprintf(`{"authoritativeAPI":%q,"synchronizedAPI":%[1]q}`, api)
+				c := policies.Change{
+					Subject: policies.Subject{
+						Side: route.Side, Kind: s.Kind, Resource: schema.GroupResource{Group: s.GroupVersion.Group, Resource: s.Resource},
+						Subresource: route.Subresource, Namespace: namespace, Name: policiestest.ObjectName, TwinNamespace: twin,
+					},
+					Operation: op, Facts: policies.Facts{Twin: object(other, twin, `{"authoritativeAPI":"MachineAPI"}`, status)},
+				}
+				if op != create {
+					c.Old = object(kind, namespace, `{"replicas":1}`, status)
+					c.Facts.Stored = c.Old
+				}
+				if op != remove {
+					c.New = object(kind, namespace, `{"replicas":2,"template":{"spec":{}}}`, `{}`)
+				}
+				out = append(out, policiestest.Case{Rule: "any", Name: fmt.Sprintf("%s of %s while %s is authoritative", op, s.ObjectKind, api.Text()), Change: c})
 			}
-			if op != create {
-				c.Old = object(kind, namespace, `{"replicas":1}`, authoritative)
-				c.Facts.Stored = c.Old
-			}
-			if op != remove {
-				c.New = object(kind, namespace, `{"replicas":2,"template":{"spec":{}}}`, `{}`)
-			}
-			out = append(out, policiestest.Case{Rule: "any", Name: fmt.Sprintf("%s of %s", op, s.ObjectKind), Change: c})
 		}
 	}
 	return out
@@ -114,9 +116,8 @@ func scopeOf(c policies.Change) policies.Scope {
 	return policies.Scope{Side: c.Side, Kinds: []string{c.Kind}, Operations: ops(c.Operation), Subresource: c.Subresource}
 }
 
-// serveCase answers from the facts of a case: each object under its own name, and the set of the case refers to the template of the case.
-func serveCase(t *testing.T, catalog Catalog, c policiestest.Case) http.Handler {
-	t.Helper()
+// worldOf has the facts of a case: each object under its own name, and the set of the case refers to the template of the case.
+func worldOf(c policiestest.Case) *world {
 	w := &world{cached: map[string]string{}, sets: map[string][]string{c.Change.Name: {policiestest.ObjectName}}}
 	for _, o := range []*policies.Object{c.Change.Facts.Twin, c.Change.Facts.Stored} {
 		if o != nil {
@@ -125,6 +126,12 @@ func serveCase(t *testing.T, catalog Catalog, c policiestest.Case) http.Handler 
 		}
 	}
 	w.live = w.cached
+	return w
+}
+
+// handlerOf answers every route from a world, in the namespaces of the cases and to their actors.
+func handlerOf(t *testing.T, catalog Catalog, w *world) http.Handler {
+	t.Helper()
 	m, err := newMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)

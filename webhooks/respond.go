@@ -16,8 +16,17 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// maxFieldsNamed is how many fields one sentence of a message names.
-const maxFieldsNamed = 6
+// An answer is read by a person: what an object may hold, it does not repeat.
+const (
+	// maxFieldsNamed is how many fields one sentence of a message names.
+	maxFieldsNamed = 6
+	// maxCauses is how many fields of one sentence have a cause of their own.
+	maxCauses = 12
+	// maxField and maxSentence are the longest path and the longest sentence, in runes; maxPart is the longest message, and the same of all causes.
+	maxField    = 160
+	maxSentence = 1000
+	maxPart     = 4000
+)
 
 // judged answers with what the rules say. Doubts are sentences about what could not be checked.
 func judged(c policies.Change, j policies.Judgement, doubts []string) *admissionv1.AdmissionResponse {
@@ -73,13 +82,39 @@ func invalid(c policies.Change, j policies.Judgement) *metav1.Status {
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
 		Details: &metav1.StatusDetails{Name: c.Name, Group: c.Resource.Group, Kind: kindOf(c)},
 	}
-	var parts []string
-	for _, g := range groups {
-		parts = append(parts, g.text())
-		s.Details.Causes = append(s.Details.Causes, g.causes()...)
-	}
-	s.Message = strings.Join(parts, "; ")
+	s.Message = message(groups)
+	s.Details.Causes = causes(groups)
 	return s
+}
+
+// message is the sentences of all groups, as many as a person reads.
+func message(groups []denial) string {
+	var parts []string
+	left := maxPart
+	for i, g := range groups {
+		text := g.text()
+		if left -= runes(text); left < 0 && i > 0 {
+			return strings.Join(append(parts, moreText(len(groups)-i)), "; ")
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// causes are those of all groups, as many as a person reads; the last one counts the others.
+func causes(groups []denial) []metav1.StatusCause {
+	var out []metav1.StatusCause
+	left := maxPart
+	for _, g := range groups {
+		for _, c := range g.causes() {
+			if left -= runes(c.Field, c.Message); left < 0 && len(out) > 0 {
+				c.Message = sentence{text: "and others", rule: g.rule}.whole()
+				return append(out, c)
+			}
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // kindOf names the object as the requester knows it: a provider's by its own kind.
@@ -92,10 +127,11 @@ func kindOf(c policies.Change) string {
 	return c.Kind
 }
 
-// denial is every field that one rule refuses for one reason.
+// denial is the fields that one rule refuses for one reason: the first few, and how many there are.
 type denial struct {
-	rule string
-	errs field.ErrorList
+	rule  string
+	errs  field.ErrorList
+	count int
 }
 
 // group puts together what one rule says in the same words about several fields, in the order of the rules.
@@ -115,16 +151,39 @@ func group(j policies.Judgement) []denial {
 				at[k] = i
 				out = append(out, denial{rule: f.Rule})
 			}
-			out[i].errs = append(out[i].errs, e)
+			if out[i].count++; out[i].count <= maxCauses {
+				out[i].errs = append(out[i].errs, short(e))
+			}
 		}
 	}
 	return out
 }
 
+// short leaves out of an error what nobody reads: the middle of a long path or sentence, and most of a long value.
+func short(e *field.Error) *field.Error {
+	out := *e
+	out.Field, out.Detail = shortened(e.Field, maxField), shortened(e.Detail, maxSentence)
+	if text, ok := e.BadValue.(string); ok {
+		out.BadValue = shortened(text, maxField)
+	} else if _, omitted := e.BadValue.(field.OmitValueType); !omitted && runes(e.ErrorBody()) > 2*maxSentence {
+		out.BadValue = field.OmitValueType{}
+	}
+	return &out
+}
+
+// shortened keeps the beginning of a text, and its end, where the command is.
+func shortened(text string, n int) string {
+	if runes(text) <= n {
+		return text
+	}
+	all := []rune(text)
+	return string(all[:n/2]) + "…" + string(all[len(all)-(n-n/2-1):])
+}
+
 // text names the fields and says why, once.
 func (d denial) text() string {
 	body := d.body(d.errs[0])
-	if len(d.errs) > 1 {
+	if d.count > 1 {
 		body = d.shared()
 	}
 	return fmt.Sprintf("%s: %s", d.fields(), body)
@@ -135,7 +194,7 @@ func (d denial) fields() string {
 	for _, e := range d.errs {
 		names = append(names, e.Field)
 	}
-	if more := len(names) - maxFieldsNamed; more > 0 {
+	if more := d.count - maxFieldsNamed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxFieldsNamed], ", "), more)
 	}
 	return strings.Join(names, ", ")
@@ -158,6 +217,9 @@ func (d denial) causes() []metav1.StatusCause {
 		text := d.body(e)
 		if i > 0 {
 			text = sentence{text: fmt.Sprintf("%s: for the same reason", e.Type), rule: d.rule}.whole()
+		}
+		if i == len(d.errs)-1 && d.count > len(d.errs) {
+			text = sentence{text: fmt.Sprintf("%s: for the same reason, %s", e.Type, moreText(d.count-len(d.errs))), rule: d.rule}.whole()
 		}
 		out = append(out, metav1.StatusCause{Type: metav1.CauseType(e.Type), Message: text, Field: e.Field})
 	}

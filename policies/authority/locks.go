@@ -26,7 +26,7 @@ func SpecLocked(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !s.mirror() || s.seenTo(c) {
 		return policies.Verdict{}
 	}
-	return denyEach(c, specPath, c.Old.Spec, c.New.Spec, lockedReason(c, s), mayChange(c)...)
+	return denySpec(c, lockedReason(c, s), mayChange(c)...)
 }
 
 // mayChange are the exceptions to the lock of a spec: who is in charge may always be asked for, the autoscaler
@@ -65,7 +65,7 @@ func InTransit(c policies.Change) policies.Verdict {
 	case propagates(c): // of its set, which is not what moves
 		except = PropagatedFields()
 	}
-	return denyEach(c, specPath, c.Old.Spec, c.New.Spec, transitReason(c, s), except...)
+	return denySpec(c, transitReason(c, s), except...)
 }
 
 func transitReason(c policies.Change, s standing) string {
@@ -94,10 +94,7 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	if c.Operation == admissionv1.Delete {
 		return denyInfraDelete(c, reason)
 	}
-	return merge(
-		denyEach(c, specPath, c.Old.Spec, c.New.Spec, reason),
-		denyInfraMetadata(c, reason),
-	)
+	return merge(denySpec(c, reason), denyInfraMetadata(c, reason))
 }
 
 // kindOf is the object's own kind, AWSMachine say; the rules' name of it where a manifest left it out.
@@ -177,17 +174,47 @@ func replicas(o *policies.Object) int64 {
 	return spec.Replicas
 }
 
-// denyEach refuses every place where two values differ, one error a place.
-func denyEach(_ policies.Change, root *field.Path, before, after json.RawMessage, reason string, except ...string) policies.Verdict {
-	diffs, err := policies.Differences(root, before, after, except...)
+// maxNamed is how many differences a lock names: of a spec that was written anew nobody reads more.
+const maxNamed = 10
+
+// denySpec refuses the places where two specs differ, one error a place.
+func denySpec(c policies.Change, reason string, except ...string) policies.Verdict {
+	compare := contentOf(c)
+	compare.Except, compare.Most = except, maxNamed
+	diffs, more, err := compare.Differences(specPath, c.Old.Spec, c.New.Spec)
 	if err != nil {
-		return policies.Deny(field.Invalid(root, field.OmitValueType{}, err.Error()))
+		return policies.Deny(field.Invalid(specPath, field.OmitValueType{}, err.Error()))
 	}
 	var errs field.ErrorList
 	for _, d := range diffs {
 		errs = append(errs, field.Forbidden(d.Path, reason))
 	}
+	if more > 0 {
+		errs = append(errs, field.Forbidden(specPath, fmt.Sprintf("and %d more fields", more)))
+	}
 	return policies.Deny(errs...)
+}
+
+// contentOf is how an object's spec is compared. What a provider reads is exact: an empty object asks for spot instances,
+// for one. In the fields that the APIs themselves define, empty and absent mean the same.
+func contentOf(c policies.Change) policies.Comparison {
+	if c.Side == policies.Infrastructure {
+		return policies.Comparison{Exact: []string{specPath.String()}}
+	}
+	return policies.Comparison{Exact: ProviderSpecFields()}
+}
+
+// ProviderSpecFields are the paths of what a provider reads in the Machine API's objects.
+func ProviderSpecFields() []string {
+	return []string{"spec.providerSpec", "spec.template.spec.providerSpec"}
+}
+
+// changesSpec reports whether an update changes what the spec means.
+func changesSpec(c policies.Change) bool {
+	compare := contentOf(c)
+	compare.Most = 1
+	diffs, _, err := compare.Differences(specPath, c.Old.Spec, c.New.Spec)
+	return err != nil || len(diffs) > 0
 }
 
 func merge(vs ...policies.Verdict) policies.Verdict {

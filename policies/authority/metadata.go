@@ -133,10 +133,19 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	for _, m := range metadataChanges(c) {
 		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !pauses(c, m) && !chooses(c, s, m) {
 			errs = append(errs, field.Forbidden(m.path(),
-				fmt.Sprintf("%s, which is in charge, carries it with the value %q, and the mirror follows: change it there", there(c), want)))
+				fmt.Sprintf("%s, which is in charge, carries it with the value %q, and the mirror follows: change it there", there(c), brief(want))))
 		}
 	}
 	return policies.Deny(errs...)
+}
+
+// brief is a value as a message has it: an annotation may hold 256 KiB.
+func brief(value string) string {
+	const most = 64
+	if all := []rune(value); len(all) > most {
+		return string(all[:most]) + "…"
+	}
+	return value
 }
 
 func twinValue(twin *policies.Object, m metadataChange) (string, bool) {

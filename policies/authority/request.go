@@ -233,8 +233,7 @@ func changesAuthority(c policies.Change) bool {
 	if c.Facts.Twin == nil || s.moving() || !sideOf(s.inCharge(), c.Side) || requestsHere(c) {
 		return false
 	}
-	diffs, err := policies.Differences(specPath, c.Old.Spec, c.New.Spec)
-	return err != nil || len(diffs) > 0
+	return changesSpec(c)
 }
 
 func requestsHere(c policies.Change) bool { return c.Side == policies.MachineAPI && requests(c) }

@@ -83,7 +83,7 @@ func Rules() policies.Set {
 	return policies.Set{
 		{
 			ID: "authority/spec-locked", Clause: admission,
-			Says:   "The spec of a Machine API object may not be changed while Cluster API is in charge of it, but for spec.authoritativeAPI.",
+			Says:   "The spec of a Machine API object may not be changed while Cluster API is in charge of it, but for spec.authoritativeAPI. Beneath providerSpec an empty object or list that is added or removed is a change, elsewhere it equals an absent one.",
 			Remedy: "Change the Cluster API object of the same name, or move authority to Machine API first.",
 			On:     on(mapi(kinds, onUpdate)), Check: SpecLocked,
 		},
@@ -107,7 +107,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Says:   "A provider's machine or template that mirrors an object of which Machine API is in charge, or whose authority is moving, may be neither changed nor deleted, but by Cluster API's controllers what Poundlock did not make and is not paused.",
+			Says:   "A provider's machine or template that mirrors an object of which Machine API is in charge, or whose authority is moving, may be neither changed nor deleted, but by Cluster API's controllers what Poundlock did not make and is not paused. An empty object or list that is added or removed is a change.",
 			Remedy: "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
 			On:     on(infra(infraKinds, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
 			Needs:  always(policies.NeedTwin), Check: InfraLocked,
@@ -275,6 +275,5 @@ func contentMatters(c policies.Change) bool {
 	if c.Side == policies.MachineAPI && stand(c).inCharge() != MachineAPI || requestsHere(c) {
 		return false
 	}
-	diffs, err := policies.Differences(specPath, c.Old.Spec, c.New.Spec)
-	return err != nil || len(diffs) > 0
+	return changesSpec(c)
 }

@@ -63,6 +63,8 @@ func TestAPIServer(t *testing.T) {
 		locked := `{"spec":{"providerID":"x","template":{"spec":{"providerID":"x"}}}}`
 		s.want(t, "", "authority/spec-locked", patch(locked)...)
 		s.want(t, "", "authority/spec-locked", patch(locked, "--dry-run=server")...)
+		spot := `"providerSpec":{"value":{"spotMarketOptions":{}}}`
+		s.want(t, "", "authority/spec-locked", patch(`{"spec":{`+spot+`,"template":{"spec":{`+spot+`}}}}`)...)
 		s.want(t, "", "authority/metadata-reserved", patch(`{"metadata":{"labels":{"node-role.kubernetes.io/x":"y"}}}`)...)
 		s.want(t, "", "", patch(`{"metadata":{"labels":{"kubernetes.iofoo/x":"y"}}}`)...)
 		s.want(t, "", "authority/status-owned", patch(`{"status":{"synchronizedGeneration":7}}`, "--subresource=status")...)

@@ -19,6 +19,7 @@
 //
 //   - Beneath MaxDepth levels of spec, CEL compares strictly: there an absent and an empty value differ. Specs of the
 //     Machine API have half of that; the stricter of the two answers is the one that holds.
+//   - Go names ten fields and counts the others; CEL names as many as fit into a message.
 //   - A spec or status that is no JSON object, which no schema of the Machine API lets pass, is read as empty in Go and
 //     refused in CEL.
 //   - A change of more than some thousand values at once may use up the cost that an API server allows; then the request

@@ -6,6 +6,7 @@ package cel_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -78,9 +79,10 @@ func TestCost(t *testing.T) {
 		"every tenth of its items":        {after: big(func(i int) string { return map[bool]string{true: "121", false: "120"}[i%10 == 0] }), denied: true},
 		"all of its items":                {after: big(func(int) string { return "121" }), denied: true},
 		"the whole of it is taken away":   {after: map[string]any{}, denied: true},
-		"an empty list is added to it":    {after: with(big(same), "more", []any{})},
+		"an empty list is added to it":    {after: with(big(same), "more", []any{}), denied: true},
 		"a list of one is added to it":    {after: with(big(same), "more", []any{1}), denied: true},
-		"nothing but empties, everywhere": {after: emptied(big(same))},
+		"nothing but empties, everywhere": {after: emptied(big(same)), denied: true},
+		"nothing but nulls, everywhere":   {after: nulled(big(same))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := update(t, template(big(same)), template(tt.after))
@@ -106,13 +108,61 @@ func with(m map[string]any, key string, value any) map[string]any {
 	return m
 }
 
-func emptied(m map[string]any) map[string]any {
+func emptied(m map[string]any) map[string]any { return each(m, []any{}) }
+
+func nulled(m map[string]any) map[string]any { return each(m, nil) }
+
+func each(m map[string]any, value any) map[string]any {
 	for _, list := range m {
 		for _, item := range list.([]any) {
-			item.(map[string]any)["none"] = []any{}
+			item.(map[string]any)["none"] = value
 		}
 	}
 	return m
+}
+
+// TestEnginesAgreeOnNothing changes specs that are full of nulls and empty values at random: both engines name the same fields.
+func TestEnginesAgreeOnNothing(t *testing.T) {
+	e, denied := compile(t), 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		spec := func() map[string]any {
+			inner := map[string]any{"providerSpec": nothing(r, 3), "metadata": nothing(r, 1)}
+			return map[string]any{"providerSpec": nothing(r, 3), "a": nothing(r, 3), "template": map[string]any{"spec": inner, "providerSpec": nothing(r, 2)}}
+		}
+		c := update(t, spec(), spec())
+		said := e.judge(t, c)
+		if diff := cmp.Diff(judgeInGo(c), said); diff != "" {
+			t.Fatalf("seed %d: %s and %s: Go and CEL differ (-Go +CEL):\n%s", seed, c.Old.Spec, c.New.Spec, diff)
+		}
+		denied += len(said)
+	}
+	if denied == 0 {
+		t.Error("nothing was ever denied")
+	}
+}
+
+// nothing is a value with little in it.
+func nothing(r *rand.Rand, depth int) any {
+	switch n := r.IntN(9); {
+	case n < 2:
+		return nil
+	case n == 2:
+		return []any{}
+	case n == 3:
+		return map[string]any{}
+	case n == 4 || depth == 0:
+		return 1
+	case n == 5:
+		return []any{nothing(r, depth-1)}
+	}
+	out := map[string]any{}
+	for _, k := range []string{"a", "b"} {
+		if r.IntN(2) == 0 {
+			out[k] = nothing(r, depth-1)
+		}
+	}
+	return out
 }
 
 // TestMessage keeps the message of a change of everything within what an API server shows.

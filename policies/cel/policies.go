@@ -297,8 +297,17 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + " --type merge -p '{\"spec\":{\"authoritativeAPI\":\""`),
 		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
 		variable("transit", transit()),
-		variable("specChanges", differences("spec", "variables.oldSpec", "variables.newSpec", "authoritativeAPI")),
+		variable("specChanges", differences("spec", "variables.oldSpec", "variables.newSpec", exactFields(), "authoritativeAPI")),
 	}
+}
+
+// exactFields are the ways beneath spec to what a provider reads.
+func exactFields() [][]string {
+	var out [][]string
+	for _, path := range authority.ProviderSpecFields() {
+		out = append(out, strings.Split(path, ".")[1:])
+	}
+	return out
 }
 
 func variable(name, expression string) admissionregistrationv1.Variable {
