@@ -78,6 +78,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"elsewhere nothing is locked", elsewhere},
 		{"a control plane's set is told what it will do", controlPlaneSet},
 		{"and what a move of authority over it means", controlPlaneAuthority},
+		{"and what becomes of its Machines without its finalizer", finalizerOfASet},
 	} {
 		t.Run(story.name, func(t *testing.T) { story.tell(t, p) })
 	}

@@ -193,6 +193,16 @@ func controlPlaneSet(t *testing.T, p *place) {
 	p.prints(t, false, "", says("stay and run on", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }
 
+// finalizerOfASet: whoever removes it by hand is told which Machines the collector deletes.
+func finalizerOfASet(t *testing.T, p *place) {
+	says := func(words ...string) []string { return words }
+	uid, _ := p.kubectl(t, "", "get", cpms, "cluster", "-o", "jsonpath={.metadata.uid}")
+	p.prints(t, false, "", nil, "patch", "machines.machine.openshift.io", "x-master-1", "--type=merge", "-p",
+		fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","name":"cluster","uid":%q,"controller":true}]}}`, uid))
+	p.prints(t, false, "", nil, "delete", cpms, "cluster", "--wait=false")
+	p.patches(t, false, `{"metadata":{"finalizers":null}}`, says("the garbage collector deletes x-master-1", "[controlplane/finalizer]"), "--dry-run=server")
+}
+
 // refusesMachines has a policy of somebody else's refuse Machines of a size, and returns once it does.
 func (p *place) refusesMachines(t *testing.T, size, words string) {
 	t.Helper()

@@ -4,6 +4,7 @@
 package webhooks
 
 import (
+	"fmt"
 	"slices"
 
 	machinev1 "github.com/openshift/api/machine/v1"
@@ -89,6 +90,7 @@ func Routes(c Catalog) []Route {
 		Name:       "has-finalizers",
 		Expression: `has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) > 0`,
 	}}
+	says := `object.?spec != oldObject.?spec || ` + cel.Dependents("object")
 	routes := []Route{
 		{
 			Name: "machine-api-default", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
@@ -121,7 +123,13 @@ func Routes(c Catalog) []Route {
 		{
 			// An edit of metadata is not even asked about: no controller shall wait with its finalizer because nobody answers here.
 			Name: "control-plane", Side: policies.MachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail,
-			Conditions: conditions("says-something", `request.operation == "CREATE" || object.?spec != oldObject.?spec || `+cel.Dependents("object")),
+			Conditions: conditions("says-something", `request.operation == "CREATE" || `+says),
+		},
+		{
+			// What this door asks only warns of an edit of metadata.
+			Name: "control-plane-release", Side: policies.MachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
+			Conditions: append(conditions("says-nothing", "!("+says+")"),
+				conditions("removes-the-finalizer", fmt.Sprintf(`has(oldObject.metadata.deletionTimestamp) && %[1]q in oldObject.metadata.?finalizers.orValue([]) && !(%[1]q in object.metadata.?finalizers.orValue([]))`, controlplane.Finalizer))...),
 		},
 		{
 			Name: "control-plane-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: set,

@@ -32,8 +32,8 @@ func TestEveryScopeHasOneDoor(t *testing.T) {
 						}
 					}
 					want := 1
-					if kind == controlplane.Kind && op == remove {
-						want = 2 // told apart by their conditions (TestOneDoorForEachDelete)
+					if kind == controlplane.Kind && !mutating && s.Subresource == "" && (op == remove || op == update) {
+						want = 2 // told apart by their conditions (TestOneDoorForEach)
 					}
 					if len(doors) != want {
 						t.Errorf("%s, %s of %s %s/%s: doors %v, want %d", id, op, s.Side, kind, s.Subresource, doors, want)
@@ -50,8 +50,8 @@ func TestEveryScopeHasOneDoor(t *testing.T) {
 	}
 }
 
-// A DELETE of a control plane's set comes to one of two doors, whatever it asks for.
-func TestOneDoorForEachDelete(t *testing.T) {
+// An UPDATE or DELETE of a control plane's set comes to one of two doors, whatever it asks for.
+func TestOneDoorForEach(t *testing.T) {
 	var apart []string
 	for _, r := range Routes(Catalog{}) {
 		if r.Subjects[0].Kind == controlplane.Kind && slices.Equal(r.Operations, ops(remove)) {
@@ -60,6 +60,15 @@ func TestOneDoorForEachDelete(t *testing.T) {
 	}
 	if len(apart) != 2 || apart[1] != "!("+apart[0]+")" {
 		t.Errorf("conditions %q, want each other's opposite", apart)
+	}
+	edits := map[string]string{}
+	for _, r := range Routes(Catalog{}) {
+		if len(r.Conditions) > 0 {
+			edits[r.Name] = r.Conditions[0].Expression
+		}
+	}
+	if says, ok := strings.CutPrefix(edits["control-plane"], `request.operation == "CREATE" || `); !ok || edits["control-plane-release"] != "!("+says+")" {
+		t.Errorf("conditions %q and %q, want each other's opposite", edits["control-plane"], edits["control-plane-release"])
 	}
 }
 
@@ -80,7 +89,7 @@ func TestEveryDoorAsksSomething(t *testing.T) {
 func TestDeletesOfCoreObjectsFailOpenAndAllElseClosed(t *testing.T) {
 	for _, r := range Routes(All(platforms.List()...)) {
 		want := admissionregistrationv1.Fail
-		if slices.Equal(r.Operations, ops(remove)) && r.Side != policies.Infrastructure && r.Name != "control-plane-foreground" {
+		if slices.Equal(r.Operations, ops(remove)) && r.Side != policies.Infrastructure && r.Name != "control-plane-foreground" || r.Name == "control-plane-release" {
 			want = admissionregistrationv1.Ignore
 		}
 		if r.FailurePolicy != want {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,10 +73,10 @@ func comparisons() []comparing {
 			return different(field.NewPath("spec", "providerSpec", "value"), w.platform.meaning(providerSpec(m.Spec)), w.platform.meaning(w.spec), "spec.providerSpec.value.metadata")
 		}},
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return lacking(field.NewPath("metadata", "labels"), m.Labels, w.template.ObjectMeta.Labels)
+			return lacking(field.NewPath("metadata", "labels"), m.Labels, ours(w.template.ObjectMeta.Labels))
 		}},
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return lacking(field.NewPath("metadata", "annotations"), m.Annotations, w.template.ObjectMeta.Annotations)
+			return lacking(field.NewPath("metadata", "annotations"), m.Annotations, ours(w.template.ObjectMeta.Annotations))
 		}},
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return append(lacking(field.NewPath("spec", "metadata", "labels"), m.Spec.Labels, w.template.Spec.Labels),
@@ -140,6 +141,20 @@ func lacking(path *field.Path, have, want map[string]string) []Difference {
 		}
 	}
 	return different(path, plain(kept), plain(want))
+}
+
+// ofMachineController lists the labels and annotations that a Machine controller writes to a Machine, from what the cloud answers or from its providerSpec.
+func ofMachineController() []string {
+	const api = "machine.openshift.io/"
+	return []string{api + "region", api + "zone", api + "instance-type", api + "instance-state", api + "instance-power-state", "openstack-resourceId", "metal3.io/BareMetalHost"}
+}
+
+// ours are the labels or annotations of a template that the set may write to a Machine that is there: those of a Machine controller would be fought over, and by
+// the label of the cluster it finds the instance.
+func ours(all map[string]string) map[string]string {
+	out := maps.Clone(all)
+	maps.DeleteFunc(out, func(key, _ string) bool { return key == clusterLabel || slices.Contains(ofMachineController(), key) })
+	return out
 }
 
 // beside are the hooks that others are not.

@@ -9,6 +9,7 @@ import (
 	"encoding/base32"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
@@ -56,6 +57,18 @@ func (p *Plan) Owner() metav1.OwnerReference {
 	return *metav1.NewControllerRef(p.set, machinev1.GroupVersion.WithKind(Kind))
 }
 
+// Owners are a Machine's owner references with the set as its controller. A former set of the same name is gone, and the garbage collector deletes what refers to it.
+func (p *Plan) Owners(m *machinev1beta1.Machine) []metav1.OwnerReference {
+	kept := slices.DeleteFunc(slices.Clone(m.OwnerReferences), func(o metav1.OwnerReference) bool { return former(o, p.set) })
+	return append(kept, p.Owner())
+}
+
+// former reports whether a reference is to a set of this name that is no more: a control plane has one at a time.
+func former(o metav1.OwnerReference, set *machinev1.ControlPlaneMachineSet) bool {
+	group, _, _ := strings.Cut(o.APIVersion, "/")
+	return group == machinev1.GroupName && o.Kind == Kind && o.Name == set.Name && o.UID != set.UID
+}
+
 // name: "the provided prefix, followed by a randomly generated string of 5 characters, and the machine index"; without a prefix "using cluster ID,
 // machine role, random characters, and index".
 func (p *Plan) name(i Index) string {
@@ -80,7 +93,7 @@ func (p *Plan) Amendment(m MachineState) map[string]any {
 	}
 	t := template(p.set)
 	out := map[string]any{
-		"metadata": map[string]any{"labels": t.ObjectMeta.Labels, "annotations": t.ObjectMeta.Annotations},
+		"metadata": map[string]any{"labels": ours(t.ObjectMeta.Labels), "annotations": ours(t.ObjectMeta.Annotations)},
 		"spec":     map[string]any{"metadata": map[string]any{"labels": t.Spec.Labels, "annotations": t.Spec.Annotations}},
 	}
 	if len(different(nil, byContent(m.machine.Spec.Taints), byContent(t.Spec.Taints))) > 0 {

@@ -162,6 +162,13 @@ func notReady(i int) func(*controlplane.View) {
 	return func(v *controlplane.View) { v.Nodes[i].Status.Conditions = nil }
 }
 
+// formerly gives a Machine a set of a name that is no more as its controller.
+func formerly(name string) func(*machinev1beta1.Machine) {
+	return func(m *machinev1beta1.Machine) {
+		m.OwnerReferences[0].APIVersion, m.OwnerReferences[0].Name, m.OwnerReferences[0].UID = "machine.openshift.io/v1", name, "former"
+	}
+}
+
 type change = func(*controlplane.View)
 
 func TestPlan(t *testing.T) {
@@ -217,6 +224,19 @@ func TestPlan(t *testing.T) {
 		}}, steps: []string{"Create 0 in a"}},
 		"two Machines in one zone":   {do: []change{without(1), with("c-master-x-1", "a", false)}, steps: []string{"Create 1 in b"}},
 		"a label is put on in place": {do: []change{func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }}, steps: []string{"Amend c-master-0", "Amend c-master-1", "Amend c-master-2"}},
+		"what the Machine controller writes is not fought over": {do: []change{func(v *controlplane.View) {
+			template(v).ObjectMeta.Labels["machine.openshift.io/zone"], template(v).ObjectMeta.Labels["team"] = "a", "x"
+			template(v).ObjectMeta.Annotations = map[string]string{"machine.openshift.io/instance-state": "running"}
+			for i := range v.Machines {
+				v.Machines[i].Labels["machine.openshift.io/zone"], v.Machines[i].Labels["team"] = "b", "x"
+			}
+		}}},
+		"nor is the label by which it finds the instance": {do: []change{func(v *controlplane.View) {
+			template(v).ObjectMeta.Labels["machine.openshift.io/cluster-api-cluster"] = "other"
+		}}},
+		"a Machine of a former set of this name is taken over": {do: []change{on(1, formerly("cluster"))}, steps: []string{"Adopt c-master-1"}},
+		"also where it is being deleted, it is no other's":     {do: []change{on(1, formerly("cluster")), on(1, going)}, steps: []string{"Create 1 in b"}},
+		"one of a set of another name is not":                  {do: []change{on(1, formerly("mine"))}, problems: []string{"MachinesOwnedByAnother c-master-1"}},
 		"a hook of etcd's is nobody else's": {do: []change{on(0, func(m *machinev1beta1.Machine) {
 			m.Spec.LifecycleHooks.PreDrain = []machinev1beta1.LifecycleHook{{Name: "EtcdQuorumOperator", Owner: "clusteroperator/etcd"}}
 		})}},
@@ -457,5 +477,16 @@ func TestAPlatformThatIsNotKnown(t *testing.T) {
 				t.Errorf("steps %v, problems %v: its providerSpec's kind tells which tags are equal", p.Steps(), p.Problems)
 			}
 		})
+	}
+}
+
+func TestAnAmendmentLeavesOutWhatIsNotTheTemplates(t *testing.T) {
+	v := world()
+	template(v).ObjectMeta.Labels["machine.openshift.io/zone"], template(v).ObjectMeta.Labels["team"] = "a", "x"
+	template(v).ObjectMeta.Labels["machine.openshift.io/cluster-api-cluster"] = "other"
+	p := controlplane.Make(*v)
+	want := map[string]any{"metadata": map[string]any{"labels": map[string]any{"role": "master", "team": "x"}}}
+	if d := cmp.Diff(want, p.Amendment(p.Indexes[0].Machines[0])); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

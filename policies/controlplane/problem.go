@@ -55,7 +55,10 @@ func (p *Plan) judge(v View) {
 		say(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), named(all, nil)), "No control plane Machine runs with a Node that is ready: %s")
 	}
 	say(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
-	say(MachinesOfAnother, named(p.machines(), func(m MachineState) bool { return !m.Adopted && controller(m.machine) != nil }),
+	say(MachinesOfAnother, named(p.machines(), func(m MachineState) bool {
+		c := controller(m.machine)
+		return !m.Adopted && c != nil && !former(*c, p.set)
+	}),
 		"Machines that have another controller in metadata.ownerReferences: %s. Remove that reference, or the label that the set selects by")
 	if len(p.Indexes) > p.Replicas {
 		say(ExcessIndexes, p.excess(), fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many", len(p.Indexes), p.Replicas))

@@ -73,6 +73,12 @@ func Rules() policies.Set {
 			On:     write, Needs: world, Check: ratchet(selects),
 		},
 		{
+			ID: "controlplane/machine-labels", Clause: document + "Selecting Machines",
+			Says:   "The template's label machine.openshift.io/cluster-api-cluster is not changed, but to the cluster's name: a Machine controller finds an instance by it. A warning says which labels and annotations of the template are the Machine controller's to write.",
+			Remedy: "Leave the label as it is, and leave out what the Machine controller writes.",
+			On:     write, Needs: world, Check: Labelled,
+		},
+		{
 			ID: "controlplane/machine-names", Clause: document + "Customizing Control Plane Machine Names",
 			Says:   "spec.machineNamePrefix, five letters and an index make a name that the platform takes, for the instance and for its host.",
 			Remedy: "Shorten the prefix, or leave out what the platform does not take.",
@@ -150,6 +156,12 @@ func Rules() policies.Set {
 			Says:   "Whoever creates a set, activates it or changes its spec is told what it will do: which Machines are replaced, and because of which fields, in which order, or that nothing is. With --dry-run=server the same is said and nothing is done.",
 			Remedy: "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",
 			On:     write, Needs: world, Check: Forecast,
+		},
+		{
+			ID: "controlplane/finalizer", Clause: removal,
+			Says:   "Removing the set's finalizer by hand while Machines refer to the set warns: the garbage collector deletes them.",
+			Remedy: "Remove the set's entry from metadata.ownerReferences of each Machine first; the operator does both.",
+			On:     on(admissionv1.Update), Needs: releaseNeeds, Check: Released,
 		},
 		{
 			ID: "controlplane/delete", Clause: removal,

@@ -172,6 +172,36 @@ func Deletion(c policies.Change) policies.Verdict {
 	return detaches(c, policies.Warn(fmt.Sprintf("%s and their Nodes stay and run on: nobody replaces them from now on. The set will be generated again from what is there, Inactive; made Active, it manages them again", machinesOf(c.Old))))
 }
 
+// releases reports whether an update removes the finalizer that keeps a set until no Machine refers to it.
+func releases(c policies.Change) bool {
+	return c.Operation == admissionv1.Update && c.Old.Deleting() && c.Old.HasFinalizer(Finalizer) && !c.New.HasFinalizer(Finalizer)
+}
+
+func releaseNeeds(c policies.Change) policies.Need {
+	if releases(c) {
+		return policies.NeedControlPlane
+	}
+	return 0
+}
+
+// Released: "it will need to ensure that there are no owner references on the Machines … This will prevent the garbage collector from removing the Control Plane Machines".
+func Released(c policies.Change) policies.Verdict {
+	if !releases(c) || c.Facts.ControlPlane == nil {
+		return policies.Verdict{}
+	}
+	var owned []string
+	for _, m := range c.Facts.ControlPlane.Machines {
+		if o := controller(&m); o != nil && o.UID == c.Old.Metadata.UID && m.DeletionTimestamp == nil {
+			owned = append(owned, m.Name)
+		}
+	}
+	if len(owned) == 0 {
+		return policies.Verdict{}
+	}
+	return policies.Warn(fmt.Sprintf("the garbage collector deletes %s, which refer to this set in metadata.ownerReferences. Create the set again at once: it takes over those that are left. "+
+		"Do not remove etcd's hooks, which hold the others", strings.Join(owned, ", ")))
+}
+
 func machinesOf(o *policies.Object) string {
 	var status struct {
 		Replicas int `json:"replicas"`

@@ -120,6 +120,43 @@ func selects(p *proposal) policies.Verdict {
 	return v
 }
 
+// Labelled: a Machine's labels are not all the template's to say.
+func Labelled(c policies.Change) policies.Verdict {
+	v := ratchet(machineControllers)(c)
+	if !changesSpec(c) || c.Old == nil {
+		return v
+	}
+	now, before := propose(c, c.New), propose(c, c.Old)
+	if now == nil || before == nil {
+		return v
+	}
+	was, is := template(before.set).ObjectMeta.Labels[clusterLabel], template(now.set).ObjectMeta.Labels[clusterLabel]
+	if was == "" || was == is || is != "" && is == now.clusterName() {
+		return v
+	}
+	own := now.written(policies.Deny(field.Invalid(templatePath().Child("metadata", "labels").Key(clusterLabel), is,
+		fmt.Sprintf("a Machine controller finds the instance of a Machine by this label, so it cannot be changed: set it back to %s", was))))
+	v.Denials = append(v.Denials, own.Denials...)
+	return v
+}
+
+// machineControllers warns of what a Machine controller overwrites.
+func machineControllers(p *proposal) policies.Verdict {
+	var v policies.Verdict
+	t := template(p.set)
+	for _, of := range []struct {
+		name string
+		all  map[string]string
+	}{{"labels", t.ObjectMeta.Labels}, {"annotations", t.ObjectMeta.Annotations}} {
+		for _, key := range ofMachineController() {
+			if _, has := of.all[key]; has {
+				v.Warnings = append(v.Warnings, fmt.Sprintf("%s: the Machine controller writes it to each Machine, so it has no effect here. Remove it", templatePath().Child("metadata", of.name).Key(key)))
+			}
+		}
+	}
+	return v
+}
+
 func (p *proposal) clusterName() string {
 	if p.Infrastructure == nil {
 		return ""

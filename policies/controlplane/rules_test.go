@@ -287,7 +287,7 @@ func TestRules(t *testing.T) {
 		"one that is none": {create: true, do: changes(func(v *controlplane.View) {
 			v.Set.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Is"}}
 		}), want: one("selector", "denied spec.selector")},
-		"another cluster's label": {do: changes(func(v *controlplane.View) {
+		"another cluster's label": {create: true, do: changes(func(v *controlplane.View) {
 			template(v).ObjectMeta.Labels["machine.openshift.io/cluster-api-cluster"] = "d"
 		}), want: one("selector", "warned "+inTemplate+"metadata.labels[machine.openshift.io/cluster-api-cluster] is d, and the cluster is c: Machine API finds a Machine's cloud resources by that label")},
 
@@ -370,8 +370,14 @@ func TestRules(t *testing.T) {
 		"Nutanix: no subnet":                             {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
 		"Nutanix: one twice":                             {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
 
-		"a finalizer of the collector's": {do: changes(finalizer), want: one("foreground", "denied metadata.finalizers")},
-		"that was there":                 {stored: changes(finalizer), do: changes(larger)},
+		"its cluster's label is changed": {do: changes(clustered("other")), want: map[string][]string{
+			"controlplane/machine-labels": {"denied " + inLabels + "[machine.openshift.io/cluster-api-cluster]"},
+			"controlplane/selector":       {"warned " + inLabels + "[machine.openshift.io/cluster-api-cluster] is other, and the cluster is c: Machine API finds a Machine's cloud resources by that label"},
+		}},
+		"the cluster's own in the place of another":  {in: changes(clustered("other")), do: changes(clustered("c"))},
+		"a label that the Machine controller writes": {do: changes(func(v *controlplane.View) { template(v).ObjectMeta.Labels["machine.openshift.io/zone"] = "a" }), want: one("machine-labels", "warned "+inLabels+"[machine.openshift.io/zone]: the Machine controller writes it to each Machine, so it has no effect here. Remove it")},
+		"a finalizer of the collector's":             {do: changes(finalizer), want: one("foreground", "denied metadata.finalizers")},
+		"that was there":                             {stored: changes(finalizer), do: changes(larger)},
 	} {
 		t.Run(says, func(t *testing.T) {
 			c := r.change(t)
@@ -611,5 +617,44 @@ func TestRowsAreWhole(t *testing.T) {
 			t.Errorf("%s: a row needs an id of its own, a clause, a sentence, a remedy, a scope and a check", r.ID)
 		}
 		ids[r.ID] = true
+	}
+}
+
+const inLabels = "spec.template.machines_v1beta1_machine_openshift_io.metadata.labels"
+
+func clustered(cluster string) change {
+	return func(v *controlplane.View) {
+		template(v).ObjectMeta.Labels["machine.openshift.io/cluster-api-cluster"] = cluster
+	}
+}
+
+func TestReleased(t *testing.T) {
+	deleting := func(v *controlplane.View) {
+		v.Set.DeletionTimestamp, v.Set.Finalizers = &metav1.Time{Time: noon}, []string{controlplane.Finalizer}
+	}
+	for says, c := range map[string]struct {
+		do   []change
+		kept bool
+		want []string
+	}{
+		"Machines refer to it":    {do: changes(deleting, on(0, going)), want: []string{"c-master-1, c-master-2"}},
+		"the finalizer stays":     {do: changes(deleting), kept: true},
+		"no Machine refers to it": {do: changes(deleting, on(0, going), on(1, formerly("cluster")), on(2, formerly("cluster")))},
+		"it is not being deleted": {do: changes(deleting, func(v *controlplane.View) { v.Set.DeletionTimestamp = nil })},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := reviewed()
+			for _, do := range c.do {
+				do(v)
+			}
+			stored := v.Set.DeepCopy()
+			if !c.kept {
+				v.Set.Finalizers = nil
+			}
+			got := said(controlplane.Rules(), asked(t, stored, v))["controlplane/finalizer"]
+			if len(got) != len(c.want) || len(got) > 0 && !strings.Contains(got[0], c.want[0]) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }

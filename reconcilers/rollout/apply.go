@@ -100,7 +100,7 @@ func (r *reconciler) take(ctx context.Context, s *state, step controlplane.Step)
 
 func (r *reconciler) adopt(ctx context.Context, s *state, step controlplane.Step) error {
 	m := stored(step)
-	owners := append(m.GetOwnerReferences(), s.plan.Owner())
+	owners := s.plan.Owners(step.Machine.Machine())
 	if err := r.patch(ctx, m, map[string]any{"ownerReferences": owners}, nil); err != nil {
 		return fmt.Errorf("adopting Machine %s: %w", m.GetName(), err)
 	}

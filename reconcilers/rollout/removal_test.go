@@ -12,6 +12,7 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -125,4 +126,28 @@ func (w *world) deleted() int {
 		}
 	}
 	return n
+}
+
+// TestMachinesOfAFormerSet: a set whose finalizer a person removed is gone, and its Machines refer to nothing. The set that is made anew takes them over. The
+// collector, which would delete them, is kept off by a reference to something that is there.
+func TestMachinesOfAFormerSet(t *testing.T) {
+	w := newWorld(t, 3)
+	keeper := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.pair.MachineAPI, Name: "keeper"}}
+	w.must(w.Create(t.Context(), keeper))
+	for _, m := range w.machines() {
+		yes := true
+		m.OwnerReferences = []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "Secret", Name: keeper.Name, UID: keeper.UID},
+			{APIVersion: machinev1.GroupVersion.String(), Kind: controlplane.Kind, Name: "cluster", UID: "former", Controller: &yes},
+		}
+		w.must(w.Update(t.Context(), &m))
+	}
+	w.found()
+	w.settle(w.operator(nil))
+	w.wantDone("m6i.xlarge", 3)
+	for _, m := range w.machines() {
+		if len(m.OwnerReferences) != 2 || m.OwnerReferences[0].UID != keeper.UID {
+			t.Errorf("%s has %v", m.Name, m.OwnerReferences)
+		}
+	}
 }
