@@ -6,6 +6,7 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
@@ -156,21 +157,29 @@ func (l Lookups) twin(ctx context.Context, c policies.Change, fresh bool) (twin 
 	if err != nil {
 		return nil, false, err
 	}
+	var twins []*policies.Object
 	for _, ref := range refs {
-		if !fresh {
-			if cached, err := l.Cached.Get(ctx, ref); err == nil && authority.CacheSuffices(c, cached) {
-				if cached != nil {
-					return cached, false, nil
-				}
-				continue
-			}
+		o, wasLive, err := l.one(ctx, c, ref, fresh)
+		if err != nil {
+			return nil, true, err
 		}
-		if twin, err = l.live(ctx, ref); twin != nil || err != nil {
-			return twin, true, err
+		live = live || wasLive
+		if o != nil {
+			twins = append(twins, o)
 		}
-		live = true
 	}
-	return nil, live, nil
+	return authority.Strictest(c, twins), live, nil
+}
+
+// one reads what may be the twin.
+func (l Lookups) one(ctx context.Context, c policies.Change, ref Ref, fresh bool) (o *policies.Object, live bool, err error) {
+	if !fresh {
+		if cached, err := l.Cached.Get(ctx, ref); err == nil && authority.CacheSuffices(c, cached) {
+			return cached, false, nil
+		}
+	}
+	o, err = l.live(ctx, ref)
+	return o, true, err
 }
 
 // live reads from the API server and says in its error what could not be read.
@@ -182,7 +191,7 @@ func (l Lookups) live(ctx context.Context, ref Ref) (*policies.Object, error) {
 	return o, nil
 }
 
-// twinRefs says which object may be the twin: one by name, but for a template, which several sets may share.
+// twinRefs names the objects that may be the twin: one by name, but for a template, which several sets may share.
 func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error) {
 	if c.Side == policies.Infrastructure {
 		return l.mirrored(ctx, c)
@@ -204,26 +213,31 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 	if c.Kind == authority.InfraMachine {
 		return named(coreKind(policies.MachineAPI, "Machine"), c.TwinNamespace, ownerNamed(o, c.Name)), nil
 	}
-	if o.Metadata.Annotations[authority.MirrorAnnotation] == blueprint.Mark {
-		return named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name), nil
-	}
 	sets, err := l.setsOf(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}
-	return named(coreKind(policies.MachineAPI, "MachineSet"), c.TwinNamespace, sets...), nil
+	refs := named(coreKind(policies.MachineAPI, "MachineSet"), c.TwinNamespace, sets...)
+	if o.Metadata.Annotations[authority.MirrorAnnotation] == blueprint.Mark {
+		refs = append(named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name), refs...)
+	}
+	return refs, nil
 }
 
+// setsOf names every set of the template: those that its marks name, and those whose machines are made from it.
 func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *policies.Object) ([]string, error) {
-	if set := template.Metadata.Labels[authority.MachineSetLabel]; set != "" {
-		return []string{set}, nil
-	}
-	if set, ok := strings.CutPrefix(template.Metadata.Annotations[authority.MirrorAnnotation], "MachineSet/"); ok {
-		return []string{set}, nil
-	}
 	sets, err := l.Referrers.MachineSets(ctx, c.Namespace, c.Name)
 	if err != nil {
 		return nil, fmt.Errorf("listing the Cluster API MachineSets that refer to template %s/%s: %w", c.Namespace, c.Name, err)
+	}
+	marks := []string{template.Metadata.Labels[authority.MachineSetLabel]}
+	if set, ok := strings.CutPrefix(template.Metadata.Annotations[authority.MirrorAnnotation], "MachineSet/"); ok {
+		marks = append(marks, set)
+	}
+	for _, set := range marks {
+		if set != "" && !slices.Contains(sets, set) {
+			sets = append([]string{set}, sets...)
+		}
 	}
 	return sets, nil
 }

@@ -126,6 +126,7 @@ const (
 	capiA     = "cluster.x-k8s.io Machine c/a"
 	capiS     = "cluster.x-k8s.io MachineSet c/s"
 
+	underClusterAPI = `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`
 	underMachineAPI = `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI"}}`
 )
 
@@ -232,6 +233,22 @@ func TestReviews(t *testing.T) {
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{` + paused + `}}`,
 			world: world{sets: map[string][]string{"t": {"alone", "s"}},
 				cached: map[string]string{mapiS: underMachineAPI}, live: map[string]string{mapiS: underMachineAPI}},
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
+		},
+		"a template, by the strictest of the sets that refer to it": {
+			path:    "/validate/infrastructure",
+			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{` + paused + `}}`,
+			world: world{sets: map[string][]string{"t": {"first", "s"}},
+				cached: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI, mapiS: underMachineAPI},
+				live:   map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI}},
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
+		},
+		"a marked template, by a stricter set that refers to it too": {
+			path: "/validate/infrastructure",
+			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"first"},
+				"annotations":{"poundlock.openshift.io/mirror-of":"MachineSet/first"}}}`,
+			world: world{sets: map[string][]string{"t": {"s"}}, cached: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI},
+				live: map[string]string{mapiS: underMachineAPI}},
 			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
 		"a relabelled template is judged by its stored label": {

@@ -44,6 +44,21 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestMessagesNameKinds wants the object's own kind in every message: nobody has an InfraMachine.
+func TestMessagesNameKinds(t *testing.T) {
+	for _, c := range load(t) {
+		v := verdict(authority.Rules(), c)
+		for _, e := range v.Denials {
+			v.Warnings = append(v.Warnings, e.Detail)
+		}
+		for _, text := range v.Warnings {
+			if strings.Contains(text, "InfraMachine") || strings.Contains(text, "this Scale ") {
+				t.Errorf("%s: %s: %s", c.Rule, c.Name, text)
+			}
+		}
+	}
+}
+
 // verdict is what all rows of the case's rule say together.
 func verdict(rules policies.Set, c policiestest.Case) policies.Verdict {
 	var v policies.Verdict

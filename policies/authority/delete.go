@@ -18,7 +18,7 @@ func deleted(c policies.Change) (d Deleted, asks bool) {
 	if c.Side == policies.MachineAPI {
 		on = MachineAPI
 	}
-	return Deleted{Kind: c.Kind, On: on, Authority: s.inCharge(), Owned: owned(c.Old), Propagation: c.Propagation},
+	return Deleted{Kind: c.Kind, On: on, Authority: s.inCharge(), Owned: owned(c.Old), Propagation: propagation(c)},
 		c.Actor != policies.Poundlock && c.Facts.Twin != nil && !c.Facts.Twin.Deleting() && s.inCharge() != Unset
 }
 

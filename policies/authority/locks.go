@@ -70,9 +70,9 @@ func InTransit(c policies.Change) policies.Verdict {
 
 func transitReason(c policies.Change, s standing) string {
 	if s.SynchronizedAPI == Unset {
-		return fmt.Sprintf("authority over this %s is moving: try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move", c.Kind)
+		return fmt.Sprintf("authority over this %s is moving: try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move", kindOf(c))
 	}
-	why := fmt.Sprintf("authority over this %s is moving from %s to %s: try again in a moment", c.Kind,
+	why := fmt.Sprintf("authority over this %s is moving from %s to %s: try again in a moment", kindOf(c),
 		s.SynchronizedAPI.Text(), s.SynchronizedAPI.Other().Text())
 	if s.Requested == s.SynchronizedAPI {
 		return why
@@ -97,9 +97,9 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	return merge(denySpec(c, reason), denyInfraMetadata(c, reason))
 }
 
-// kindOf is the object's own kind, AWSMachine say; the rules' name of it where a manifest left it out.
+// kindOf is the object's own kind, AWSMachine say; the rules' name of it where a manifest left it out. A review of /scale has no object of that kind.
 func kindOf(c policies.Change) string {
-	if c.Old != nil && c.Old.Kind != "" {
+	if c.Side == policies.Infrastructure && c.Old != nil && c.Old.Kind != "" {
 		return c.Old.Kind
 	}
 	return c.Kind

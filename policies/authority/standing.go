@@ -36,6 +36,23 @@ func stand(c policies.Change) standing {
 	return standing{mapi: mapi, Shape: shape, side: c.Side}
 }
 
+// Strictest is the twin by which a change is judged, of those that share the object: several sets may make their machines from one template. It is the first that
+// locks the object for the actor, else the first that locks it at all, else the first; nil where there is none.
+func Strictest(c policies.Change, twins []*policies.Object) *policies.Object {
+	for _, locks := range []func(standing) bool{
+		func(s standing) bool { return s.locked() && !s.finishing(c) && !s.seenTo(c) },
+		standing.locked,
+		func(standing) bool { return true },
+	} {
+		for _, twin := range twins {
+			if c.Facts.Twin = twin; locks(stand(c)) {
+				return twin
+			}
+		}
+	}
+	return nil
+}
+
 // stored is the object under review as the API server has it; on CREATE, as it is asked for.
 func stored(c policies.Change) *policies.Object {
 	switch {
@@ -101,6 +118,23 @@ func sideOf(api API, side policies.Side) bool {
 		return api == MachineAPI
 	}
 	return api == ClusterAPI
+}
+
+// propagation is what the API server does with the dependents of what is deleted: what the request asks for, else what the first of the two finalizers does that
+// the object has. So a set with the finalizer foregroundDeletion is deleted in the foreground without anybody asking.
+func propagation(c policies.Change) metav1.DeletionPropagation {
+	if c.Propagation != "" || c.Old == nil {
+		return c.Propagation
+	}
+	for _, f := range c.Old.Metadata.Finalizers {
+		switch f {
+		case metav1.FinalizerDeleteDependents:
+			return metav1.DeletePropagationForeground
+		case metav1.FinalizerOrphanDependents:
+			return metav1.DeletePropagationOrphan
+		}
+	}
+	return ""
 }
 
 // owned reports whether a controller of Machines answers for the object: a mirror that only the Cluster owns is
