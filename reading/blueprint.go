@@ -8,12 +8,12 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/blueprint"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -25,7 +25,7 @@ func Getter(ctx context.Context, r client.Reader) blueprint.Get {
 		o.SetGroupVersionKind(kind)
 		err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
 		switch {
-		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		case apierrors.IsNotFound(err), served.Missing(err):
 			return nil, nil
 		case err != nil:
 			return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)

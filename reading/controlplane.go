@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -55,7 +56,7 @@ func infrastructure(ctx context.Context, r client.Reader, out *policies.ControlP
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(configv1.GroupVersion.WithKind("Infrastructure"))
 	err := r.Get(ctx, client.ObjectKey{Name: "cluster"}, u)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || served.Missing(err) {
 		return nil
 	}
 	if err != nil {
@@ -69,7 +70,7 @@ func infrastructure(ctx context.Context, r client.Reader, out *policies.ControlP
 func listInto[T any](ctx context.Context, r client.Reader, into *[]T, kind schema.GroupVersionKind, options ...client.ListOption) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := r.List(ctx, list, options...); err != nil {
+	if err := r.List(ctx, list, options...); err != nil && !served.Missing(err) {
 		return fmt.Errorf("listing %s %s: %w", kind.Group, kind.Kind, err)
 	}
 	for _, item := range list.Items {

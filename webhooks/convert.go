@@ -20,6 +20,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -136,7 +137,7 @@ func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (convers
 		return conversion.Env{}, err
 	}
 	cluster, err := e.get(ctx, Ref{GroupVersionKind: env.Platform.InfraCluster.GroupVersionKind, Namespace: pair.ClusterAPI, Name: env.ClusterName})
-	if client.IgnoreNotFound(err) != nil {
+	if !absent(err) {
 		return conversion.Env{}, err
 	}
 	if err == nil {
@@ -204,3 +205,6 @@ func (e envs) get(ctx context.Context, ref Ref) (*unstructured.Unstructured, err
 	}
 	return u, nil
 }
+
+// absent reports whether nothing but the object's absence kept it from being read.
+func absent(err error) bool { return client.IgnoreNotFound(err) == nil || served.Missing(err) }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -49,7 +50,7 @@ func (r indexOwned) Of(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	defer r.metrics.lookup("cache", time.Now())
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{ownerIndex: string(owner)}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{ownerIndex: string(owner)}, client.UnsafeDisableDeepCopy); err != nil && !served.Missing(err) {
 		return nil, err
 	}
 	var out []*policies.Object

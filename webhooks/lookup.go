@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -49,8 +50,8 @@ func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(ref.GroupVersionKind)
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, u, r.options...)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+	if apierrors.IsNotFound(err) || served.Missing(err) {
+		return nil, nil // of a kind that is not served there is no object
 	}
 	if err != nil {
 		return nil, err
@@ -127,6 +128,9 @@ func (r indexReferrers) MachineSets(ctx context.Context, namespace, template str
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(coreKind(policies.ClusterAPI, "MachineSet").GroupVersion().WithKind("MachineSetList"))
 	err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{templateIndex: template}, client.UnsafeDisableDeepCopy)
+	if served.Missing(err) {
+		return nil, nil
+	}
 	var names []string
 	for _, item := range list.Items {
 		names = append(names, item.GetName())
@@ -201,7 +205,7 @@ func synced(ctx context.Context, c cache.Cache, platforms []conversion.Platform)
 		return err
 	}
 	about, err := (envs{cache: c}).get(ctx, infrastructure)
-	if client.IgnoreNotFound(err) != nil {
+	if !absent(err) {
 		return err
 	}
 	if p, ok := platformOf(about, platforms); ok {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -77,6 +78,43 @@ func onOff(on bool) string {
 		return "on"
 	}
 	return "off"
+}
+
+// movable are the kinds whose CRD has the fields of authority. A CRD that is not there yet may come: of a kind without, the API server is asked again.
+type movable struct {
+	read func() ([]string, error)
+	now  func() time.Time
+
+	mu    sync.Mutex
+	kinds []string
+	asked time.Time
+}
+
+// askAgain is how long an answer counts for a kind without the fields.
+const askAgain = 30 * time.Second
+
+func (m *movable) has(k authority.Kind) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.Contains(m.kinds, k.Name) && m.now().Sub(m.asked) > askAgain {
+		_ = m.look() // no answer changes nothing
+	}
+	return slices.Contains(m.kinds, k.Name)
+}
+
+func (m *movable) ask() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look()
+}
+
+func (m *movable) look() error {
+	m.asked = m.now()
+	kinds, err := m.read()
+	if err == nil {
+		m.kinds = kinds
+	}
+	return err
 }
 
 // kindsWithAuthority lists the kinds whose published schema has the fields of authority: OpenShift ships CRDs with and

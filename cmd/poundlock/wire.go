@@ -34,6 +34,7 @@ import (
 
 	"github.com/poundlock/poundlock/certs"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers"
@@ -91,6 +92,7 @@ func managerOptions(s settings) ctrl.Options {
 	return ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(s.pairs),
+		NewCache:                      served.New,
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Metrics:                       metricsserver.Options{BindAddress: s.metricsAddress},
 		HealthProbeBindAddress:        s.healthAddress,
@@ -200,16 +202,16 @@ func addReconcilers(ctx context.Context, mgr manager.Manager, cfg *rest.Config, 
 		log.Info("the feature gate is off: nothing is mirrored or moved", "gate", gateName)
 		return reconcilers.ControlPlane(mgr, o)
 	}
-	with, err := kindsIn(cfg)
-	if err != nil {
+	with := &movable{read: func() ([]string, error) { return kindsIn(cfg) }, now: time.Now}
+	if err := with.ask(); err != nil {
 		return err
 	}
 	for _, kind := range authority.Kinds() {
-		if !slices.Contains(with, kind.Name) {
-			log.Info("the CRD has no authoritativeAPI in spec and status: nothing of this kind is mirrored or moved", "kind", kind.Name)
+		if !with.has(kind) {
+			log.Info("no CRD with authoritativeAPI in spec and status: nothing of this kind is mirrored or moved", "kind", kind.Name)
 		}
 	}
-	o.Enabled = func(k authority.Kind) bool { return slices.Contains(with, k.Name) }
+	o.Enabled = with.has
 	return reconcilers.All(mgr, o)
 }
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/reading"
@@ -76,6 +77,9 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		// The cache calls for a creation or a deletion. It may lag: the API server decides.
 		set, u, err = r.look(ctx, r.live)
 	}
+	if served.Missing(err) {
+		return reconcile.Result{}, nil // the API server does not serve sets: a change of that is an event
+	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -92,7 +96,7 @@ func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructure
 	var content map[string]any
 	err := from.Get(ctx, r.key, set)
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && !served.Missing(err):
 		set = nil
 	case err != nil:
 		return nil, controlplane.Upkeep{}, fmt.Errorf("reading ControlPlaneMachineSet %s: %w", r.key, err)

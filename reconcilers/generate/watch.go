@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -46,7 +47,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 			return fmt.Errorf("watching %s: %w", gvk, err)
 		}
 	}
-	return nil
+	return c.Watch(served.Changes(mgr.GetCache(), func(context.Context) []reconcile.Request { return []reconcile.Request{{NamespacedName: r.key}} }))
 }
 
 // watched says which objects of a kind are news, and which changes of them.

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -34,7 +35,7 @@ func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk sch
 	}
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := from.List(ctx, l, client.InNamespace(set.Metadata.Namespace), which, client.UnsafeDisableDeepCopy); err != nil {
+	if err := from.List(ctx, l, client.InNamespace(set.Metadata.Namespace), which, client.UnsafeDisableDeepCopy); err != nil && !served.Missing(err) {
 		return nil, fmt.Errorf("listing the Machines of MachineSet %s/%s: %w", set.Metadata.Namespace, set.Metadata.Name, err)
 	}
 	var out []*policies.Object

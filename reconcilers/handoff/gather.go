@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -103,7 +104,7 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(gvk)
 	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || served.Missing(err) {
 		return nil, nil, nil
 	}
 	if err != nil {

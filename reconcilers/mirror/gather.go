@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -43,6 +43,9 @@ type state struct {
 	cluster         *unstructured.Unstructured
 	// surroundings is what becomes of what the pair lives in, as far as it was asked (gatherSurroundings).
 	surroundings authority.Surroundings
+
+	// unserved is a kind that the pair needs and the API server does not serve, nor does it any object of it; the zero value: all are served.
+	unserved schema.GroupVersionKind
 
 	// machineAPI and core are the pair; infra is the infrastructure object that core refers to, or would.
 	machineAPI, core, infra *unstructured.Unstructured
@@ -101,11 +104,11 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*st
 	for _, step := range []func(context.Context, client.Reader, *state) error{
 		r.gatherPair, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChildren,
 	} {
-		if err := step(ctx, from, s); err != nil {
+		if err := step(ctx, present{from, s}, s); err != nil {
 			return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
 		}
 	}
-	if err := r.stillAsRead(ctx, from, s); err != nil {
+	if err := r.stillAsRead(ctx, present{from, s}, s); err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)
 	}
 	return s, nil
@@ -141,7 +144,7 @@ func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *stat
 // gatherCluster reads what is the same for all pairs from the cache, whatever the rest is read from: it hardly ever changes, a change of it wakes every pair, and
 // a pass that asks for less comes through where an API server answers only now and then.
 func (r *reconciler) gatherCluster(ctx context.Context, _ client.Reader, s *state) error {
-	return r.gatherEnv(ctx, r.cache, s)
+	return r.gatherEnv(ctx, present{r.cache, s}, s)
 }
 
 // gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
@@ -356,7 +359,7 @@ func (r *reconciler) judgeParent(ctx context.Context, s *state) error {
 	}
 	// An owner that has no twin (a ControlPlaneMachineSet): when it goes, its Machines are not meant to.
 	owner, err := get(ctx, r.live, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), mirror.GetNamespace(), ref.Name)
-	if err != nil && !meta.IsNoMatchError(err) {
+	if err != nil && !served.Missing(err) {
 		return err
 	}
 	s.setParent(side, presence(owner))

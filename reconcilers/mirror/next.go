@@ -49,6 +49,9 @@ type write struct {
 
 // next is the one write that brings the pair closer to being equal, nil if there is none.
 func (c converting) next(s *state) *write {
+	if s.waitsForKind() {
+		return first(s.releaseUnserved, func() *write { return c.waits(s) })
+	}
 	if w, does := c.reflect(s); does {
 		return w
 	}

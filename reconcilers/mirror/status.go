@@ -200,8 +200,12 @@ func (s *state) inStep() string {
 
 func synchronizedCondition(status metav1.ConditionStatus, reason, message string) map[string]any {
 	c := map[string]any{"type": authority.ConditionSynchronized, "status": string(status), "reason": reason, "message": message}
-	if status == metav1.ConditionFalse {
-		c["severity"] = "Error" // Machine API's conditions: empty unless False
+	switch status { // empty where it is True
+	case metav1.ConditionFalse:
+		c["severity"] = "Error"
+	case metav1.ConditionUnknown:
+		c["severity"] = "Info"
+	case metav1.ConditionTrue:
 	}
 	return c
 }
@@ -211,12 +215,9 @@ func (c converting) fails(s *state, reason, message string) *write {
 	if s.machineAPI == nil {
 		return nil
 	}
-	live := list(below(s.machineAPI.Object, "status")["conditions"])
-	merged, changed := c.setCondition(live, synchronizedCondition(metav1.ConditionFalse, reason, message))
-	if !changed {
-		return nil
+	w := c.says(s, metav1.ConditionFalse, reason, message)
+	if w != nil {
+		w.failure = true
 	}
-	w := statusWrite(s.machineAPI, map[string]any{"conditions": merged})
-	w.reason, w.note, w.failure = reason, message, true
 	return w
 }

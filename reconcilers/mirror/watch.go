@@ -20,6 +20,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -39,6 +40,9 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 		watches[parent.MachineAPIGVK()], watches[parent.ClusterAPIGVK()] = r.childrenOf, r.childrenOf
 	}
 	if err := r.watch(watches); err != nil {
+		return err
+	}
+	if err := c.Watch(served.Changes(r.informers, func(ctx context.Context) []reconcile.Request { return r.everything(ctx, nil) })); err != nil {
 		return err
 	}
 	return r.watch(map[schema.GroupVersionKind]handler.MapFunc{clusterKind: r.everything}, specChanged())

@@ -21,6 +21,7 @@ import (
 
 	"github.com/poundlock/poundlock/blueprint"
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -201,7 +202,7 @@ func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *stat
 func all(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := from.List(ctx, list, client.InNamespace(namespace)); err != nil {
+	if err := from.List(ctx, list, client.InNamespace(namespace)); err != nil && !served.Missing(err) {
 		return nil, fmt.Errorf("listing %s: %w", kind.Kind, err)
 	}
 	var out []*unstructured.Unstructured

@@ -22,6 +22,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -201,7 +202,7 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(gvk)
 	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || served.Missing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -213,7 +214,7 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, only ...client.ListOption) (map[string]*unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := from.List(ctx, l, append(only, client.InNamespace(namespace))...); err != nil {
+	if err := from.List(ctx, l, append(only, client.InNamespace(namespace))...); err != nil && !served.Missing(err) {
 		return nil, fmt.Errorf("listing %s in %s: %w", gvk.Kind, namespace, err)
 	}
 	out := map[string]*unstructured.Unstructured{}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -136,7 +137,7 @@ func refersTo(set types.UID) func(metav1.OwnerReference) bool {
 func get(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := object(kind)
 	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || served.Missing(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -37,6 +37,9 @@ type Options struct {
 	BootTime time.Duration
 	// Bare leaves Poundlock out: a cluster as it was before.
 	Bare bool
+	// WithoutClusterAPI leaves out Cluster API's and the provider's CRDs and objects, its manager, the simulation and the fleet: a cluster that installs Poundlock
+	// first. InstallClusterAPI and UninstallClusterAPI follow.
+	WithoutClusterAPI bool
 	// ControlPlane is how many Machines the control plane has, if it is to be a whole one, with etcd, and managed: 3 or 5. 0 leaves it at what the fleet has.
 	ControlPlane int
 }
@@ -139,6 +142,9 @@ func (s *Stage) steps() []step {
 	if s.options.ControlPlane > 0 {
 		last = []step{{"raising the control plane, with an operator of etcd that is simulated, and starting Poundlock anew to manage it", s.raiseControlPlane}}
 	}
+	if s.options.WithoutClusterAPI {
+		return slices.Concat([]step{{"setting up a cluster without Cluster API on " + s.kit.Platform.Name, s.furnish}}, own)
+	}
 	return slices.Concat([]step{
 		{"setting up the cluster " + cluster + " on " + s.kit.Platform.Name, s.furnish},
 		{"starting Cluster API's core manager, the real one, with its webhooks", s.startClusterAPI},
@@ -154,6 +160,9 @@ func (s *Stage) raise(ctx context.Context) error {
 	crds, err := embedded.CRDs(ctx, s.kit.Platform.Name)
 	if err != nil {
 		return err
+	}
+	if s.options.WithoutClusterAPI {
+		crds = slices.DeleteFunc(crds, ofClusterAPI)
 	}
 	s.Plane, err = embedded.Start(ctx, embedded.Options{
 		Dir: s.options.Dir, Out: s.options.Out, Port: s.options.Port, CRDs: crds, ControllerManager: true,

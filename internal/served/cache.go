@@ -1,0 +1,359 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package served
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// definitions are the objects whose coming and going is followed.
+var definitions = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+// New is a cache.NewCacheFunc.
+func New(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
+	real, err := cache.New(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	lister, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("reaching the API server: %w", err)
+	}
+	return &served{Cache: real, lister: lister, kinds: map[schema.GroupVersionKind]*kind{}, installed: map[string]bool{}, news: make(chan struct{}, 1)}, nil
+}
+
+// served is the cache. Its lock is held while a kind opens and closes, never while a list is awaited.
+type served struct {
+	cache.Cache // of the kinds that are served, and of what is built in
+
+	lister discovery.ServerResourcesInterface
+
+	mu sync.Mutex
+	// kinds are those that somebody has asked for.
+	kinds map[schema.GroupVersionKind]*kind
+	// installed are the names of the CustomResourceDefinitions, such as machines.cluster.x-k8s.io.
+	installed map[string]bool
+	// changed are called after a kind has opened or closed.
+	changed []func()
+	// news wakes the loop that looks for kinds that appear.
+	news chan struct{}
+}
+
+// Missing reports whether an error is that the API server does not serve the kind: the cache's, a mapper's, or a live read's by a mapping that is old.
+func Missing(err error) bool {
+	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// Get reads an object of a kind that is served.
+func (c *served) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return c.Cache.Get(ctx, key, o, opts...)
+	}
+	return c.whileServed(ctx, u.GroupVersionKind(), func(ctx context.Context) error { return c.Cache.Get(ctx, key, o, opts...) })
+}
+
+// List lists objects of a kind that is served.
+func (c *served) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	u, ok := l.(*unstructured.UnstructuredList)
+	if !ok {
+		return c.Cache.List(ctx, l, opts...)
+	}
+	gvk := u.GroupVersionKind()
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	return c.whileServed(ctx, gvk, func(ctx context.Context) error { return c.Cache.List(ctx, l, opts...) })
+}
+
+// whileServed reads, and stops to wait for the first list of a kind when that kind disappears.
+func (c *served) whileServed(ctx context.Context, gvk schema.GroupVersionKind, read func(context.Context) error) error {
+	k, err := c.kind(ctx, gvk)
+	if err != nil {
+		return err
+	}
+	_, gone := k.state(&c.mu)
+	if gone.Err() != nil {
+		return k.missing()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(gone, cancel)()
+	if err = read(ctx); err != nil && gone.Err() != nil {
+		return k.missing()
+	}
+	return err
+}
+
+// GetInformer returns an informer that outlives its kind.
+func (c *served) GetInformer(ctx context.Context, o client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return c.Cache.GetInformer(ctx, o, opts...)
+	}
+	k, err := c.kind(ctx, u.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	if real, _ := k.state(&c.mu); real != nil {
+		if _, err := c.Cache.GetInformer(ctx, o, opts...); err != nil { // waits for the first list, if the options ask for it
+			return nil, err
+		}
+	}
+	return &informer{cache: c, kind: k}, nil
+}
+
+// IndexField keeps an index for as long as the process runs.
+func (c *served) IndexField(ctx context.Context, o client.Object, field string, of client.IndexerFunc) error {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return c.Cache.IndexField(ctx, o, field, of)
+	}
+	k, err := c.kind(ctx, u.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.indices = append(k.indices, index{field, of})
+	if k.real == nil {
+		return nil
+	}
+	return c.Cache.IndexField(ctx, k.object(), field, of)
+}
+
+// kind is the row of a kind, which is looked for when somebody first asks for it.
+func (c *served) kind(ctx context.Context, gvk schema.GroupVersionKind) (*kind, error) {
+	c.mu.Lock()
+	k, known := c.kinds[gvk]
+	c.mu.Unlock()
+	if known {
+		return k, nil
+	}
+	plural, err := c.serves(gvk)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k, known := c.kinds[gvk]; known {
+		return k, nil
+	}
+	k = &kind{gvk: gvk, gone: closed()}
+	if plural != "" {
+		if err := c.open(ctx, k, plural); err != nil {
+			return nil, err
+		}
+	}
+	c.kinds[gvk] = k
+	c.wake() // its definition may have come since
+	return k, nil
+}
+
+// serves asks the API server under which name it serves a kind now, "" for not at all.
+func (c *served) serves(gvk schema.GroupVersionKind) (plural string, err error) {
+	found, err := c.lister.ServerResourcesForGroupVersion(gvk.GroupVersion().String())
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("asking the API server for the kinds of %s: %w", gvk.GroupVersion(), err)
+	}
+	for _, r := range found.APIResources {
+		if r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") {
+			return r.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// open starts the informer of a kind that is served, with all indices and handlers that were asked for so far.
+func (c *served) open(ctx context.Context, k *kind, plural string) error {
+	for _, i := range k.indices {
+		if err := c.Cache.IndexField(ctx, k.object(), i.field, i.of); err != nil {
+			return err
+		}
+	}
+	real, err := c.Cache.GetInformer(ctx, k.object(), cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	for _, r := range k.handlers {
+		if err := r.attach(real); err != nil {
+			return err
+		}
+	}
+	k.plural, k.real = plural, real
+	k.gone, k.close = context.WithCancel(context.Background())
+	return nil
+}
+
+// close stops the informer of a kind that is gone. A stopped informer drops its handlers.
+func (c *served) close(ctx context.Context, k *kind) {
+	k.close()
+	k.real = nil
+	for _, r := range k.handlers {
+		r.real = nil
+	}
+	if err := c.Cache.RemoveInformer(ctx, k.object()); err != nil {
+		log.FromContext(ctx).Error(err, "Stopping the watch of a kind", "kind", k.gvk.String())
+	}
+}
+
+// Start follows the CustomResourceDefinitions for as long as the cache runs.
+func (c *served) Start(ctx context.Context) error {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(definitions)
+	all, err := c.Cache.GetInformer(ctx, o, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching CustomResourceDefinitions: %w", err)
+	}
+	if _, err := all.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { c.appeared(name(o)) },
+		UpdateFunc: func(was, now any) {
+			if uid(was) != uid(now) { // deleted and created anew between two lists
+				c.disappeared(ctx, name(was))
+			}
+			c.appeared(name(now))
+		},
+		DeleteFunc: func(o any) { c.disappeared(ctx, name(o)) },
+	}); err != nil {
+		return fmt.Errorf("watching CustomResourceDefinitions: %w", err)
+	}
+	go c.follow(ctx)
+	return c.Cache.Start(ctx)
+}
+
+func (c *served) appeared(definition string) {
+	c.mu.Lock()
+	c.installed[definition] = true
+	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *served) wake() {
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}
+
+// disappeared closes the kind of a definition that is gone, at once: from now on its list would never come.
+func (c *served) disappeared(ctx context.Context, definition string) {
+	c.mu.Lock()
+	delete(c.installed, definition)
+	var closed bool
+	for _, k := range c.kinds {
+		if k.real != nil && k.definition() == definition {
+			c.close(ctx, k)
+			closed = true
+			log.FromContext(ctx).Info("Kind disappeared", "kind", k.gvk.String())
+		}
+	}
+	c.mu.Unlock()
+	if closed {
+		c.tell()
+	}
+}
+
+// How soon discovery is asked again for a kind whose definition exists: the API server serves it a moment after, or another version than this build knows.
+const (
+	atFirst = 200 * time.Millisecond
+	atMost  = 30 * time.Second
+)
+
+// follow opens kinds that appear, until ctx is done.
+func (c *served) follow(ctx context.Context) {
+	var again <-chan time.Time
+	delay := atFirst
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.news:
+			delay = atFirst
+		case <-again:
+			delay = min(2*delay, atMost)
+		}
+		again = nil
+		if c.look(ctx) {
+			again = time.After(delay)
+		}
+	}
+}
+
+// look opens what is served by now, and reports whether something is installed that is not.
+func (c *served) look(ctx context.Context) (unserved bool) {
+	opened := false
+	for _, k := range c.awaited() {
+		plural, err := c.serves(k.gvk)
+		if err == nil && plural != "" {
+			c.mu.Lock()
+			err = c.open(ctx, k, plural)
+			c.mu.Unlock()
+		}
+		if err != nil || plural == "" {
+			unserved = true
+			log.FromContext(ctx).V(1).Info("Kind not served yet", "kind", k.gvk.String(), "error", err)
+			continue
+		}
+		opened = true
+		log.FromContext(ctx).Info("Kind appeared", "kind", k.gvk.String())
+	}
+	if opened {
+		c.tell()
+	}
+	return unserved
+}
+
+// awaited are the kinds whose definition is installed and that are not open.
+func (c *served) awaited() []*kind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []*kind
+	for _, k := range c.kinds {
+		if k.real == nil && c.installed[k.definition()] {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func (c *served) tell() {
+	c.mu.Lock()
+	all := c.changed
+	c.mu.Unlock()
+	for _, f := range all {
+		go f()
+	}
+}
+
+func name(o any) string { return objectOf(o).GetName() }
+
+func uid(o any) string { return string(objectOf(o).GetUID()) }
+
+// objectOf is what an event of an informer is about, also of a deletion that a list found.
+func objectOf(o any) metav1.Object {
+	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = gone.Obj
+	}
+	if m, ok := o.(metav1.Object); ok {
+		return m
+	}
+	return &metav1.ObjectMeta{}
+}

@@ -1,0 +1,98 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// The reasons why a pair waits for a kind that the API server does not serve.
+const (
+	reasonNoClusterAPI = "ClusterAPINotInstalled"
+	reasonNoProvider   = "ProviderNotInstalled"
+)
+
+// present reads for a state. No object exists of a kind that the API server does not serve; the state keeps which kind that was.
+type present struct {
+	client.Reader
+	state *state
+}
+
+// Get finds nothing of a kind that is not served.
+func (p present) Get(ctx context.Context, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := p.Reader.Get(ctx, k, o, opts...)
+	if !served.Missing(err) {
+		return err
+	}
+	p.state.lacks(o.GetObjectKind().GroupVersionKind())
+	return apierrors.NewNotFound(schema.GroupResource{}, k.Name)
+}
+
+// List finds nothing of a kind that is not served.
+func (p present) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	err := p.Reader.List(ctx, l, opts...)
+	if !served.Missing(err) {
+		return err
+	}
+	p.state.lacks(l.GetObjectKind().GroupVersionKind())
+	return nil
+}
+
+// lacks notes the first kind of a pair that is not served. Without the Infrastructure's kind, the Infrastructure is missing: the conversion says so.
+func (s *state) lacks(kind schema.GroupVersionKind) {
+	if s.unserved.Empty() && kind != infrastructureKind {
+		s.unserved = kind
+	}
+}
+
+// waitsForKind reports whether nothing may be done to the pair before a kind is served: that objects are gone with their kind is nobody's word about a Machine.
+// An object of the Machine API that Machine API itself runs may still be deleted.
+func (s *state) waitsForKind() bool {
+	return !s.unserved.Empty() && (presence(s.machineAPI) != authority.Deleting || s.source() != authority.MachineAPI)
+}
+
+// releaseUnserved lets a mirror go that is being deleted while Machine API is authoritative, and propagates nothing: its CRD may be waiting for it.
+func (s *state) releaseUnserved() *write {
+	switch {
+	case s.source() != authority.MachineAPI || presence(s.core) != authority.Deleting || !s.isMirror(s.core):
+		return nil
+	case len(s.children) > 0:
+		return s.detach(s.children[0], authority.ClusterAPI)
+	}
+	return s.releaseMirror(authority.ClusterAPI)
+}
+
+// waits says on the Machine API object which kind it waits for; nil if that is said already.
+func (c converting) waits(s *state) *write {
+	if s.machineAPI == nil || s.source() == authority.Unset {
+		return nil
+	}
+	reason, what := reasonNoClusterAPI, "Cluster API"
+	if s.unserved.Group != clusterKind.Group {
+		reason, what = reasonNoProvider, "the platform's provider of Cluster API"
+	}
+	return c.says(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
+		s.unserved.Kind, s.unserved.GroupVersion(), s.kind.Name, what))
+}
+
+// says puts the condition Synchronized on the Machine API object; nil if it is there already.
+func (c converting) says(s *state, status metav1.ConditionStatus, reason, message string) *write {
+	live := list(below(s.machineAPI.Object, "status")["conditions"])
+	merged, changed := c.setCondition(live, synchronizedCondition(status, reason, message))
+	if !changed {
+		return nil
+	}
+	w := statusWrite(s.machineAPI, map[string]any{"conditions": merged})
+	w.reason, w.note = reason, message
+	return w
+}

@@ -1,0 +1,67 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// While the API server does not serve a kind of Cluster API's, that an object is absent or going with its kind is nobody's word about the Machine.
+func TestAPairWhoseKindIsNotServed(t *testing.T) {
+	const (
+		going    = `deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], `
+		mirror   = `annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}, ownerReferences: [{controller: true, kind: MachineSet, name: s, uid: s}]`
+		mapi     = `}, status: {authoritativeAPI: MachineAPI}}`
+		capi     = `}, status: {authoritativeAPI: ClusterAPI}}`
+		says     = "patchStatus Machine.machine.openshift.io ClusterAPINotInstalled"
+		released = "patch Machine.machine.openshift.io Released"
+	)
+	for _, c := range []struct{ sentence, machineAPI, core, want string }{
+		{"Machine API runs it: it waits for its mirror", `{metadata: {name: m` + mapi, "", says},
+		{"Cluster API ran it: nothing follows from the absence", `{metadata: {name: m` + capi, "", says},
+		{"Cluster API ran it, and its mirror is deleted: it stays", `{metadata: {name: m, ` + going + capi, "", says},
+		{"Machine API runs it, and it is deleted: nothing is missing for that", `{metadata: {name: m, ` + going + mapi, "", released},
+		{"the mirror goes with its kind: it is released, and nothing is propagated to its owner's Machine", `{metadata: {name: m` + mapi, `{metadata: {name: m, ` + going + mirror + `}}`,
+			"patch Machine.cluster.x-k8s.io Released"},
+		{"nobody has adopted it yet: nothing is said", `{metadata: {name: m}}`, "", ""},
+		{"there is nothing to say it on: the mirror stays", "", `{metadata: {name: m, ` + mirror + `}}`, ""},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		s := &state{kind: kind, name: "m", unserved: kind.ClusterAPIGVK()}
+		if c.machineAPI != "" {
+			s.machineAPI = parse(t, c.machineAPI)
+		}
+		if c.core != "" {
+			s.core = parse(t, c.core)
+			s.core.SetGroupVersionKind(kind.ClusterAPIGVK())
+		}
+		kinds(s)
+		decides := converting{now: func() time.Time { return time.Unix(0, 0) }}
+		got := ""
+		w := decides.next(s)
+		if w != nil {
+			got = string(w.verb) + " " + w.object.GetKind() + "." + w.object.GroupVersionKind().Group + " " + w.reason
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+		if c.want != says {
+			continue
+		}
+		conditions := list(below(w.patch, "status")["conditions"])
+		if said, _ := conditions[0].(map[string]any); text(said, "severity") != "Info" || text(said, "status") != "Unknown" {
+			t.Errorf("%s: says %v", c.sentence, said)
+		}
+		s.machineAPI.Object["status"].(map[string]any)["conditions"] = conditions
+		s.read.of = nil
+		if again := decides.next(s); again != nil {
+			t.Errorf("%s: says it again", c.sentence)
+		}
+	}
+}

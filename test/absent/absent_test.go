@@ -1,0 +1,176 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package absent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+const (
+	mapi = "openshift-machine-api"
+	capi = "openshift-cluster-api"
+)
+
+type world struct {
+	*testing.T
+	*scene.Stage
+}
+
+// TestClusterAPIAbsent installs Poundlock first, then Cluster API, uninstalls Cluster API and installs it again: one process of Poundlock's sees it all.
+func TestClusterAPIAbsent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it starts a control plane and Poundlock's binary")
+	}
+	stage, err := scene.Set(t.Context(), scene.Options{WithoutClusterAPI: true, Out: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stage.Strike(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := world{T: t, Stage: stage}
+	process := w.Plane.PID(scene.Poundlock)
+
+	w.create("first")
+	w.waits("first")
+	w.idle("first")
+
+	w.must(w.InstallClusterAPI(t.Context()))
+	w.mirrored("first")
+
+	w.must(w.UninstallClusterAPI(t.Context()))
+	w.waits("first")
+	w.create("second")
+	w.waits("second")
+	w.create("third")
+	w.must(w.Admin.Delete(t.Context(), object("machine.openshift.io/v1beta1", mapi, "third")))
+	w.eventually("the Machine third to be gone", func(ctx context.Context) error {
+		if _, err := w.machineAPI(ctx, "third"); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %v", err)
+		}
+		return nil
+	})
+	w.idle("second")
+
+	w.must(w.InstallClusterAPI(t.Context()))
+	w.mirrored("first")
+	w.mirrored("second")
+	if now := w.Plane.PID(scene.Poundlock); now != process || process == 0 {
+		t.Errorf("Poundlock's process was %d and is %d", process, now)
+	}
+}
+
+// create makes a Machine of the Machine API: every webhook on its way answers.
+func (w world) create(name string) {
+	w.Helper()
+	o, err := w.Machine(name)
+	w.must(err)
+	began := time.Now()
+	w.must(w.Admin.Create(w.Context(), o))
+	if took := time.Since(began); took > 5*time.Second {
+		w.Errorf("creating %s took %s", name, took)
+	}
+}
+
+// waits waits until the Machine says that it waits for Cluster API.
+func (w world) waits(name string) {
+	w.Helper()
+	w.eventually("the Machine "+name+" to wait for Cluster API", func(ctx context.Context) error {
+		return w.synchronized(ctx, name, "Unknown", "ClusterAPINotInstalled", "Info")
+	})
+}
+
+// mirrored waits until the Machine has its twin.
+func (w world) mirrored(name string) {
+	w.Helper()
+	w.eventually("the Machine "+name+" to be mirrored", func(ctx context.Context) error {
+		return w.synchronized(ctx, name, "True", "ResourceSynchronized", "")
+	})
+	w.must(w.Admin.Get(w.Context(), client.ObjectKey{Namespace: capi, Name: name}, object("cluster.x-k8s.io/v1beta2", capi, name)))
+}
+
+// idle pokes a Machine and finds nothing written because of it.
+func (w world) idle(name string) {
+	w.Helper()
+	o := object("machine.openshift.io/v1beta1", mapi, name)
+	w.must(w.Admin.Patch(w.Context(), o, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"poke":"`+time.Now().Format("150405.000")+`"}}}`))))
+	version := o.GetResourceVersion()
+	other, err := w.Machine(name + "-later")
+	w.must(err)
+	w.must(w.Admin.Create(w.Context(), other))
+	w.waits(other.GetName()) // the queue is served in turn: by now the first was looked at too
+	w.must(w.Admin.Delete(w.Context(), other))
+	now, err := w.machineAPI(w.Context(), name)
+	w.must(err)
+	if now.GetResourceVersion() != version {
+		w.Errorf("an idle pass wrote to the Machine %s: %v", name, now.GetManagedFields())
+	}
+}
+
+func (w world) synchronized(ctx context.Context, name string, want ...string) error {
+	o, err := w.machineAPI(ctx, name)
+	if err != nil {
+		return err
+	}
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range all {
+		if c, ok := c.(map[string]any); ok && c["type"] == "Synchronized" {
+			severity, _ := c["severity"].(string)
+			if got := fmt.Sprint([]string{fmt.Sprint(c["status"]), fmt.Sprint(c["reason"]), severity}); got != fmt.Sprint(want) {
+				return fmt.Errorf("Synchronized is %s: %v", got, c["message"])
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("no condition Synchronized: %v", o.Object["status"])
+}
+
+func (w world) machineAPI(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+	o := object("machine.openshift.io/v1beta1", mapi, name)
+	return o, w.Admin.Get(ctx, client.ObjectKeyFromObject(o), o)
+}
+
+func object(apiVersion, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(schema.FromAPIVersionAndKind(apiVersion, "Machine"))
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+func (w world) eventually(what string, check func(context.Context) error) {
+	w.Helper()
+	var last error
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); {
+		if last = check(w.Context()); last == nil {
+			return
+		}
+		select {
+		case <-w.Broken:
+			w.Fatalf("%s: %v", what, w.Cause())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	w.Fatalf("%s: not in a minute: %v; Poundlock's log is %s", what, last, w.Plane.Log(scene.Poundlock))
+}
+
+func (w world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
