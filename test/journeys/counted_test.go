@@ -17,6 +17,9 @@ import (
 	"github.com/poundlock/poundlock/test/scene"
 )
 
+// poundlock is who mirrors.
+const poundlock = "system:serviceaccount:openshift-cluster-api:poundlock"
+
 // capiMachinesOf lists the set's Machines of Cluster API by name.
 func capiMachinesOf(t *testing.T, set string) []string {
 	t.Helper()
@@ -50,30 +53,36 @@ func counts(t *testing.T, set object, n int) {
 	eventually(t, "they are the same", func() string { return fmt.Sprint(capiMachinesOf(t, set.name)) }, fmt.Sprint(machinesOf(t, set.name)))
 }
 
-// noMirrors has the API server refuse the Machine API Machines of a set until lift is called.
-func noMirrors(t *testing.T, set string) (lift func()) {
+// noMirrors has the API server refuse the Machines of an API that Poundlock creates for a set, until lift is called.
+func noMirrors(t *testing.T, set, group string) (lift func()) {
 	t.Helper()
+	namespace, version, spec := mapi, "v1beta1", "{}"
+	if group == "cluster.x-k8s.io" {
+		namespace, version = "openshift-cluster-api", "v1beta2"
+		spec = "{clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: probe}}"
+	}
 	apply(t, fmt.Sprintf(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: no-mirrors-of-%[1]s}
 spec:
-  matchConstraints: {resourceRules: [{apiGroups: [machine.openshift.io], apiVersions: [v1beta1], operations: [CREATE], resources: [machines]}]}
-  validations: [{expression: "!object.metadata.?labels['machine.openshift.io/cluster-api-machineset'].orValue('').startsWith('%[1]s')", message: not yet}]
+  matchConstraints: {resourceRules: [{apiGroups: [%[2]s], apiVersions: [%[3]s], operations: [CREATE], resources: [machines]}]}
+  matchConditions: [{name: by, expression: "request.userInfo.username == '%[4]s' || object.metadata.name == 'probe'"}]
+  validations: [{expression: "object.metadata.?labels['machine.openshift.io/cluster-api-machineset'].orValue('') != '%[1]s'", message: not yet}]
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {name: no-mirrors-of-%[1]s}
 spec: {policyName: no-mirrors-of-%[1]s, validationActions: [Deny]}
-`, set))
-	probe := fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: probe, namespace: %s, labels: {machine.openshift.io/cluster-api-machineset: %s}}, spec: {}}`, mapi, set)
+`, set, group, version, poundlock))
+	probe := fmt.Sprintf(`{apiVersion: %s/%s, kind: Machine, metadata: {name: probe, namespace: %s, labels: {machine.openshift.io/cluster-api-machineset: %s}}, spec: %s}`, group, version, namespace, set, spec)
 	eventually(t, "the policy holds", func() string {
 		return fmt.Sprint(strings.Contains(kubectl(t, probe, "create", "--dry-run=server", "-f", "-").err, "not yet"))
 	}, "true")
-	lift = func() {
+	return func() {
+		t.Helper()
 		must(t, "delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", "no-mirrors-of-"+set)
 	}
-	return lift
 }
 
 func reasonOf(t *testing.T, o object, kind string) string {
@@ -124,7 +133,7 @@ func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
 	story(t)
 	set := newSet(t, "grows-on-its-way", 1)
 	move(t, set, "ClusterAPI")
-	lift := noMirrors(t, set.name)
+	lift := noMirrors(t, set.name, "machine.openshift.io")
 	must(t, capiSet(set.name).args("scale", "--replicas=3")...)
 	eventually(t, "Cluster API's Machines", func() string { return fmt.Sprint(len(capiMachinesOf(t, set.name))) }, "3")
 	born := capiMachinesOf(t, set.name)
@@ -139,6 +148,9 @@ func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
 		t.Fatal("the set has moved without two of its Machines")
 	}
 	lift()
+	for _, name := range born { // so that nobody waits for the mirror's next try
+		must(t, append(capiMachine(name).args("annotate"), "example.com/try=now")...)
+	}
 	authorityIs(t, set, "MachineAPI")
 	settled(t, set)
 	counts(t, set, 3)
@@ -167,4 +179,37 @@ func TestASetIsScaledFarInTheMomentAfterTheRequest(t *testing.T) {
 		counts(t, set, n)
 		move(t, set, "ClusterAPI")
 	}
+}
+
+// A set that is asked to move as soon as it is created, and asked back. Before the mirror has made its Machines Cluster API's set counts none of them: it would
+// create others, and delete what it finds too many when the mirrors come.
+func TestASetIsFlippedAtItsCreationAndBack(t *testing.T) {
+	story(t)
+	const name = "flipped"
+	lift := noMirrors(t, name, "cluster.x-k8s.io")
+	if a := kubectl(t, scene.MachineSet(name, 2), "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	set := mapiSet(name)
+	eventually(t, "its Machines", func() string { return fmt.Sprint(len(machinesOf(t, name))) }, "2")
+	request(t, set, "ClusterAPI")
+	eventually(t, "what the move waits for", func() string { return reasonOf(t, set, "AuthoritySettled") }, "MachinesWithoutCounterpart")
+	lift()
+	request(t, set, "MachineAPI")
+	authorityIs(t, set, "MachineAPI")
+	settled(t, set)
+	counts(t, set, 2)
+	if ever := instancesEver(name); ever != 2 {
+		t.Errorf("there were %d instances in all: a Machine that ran was lost", ever)
+	}
+}
+
+// instancesEver counts the instances of all Machines of a set, terminated ones included.
+func instancesEver(set string) (n int) {
+	for _, i := range stage.Cloud.Instances() {
+		if strings.HasPrefix(i.Machine.Name, set+"-") {
+			n++
+		}
+	}
+	return n
 }
