@@ -45,6 +45,7 @@ type Plan struct {
 	authority authority.API
 	cluster   string // what the Infrastructure calls the cluster
 	row       platform
+	view      View
 	spec      map[string]any
 	trials    []policies.Trial
 }
@@ -108,7 +109,7 @@ func Make(v View) Plan {
 	p := Plan{
 		Replicas: replicas(v.Set), Platform: PlatformOf(v.Infrastructure), Strategy: v.Set.Spec.Strategy.Type,
 		Active: v.Set.Spec.State == machinev1.ControlPlaneMachineSetStateActive, spec: providerSpec(t.Spec),
-		set: v.Set, authority: v.Authority, row: rowOf(t, v.Infrastructure), trials: v.Trials,
+		set: v.Set, authority: v.Authority, row: rowOf(t, v.Infrastructure), trials: v.Trials, view: v,
 	}
 	if v.Infrastructure != nil {
 		p.cluster = v.Infrastructure.Status.InfrastructureName
@@ -125,7 +126,7 @@ func Make(v View) Plan {
 		p.Invalid = append(p.Invalid, field.Invalid(specPath.Child("selector"), metav1.FormatLabelSelector(&v.Set.Spec.Selector), err.Error()))
 	}
 	p.place(v)
-	p.settle()
+	p.settle(t)
 	p.compare(t)
 	p.judge(v)
 	p.Waits, p.Next = p.waits(), graceEnds(v)
@@ -214,13 +215,15 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, r
 	}
 }
 
-// settle gives each index its failure domain: as far as may be the one in which its youngest Machine is.
-func (p *Plan) settle() {
-	have := make([]int, len(p.Indexes))
+// settle gives each index its failure domain: as far as may be the one in which its youngest Machine is. Where a domain has too many indexes, one whose
+// Machine is replaced anyway moves before one whose Machine would stay.
+func (p *Plan) settle(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
+	have, moves := make([]int, len(p.Indexes)), make([]int, len(p.Indexes))
 	for i := range p.Indexes {
 		have[i] = p.domainOf(p.row, p.Indexes[i])
+		moves[i] = p.leaves(t, p.Indexes[i], have[i])
 	}
-	for i, d := range spread(have, len(p.Domains)) {
+	for i, d := range spread(have, moves, len(p.Domains)) {
 		p.Indexes[i].Domain = &p.Domains[d]
 	}
 	for i := range p.Indexes {
@@ -230,6 +233,21 @@ func (p *Plan) settle() {
 			at.Spec = p.spec
 		}
 	}
+}
+
+// leaves tells how much of an index is replaced though it stays in its domain: 0 nothing, 1 each Machine since it is outdated, 2 all since none stays.
+func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, domain int) int {
+	switch {
+	case !i.stays():
+		return 2
+	case domain < 0:
+		return 1
+	}
+	i.Domain, i.Spec = &p.Domains[domain], p.Domains[domain].in(p.spec)
+	if slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting && !outdated(p.differences(t, i, m.machine)) }) {
+		return 0
+	}
+	return 1
 }
 
 // domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is going tells only where no other does. Where none is in
@@ -284,17 +302,22 @@ func compareBool(a, b bool) int {
 
 func (p *Plan) compare(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	for i := range p.Indexes {
-		w := wanted{platform: p.row, template: t, spec: p.Indexes[i].Spec, authority: p.makesFor()}
-		tried := p.tried(p.Indexes[i]).Machine
 		for j := range p.Indexes[i].Machines {
 			m := &p.Indexes[i].Machines[j]
-			m.Differences = w.differences(m.machine)
-			if tried != nil {
-				becomes := w.becomes(tried)
-				m.Differences = explained(m.Differences, becomes.differences(m.machine))
-			}
+			m.Differences = p.differences(t, p.Indexes[i], m.machine)
 		}
 	}
+}
+
+// differences are those of a Machine from what the set makes at an index, or, where that was tried, from what it becomes.
+func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, m *machinev1beta1.Machine) []Difference {
+	w := wanted{platform: p.row, template: t, spec: i.Spec, authority: p.makesFor()}
+	out := w.differences(m)
+	if tried := p.tried(i).Machine; tried != nil && len(out) > 0 {
+		becomes := w.becomes(tried)
+		return explained(out, becomes.differences(m))
+	}
+	return out
 }
 
 // machines are all, index by index.

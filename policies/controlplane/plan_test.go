@@ -123,6 +123,15 @@ func on(i int, do func(*machinev1beta1.Machine)) func(*controlplane.View) {
 
 func going(m *machinev1beta1.Machine) { m.DeletionTimestamp = &metav1.Time{Time: noon} }
 
+// inZones puts the Machines where they are not to be.
+func inZones(names ...string) change {
+	return func(v *controlplane.View) {
+		for i, zone := range names {
+			v.Machines[i].Spec.ProviderSpec = spec(zone)
+		}
+	}
+}
+
 func failed(m *machinev1beta1.Machine) {
 	phase := "Failed"
 	m.Status.Phase = &phase
@@ -250,14 +259,23 @@ func TestPlan(t *testing.T) {
 			n.CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
 			v.Nodes = append(v.Nodes, n)
 		}}, steps: []string{"Create 0 in a"}},
-		"four indexes":                     {do: []change{larger, with("c-master-x-3", "a", false)}, problems: []string{"ExcessIndexes c-master-x-3"}},
-		"a replacement that failed":        {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed)}, problems: []string{"FailedMachines c-master-x-0"}},
-		"one that failed and was deleted":  {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed), on(3, going)}, waits: "c-master-x-0 is being deleted"},
-		"no Machine is ready":              {do: []change{larger, notReady(0), notReady(1), notReady(2)}, problems: []string{"NoReadyMachines c-master-0"}},
-		"no Machine at all":                {do: []change{without(0), without(0), without(0)}, problems: []string{"NoReadyMachines "}},
-		"no providerSpec":                  {do: []change{func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }}, problems: []string{"InvalidSet providerSpec.value"}},
-		"no template":                      {do: []change{func(v *controlplane.View) { v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine = nil }}, problems: []string{"InvalidSet providerSpec.value"}},
-		"a providerSpec that is no object": {do: []change{func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value.Raw = []byte(`[]`) }}, problems: []string{"InvalidSet providerSpec.value"}},
+		"four indexes":                               {do: []change{larger, with("c-master-x-3", "a", false)}, problems: []string{"ExcessIndexes c-master-x-3"}},
+		"a replacement that failed":                  {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed)}, problems: []string{"FailedMachines c-master-x-0"}},
+		"one that failed alone stops nothing else":   {do: []change{on(0, failed), on(1, going)}, steps: []string{"Create 1 in b"}},
+		"also where others are outdated":             {do: []change{on(0, failed), larger}, steps: []string{"Create 0 in a"}},
+		"one that never had a Node is waited for":    {do: []change{with("c-master-x-0", "a", true), without(0), on(2, failed), func(v *controlplane.View) { edit(&v.Machines[0].Spec.ProviderSpec, "keyName", "old") }}, waits: "c-master-x-0 has failed before it had a Node: fix what its status.errorMessage names, then delete it"},
+		"but a deleted one is replaced all the same": {do: []change{with("c-master-x-0", "a", true), without(0), on(2, failed), on(0, going)}, steps: []string{"Create 1 in b"}},
+		"OnDelete in mid-rollout":                    {do: []change{larger, with("c-master-x-0", "a", false), strategy("OnDelete")}, waits: "somebody to delete what is no longer needed: c-master-0 (its replacement c-master-x-0 is ready); somebody to delete what is outdated: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
+		"OnDelete with two at an index, both outdated": {do: []change{with("c-master-x-0", "a", false), larger, strategy("OnDelete"), on(1, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") }), on(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") })},
+			waits: "somebody to delete what is no longer needed: c-master-x-0 (it is outdated (instanceType m6i.xlarge → m6i.2xlarge), and so is c-master-0, beside which it is not needed)"},
+		"all in one zone, of which one is being deleted: that one moves": {do: []change{inZones("a", "a", "a"), on(0, going)}, steps: []string{"Create 0 in b"}},
+		"all in one zone, of which one is outdated: that one moves":      {do: []change{inZones("a", "a", "a"), on(0, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "keyName", "old") })}, steps: []string{"Create 0 in b"}},
+		"one that failed and was deleted":                                {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed), on(3, going)}, waits: "c-master-x-0 is being deleted"},
+		"no Machine is ready":                                            {do: []change{larger, notReady(0), notReady(1), notReady(2)}, problems: []string{"NoReadyMachines c-master-0"}},
+		"no Machine at all":                                              {do: []change{without(0), without(0), without(0)}, problems: []string{"NoReadyMachines "}},
+		"no providerSpec":                                                {do: []change{func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }}, problems: []string{"InvalidSet providerSpec.value"}},
+		"no template":                                                    {do: []change{func(v *controlplane.View) { v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine = nil }}, problems: []string{"InvalidSet providerSpec.value"}},
+		"a providerSpec that is no object":                               {do: []change{func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value.Raw = []byte(`[]`) }}, problems: []string{"InvalidSet providerSpec.value"}},
 		"a domain that the Infrastructure does not know": {do: []change{func(v *controlplane.View) {
 			v.Infrastructure.Status.PlatformStatus.Type = configv1.VSpherePlatformType
 			template(v).FailureDomains = &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}

@@ -63,13 +63,26 @@ func (p *Plan) judge(v View) {
 	if len(p.Indexes) > p.Replicas {
 		say(ExcessIndexes, p.excess(), fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many", len(p.Indexes), p.Replicas))
 	}
-	say(FailedMachines, named(p.machines(), func(m MachineState) bool { return m.Failed && m.Updated() && !m.Deleting }),
-		"Machines that have failed: %s. Each one's status.errorMessage says why; mend the cause, then delete the Machine, and another one is made")
+	say(FailedMachines, p.failed(true), "Replacements that have failed: %s. "+afterFailure)
 	say(AlteredMachines, p.altered(), "Machines were created from this template and differ from it: %s. An admission webhook, a policy or a person changed them, and would change their replacements. "+
 		"Write the value into the template, or stop what changes it; then delete each of these Machines, and the set replaces it")
 	if refused := p.refusedNext(); refused != "" {
 		p.Problems = append(p.Problems, Problem{MachineRefused, "The API server refuses the Machine that the set would create at " + refused + ". Correct the template, or what refuses it"})
 	}
+}
+
+const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and another one is made"
+
+// failed are Machines that have failed and that nothing replaces: replacements, without which one that is outdated or deleted cannot go, or those that are
+// alone at their index. Only a replacement stops the set: what befalls the rest of the control plane has nothing to do with another.
+func (p *Plan) failed(replacements bool) []string {
+	var out []string
+	for _, i := range p.Indexes {
+		if (len(i.Machines) > 1) == replacements && !slices.ContainsFunc(i.Machines, func(m MachineState) bool { return m.Updated() && m.Ready }) {
+			out = append(out, named(i.Machines, func(m MachineState) bool { return m.Failed && m.Updated() && !m.Deleting })...)
+		}
+	}
+	return out
 }
 
 func not[T any](is func(T) bool) func(T) bool { return func(v T) bool { return !is(v) } }

@@ -122,6 +122,10 @@ func sentence(says ...string) string {
 }
 
 func (p *Plan) degraded() metav1.Condition {
+	failed := p.failed(false)
+	if len(p.Problems) == 0 && p.Active && len(failed) > 0 {
+		return condition(Degraded, true, FailedMachines, fmt.Sprintf("Machines that have failed: %s. %s. The other Machines are looked after meanwhile", strings.Join(failed, ", "), afterFailure))
+	}
 	if len(p.Problems) == 0 {
 		return condition(Degraded, false, AsExpected, "Nothing keeps the set from acting")
 	}

@@ -126,6 +126,12 @@ func Rules() policies.Set {
 			Remedy: "Create the set with the number that the message has: it cannot be changed later.",
 			On:     write, Needs: world, Check: Replicas,
 		},
+		{
+			ID: "controlplane/one-per-index", Clause: adoption,
+			Says:   "When a set is created Active, or activated, no two Machines that run have the same index: the number that ends their names. The set would delete one of them.",
+			Remedy: "Delete the Machine that is not needed, once etcd is healthy without it; or replace it by one whose name ends with a free number.",
+			On:     write, Needs: world, Check: OnePerIndex,
+		},
 		platformRule("aws", configv1.AWSPlatformType, balancers, "On AWS the region is the cluster's. Warnings say where a Machine would have no image, an arbitrary subnet, no load balancer before it, or an instance that AWS may take back.", aws),
 		platformRule("azure", configv1.AzurePlatformType, balancers, "On Azure there is an internalLoadBalancer, which the nodes reach the API through. Warnings say where there is no subnet, or an instance that Azure may take back.", azure),
 		platformRule("gcp", configv1.GCPPlatformType, balancers, "On GCP the region and the zones are the cluster's. Warnings say where there are no targetPools, another project is named, or an instance that GCP may take back.", gcp),

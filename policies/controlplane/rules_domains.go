@@ -204,6 +204,27 @@ func Replicas(c policies.Change) policies.Verdict {
 		counted(n, "Machine index"), strings.Join(places, ", "), p.countRemedy(c, n))))
 }
 
+// OnePerIndex: "we will keep the indexes consistent with the availability zone that they were originally assigned": an index is one Machine's place. Where a set
+// that begins to act finds two that run at one, nobody has said which of them is to go.
+func OnePerIndex(c policies.Change) policies.Verdict {
+	if !changesSpec(c) || !begins(c) {
+		return policies.Verdict{}
+	}
+	p := propose(c, c.New)
+	if p == nil || !p.plan().Active {
+		return policies.Verdict{}
+	}
+	var v policies.Verdict
+	for _, i := range p.plan().Indexes {
+		if all := named(i.Machines, func(m MachineState) bool { return m.Ready }); len(all) > 1 {
+			v.Denials = append(v.Denials, field.Forbidden(specPath.Child("state"), fmt.Sprintf(
+				"%s run at index %d, the number that ends their names, and an Active set deletes all but one. Delete those that are not needed first, one at a time: kubectl -n %s delete machines.machine.openshift.io NAME",
+				strings.Join(all, " and "), i.Number, c.Namespace)))
+		}
+	}
+	return v
+}
+
 // highlyAvailable reports whether nothing says that the control plane has another size than a set can have.
 func (p *proposal) highlyAvailable() bool {
 	if p.Infrastructure == nil {

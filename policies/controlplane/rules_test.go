@@ -271,7 +271,12 @@ func TestRules(t *testing.T) {
 		"five replicas at activation":                     {stored: changes(inactive, replicas(5)), do: changes(activate), want: one("replicas", "denied spec.replicas")},
 		"but not at a change of an active one":            {stored: changes(replicas(5)), do: changes(larger)},
 		"three for five":                                  {in: changes(joined("c-master-3", "a"), joined("c-master-4", "b")), create: true, want: one("replicas", "denied spec.replicas")},
-		"a Machine that is being replaced counts once":    {in: changes(joined("c-master-x-0", "a")), create: true},
+		"a Machine that is being replaced counts once":    {in: changes(joined("c-master-x-0", "a"), on(0, going)), create: true},
+		"two that run at one index":                       {in: changes(joined("c-master-x-0", "a")), create: true, want: one("one-per-index", "denied spec.state")},
+		"two that run at one index, at activation":        {in: changes(joined("c-master-x-0", "a")), stored: changes(inactive), do: changes(activate), want: one("one-per-index", "denied spec.state")},
+		"of which an inactive set deletes none":           {in: changes(joined("c-master-x-0", "a")), create: true, do: changes(inactive)},
+		"and an active one is replacing":                  {in: changes(joined("c-master-x-0", "a")), do: changes(larger)},
+		"or of which one is not ready":                    {in: changes(joined("c-master-x-0", "a"), notReady(3)), create: true},
 		"one that is lost is made again":                  {in: changes(without(1)), create: true},
 		"two of three is nothing that one would activate": {in: changes(without(1), without(1)), create: true, want: one("replicas", "denied spec.replicas")},
 		"a control plane of two is no three": {in: changes(without(1), func(v *controlplane.View) {

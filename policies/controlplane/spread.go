@@ -9,9 +9,10 @@ import (
 
 // spread gives each index a domain: the one that it has, as far as no domain then has more than its share, else the one that is used least.
 // have is each index's present domain in all, -1 for none of them; the answer is an index into all each, and nil where there is no domain.
+// moves says which indexes give way: where a domain has too many, those with a greater number do, and of two with the same the later one.
 //
 // It depends on the indexes alone, and not on the order in which the set lists its domains, but for those of which none is in use.
-func spread(have []int, domains int) []int {
+func spread(have, moves []int, domains int) []int {
 	if domains == 0 {
 		return nil
 	}
@@ -20,7 +21,13 @@ func spread(have []int, domains int) []int {
 		full = domains
 	}
 	out, used, atShare := slices.Repeat([]int{-1}, len(have)), make([]int, domains), 0
-	for i, d := range have {
+	order := make([]int, len(have))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return moves[a] - moves[b] })
+	for _, i := range order {
+		d := have[i]
 		if d < 0 || used[d] >= share || used[d]+1 == share && atShare >= full {
 			continue
 		}

@@ -92,7 +92,7 @@ func (p *Plan) change() (Step, bool) {
 		cause Cause
 		find  func() (Step, bool)
 	}{
-		{Surplus, p.surplus}, {Replaced, p.replaced}, {Superseded, p.superseded}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
+		{Surplus, p.surplus}, {Replaced, func() (Step, bool) { return p.unasked(replaced) }}, {Superseded, func() (Step, bool) { return p.unasked(superseded) }}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
 		if s, ok := row.find(); ok {
 			s.Cause = row.cause
@@ -129,42 +129,59 @@ func allOf(all []MachineState, is func(MachineState) bool) bool {
 	return !slices.ContainsFunc(all, func(m MachineState) bool { return !is(m) })
 }
 
-// replaced is an outdated Machine whose replacement is ready. OnDelete leaves it to a person.
-func (p *Plan) replaced() (Step, bool) {
+// unasked is what is done at the first index that calls for it. OnDelete leaves it to a person.
+func (p *Plan) unasked(find func(Index) (Step, bool)) (Step, bool) {
 	if p.Strategy == machinev1.OnDelete {
 		return Step{}, false
 	}
 	for _, i := range p.Indexes {
-		at := slices.IndexFunc(i.Machines, func(m MachineState) bool { return m.Updated() && m.Ready })
-		old := slices.IndexFunc(i.Machines, func(m MachineState) bool { return !m.Updated() && !m.Deleting })
-		if at >= 0 && old >= 0 {
-			return Step{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement " + i.Machines[at].Name + " is ready."}, true
+		if s, ok := find(i); ok {
+			return s, true
 		}
 	}
 	return Step{}, false
 }
 
-// superseded is one of two Machines of an index, neither of which is both ready and as the template says, since the template has changed once more while
-// one was being replaced: it gives way before another one is made, or there would be more Machines at the index with each change.
-func (p *Plan) superseded() (Step, bool) {
-	if p.Strategy == machinev1.OnDelete {
+// undeleted are the deletions that OnDelete leaves to a person: of each index the Machine that is no longer needed beside another.
+func (p *Plan) undeleted() []Step {
+	var out []Step
+	for _, i := range p.Indexes {
+		for _, find := range []func(Index) (Step, bool){replaced, superseded} {
+			if s, ok := find(i); ok && p.Strategy == machinev1.OnDelete {
+				out = append(out, s)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// replaced is an outdated Machine whose replacement is ready.
+func replaced(i Index) (Step, bool) {
+	at := slices.IndexFunc(i.Machines, func(m MachineState) bool { return m.Updated() && m.Ready })
+	old := slices.IndexFunc(i.Machines, func(m MachineState) bool { return !m.Updated() && !m.Deleting })
+	if at < 0 || old < 0 {
 		return Step{}, false
 	}
-	for _, i := range p.Indexes {
-		staying := slices.DeleteFunc(slices.Clone(i.Machines), func(m MachineState) bool { return m.Deleting })
-		slices.SortStableFunc(staying, func(a, b MachineState) int {
-			return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
-		})
-		if len(staying) < 2 {
-			continue
-		}
-		stays, goes := staying[0], staying[len(staying)-1]
-		if !slices.ContainsFunc(staying, MachineState.Updated) {
-			return Step{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", told(goes.In(Rollout)), stays.Name)}, true
-		}
-		if goes.Updated() && !goes.Ready && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
-			return Step{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
-		}
+	return Step{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement " + i.Machines[at].Name + " is ready."}, true
+}
+
+// superseded is one of two Machines of an index, neither of which is both ready and as the template says, since the template has changed once more while
+// one was being replaced: it gives way before another one is made, or there would be more Machines at the index with each change.
+func superseded(i Index) (Step, bool) {
+	staying := slices.DeleteFunc(slices.Clone(i.Machines), func(m MachineState) bool { return m.Deleting })
+	slices.SortStableFunc(staying, func(a, b MachineState) int {
+		return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
+	})
+	if len(staying) < 2 {
+		return Step{}, false
+	}
+	stays, goes := staying[0], staying[len(staying)-1]
+	if !slices.ContainsFunc(staying, MachineState.Updated) {
+		return Step{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", told(goes.In(Rollout)), stays.Name)}, true
+	}
+	if goes.Updated() && !goes.Ready && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
+		return Step{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
 	}
 	return Step{}, false
 }
@@ -220,6 +237,8 @@ func (p *Plan) busy() string {
 			switch {
 			case m.Deleting:
 				return m.Name + " is being deleted" + p.held(m)
+			case m.Failed && m.Updated() && m.joining():
+				return m.Name + " has failed before it had a Node: fix what its status.errorMessage names, then delete it"
 			case m.Updated() && !m.Ready && (m.joining() || len(i.Machines) > 1):
 				return m.Name + " is not ready yet"
 			}

@@ -27,24 +27,66 @@ func (p *Plan) waits() string {
 		return busy
 	case p.Strategy == machinev1.Recreate && len(p.Outdated()) > 0:
 		return p.lost() + " is not ready: the strategy Recreate takes no second Machine away from etcd"
-	case p.Strategy == machinev1.OnDelete && len(p.Outdated()) > 0:
-		return "somebody to delete what is outdated: " + p.tell(p.Outdated())
+	case p.Strategy == machinev1.OnDelete:
+		return p.person()
 	}
 	return ""
 }
 
-// Forecast says what the set will do, in sentences for whoever writes it: first what it replaces, then what else. It is what the operator will do from
-// where things stand, whatever the set's state is: for an inactive one it is what activating it would lead to.
-func (p *Plan) Forecast() []string {
-	if len(p.Problems) > 0 {
-		var why []string
-		for _, problem := range p.Problems {
-			why = append(why, problem.Says)
-		}
-		return []string{p.will() + " nothing until this is mended: " + strings.Join(why, "; ")}
-	}
+// person is what OnDelete waits for: that somebody deletes what is outdated, and what has its replacement beside it.
+func (p *Plan) person() string {
 	var out []string
-	for _, say := range []func() string{p.replaces, p.makes, p.amends, p.leaves} {
+	if all := p.beside(); all != "" {
+		out = append(out, "somebody to delete what is no longer needed: "+all)
+	}
+	if all := p.alone(); len(all) > 0 {
+		out = append(out, "somebody to delete what is outdated: "+p.tell(all))
+	}
+	return strings.Join(out, "; ")
+}
+
+// beside tells which Machines OnDelete leaves beside another at their index, and why each is not needed.
+func (p *Plan) beside() string {
+	var out []string
+	for _, s := range p.undeleted() {
+		out = append(out, fmt.Sprintf("%s (%s)", s.Machine.Name, reason(s)))
+	}
+	return strings.Join(out, ", ")
+}
+
+// alone are the outdated indexes, without those that beside tells of.
+func (p *Plan) alone() []Index {
+	left := p.undeleted()
+	return slices.DeleteFunc(p.Outdated(), func(i Index) bool {
+		return slices.ContainsFunc(left, func(s Step) bool { return s.Index.Number == i.Number })
+	})
+}
+
+// reason is why a step is taken, within a sentence.
+func reason(s Step) string {
+	why := strings.TrimSuffix(s.Why, ".")
+	for _, begins := range []string{"It", "Index"} {
+		if strings.HasPrefix(why, begins) {
+			why = strings.ToLower(why[:1]) + why[1:]
+		}
+	}
+	return why
+}
+
+// Forecast says what the set will do, in sentences for whoever writes it: which Machines it makes, deletes and replaces, in this order, to the end, then
+// what else. It is what the operator will do from where things stand, whatever the set's state is: for an inactive one it is what activating it would lead to.
+func (p *Plan) Forecast() []string {
+	future := Ahead(p.view)
+	out := p.changes(future.Moments)
+	if len(p.Problems) > 0 {
+		why := p.problems()
+		if len(out) == 0 {
+			return []string{p.will() + " nothing until this is mended: " + why}
+		}
+		return append([]string{p.will() + " nothing before what is under way has ended: " + why}, out...) // the problem ends with it
+	}
+	out = append(out, p.leavesOff(&future.Last)...)
+	for _, say := range []func() string{p.amends, p.ignores} {
 		if s := say(); s != "" {
 			out = append(out, s)
 		}
@@ -53,6 +95,15 @@ func (p *Plan) Forecast() []string {
 		return []string{fmt.Sprintf("%s nothing: all %d control plane Machines are as the template says", p.will(), len(p.machines()))}
 	}
 	return out
+}
+
+// problems tells them in one text, the gravest first.
+func (p *Plan) problems() string {
+	var out []string
+	for _, problem := range p.Problems {
+		out = append(out, problem.Says)
+	}
+	return strings.Join(out, "; ")
 }
 
 func (p *Plan) will() string {
@@ -65,19 +116,98 @@ func (p *Plan) will() string {
 // doing is will for another verb.
 func (p *Plan) doing(verb string) string { return strings.TrimSuffix(p.will(), "do") + verb }
 
-func (p *Plan) replaces() string {
-	all := p.Outdated()
-	if len(all) == 0 {
-		return ""
+// deed is a Machine that is made, deleted or, which is both, replaced.
+type deed struct {
+	verb Verb // "" for a replacement
+	text string
+}
+
+// changes tells the Machines that are made and deleted in the order of the moments, those of one kind that follow each other in one sentence. A Machine
+// that is made for another, or that takes the place of one that was deleted for it, is a replacement.
+func (p *Plan) changes(all []Moment) []string {
+	var deeds []deed
+	partner := map[int]bool{}
+	for n, m := range all {
+		switch {
+		case partner[n] || m.Waits != "":
+		case m.Cause == Outdated:
+			old, with := replacement(all, n)
+			partner[with] = true
+			deeds = append(deeds, deed{"", fmt.Sprintf("%s (%s)", old.Name, told(old.In(Rollout)))})
+		case m.Verb == Create:
+			deeds = append(deeds, deed{Create, fmt.Sprintf("at index %d%s", m.Index.Number, m.Index.where())})
+		case m.Verb == Delete:
+			deeds = append(deeds, deed{Delete, fmt.Sprintf("%s (%s)", m.Name, reason(m.Step))})
+		}
 	}
-	many := fmt.Sprintf("%d of %d control plane Machines", len(all), p.Replicas)
-	switch p.Strategy {
-	case machinev1.OnDelete:
-		return fmt.Sprintf("%s no Machine by itself (strategy OnDelete): %s are outdated, and each is replaced once somebody deletes it: %s", p.doing("replace"), many, p.tell(all))
-	case machinev1.Recreate:
-		return fmt.Sprintf("%s %s, one at a time, each deleted before its replacement is made (strategy Recreate): while one is away, etcd has lost a member: %s", p.doing("replace"), many, p.tell(all))
+	var out []string
+	for len(deeds) > 0 {
+		n := 1
+		for n < len(deeds) && deeds[n].verb == deeds[0].verb {
+			n++
+		}
+		out = append(out, p.sentenceOf(deeds[0].verb, n)+": "+strings.Join(texts(deeds[:n]), ", "))
+		deeds = deeds[n:]
 	}
-	return fmt.Sprintf("%s %s, one at a time: %s", p.doing("replace"), many, p.tell(all))
+	return out
+}
+
+func texts(all []deed) []string {
+	var out []string
+	for _, d := range all {
+		out = append(out, d.text)
+	}
+	return out
+}
+
+// replacement is the outdated Machine for which moment n was taken, and the moment that completes its replacement.
+func replacement(all []Moment, n int) (MachineState, int) {
+	at := all[n].Index
+	for later := n + 1; later < len(all); later++ {
+		m := all[later]
+		if m.Waits == "" && m.Index.Number == at.Number && (m.Verb == Create || m.Verb == Delete) && m.Verb != all[n].Verb {
+			if m.Verb == Delete {
+				return m.Machine, later
+			}
+			return all[n].Machine, later
+		}
+	}
+	return at.outdated(), -1
+}
+
+func (p *Plan) sentenceOf(verb Verb, n int) string {
+	many := fmt.Sprintf("%d of %d control plane Machines", n, p.Replicas)
+	switch {
+	case verb == Create:
+		return fmt.Sprintf("%s %d control plane Machines", p.doing("create"), n)
+	case verb == Delete:
+		return fmt.Sprintf("%s %d of %d control plane Machines without a replacement", p.doing("delete"), n, len(p.machines()))
+	case p.Strategy == machinev1.Recreate:
+		return fmt.Sprintf("%s %s, one at a time, each deleted before its replacement is made (strategy Recreate): while one is away, etcd has lost a member", p.doing("replace"), many)
+	}
+	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)
+}
+
+// leavesOff tells what is left to a person, or waited for, when nothing more happens by itself.
+func (p *Plan) leavesOff(last *Plan) []string {
+	if len(last.Problems) > 0 {
+		return []string{fmt.Sprintf("%s there, until somebody fixes this: %s", p.doing("stop"), last.problems())}
+	}
+	if p.Strategy != machinev1.OnDelete {
+		if last.Waits != "" && len(last.Outdated()) > 0 {
+			return []string{fmt.Sprintf("%s for what does not end by itself: %s", p.doing("wait"), last.Waits)}
+		}
+		return nil
+	}
+	var out []string
+	if all := last.alone(); len(all) > 0 {
+		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines are outdated, and each is replaced once somebody deletes it: %s",
+			p.doing("replace"), len(all), p.Replicas, p.tell(all)))
+	}
+	if all := last.beside(); all != "" {
+		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete); somebody has to delete what is no longer needed: %s", p.doing("delete"), all))
+	}
+	return out
 }
 
 // tell names the outdated Machines and their differences.
@@ -88,19 +218,6 @@ func (p *Plan) tell(all []Index) string {
 		out = append(out, fmt.Sprintf("%s (%s)", m.Name, told(m.In(Rollout))))
 	}
 	return strings.Join(out, ", ")
-}
-
-func (p *Plan) makes() string {
-	var out []string
-	for _, i := range p.Indexes {
-		if !slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting }) {
-			out = append(out, fmt.Sprintf("at index %d%s", i.Number, i.where()))
-		}
-	}
-	if out == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s %d control plane Machines: %s", p.doing("create"), len(out), strings.Join(out, ", "))
 }
 
 // where is the index's failure domain in a sentence.
@@ -118,7 +235,7 @@ func (p *Plan) amends() string {
 	return ""
 }
 
-func (p *Plan) leaves() string {
+func (p *Plan) ignores() string {
 	if all := p.sum(Ignored); all != "" {
 		return p.doing("leave as it is") + " " + all + "; Machines that are made from now on have what the template says"
 	}

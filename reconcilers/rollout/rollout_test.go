@@ -203,6 +203,24 @@ func TestAReplacementThatFails(t *testing.T) {
 	w.wantDone("m6i.2xlarge", 3)
 }
 
+func TestOneThatFailsAloneStopsNothingElse(t *testing.T) {
+	w := newWorld(t, 3)
+	r := w.operator(nil)
+	w.found()
+	w.settle(r)
+	for _, m := range w.machines() {
+		if m.Name == "c-master-0" {
+			w.must(w.phase(&m, "Failed", m.Status.NodeRef))
+		}
+	}
+	w.delete("c-master-1")
+	w.settle(r)
+	w.wantSays("Degraded", "True FailedMachines", "c-master-0")
+	if got := w.names(); len(got) != 3 || slices.Contains(got, "c-master-1") {
+		t.Errorf("Machines are %v", got)
+	}
+}
+
 func TestANodeWithoutAMachine(t *testing.T) {
 	w := newWorld(t, 3)
 	r := w.operator(nil)

@@ -5,6 +5,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -76,6 +77,8 @@ func (w foresight) fate(r controlplane.Report, m controlplane.Machine) string {
 		return "stays"
 	case len(r.Invalid) > 0:
 		return "nothing: the set is invalid"
+	case m.Updated && slices.ContainsFunc(r.Steps, func(s controlplane.Step) bool { return s.Verb == string(policy.Delete) && s.Machine == m.Name }):
+		return w.Careful("is deleted: see the steps")
 	case !m.Updated:
 		return w.Careful("is outdated: replaced")
 	case m.Failed:

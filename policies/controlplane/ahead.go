@@ -1,0 +1,190 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Future is what a set does from where things stand, to its end.
+type Future struct {
+	// Moments are in order.
+	Moments []Moment
+	// Last is the plan that is left when nothing more happens by itself.
+	Last Plan
+}
+
+// Moment is a step, or what is waited for before the next one.
+type Moment struct {
+	Step
+	// Name is the Machine's. One that is made has xxxxx where five letters will be.
+	Name string
+	// Waits is what is waited for; "" where the moment is a step.
+	Waits string
+	// Now: it does not follow from a moment before it.
+	Now bool
+}
+
+// passes are more than any plan takes: a guard against steps that undo each other.
+const passes = 200
+
+// Ahead plays a set's plan to its end, as if the set were Active and all went well: what is made becomes ready, what is deleted goes once its index has a
+// Machine that is ready, moves of authority end, and nothing else happens.
+func Ahead(v View) Future {
+	w, f, done := imagine(v), Future{}, map[string]bool{}
+	for pass := range passes {
+		f.Last = Make(w.View)
+		added := false
+		for _, s := range f.Last.Steps() {
+			name := w.do(&f.Last, s)
+			key := string(s.Verb) + " " + name
+			if done[key] {
+				continue // what is adopted or amended is so only in the cluster
+			}
+			done[key], added = true, true
+			f.Moments = append(f.Moments, Moment{Step: s, Name: name, Now: pass == 0})
+		}
+		if added {
+			continue
+		}
+		waits := f.Last.Waits
+		if waits == "" && len(f.Last.Problems) == 0 {
+			return f
+		}
+		settled := w.settle(&f.Last)
+		if waits != "" && !w.own[settled] { // what follows from a step goes without saying
+			f.Moments = append(f.Moments, Moment{Waits: waits, Now: pass == 0})
+		}
+		if settled == "" {
+			return f
+		}
+	}
+	return f
+}
+
+// imagined is a view in which things are done.
+type imagined struct {
+	View
+	made int
+	// own are the Machines that were made or deleted in it.
+	own map[string]bool
+}
+
+func imagine(v View) *imagined {
+	set := v.Set.DeepCopy()
+	set.Spec.State, set.UID = machinev1.ControlPlaneMachineSetStateActive, cmp.Or(set.UID, "to be stored")
+	v.Set, v.Machines, v.Nodes = set, slices.Clone(v.Machines), slices.Clone(v.Nodes)
+	return &imagined{View: v, own: map[string]bool{}}
+}
+
+// do does a step that makes or deletes a Machine, and returns the Machine's name.
+func (w *imagined) do(p *Plan, s Step) string {
+	switch s.Verb {
+	case Create:
+		return w.create(p, s)
+	case Delete:
+		w.own[s.Machine.Name] = true
+		w.change(s.Machine.Name, func(m *machinev1beta1.Machine) { m.DeletionTimestamp = &metav1.Time{Time: w.Now} })
+	case Adopt, Amend:
+	}
+	return s.Machine.Name
+}
+
+// create makes a Machine without a Node.
+func (w *imagined) create(p *Plan, s Step) string {
+	w.made++
+	m := p.Machine(s.Index)
+	m.Name = w.free(m.Name, s.Index.Number)
+	m.UID, m.CreationTimestamp = types.UID(m.Name), metav1.NewTime(w.Now.Add(time.Duration(w.made)*time.Second))
+	w.Machines, w.own[m.Name] = append(w.Machines, *m), true
+	return m.Name
+}
+
+// fiveLetters stands where a Machine's name has five letters: they follow from the set as it will be then.
+const fiveLetters = "xxxxx"
+
+// free is a name with its letters made unknown, such as no Machine has.
+func (w *imagined) free(name string, index int) string {
+	end := fmt.Sprintf("-%d", index)
+	name = strings.TrimSuffix(name, end)
+	name = name[:len(name)-len(fiveLetters)] + fiveLetters
+	for slices.ContainsFunc(w.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name+end }) {
+		name += "-" + fiveLetters
+	}
+	return name + end
+}
+
+// change changes a Machine, and not the one that was given.
+func (w *imagined) change(name string, do func(*machinev1beta1.Machine)) {
+	at := slices.IndexFunc(w.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name })
+	m := w.Machines[at].DeepCopy()
+	do(m)
+	w.Machines[at] = *m
+}
+
+// settle ends the next thing that is under way, and returns the Machine's name, "" where nothing is. What joins comes first; then goes what is being deleted,
+// where its index has another Machine that is ready before others: etcd's hook lets it go then.
+func (w *imagined) settle(p *Plan) string {
+	if w.Authority == authority.Migrating {
+		w.Authority = authority.Unset
+		return w.Set.Name
+	}
+	for _, m := range p.machines() {
+		switch {
+		case m.moving():
+			w.change(m.Name, func(m *machinev1beta1.Machine) { m.Status.AuthoritativeAPI = m.Spec.AuthoritativeAPI })
+			return m.Name
+		case !m.Deleting && !m.Failed && m.joining():
+			w.join(m.Name)
+			return m.Name
+		}
+	}
+	var going []MachineState
+	for _, i := range p.Indexes {
+		for _, m := range i.Machines {
+			switch {
+			case m.Deleting && anyReady(i.Machines):
+				w.remove(m)
+				return m.Name
+			case m.Deleting:
+				going = append(going, m)
+			}
+		}
+	}
+	if len(going) == 0 {
+		return ""
+	}
+	w.remove(going[0])
+	return going[0].Name
+}
+
+// join gives a Machine a Node that is ready.
+func (w *imagined) join(name string) {
+	node := corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "node of " + name, CreationTimestamp: metav1.NewTime(w.Now)},
+		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+	}
+	w.Nodes = append(w.Nodes, node)
+	w.change(name, func(m *machinev1beta1.Machine) {
+		m.Status.Phase, m.Status.NodeRef = new(machinev1beta1.PhaseRunning), &corev1.ObjectReference{Kind: "Node", Name: node.Name}
+	})
+}
+
+// remove takes a Machine away, with its Node.
+func (w *imagined) remove(gone MachineState) {
+	w.Nodes = slices.DeleteFunc(w.Nodes, func(n corev1.Node) bool { return refers(gone.machine, &n) })
+	w.Machines = slices.DeleteFunc(w.Machines, func(m machinev1beta1.Machine) bool { return m.Name == gone.Name })
+}

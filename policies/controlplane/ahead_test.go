@@ -1,0 +1,240 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// disorder is a control plane with whatever may have befallen it.
+func disorder(r *rand.Rand) (*controlplane.View, []string) {
+	v := world()
+	var did []string
+	for _, one := range []struct {
+		says string
+		do   change
+	}{
+		{"c-master-2 is gone", without(2)}, // before what goes by the place in the list
+		{"a second at 0, ready", with("c-master-x-0", "a", false)},
+		{"a second at 1, young", with("c-master-y-1", "b", true)},
+		{"a third at 1, ready", with("cp-east-1", "b", false)},
+		{"one without a number", with("anna", "c", false)},
+		{"larger", larger},
+		{"another at 0, of the larger size", with("c-master-z-0", "a", false)},
+		{"c-master-0 is being deleted", on(0, going)},
+		{"c-master-1 is being deleted", on(1, going)},
+		{"c-master-1 has no Node", dangling(1)},
+		{"the last has failed", func(v *controlplane.View) { failed(&v.Machines[len(v.Machines)-1]) }},
+		{"a label", func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }},
+		{"other zones", func(v *controlplane.View) { template(v).FailureDomains.AWS = zones("d", "b", "a") }},
+		{"c-master-0 is not adopted", on(0, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil })},
+	} {
+		if r.IntN(4) == 0 {
+			one.do(v)
+			did = append(did, one.says)
+		}
+	}
+	how := []machinev1.ControlPlaneMachineSetStrategyType{machinev1.RollingUpdate, machinev1.RollingUpdate, machinev1.OnDelete, machinev1.Recreate}[r.IntN(4)]
+	v.Set.Spec.Strategy.Type = how
+	return v, append(did, string(how))
+}
+
+// happens plays a set for what it does, pass by pass: what is made becomes ready later, and what is deleted goes later, when the set has nothing more to do. It lists what is made and deleted.
+func happens(t *testing.T, v *controlplane.View) []string {
+	t.Helper()
+	var out []string
+	made := map[string]string{}
+	for range 200 {
+		p := controlplane.Make(*v)
+		acted := false
+		for _, s := range p.Steps() {
+			switch s.Verb {
+			case controlplane.Create:
+				name := fmt.Sprintf("c-master-n%04d-%d", len(made), s.Index.Number)
+				made[name] = fmt.Sprintf("made at %d", s.Index.Number)
+				v.Machines = append(v.Machines, machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{
+					Name: name, CreationTimestamp: metav1.NewTime(noon.Add(time.Duration(len(made)) * time.Minute)),
+					Labels: template(v).ObjectMeta.Labels, OwnerReferences: world().Machines[0].OwnerReferences,
+				}, Spec: machinev1beta1.MachineSpec{ProviderSpec: of(s.Index.Spec)}})
+				out, acted = append(out, fmt.Sprintf("Create at %d", s.Index.Number)), true
+			case controlplane.Delete:
+				for i := range v.Machines {
+					if v.Machines[i].Name == s.Machine.Name {
+						going(&v.Machines[i])
+					}
+				}
+				name := s.Machine.Name
+				if made[name] != "" {
+					name = made[name]
+				}
+				out, acted = append(out, "Delete "+name), true
+			case controlplane.Adopt, controlplane.Amend:
+			}
+		}
+		if !acted && !comesToPass(v, p) {
+			return out
+		}
+	}
+	t.Fatal("no end")
+	return nil
+}
+
+// comesToPass lets one thing happen that is not the set's: a Machine becomes ready, or goes, first those whose index has another that is ready.
+func comesToPass(v *controlplane.View, p controlplane.Plan) bool {
+	at := func(name string) int {
+		return slices.IndexFunc(v.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name })
+	}
+	gone := func(name string) {
+		v.Nodes = slices.DeleteFunc(v.Nodes, func(n corev1.Node) bool {
+			ref := v.Machines[at(name)].Status.NodeRef
+			return ref != nil && n.Name == ref.Name
+		})
+		v.Machines = slices.Delete(v.Machines, at(name), at(name)+1)
+	}
+	for _, m := range all(p) {
+		if !m.Deleting && !m.Failed && m.Machine().Status.NodeRef == nil {
+			phase := "Running"
+			v.Machines[at(m.Name)].Status = machinev1beta1.MachineStatus{Phase: &phase, NodeRef: &corev1.ObjectReference{Name: m.Name}}
+			v.Nodes = append(v.Nodes, node(m.Name))
+			return true
+		}
+	}
+	for _, i := range p.Indexes {
+		for _, m := range i.Machines {
+			if m.Deleting && slices.ContainsFunc(i.Machines, func(m controlplane.MachineState) bool { return m.Ready }) {
+				gone(m.Name)
+				return true
+			}
+		}
+	}
+	for _, m := range all(p) {
+		if m.Deleting {
+			gone(m.Name)
+			return true
+		}
+	}
+	return false
+}
+
+func all(p controlplane.Plan) []controlplane.MachineState {
+	var out []controlplane.MachineState
+	for _, i := range p.Indexes {
+		out = append(out, i.Machines...)
+	}
+	return out
+}
+
+// foretold is what a future says of it, in the same words.
+func foretold(f controlplane.Future) []string {
+	var out []string
+	for _, m := range f.Moments {
+		switch {
+		case m.Waits != "":
+		case m.Verb == controlplane.Create:
+			out = append(out, fmt.Sprintf("Create at %d", m.Index.Number))
+		case m.Verb == controlplane.Delete:
+			name := m.Name
+			if strings.Contains(name, "xxxxx") {
+				name = fmt.Sprintf("made at %d", m.Index.Number)
+			}
+			out = append(out, "Delete "+name)
+		}
+	}
+	return out
+}
+
+// What is forecast is what happens, in the same order; every Machine that is made or deleted is told, and "nothing" is said only if nothing happens.
+func TestWhatIsForecastHappens(t *testing.T) {
+	seed := conversiontest.Seed(t)
+	r := rand.New(rand.NewPCG(seed, 3))
+	deletions, still := 0, 0
+	for range 40 {
+		v, did := disorder(r)
+		p := controlplane.Make(*v)
+		says, will := strings.Join(p.Forecast(), "\n"), controlplane.Ahead(*v)
+		does := happens(t, v)
+		if d := cmp.Diff(foretold(will), does); d != "" {
+			t.Fatalf("%v: forecast and what happens (-forecast +happens):\n%s\n%s", did, d, says)
+		}
+		for _, what := range does {
+			name, deletion := strings.CutPrefix(what, "Delete ")
+			if deletion {
+				deletions++
+			}
+			if deletion && !strings.HasPrefix(name, "made") && !strings.Contains(says, name) {
+				t.Fatalf("%v: %s is deleted, and nobody was told:\n%s", did, name, says)
+			}
+		}
+		if len(does) == 0 {
+			still++
+		} else if strings.Contains(says, " do nothing until") || strings.Contains(says, " do nothing:") {
+			t.Fatalf("%v: %v, and told was %q", did, does, says)
+		}
+		for _, i := range p.Indexes {
+			// A Machine without a number takes another index when that is free.
+			told := strings.Contains(says, fmt.Sprintf("at index %d", i.Number)) || strings.Contains(says, "anna (") || slices.ContainsFunc(i.Machines, func(m controlplane.MachineState) bool { return strings.Contains(says, m.Name) })
+			if slices.Contains(does, fmt.Sprintf("Create at %d", i.Number)) && !told {
+				t.Fatalf("%v: one is made at %d, and nobody was told:\n%s", did, i.Number, says)
+			}
+		}
+	}
+	if deletions == 0 || still == 40 {
+		t.Errorf("%d deletions, %d worlds at rest: not much was seen", deletions, still)
+	}
+}
+
+func TestForecastsOfWhatIsNotReplaced(t *testing.T) {
+	named := func(i int, name string) change {
+		return func(v *controlplane.View) {
+			v.Machines[i].Name, v.Nodes[i].Name, v.Machines[i].Status.NodeRef.Name = name, name, name
+		}
+	}
+	for says, c := range map[string]struct {
+		do   []change
+		want []string
+	}{
+		"a second Machine at an index": {do: []change{with("c-master-x-0", "a", false)}, want: []string{
+			"this will delete 1 of 4 control plane Machines without a replacement: c-master-x-0 (index 0 has c-master-0 already)"}},
+		"two that end with the same number by chance": {do: []change{named(0, "cp-east-1"), named(1, "cp-west-1")}, want: []string{
+			"this will delete 1 of 3 control plane Machines without a replacement: cp-east-1 (its replacement cp-west-1 is ready)",
+			"this will create 1 control plane Machines: at index 0 in a"}},
+		"one that was replaced, and the rest to be": {do: []change{larger, with("c-master-x-0", "a", false)}, want: []string{
+			"this will delete 1 of 4 control plane Machines without a replacement: c-master-0 (its replacement c-master-x-0 is ready)",
+			"this will replace 2 of 3 control plane Machines, one at a time: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
+		"one that is outdated too": {do: []change{with("c-master-x-0", "a", true), larger}, want: []string{
+			"this will delete 1 of 4 control plane Machines without a replacement: c-master-x-0 (it is outdated (instanceType m6i.xlarge → m6i.2xlarge), and so is c-master-0, beside which it is not needed)",
+			"this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
+		"OnDelete in mid-rollout": {do: []change{larger, with("c-master-x-0", "a", false), strategy("OnDelete")}, want: []string{
+			"this will replace no Machine by itself (strategy OnDelete): 2 of 3 control plane Machines are outdated, and each is replaced once somebody deletes it: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)",
+			"this will delete no Machine by itself (strategy OnDelete); somebody has to delete what is no longer needed: c-master-0 (its replacement c-master-x-0 is ready)"}},
+		"a Machine that moves": {do: []change{larger, on(2, ruledBy("Migrating")), without(0), without(0)}, want: []string{
+			"this will create 2 control plane Machines: at index 0 in a, at index 1 in b",
+			"this will replace 1 of 3 control plane Machines, one at a time: c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := world()
+			for _, do := range c.do {
+				do(v)
+			}
+			p := controlplane.Make(*v)
+			if d := cmp.Diff(c.want, p.Forecast()); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
