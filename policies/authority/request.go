@@ -61,8 +61,11 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 // RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to
 // the user if the migration is not possible" (converting › Workflow extension).
 func RequestWarning(c policies.Change) policies.Verdict {
-	if c.Actor == policies.Poundlock || !moves(c) {
+	if c.Actor == policies.Poundlock || !requests(c) {
 		return policies.Verdict{}
+	}
+	if !moves(c) {
+		return policies.Warn(fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move: %s", askedFor(c.New).Text(), moveTo(c, askedFor(c.Old))))
 	}
 	s := stand(c)
 	if hopeless(c) {
@@ -175,10 +178,13 @@ func provisioned(infra *policies.Object) bool {
 	return status.Ready || status.Initialization.Provisioned
 }
 
-// extentWarning says which machines a move concerns, and that it is not they who move.
+// extentWarning names what a move concerns. Each request has such a sentence: by the CRD's default, a replacement without the field asks for Machine API.
 func extentWarning(c policies.Change, s standing) []string {
 	to := askedFor(c.New)
 	switch c.Kind {
+	case "Machine":
+		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s and its instance keeps running. To keep %s authoritative: %s",
+			to.Text(), to.Other().Text(), moveTo(c, to.Other()))}
 	case "MachineSet":
 		return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
 			to.Text(), count(s.Replicas, "Machine"))}
