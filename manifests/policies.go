@@ -15,11 +15,20 @@ const MachineAPIControllers = "system:serviceaccount:" + MachineAPINamespace + "
 // NamespaceController is who Kubernetes' namespace controller is to the API server.
 const NamespaceController = "system:serviceaccount:kube-system:namespace-controller"
 
+// policyIdentities are the identities that the CEL policies name: Poundlock's, those that finish what is in flight, and those of authority.Grants that write
+// annotations of the Machine API's objects. They are the defaults of the manager's flags.
+func policyIdentities() policies.Identities {
+	return policies.Identities{
+		policies.Poundlock: {User()}, policies.MachineAPIController: {MachineAPIControllers},
+		policies.NamespaceController: {NamespaceController},
+		policies.AutoscalerOperator:  {"system:serviceaccount:" + MachineAPINamespace + ":cluster-autoscaler-operator"},
+	}
+}
+
 // celPolicies are the CEL twins of the rules that need no lookup, each followed by its binding.
 func celPolicies() ([]any, error) {
 	all, err := cel.Policies(cel.Options{
-		Identities: policies.Identities{policies.Poundlock: {User()}, policies.MachineAPIController: {MachineAPIControllers}, policies.NamespaceController: {NamespaceController}},
-		Pairs:      authority.Pairs{Pair()}, Labels: Labels(),
+		Identities: policyIdentities(), Pairs: authority.Pairs{Pair()}, Labels: Labels(),
 	})
 	var out []any
 	for _, p := range all {

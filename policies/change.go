@@ -169,6 +169,10 @@ const (
 	InfrastructureController Actor = "InfrastructureController"
 	// Autoscaler is the cluster autoscaler.
 	Autoscaler Actor = "Autoscaler"
+	// AutoscalerOperator writes the limits of autoscaling onto sets (cluster-autoscaler-operator).
+	AutoscalerOperator Actor = "AutoscalerOperator"
+	// ControlPlaneOperator is OpenShift's control-plane-machine-set-operator.
+	ControlPlaneOperator Actor = "ControlPlaneOperator"
 	// GarbageCollector is Kubernetes' own.
 	GarbageCollector Actor = "GarbageCollector"
 	// NamespaceController is Kubernetes' own: it empties a namespace that is being deleted.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -69,6 +70,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		tell func(*testing.T, *place)
 	}{
 		{"whoever writes status first stores the authority", firstStatus},
+		{"a client whose types lack fields of status replaces it, and they keep their values", replacesStatus},
 		{"a lock holds, dry run or not, and not for Poundlock", lock},
 		{"kubectl scale of the wrong set is refused", scale},
 		{"a provider's template is locked through its set", template},
@@ -375,6 +377,29 @@ func firstStatus(t *testing.T, p *place) {
 	}
 	err := p.admin.Status().Patch(t.Context(), o, merge(`{"status":{"authoritativeAPI":"Migrating"}}`))
 	denied(t, err, "authority/status-owned", "status.authoritativeAPI")
+}
+
+// replacesStatus is what an older machine-api-operator does: it reads the object into a struct that lacks the fields, and updates the whole status.
+func replacesStatus(t *testing.T, p *place) {
+	p.create(t, p.admin, machineManifest("older", ""))
+	p.patchStatus(t, mapiMachine, "m", "older",
+		`{"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
+	for _, lacks := range [][]string{{"synchronizedAPI"}, {"synchronizedAPI", "synchronizedGeneration"}, {"conditions"}, {"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration", "conditions"}} {
+		o := toward(mapiMachine, "m", "older")
+		p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+		before, _, _ := unstructured.NestedMap(o.Object, "status")
+		for _, field := range lacks {
+			unstructured.RemoveNestedField(o.Object, "status", field)
+		}
+		_ = unstructured.SetNestedField(o.Object, strings.Join(lacks, "-"), "status", "phase")
+		before["phase"] = strings.Join(lacks, "-")
+		p.must(t, p.admin.Status().Update(t.Context(), o))
+		if after, _, _ := unstructured.NestedMap(o.Object, "status"); !reflect.DeepEqual(before, after) {
+			t.Errorf("without %v: status %v, want %v", lacks, after, before)
+		}
+		_ = unstructured.SetNestedField(o.Object, "ClusterAPI", "status", "synchronizedAPI")
+		denied(t, p.admin.Status().Update(t.Context(), o), "authority/status-owned", "status.synchronizedAPI")
+	}
 }
 
 func lock(t *testing.T, p *place) {

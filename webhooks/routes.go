@@ -6,6 +6,7 @@ package webhooks
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -103,10 +104,7 @@ func Routes(c Catalog) []Route {
 		{
 			Name: "machine-api-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
 			Subresource: "status", Operations: ops(update), FailurePolicy: fail, Own: true,
-			Conditions: []admissionregistrationv1.MatchCondition{{
-				Name:       "authority-is-not-stored",
-				Expression: `!has(object.status) || !has(object.status.authoritativeAPI) || object.status.authoritativeAPI == ""`,
-			}},
+			Conditions: leavesOut(),
 		},
 		{Name: "machine-api", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail},
 		{Name: "machine-api-status", Side: policies.MachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail},
@@ -134,7 +132,7 @@ func Routes(c Catalog) []Route {
 		{
 			Name: "control-plane-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: set,
 			Subresource: "status", Operations: ops(update), FailurePolicy: fail, Own: true,
-			Conditions: conditions("authority-is-not-stored", `!has(object.status) || !has(object.status.authoritativeAPI) || object.status.authoritativeAPI == ""`),
+			Conditions: leavesOut(),
 		},
 		{Name: "control-plane-status", Side: policies.MachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail},
 		// A DELETE comes to one of these two: what would end the control plane is refused when nobody answers, too.
@@ -244,4 +242,15 @@ func infraSubject(p conversion.Platform, kind string) Subject {
 		r = p.InfraMachine
 	}
 	return Subject{Kind: kind, GroupVersion: r.GroupVersion(), Resource: r.Plural, ObjectKind: r.Kind}
+}
+
+// leavesOut are the requests that authority/status-default has something to fill in for: most controllers patch, and should not pay for those that do not.
+func leavesOut() []admissionregistrationv1.MatchCondition {
+	lacks := []string{`object.?status.authoritativeAPI.orValue("") == ""`}
+	for _, field := range []string{"synchronizedAPI", "synchronizedGeneration"} {
+		lacks = append(lacks, fmt.Sprintf(`(oldObject.?status.%[1]s.hasValue() && !object.?status.%[1]s.hasValue())`, field))
+	}
+	const synchronized = `%s.?status.conditions.orValue([]).exists(c, c.type == %q)`
+	lacks = append(lacks, fmt.Sprintf("("+synchronized+" && !"+synchronized+")", "oldObject", authority.ConditionSynchronized, "object", authority.ConditionSynchronized))
+	return conditions("leaves-out-what-is-stored", strings.Join(lacks, " || "))
 }

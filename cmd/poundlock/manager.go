@@ -66,6 +66,8 @@ func identityRows() []identityRow {
 		{policies.ClusterAPIController, "identity-cluster-api", []string{"system:serviceaccount:openshift-cluster-api:capi-manager"}, "Cluster API's core controllers"},
 		{policies.InfrastructureController, "identity-infrastructure", providerAccounts(), "the Cluster API provider's controllers; of the platforms' one is in a cluster"},
 		{policies.Autoscaler, "identity-autoscaler", []string{"system:serviceaccount:openshift-machine-api:cluster-autoscaler"}, "the cluster autoscaler"},
+		{policies.AutoscalerOperator, "identity-autoscaler-operator", []string{"system:serviceaccount:openshift-machine-api:cluster-autoscaler-operator"}, "the operator that writes the limits of autoscaling onto MachineSets"},
+		{policies.ControlPlaneOperator, "identity-control-plane-operator", []string{"system:serviceaccount:openshift-machine-api:control-plane-machine-set-operator"}, "OpenShift's operator of ControlPlaneMachineSets"},
 		{policies.GarbageCollector, "identity-garbage-collector", []string{"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"}, "Kubernetes' garbage collector"},
 		{policies.NamespaceController, "identity-namespace-controller", []string{"system:serviceaccount:kube-system:namespace-controller"}, "Kubernetes' namespace controller"},
 	}

@@ -50,6 +50,14 @@ func Labels() []Name {
 	return []Name{{clusterLabel, clusterv1.ClusterNameLabel}}
 }
 
+// ClusterAPIAnnotation is an annotation's name on the Cluster API side.
+func ClusterAPIAnnotation(machineAPI string) string {
+	if name, renamed := clusterAPIName(machineAPI); renamed {
+		return name
+	}
+	return machineAPI
+}
+
 func clusterAPIName(machineAPI string) (string, bool) {
 	for _, n := range Annotations() {
 		if n.MachineAPI == machineAPI {

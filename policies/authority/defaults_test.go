@@ -4,6 +4,7 @@
 package authority_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,32 +27,45 @@ func TestDefaulters(t *testing.T) {
 	type patches = []policies.Patch
 	request := func(api authority.API) patches { return patches{{Path: "/spec/authoritativeAPI", Value: api}} }
 	status := func(api authority.API) patches { return patches{{Path: "/status/authoritativeAPI", Value: api}} }
+	const known = `{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","synchronizedGeneration":7,"conditions":[{"type":"Synchronized","status":"True","newer":1}]}`
 	for name, tt := range map[string]struct {
 		sub            string
+		by             policies.Actor
 		old, new, twin string
 		want           patches
 		needs          policies.Need
 	}{
-		"a create for nobody without a twin":           {new: `{"spec":{}}`, want: request("MachineAPI"), needs: policies.NeedLiveTwin},
-		"a create for nobody beside a twin":            {new: `{"spec":{}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
-		"a create without a spec beside a twin":        {new: `{}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
-		"a create with an empty text beside a twin":    {new: `{"spec":{"authoritativeAPI":""}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
-		"a create with null beside a twin":             {new: `{"spec":{"authoritativeAPI":null}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
-		"a create for Machine API stays as it is":      {new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, twin: `{}`},
-		"a create for Cluster API stays as it is":      {new: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`},
-		"an update for nobody stays as it is":          {old: `{"spec":{}}`, new: `{"spec":{}}`},
-		"a first status follows the stored spec":       {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"phase":"x"}}`, want: status("ClusterAPI")},
-		"an empty status follows the stored spec":      {sub: "status", old: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, new: `{"status":{}}`, want: status("MachineAPI")},
-		"a first status without a spec is Machine's":   {sub: "status", old: `{}`, new: `{}`, want: status("MachineAPI")},
-		"the requested spec is not the stored one":     {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, want: status("ClusterAPI")},
-		"a status that names authority stays":          {sub: "status", old: `{}`, new: `{"status":{"authoritativeAPI":"MachineAPI"}}`},
-		"a status that lost its authority stays":       {sub: "status", old: `{"status":{"authoritativeAPI":"Migrating"}}`, new: `{"status":{}}`},
+		"a create for nobody without a twin":         {new: `{"spec":{}}`, want: request("MachineAPI"), needs: policies.NeedLiveTwin},
+		"a create for nobody beside a twin":          {new: `{"spec":{}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create without a spec beside a twin":      {new: `{}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create with an empty text beside a twin":  {new: `{"spec":{"authoritativeAPI":""}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create with null beside a twin":           {new: `{"spec":{"authoritativeAPI":null}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create for Machine API stays as it is":    {new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, twin: `{}`},
+		"a create for Cluster API stays as it is":    {new: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`},
+		"an update for nobody stays as it is":        {old: `{"spec":{}}`, new: `{"spec":{}}`},
+		"a first status follows the stored spec":     {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"phase":"x"}}`, want: status("ClusterAPI")},
+		"an empty status follows the stored spec":    {sub: "status", old: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, new: `{"status":{}}`, want: status("MachineAPI")},
+		"a first status without a spec is Machine's": {sub: "status", old: `{}`, new: `{}`, want: status("MachineAPI")},
+		"the requested spec is not the stored one":   {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, want: status("ClusterAPI")},
+		"a status that names authority stays":        {sub: "status", old: `{}`, new: `{"status":{"authoritativeAPI":"MachineAPI"}}`},
+		"a status that lost its authority keeps it":  {sub: "status", old: `{"status":{"authoritativeAPI":"Migrating"}}`, new: `{"status":{}}`, want: patches{{Path: "/status/authoritativeAPI", Value: json.RawMessage(`"Migrating"`)}}},
+		"a client that lacks the fields keeps them": {sub: "status", old: `{"status":` + known + `}`, new: `{"status":{"authoritativeAPI":"ClusterAPI","conditions":[{"type":"Paused"}],"phase":"Running"}}`,
+			want: patches{{Path: "/status/synchronizedAPI", Value: json.RawMessage(`"ClusterAPI"`)}, {Path: "/status/synchronizedGeneration", Value: json.RawMessage(`7`)},
+				{Path: "/status/conditions", Value: []any{map[string]any{"type": "Paused"}, map[string]any{"type": "Synchronized", "status": "True", "newer": 1.0}}}}},
+		"a client that knows none of it keeps all": {sub: "status", old: `{"status":` + known + `}`, new: `{"status":{"phase":"Running"}}`,
+			want: patches{{Path: "/status/authoritativeAPI", Value: json.RawMessage(`"ClusterAPI"`)}, {Path: "/status/synchronizedAPI", Value: json.RawMessage(`"ClusterAPI"`)}, {Path: "/status/synchronizedGeneration", Value: json.RawMessage(`7`)},
+				{Path: "/status/conditions", Value: []any{map[string]any{"type": "Synchronized", "status": "True", "newer": 1.0}}}}},
+		"null is absent": {sub: "status", old: `{"status":` + known + `}`, new: `{"status":{"authoritativeAPI":null,"synchronizedAPI":"ClusterAPI","synchronizedGeneration":7,"conditions":[{"type":"Synchronized"}]}}`,
+			want: patches{{Path: "/status/authoritativeAPI", Value: json.RawMessage(`"ClusterAPI"`)}}},
+		"what is changed is not put back, but refused": {sub: "status", old: `{"status":` + known + `}`, new: `{"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":8,"conditions":[{"type":"Synchronized"}]}}`},
+		"Poundlock takes away what it wrote":           {sub: "status", by: policies.Poundlock, old: `{"status":` + known + `}`, new: `{"status":{"authoritativeAPI":"MachineAPI"}}`},
 		"a status that has authority is left in peace": {sub: "status", old: `{"status":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"authoritativeAPI":"ClusterAPI"}}`},
 	} {
 		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck"} {
 			t.Run(name+" ("+kind+")", func(t *testing.T) {
 				c := policies.Change{
 					Subject:   policies.Subject{Side: policies.MachineAPI, Kind: kind, Subresource: tt.sub},
+					Actor:     tt.by,
 					Operation: admissionv1.Create, Old: parse(t, tt.old), New: parse(t, tt.new), Facts: policies.Facts{Twin: parse(t, tt.twin)},
 				}
 				if c.Old != nil {

@@ -29,19 +29,13 @@ func SpecLocked(c policies.Change) policies.Verdict {
 	return denySpec(c, lockedReason(c, s), mayChange(c)...)
 }
 
-// mayChange are the exceptions to the lock of a spec: who is in charge may always be asked for, the autoscaler
-// scales the Cluster API set whoever is in charge (converting › The Cluster Autoscaler in mixed MachineSet clusters), and Cluster API
-// writes onto paused Machines what its MachineSet propagates in place.
+// mayChange are the exceptions to the lock of a spec: which API is authoritative may always be asked for, and what a row of Grants names.
 func mayChange(c policies.Change) []string {
-	switch {
-	case c.Side == policies.MachineAPI:
-		return []string{authorityField}
-	case c.Actor == policies.Autoscaler && c.Kind == "MachineSet":
-		return []string{"spec.replicas"}
-	case propagates(c):
-		return PropagatedFields()
+	granted := grantedFields(c, "spec")
+	if c.Side == policies.MachineAPI {
+		return append(granted, authorityField)
 	}
-	return nil
+	return granted
 }
 
 func lockedReason(c policies.Change, s standing) string {
@@ -58,14 +52,7 @@ func InTransit(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !s.moving() || s.finishing(c) {
 		return policies.Verdict{}
 	}
-	var except []string
-	switch {
-	case c.Side == policies.MachineAPI:
-		except = []string{authorityField}
-	case propagates(c): // of its set, which is not what moves
-		except = PropagatedFields()
-	}
-	return denySpec(c, transitReason(c, s), except...)
+	return denySpec(c, transitReason(c, s), mayChange(c)...)
 }
 
 func transitReason(c policies.Change, s standing) string {
@@ -107,28 +94,26 @@ func kindOf(c policies.Change) string {
 
 // denyInfraDelete lets Kubernetes' own cleaners through: they follow the deletion of something else.
 func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
-	if c.Actor == policies.GarbageCollector || c.Actor == policies.NamespaceController {
+	path := field.NewPath("metadata", "name")
+	if Granted(c, path.String(), Deletes) {
 		return policies.Verdict{}
 	}
-	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "it may not be deleted: "+reason))
+	return policies.Deny(field.Forbidden(path, "it may not be deleted: "+reason))
 }
 
 // denyInfraMetadata leaves to others what has rules of its own: the pause annotation, what Cluster API propagates, and
 // the owner references and finalizers that the collector and the provider's controllers keep.
 func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	var errs field.ErrorList
-	if !propagates(c) {
-		for _, m := range metadataChanges(c) {
-			if m.key != PausedAnnotation && !free(m) {
-				errs = append(errs, field.Forbidden(m.path(), reason))
-			}
+	for _, m := range metadataChanges(c) {
+		if m.key != PausedAnnotation && !free(m) && !m.granted(c) {
+			errs = append(errs, field.Forbidden(m.path(), reason))
 		}
 	}
-	if c.Actor != policies.GarbageCollector && !sameOwners(c) {
+	if !sameOwners(c) && !Granted(c, ownersPath.String(), Writes) {
 		errs = append(errs, field.Forbidden(ownersPath, reason))
 	}
-	if c.Actor != policies.GarbageCollector && c.Actor != policies.InfrastructureController &&
-		!sameSet(c.Old.Metadata.Finalizers, c.New.Metadata.Finalizers) {
+	if !sameSet(c.Old.Metadata.Finalizers, c.New.Metadata.Finalizers) && !Granted(c, finalizersPath.String(), Writes) {
 		errs = append(errs, field.Forbidden(finalizersPath, reason))
 	}
 	return policies.Deny(errs...)
@@ -144,7 +129,7 @@ func ScaleLocked(c policies.Change) policies.Verdict {
 	if s.moving() {
 		return policies.Deny(field.Forbidden(path, transitReason(c, s)))
 	}
-	if c.Actor == policies.Autoscaler && c.Side == policies.ClusterAPI {
+	if Granted(c, path.String(), Writes) {
 		return policies.Verdict{}
 	}
 	if s.Current == Unset {

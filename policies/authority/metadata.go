@@ -82,12 +82,12 @@ func free(m metadataChange) bool { return m.annotation && m.key == LastAppliedAn
 // charge (converting › Admission of non-authoritative resources).
 func MetadataReserved(c policies.Change) policies.Verdict {
 	s := stand(c)
-	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) || propagates(c) {
+	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) {
 		return policies.Verdict{}
 	}
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
-		if Reserved(m.key) && !free(m) && !pauses(c, m) && !chooses(c, s, m) {
+		if Reserved(m.key) && !free(m) && !pauses(c, m) && !m.granted(c) {
 			errs = append(errs, field.Forbidden(m.path(), reservedReason(c, s)))
 		}
 	}
@@ -112,11 +112,24 @@ func pauses(c policies.Change, m metadataChange) bool {
 // deleteMachineAnnotation chooses the Machine that goes when its set is scaled down.
 const deleteMachineAnnotation = "cluster.x-k8s.io/delete-machine"
 
-// chooses lets the autoscaler, which watches Cluster API alone, say which Machine is to go before it scales the set down: the mirror carries it over. Without
-// that, a Machine that it has not drained would go instead.
-func chooses(c policies.Change, s standing, m metadataChange) bool {
-	return c.Actor == policies.Autoscaler && c.Side == policies.ClusterAPI && c.Kind == "Machine" && s.Current == MachineAPI &&
-		m.annotation && m.key == deleteMachineAnnotation && !m.removed
+// granted reports whether a row of Grants lets the request's writer make the change.
+func (m metadataChange) granted(c policies.Change) bool {
+	return Granted(c, m.path().String(), m.effect(c))
+}
+
+func (m metadataChange) effect(c policies.Change) Effect {
+	before := c.Old.Metadata.Labels
+	if m.annotation {
+		before = c.Old.Metadata.Annotations
+	}
+	_, had := before[m.key]
+	switch {
+	case m.removed:
+		return Removes
+	case had:
+		return Changes
+	}
+	return Adds
 }
 
 // MetadataConflict: a label or annotation may "not conflict with the authoritative resource"
@@ -126,12 +139,12 @@ func chooses(c policies.Change, s standing, m metadataChange) bool {
 // a test holds the conversion's names against that.
 func MetadataConflict(c policies.Change) policies.Verdict {
 	s := stand(c)
-	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || !s.locked() || s.leaving() || propagates(c) {
+	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || !s.locked() || s.leaving() {
 		return policies.Verdict{}
 	}
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
-		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !pauses(c, m) && !chooses(c, s, m) {
+		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !pauses(c, m) && !m.granted(c) {
 			errs = append(errs, field.Forbidden(m.path(),
 				fmt.Sprintf("%s, which is in charge, carries it with the value %q, and the mirror follows: change it there", there(c), brief(want))))
 		}

@@ -127,7 +127,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Says:   "On the Machine API object that is not in charge, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash.",
+			Says:   "On the Machine API object that is not in charge, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. The cluster-autoscaler-operator may add and change the limits of autoscaling on a MachineSet while Cluster API is authoritative; the mirror carries them over.",
 			Remedy: "Set it on the Cluster API object, whose value the mirror follows.",
 			On:     on(mapi(kinds, onUpdate)), Check: MetadataReserved,
 		},
@@ -157,7 +157,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Says:   "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the side in charge and the garbage collector keep the owner references.",
+			Says:   "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the side in charge and the garbage collector keep the owner references. While the Machine API is authoritative, the control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it.",
 			Remedy: "Leave them as they are: delete the object that is in charge, or the parent, to end a mirror.",
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},

@@ -297,6 +297,7 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + " --type merge -p '{\"spec\":{\"authoritativeAPI\":\""`),
 		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
 		variable("transit", transit()),
+		variable("annotates", grantedAnnotations(o)),
 		variable("specChanges", differences("spec", "variables.oldSpec", "variables.newSpec", exactFields(), "authoritativeAPI")),
 	}
 }
@@ -306,6 +307,28 @@ func exactFields() [][]string {
 	var out [][]string
 	for _, path := range authority.ProviderSpecFields() {
 		out = append(out, strings.Split(path, ".")[1:])
+	}
+	return out
+}
+
+// grantedAnnotations lists the annotations that rows of authority.Grants let the request's user add or change.
+func grantedAnnotations(o Options) string {
+	var rows []string
+	for _, g := range authority.Annotated(policies.MachineAPI) {
+		rows = append(rows, fmt.Sprintf(`(request.userInfo.username in %s && request.kind.kind in %s && variables.current in %s ? %s : [])`,
+			quoteAll(o.Identities[g.Actor]), quoteAll(g.Kinds), quoteAll(atRest(g.While)), quoteAll(g.Fields)))
+	}
+	return strings.Join(append(rows, "[]"), " + ")
+}
+
+// atRest are the values of status.authoritativeAPI of the phases at rest; no row of annotations names another.
+func atRest(p authority.Phase) []string {
+	var out []string
+	if p&authority.ByMachineAPI != 0 {
+		out = append(out, string(authority.MachineAPI))
+	}
+	if p&authority.ByClusterAPI != 0 {
+		out = append(out, string(authority.ClusterAPI))
 	}
 	return out
 }

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -21,26 +23,52 @@ const autoscalerManager = "poundlock-autoscaler"
 // machineAPIDelete is the Machine API's name of the annotation by which a Machine is chosen when a set is scaled down.
 const machineAPIDelete = "machine.openshift.io/delete-machine"
 
-// autoscaled carries over to the Machine API object in charge what the cluster autoscaler, which watches Cluster API alone, wrote to its mirror: the
-// replicas of a set and, of a Machine, the mark that chooses it (converting › The Cluster Autoscaler in mixed MachineSet clusters).
+// followed carries over to the authority what a writer that knows its mirror alone wrote there: the cluster autoscaler the replicas of a set and, of a
+// Machine, the mark that chooses it, in Cluster API (converting › The Cluster Autoscaler in mixed MachineSet clusters); its operator the limits of
+// a set, in the Machine API. authority.Grants has them all.
 //
 // Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), but admission may be absent: wrote
 // decides from the managed fields.
-func (s *state) autoscaled() *write {
-	if s.said().Current != authority.MachineAPI || !s.isMirror(s.core) || presence(s.core) != authority.Present {
+func (s *state) followed() *write {
+	switch {
+	case presence(s.core) != authority.Present || presence(s.machineAPI) != authority.Present:
 		return nil
-	}
-	if s.kind.Scales {
+	case s.said().Current == authority.ClusterAPI:
+		return s.limited()
+	case s.said().Current != authority.MachineAPI || !s.isMirror(s.core):
+		return nil
+	case s.kind.Scales:
 		return s.scaled()
 	}
 	return s.chosen()
 }
 
-// wrote reports whether the autoscaler wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
+// limited carries over the annotations of a Machine API set that has moved.
+func (s *state) limited() *write {
+	for _, g := range authority.Annotated(policies.MachineAPI) {
+		if g.Manager == "" || g.While&authority.ByClusterAPI == 0 || !slices.Contains(g.Kinds, s.kind.Name) {
+			continue
+		}
+		for _, key := range g.Fields {
+			asked, has := s.machineAPI.GetAnnotations()[key]
+			name := core.ClusterAPIAnnotation(key)
+			now, known := s.core.GetAnnotations()[name]
+			if !has || known && now == asked || !s.wrote(g.Manager, s.machineAPI, s.core, "f:metadata", "f:annotations", "f:"+key) {
+				continue
+			}
+			return &write{verb: patch, by: autoscalerManager, object: s.core, reason: "AutoscalerFollowed", fields: []string{"metadata.annotations." + name},
+				patch: metadataPatch(s.core, map[string]any{"annotations": map[string]any{name: asked}}),
+				note:  fmt.Sprintf("set %s of %s to %q, because %s has set it on its mirror", name, describe(s.core), asked, g.Writer)}
+		}
+	}
+	return nil
+}
+
+// wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
 // mirror as owner no more. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5).
-func (s *state) wrote(path ...string) bool {
-	return !owns(s.core, path...) && slices.ContainsFunc(s.core.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == authority.AutoscalerManager && holds(owned(e), path) && s.since(e, path)
+func (s *state) wrote(manager string, mirror, source *unstructured.Unstructured, path ...string) bool {
+	return !owns(mirror, path...) && slices.ContainsFunc(mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && holds(owned(e), path) && s.since(e, mirror, source, path)
 	})
 }
 
@@ -48,24 +76,24 @@ func (s *state) wrote(path ...string) bool {
 // mirror's would have taken the field. Before the mirror has been made equal in this direction once, its last write was the switch.
 // An entry of /scale has no time: the API server leaves it out. It is later if the mirror has claimed the field, or if the authority's is still the
 // mirror's from before the switch: both sides were equal then, so that it is the mirror's side that has changed.
-func (s *state) since(e metav1.ManagedFieldsEntry, path []string) bool {
-	before, claimed := s.said().SynchronizedGeneration == 0, s.claimed(s.core)
+func (s *state) since(e metav1.ManagedFieldsEntry, mirror, source *unstructured.Unstructured, path []string) bool {
+	before, claimed := s.said().SynchronizedGeneration == 0, claimed(mirror)
 	switch {
 	case e.Subresource == "scale":
-		return !before && claimed || before && owns(s.machineAPI, path...)
+		return !before && claimed || before && owns(source, path...)
 	case e.Subresource != "" || e.Time == nil:
 		return false
 	case before:
 		switched := s.said().Condition(authority.ConditionSynchronized)
 		return switched.Status == metav1.ConditionUnknown && !e.Time.Before(&switched.LastTransitionTime)
 	}
-	return claimed && !slices.ContainsFunc(s.core.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return ours(o) && e.Time.Before(o.Time) })
+	return claimed && !slices.ContainsFunc(mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return ours(o) && e.Time.Before(o.Time) })
 }
 
 func (s *state) scaled() *write {
 	asked, has := replicas(s.core)
 	now, _ := replicas(s.machineAPI)
-	if !has || asked == now || !s.wrote("f:spec", "f:replicas") {
+	if !has || asked == now || !s.wrote(authority.AutoscalerManager, s.core, s.machineAPI, "f:spec", "f:replicas") {
 		return nil
 	}
 	body := metadataPatch(s.machineAPI, map[string]any{})
@@ -80,7 +108,7 @@ var mark = []string{"f:metadata", "f:annotations", "f:" + clusterv1.DeleteMachin
 func (s *state) chosen() *write {
 	value, marked := s.core.GetAnnotations()[clusterv1.DeleteMachineAnnotation]
 	_, known := s.machineAPI.GetAnnotations()[machineAPIDelete]
-	if s.kind.Infra != authority.InfraMachine || !marked || known || !s.wrote(mark...) {
+	if s.kind.Infra != authority.InfraMachine || !marked || known || !s.wrote(authority.AutoscalerManager, s.core, s.machineAPI, mark...) {
 		return nil
 	}
 	return &write{verb: patch, by: autoscalerManager, object: s.machineAPI, reason: "AutoscalerFollowed", fields: []string{"metadata.annotations." + machineAPIDelete},
@@ -94,11 +122,11 @@ func replicas(o *unstructured.Unstructured) (n int64, says bool) {
 	return int64(f), says && err == nil && isNumber
 }
 
-// unclaimed lists what a mirror says as its authority does, but must be the mirror's own as well. A set's replicas and a Machine's mark: others may have
-// set them while the mirror was authoritative, and later only the autoscaler's writes may count (since). And all of it, where the managed fields
+// unclaimed lists what a mirror says as its authority does, but must be the mirror's own as well. What authority.Grants lets others write: they may have
+// set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
 // have been cleared: without an owner, what the authority drops would stay.
 func (s *state) unclaimed(want, live *unstructured.Unstructured) []string {
-	if !s.claimed(live) && (s.isMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
+	if !claimed(live) && (s.isMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
 		return []string{"metadata.managedFields"}
 	}
 	if want.GetKind() != s.kind.Name {
@@ -107,13 +135,26 @@ func (s *state) unclaimed(want, live *unstructured.Unstructured) []string {
 	if _, says := replicas(want); says && s.kind.Scales && !owns(live, "f:spec", "f:replicas") {
 		return []string{"spec.replicas"}
 	}
-	if _, marked := want.GetAnnotations()[clusterv1.DeleteMachineAnnotation]; marked && !owns(live, mark...) {
-		return []string{"metadata.annotations." + clusterv1.DeleteMachineAnnotation}
+	for _, g := range authority.Annotated(s.mirrorSide()) {
+		for _, key := range g.Fields {
+			_, says := want.GetAnnotations()[key]
+			if says && g.Manager != "" && slices.Contains(g.Kinds, s.kind.Name) && !owns(live, "f:metadata", "f:annotations", "f:"+key) {
+				return []string{"metadata.annotations." + key}
+			}
+		}
 	}
 	return nil
 }
 
+// mirrorSide is the side to which the pair is mirrored.
+func (s *state) mirrorSide() policies.Side {
+	if s.source() == authority.ClusterAPI {
+		return policies.MachineAPI
+	}
+	return policies.ClusterAPI
+}
+
 // claimed reports whether the mirror has applied to an object.
-func (s *state) claimed(live *unstructured.Unstructured) bool {
+func claimed(live *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), ours)
 }

@@ -30,7 +30,9 @@ func wrote(name, operation, subresource, second, fields string) string {
 // the autoscaler, later than the mirror's last write, reaches the authority.
 func TestWhatIsTheAutoscalersWord(t *testing.T) {
 	const both = `{"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/delete-machine": {}}}, "f:spec": {"f:replicas": {}}}`
-	mine := func(second string) string { return wrote(fieldManager, "Apply", "", second, `{"f:spec": {"f:order": {}}}`) }
+	mine := func(second string) string {
+		return wrote(fieldManager, "Apply", "", second, `{"f:spec": {"f:order": {}}}`)
+	}
 	theirs := func(second string) string { return wrote("cluster-autoscaler", "Update", "", second, both) }
 	scale := wrote("cluster-autoscaler", "Update", "scale", "", both)
 	const switched, inStep, never = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`, `{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`, ""
@@ -68,7 +70,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 			if slices.Contains(c.managers, "still") {
 				s.machineAPI.SetManagedFields(parse(t, `{metadata: {managedFields: [`+wrote(fieldManager, "Apply", "", "10", both)+`]}}`).GetManagedFields())
 			}
-			if got := s.autoscaled() != nil; got != c.follows {
+			if got := s.followed() != nil; got != c.follows {
 				t.Errorf("%s: %s: followed: %t", kind, c.sentence, got)
 			}
 		}
@@ -93,6 +95,38 @@ func TestClearedManagedFieldsAreClaimed(t *testing.T) {
 		w := s.become(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, parse(t, c.live))
 		if got := w != nil && w.verb == apply; got != c.claims {
 			t.Errorf("%s: applied: %t", c.sentence, got)
+		}
+	}
+}
+
+// TestWhatIsTheOperatorsWord: the limits of a set that has moved.
+func TestWhatIsTheOperatorsWord(t *testing.T) {
+	const size, there = "machine.openshift.io/cluster-api-autoscaler-node-group-max-size", "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+	both := `{"f:metadata": {"f:annotations": {"f:` + size + `": {}}}}`
+	mine := wrote(fieldManager, "Apply", "", "30", `{"f:spec": {"f:replicas": {}}}`)
+	for _, c := range []struct {
+		sentence string
+		managers []string
+		api      authority.API
+		follows  bool
+	}{
+		{"its operator wrote after the mirror", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.ClusterAPI, true},
+		{"before the mirror", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "29", both)}, authority.ClusterAPI, false},
+		{"a person wrote, past the locks", []string{mine, wrote("kubectl-annotate", "Update", "", "31", both)}, authority.ClusterAPI, false},
+		{"managed fields were cleared", nil, authority.ClusterAPI, false},
+		{"the set is the authority", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.MachineAPI, false},
+		{"authority moves", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.Migrating, false},
+	} {
+		s := &state{kind: kindNamed(t, "MachineSet"), name: "m"}
+		s.core = parse(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
+		s.machineAPI = parse(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
+			size, strings.Join(c.managers, ", "), c.api))
+		w := s.followed()
+		if (w != nil) != c.follows {
+			t.Errorf("%s: followed: %t", c.sentence, w != nil)
+		}
+		if w != nil && (w.object != s.core || w.fields[0] != "metadata.annotations."+there) {
+			t.Errorf("%s: writes %v to %s", c.sentence, w.fields, describe(w.object))
 		}
 	}
 }

@@ -47,6 +47,7 @@ func (w *world) autoscales(t *testing.T) {
 	is(t, 1)
 	w.scaleAs(t, core(), "scale", 2)
 	is(t, 2)
+	w.limits(t)
 	// It scales the set again before the mirror has run in the new direction.
 	stopped := w.writes.stopAt(func(r *http.Request) bool {
 		return strings.Contains(r.URL.Path, "/machinesets/auto") && w.current(t, "auto") == authority.MachineAPI
@@ -81,6 +82,39 @@ func (w *world) autoscales(t *testing.T) {
 	is(t, 1)
 	w.scaleAs(t, core(), "", 0)
 	is(t, 0)
+}
+
+// limits are set on the Machine API's set as its operator does, with a whole object, and then on the authority.
+func (w *world) limits(t *testing.T) {
+	const size, there = "machine.openshift.io/cluster-api-autoscaler-node-group-max-size", "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+	are := func(t *testing.T, want string) {
+		t.Helper()
+		w.eventually(t, "the limit "+want+" on both sides", func() string {
+			set, core := w.get(t, machineAPISet, mapi, "auto"), w.get(t, clusterAPISet, capi, "auto")
+			if set.GetAnnotations()[size] != want || core.GetAnnotations()[there] != want {
+				return fmt.Sprint(set.GetAnnotations(), core.GetAnnotations())
+			}
+			return w.unsynced(t, machineAPISet, "auto")
+		})
+	}
+	for _, n := range []string{"3", "5"} {
+		w.eventually(t, "the operator's write", func() string {
+			set := w.get(t, machineAPISet, mapi, "auto")
+			annotations := set.GetAnnotations()
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[size] = n
+			set.SetAnnotations(annotations)
+			if err := w.Update(t.Context(), set, client.FieldOwner("cluster-autoscaler-operator")); err != nil {
+				return err.Error()
+			}
+			return ""
+		})
+		are(t, n)
+	}
+	w.patch(t, w.get(t, clusterAPISet, capi, "auto"), "", fmt.Sprintf(`{"metadata":{"annotations":{%q:"7"}}}`, there))
+	are(t, "7")
 }
 
 // marks chooses the Machine that is to go, as the autoscaler does before it scales down.

@@ -55,7 +55,7 @@ func (c converting) next(s *state) *write {
 	if w, does := c.reflect(s); does {
 		return w
 	}
-	step, follows := s.deletion().Next(), s.autoscaled()
+	step, follows := s.deletion().Next(), s.followed()
 	switch {
 	case step == authority.AwaitAuthority:
 		return c.observe(s)

@@ -1,0 +1,241 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Effect is what a request does to a field, as bits.
+type Effect uint8
+
+// The effects that a grant may name.
+const (
+	Adds Effect = 1 << iota
+	Changes
+	Removes
+	// Deletes is of the whole object; its field is metadata.name.
+	Deletes
+	Writes = Adds | Changes | Removes
+)
+
+// Phase is where a pair stands, as bits: what a lock depends on.
+type Phase uint8
+
+// The phases of a pair.
+const (
+	Uninitialized Phase = 1 << iota
+	ByMachineAPI
+	ByClusterAPI
+	LeavingMachineAPI
+	LeavingClusterAPI
+	// LeavingUnknown is a move without an origin.
+	LeavingUnknown
+
+	Moving   = LeavingMachineAPI | LeavingClusterAPI | LeavingUnknown
+	AnyPhase = Uninitialized | ByMachineAPI | ByClusterAPI | Moving
+	// MirroredByClusterAPI is when the Cluster API side is locked at rest.
+	MirroredByClusterAPI = Uninitialized | ByMachineAPI
+)
+
+// Grant lets one writer through one lock: it names fields, effects and phases, never a whole object. The rules of locks ask Granted, the CEL policies and
+// the mirror are made from the same rows. What is not in a row is locked.
+type Grant struct {
+	// Writer is its name in documents.
+	Writer string
+	Actor  policies.Actor
+	// Manager is its field manager, where the mirror carries its writes over to the authority; "": it does not, and leaves them alone.
+	Manager string
+	Side    policies.Side
+	Kinds   []string
+	// Fields are paths as denials spell them. [*] stands for every key of a map.
+	Fields  []string
+	Effects Effect
+	While   Phase
+	// Only narrows the row to some requests; nil: all.
+	Only func(policies.Change) bool
+	// Why says what breaks if the writer is refused.
+	Why string
+}
+
+// Grants lists every exception that a lock makes for an identity other than Poundlock's.
+func Grants() []Grant {
+	infra := []string{InfraMachine, InfraMachineTemplate}
+	owners, finalizers := []string{"metadata.ownerReferences"}, []string{"metadata.finalizers"}
+	names := []string{"metadata.labels[*]", "metadata.annotations[*]"}
+	return []Grant{
+		{
+			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
+			Side: policies.ClusterAPI, Kinds: machineSet, Fields: []string{"spec.replicas"}, Effects: Writes, While: MirroredByClusterAPI,
+			Why: "it scales the Cluster API set, whichever side is authoritative",
+		},
+		{
+			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
+			Side: policies.ClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + deleteMachineAnnotation + "]"}, Effects: Adds | Changes, While: ByMachineAPI,
+			Why: "it marks the Machine that it has drained, or another one would be deleted",
+		},
+		{
+			Writer: "Cluster API's MachineSet controller", Actor: policies.ClusterAPIController,
+			Side: policies.ClusterAPI, Kinds: machine, Fields: slices.Concat(names, PropagatedFields()), Effects: Writes, While: MirroredByClusterAPI | Moving,
+			Why: "it writes its template's metadata and some fields onto its Machines in place, paused ones too, and stalls if it may not",
+		},
+		{
+			Writer: "Cluster API's MachineSet controller", Actor: policies.ClusterAPIController,
+			Side: policies.Infrastructure, Kinds: []string{InfraMachine}, Fields: names, Effects: Writes, While: MirroredByClusterAPI | Moving,
+			Why: "it writes its template's metadata onto the infrastructure machines, too",
+		},
+		{
+			Writer: "garbage collector", Actor: policies.GarbageCollector,
+			Side: policies.MachineAPI, Kinds: kinds, Fields: owners, Effects: Writes, While: AnyPhase,
+			Why: "it removes references to owners that are gone",
+		},
+		{
+			Writer: "garbage collector", Actor: policies.GarbageCollector,
+			Side: policies.ClusterAPI, Kinds: kinds, Fields: owners, Effects: Writes, While: AnyPhase,
+			Why: "the same",
+		},
+		{
+			Writer: "garbage collector", Actor: policies.GarbageCollector,
+			Side: policies.Infrastructure, Kinds: infra, Fields: slices.Concat(owners, finalizers), Effects: Writes, While: AnyPhase,
+			Why: "the same, and it removes its own finalizers",
+		},
+		{
+			Writer: "garbage collector", Actor: policies.GarbageCollector,
+			Side: policies.Infrastructure, Kinds: infra, Fields: []string{"metadata.name"}, Effects: Deletes, While: AnyPhase,
+			Why: "it deletes what belongs to an owner that is gone",
+		},
+		{
+			Writer: "namespace controller", Actor: policies.NamespaceController,
+			Side: policies.Infrastructure, Kinds: infra, Fields: []string{"metadata.name"}, Effects: Deletes, While: AnyPhase,
+			Why: "it empties a namespace that is being deleted",
+		},
+		{
+			Writer: "infrastructure provider", Actor: policies.InfrastructureController,
+			Side: policies.Infrastructure, Kinds: infra, Fields: finalizers, Effects: Writes, While: AnyPhase,
+			Why: "it adds its finalizer even while paused",
+		},
+		{
+			Writer: "control-plane-machine-set-operator", Actor: policies.ControlPlaneOperator,
+			Side: policies.MachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: ByMachineAPI, Only: ownedByControlPlane,
+			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, and releases them when the set is deleted",
+		},
+		{
+			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator, Manager: "cluster-autoscaler-operator",
+			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotations(
+				"machine.openshift.io/cluster-api-autoscaler-node-group-min-size", "machine.openshift.io/cluster-api-autoscaler-node-group-max-size",
+				"autoscaling.openshift.io/machineautoscaler",
+				"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory", "capacity.cluster-autoscaler.kubernetes.io/gpu-count",
+				"capacity.cluster-autoscaler.kubernetes.io/gpu-type", "capacity.cluster-autoscaler.kubernetes.io/maxPods",
+			), Effects: Adds | Changes, While: ByClusterAPI,
+			Why: "it writes the limits of a MachineAutoscaler, which supports no kind but the Machine API's MachineSet",
+		},
+	}
+}
+
+func annotations(keys ...string) []string {
+	var out []string
+	for _, key := range keys {
+		out = append(out, "metadata.annotations["+key+"]")
+	}
+	return out
+}
+
+// grants is the table, built once: every review asks it.
+var grants = Grants()
+
+// Granted reports whether a lock lets the request's writer have this effect on a field, by its path.
+func Granted(c policies.Change, path string, effect Effect) bool {
+	return slices.ContainsFunc(grants, func(g Grant) bool {
+		return g.Effects&effect == effect && g.applies(c) && slices.ContainsFunc(g.Fields, func(f string) bool { return covers(f, path) })
+	})
+}
+
+// grantedFields are the paths beneath a root that a lock lets the request's writer change at will.
+func grantedFields(c policies.Change, root string) []string {
+	var out []string
+	for _, g := range grants {
+		if g.Effects&Writes != Writes || !g.applies(c) {
+			continue
+		}
+		for _, f := range g.Fields {
+			if strings.HasPrefix(f, root+".") {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+func (g Grant) applies(c policies.Change) bool {
+	return g.Actor == c.Actor && g.Side == c.Side && slices.Contains(g.Kinds, c.Kind) && g.While&phase(stand(c)) != 0 && (g.Only == nil || g.Only(c))
+}
+
+// Annotated lists the grants of annotations on one side, for the policies and the mirror.
+func Annotated(side policies.Side) []Grant {
+	var out []Grant
+	for _, g := range grants {
+		const of = "metadata.annotations["
+		var keys []string
+		for _, f := range g.Fields {
+			if key, is := strings.CutPrefix(f, of); is && key != "*]" {
+				keys = append(keys, strings.TrimSuffix(key, "]"))
+			}
+		}
+		if g.Side == side && len(keys) > 0 {
+			g.Fields = keys
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// covers reports whether a row's path means this one.
+func covers(field, path string) bool {
+	every, wild := strings.CutSuffix(field, "[*]")
+	return field == path || wild && strings.HasPrefix(path, every+"[")
+}
+
+func phase(s standing) Phase {
+	switch s.Current {
+	case MachineAPI:
+		return ByMachineAPI
+	case ClusterAPI:
+		return ByClusterAPI
+	case Migrating:
+		switch s.SynchronizedAPI {
+		case MachineAPI:
+			return LeavingMachineAPI
+		case ClusterAPI:
+			return LeavingClusterAPI
+		}
+		return LeavingUnknown
+	}
+	return Uninitialized
+}
+
+// roleLabel and its values tell a Machine of the control plane.
+const roleLabel = "machine.openshift.io/cluster-api-machine-role"
+
+var controlPlaneRoles = []string{"master", "control-plane"}
+
+// ownedByControlPlane reports whether a request changes no owner of a control plane Machine but a ControlPlaneMachineSet.
+func ownedByControlPlane(c policies.Change) bool {
+	if c.Old == nil || c.New == nil || !slices.Contains(controlPlaneRoles, c.Old.Metadata.Labels[roleLabel]) {
+		return false
+	}
+	before, after := otherOwners(c.Old), otherOwners(c.New)
+	return len(before)+len(after) == 0 || sameJSON(before, after)
+}
+
+func otherOwners(o *policies.Object) []metav1.OwnerReference {
+	return slices.DeleteFunc(slices.Clone(o.Metadata.OwnerReferences), func(r metav1.OwnerReference) bool {
+		group, _, _ := strings.Cut(r.APIVersion, "/")
+		return r.Kind == ControlPlane && group == "machine.openshift.io"
+	})
+}

@@ -1,0 +1,184 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// statuses are the phases of a pair as a Machine API object's status spells them.
+var statuses = map[authority.Phase]string{
+	authority.Uninitialized:     `{}`,
+	authority.ByMachineAPI:      `{"authoritativeAPI":"MachineAPI"}`,
+	authority.ByClusterAPI:      `{"authoritativeAPI":"ClusterAPI"}`,
+	authority.LeavingMachineAPI: `{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}`,
+	authority.LeavingClusterAPI: `{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"}`,
+	authority.LeavingUnknown:    `{"authoritativeAPI":"Migrating"}`,
+}
+
+// attempt is a write of one field, under every lock.
+type attempt struct {
+	side   policies.Side
+	kind   string
+	sub    string
+	phase  authority.Phase
+	path   string
+	effect authority.Effect
+	labels map[string]string
+}
+
+// TestNoGrantWidensAnotherLock has every identity try every field that any row names, and some that none does, on every object, in every phase, with
+// every effect: what it is let do beyond a person is what its own rows say, and nothing else.
+func TestNoGrantWidensAnotherLock(t *testing.T) {
+	paths := []string{"spec.clusterName", "spec.template", "spec.paused", "metadata.labels[k8s.io/x]", "metadata.annotations[openshift.io/x]", "metadata.annotations[machine.openshift.io/vCPU]", "metadata.ownerReferences", "metadata.finalizers", "metadata.name"}
+	actors := []policies.Actor{policies.MachineAPIController, policies.ClusterAPIController, policies.InfrastructureController, policies.NamespaceController}
+	for _, g := range authority.Grants() {
+		actors = append(actors, g.Actor)
+		for _, f := range g.Fields {
+			if !strings.HasSuffix(f, "[*]") {
+				paths = append(paths, f)
+			}
+		}
+		if g.Writer == "" || g.Why == "" || g.Effects == 0 || g.While == 0 || g.Actor == policies.Anyone || g.Actor == policies.Poundlock {
+			t.Errorf("%+v: a row needs a writer with an identity, effects, phases and a reason", g)
+		}
+	}
+	slices.Sort(paths)
+	slices.Sort(actors)
+	kinds := map[policies.Side][]string{
+		policies.MachineAPI: {"Machine", "MachineSet", "MachineHealthCheck"}, policies.ClusterAPI: {"Machine", "MachineSet", "MachineHealthCheck"},
+		policies.Infrastructure: {authority.InfraMachine, authority.InfraMachineTemplate},
+	}
+	used, tried := map[string]bool{}, 0
+	for side, names := range kinds {
+		for _, kind := range names {
+			for phase := range statuses {
+				for _, path := range slices.Compact(paths) {
+					for _, effect := range []authority.Effect{authority.Adds, authority.Changes, authority.Removes, authority.Deletes} {
+						for _, sub := range []string{"", "scale"} {
+							a := attempt{side, kind, sub, phase, path, effect, map[string]string{"machine.openshift.io/cluster-api-machine-role": "master"}}
+							if (path == "metadata.name") != (effect == authority.Deletes) || sub == "scale" && (kind != "MachineSet" || path != "spec.replicas" || effect != authority.Changes) {
+								continue
+							}
+							refused := denied(t, a, policies.Anyone)
+							for _, actor := range slices.Compact(actors) {
+								tried++
+								want := refused
+								if row, granted := granted(a, actor); granted && len(refused) > 0 {
+									want, used[row] = nil, true
+								}
+								if exempt(a, actor) {
+									continue
+								}
+								if diff := cmp.Diff(want, denied(t, a, actor)); diff != "" {
+									t.Errorf("%s writes %+v (-want +got):\n%s", actor, a, diff)
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	for i, g := range authority.Grants() {
+		if !used[name(i, g)] {
+			t.Errorf("row %s lets nothing through that a lock would refuse", name(i, g))
+		}
+	}
+	t.Logf("%d attempts", tried)
+}
+
+func name(i int, g authority.Grant) string { return fmt.Sprintf("%d (%s, %s)", i, g.Writer, g.Side) }
+
+// granted reads the rows as a person would.
+func granted(a attempt, actor policies.Actor) (row string, ok bool) {
+	for i, g := range authority.Grants() {
+		if g.Actor != actor || g.Side != a.side || !slices.Contains(g.Kinds, a.kind) || g.While&a.phase == 0 || g.Effects&a.effect == 0 {
+			continue
+		}
+		for _, f := range g.Fields {
+			every, wild := strings.CutSuffix(f, "[*]")
+			if f == a.path || wild && strings.HasPrefix(a.path, every+"[") {
+				return name(i, g), true
+			}
+		}
+	}
+	return "", false
+}
+
+// exempt is what a lock lets a side's own controllers do on other grounds: to finish what is in flight, and to own what they are authoritative for.
+func exempt(a attempt, actor policies.Actor) bool {
+	own := map[policies.Actor]policies.Side{policies.MachineAPIController: policies.MachineAPI, policies.ClusterAPIController: policies.ClusterAPI, policies.InfrastructureController: policies.Infrastructure}
+	leaving, rests := authority.LeavingClusterAPI, authority.ByClusterAPI
+	if a.side == policies.MachineAPI {
+		leaving, rests = authority.LeavingMachineAPI, authority.ByMachineAPI
+	}
+	return own[actor] == a.side && own[actor] != "" && (a.phase == leaving || a.phase == rests)
+}
+
+func denied(t *testing.T, a attempt, actor policies.Actor) []string {
+	t.Helper()
+	requested := map[bool]string{true: "ClusterAPI", false: "MachineAPI"}[a.phase == authority.ByClusterAPI || a.phase == authority.LeavingClusterAPI]
+	before, after := object(a, requested, a.effect != authority.Adds, "before"), object(a, requested, a.effect != authority.Removes, "after")
+	c := policies.Change{Subject: policies.Subject{Side: a.side, Kind: a.kind, Subresource: a.sub, Namespace: "n", Name: "x", TwinNamespace: "m"}, Operation: admissionv1.Update, Actor: actor}
+	c.Old, c.New = parse(t, before), parse(t, after)
+	if a.effect == authority.Deletes {
+		c.Operation, c.New = admissionv1.Delete, nil
+	}
+	if a.sub == "scale" {
+		c.Facts.Stored, c.Old, c.New = c.Old, parse(t, `{"spec":{"replicas":1}}`), parse(t, `{"spec":{"replicas":2}}`)
+	}
+	c.Facts.Twin = parse(t, fmt.Sprintf(`{"metadata":{"name":"x"},"spec":{"authoritativeAPI":%q},"status":%s}`, requested, statuses[a.phase]))
+	var out []string
+	for _, f := range authority.Rules().Judge(c) {
+		for _, e := range f.Denials {
+			out = append(out, e.Field+" "+f.Rule)
+		}
+	}
+	return out
+}
+
+// object is one with the field in it, or without it.
+func object(a attempt, requested string, has bool, value string) string {
+	metadata := map[string]any{"name": "x", "labels": map[string]any{}, "annotations": map[string]any{
+		authority.MirrorAnnotation: "Machine/x", authority.PausedAnnotation: "true",
+	}, "finalizers": []string{authority.SyncFinalizer}}
+	for k, v := range a.labels {
+		metadata["labels"].(map[string]any)[k] = v
+	}
+	spec := map[string]any{"authoritativeAPI": requested}
+	parent, rest, _ := strings.Cut(a.path, ".")
+	if key, isKey := strings.CutSuffix(rest, "]"); has && isKey {
+		of, key, _ := strings.Cut(key, "[")
+		metadata[of].(map[string]any)[key] = value
+	} else if has && rest == "ownerReferences" {
+		metadata[rest] = []any{map[string]any{"apiVersion": "machine.openshift.io/v1", "kind": "ControlPlaneMachineSet", "name": "cluster", "uid": value, "controller": true}}
+	} else if has && rest == "finalizers" {
+		metadata[rest] = []string{authority.SyncFinalizer, "example.com/" + value}
+	} else if has && parent == "spec" {
+		at := spec
+		names := strings.Split(rest, ".")
+		for _, n := range names[:len(names)-1] {
+			at[n] = map[string]any{}
+			at = at[n].(map[string]any)
+		}
+		at[names[len(names)-1]] = value
+	}
+	o := map[string]any{"metadata": metadata, "spec": spec}
+	if a.side == policies.MachineAPI {
+		o["status"] = json.RawMessage(statuses[a.phase])
+	}
+	raw, _ := json.Marshal(o)
+	return string(raw)
+}
