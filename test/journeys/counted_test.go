@@ -136,10 +136,10 @@ func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
 	lift := noMirrors(t, set.name, "machine.openshift.io")
 	must(t, capiSet(set.name).args("scale", "--replicas=3")...)
 	eventually(t, "Cluster API's Machines", func() string { return fmt.Sprint(len(capiMachinesOf(t, set.name))) }, "3")
-	born := capiMachinesOf(t, set.name)
+	born := slices.DeleteFunc(capiMachinesOf(t, set.name), func(name string) bool { return slices.Contains(machinesOf(t, set.name), name) })
 	warned := strings.Join(request(t, set, "MachineAPI").warnings(), "\n")
 	eventually(t, "what the move waits for", func() string { return reasonOf(t, set, "AuthoritySettled") }, "MachinesWithoutCounterpart")
-	for _, name := range slices.DeleteFunc(born, func(name string) bool { return slices.Contains(machinesOf(t, set.name), name) }) {
+	for _, name := range born {
 		if !strings.Contains(warned, name) || !strings.Contains(messageOf(t, set, "AuthoritySettled"), name) {
 			t.Errorf("warning or condition do not name %s", name)
 		}
