@@ -109,10 +109,32 @@ func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 		}
 		for _, d := range c.differs(w, m) {
 			d.Effect = effect
+			if effect == Rollout && w.bootImage(d.Path) {
+				d.Effect = Ignored
+			}
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// bootImage reports whether a path is that of the image that an instance starts from. The Machine Config Operator writes it into sets after an upgrade, and brings
+// each Node to the cluster's version whatever it started from: that alone is no reason to replace a control plane.
+func (w *wanted) bootImage(path string) bool {
+	member, ok := strings.CutPrefix(path, "spec.providerSpec.value.")
+	if !ok || w.platform.boot == "" {
+		return false
+	}
+	if list, name, isList := strings.Cut(w.platform.boot, "[]."); isList {
+		for i, item := range listAt(w.spec, list) {
+			if disk, _ := item.(map[string]any); disk["boot"] == true && member == listItem(list, i)+"."+name {
+				return true
+			}
+		}
+		return false
+	}
+	rest, ok := strings.CutPrefix(member, w.platform.boot)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // elsewhere reports whether a Machine is what the Cluster API object of its name makes of it: a change of it would be lost.

@@ -271,3 +271,29 @@ func thereAndBack(t *testing.T, kit conversiontest.Kit, spec map[string]any) (ma
 	}
 	return copied(t, out), true
 }
+
+// OpenShift's Machine Config Operator writes boot images into the set's template after an upgrade.
+func TestABootImageReplacesNothing(t *testing.T) {
+	disks := func(boot, data string) map[string]any {
+		return map[string]any{"disks": []any{map[string]any{"boot": true, "image": boot}, map[string]any{"image": data}}}
+	}
+	for says, c := range map[string]struct {
+		platform          string
+		template, machine map[string]any
+		replaced          bool
+	}{
+		"AWS":                                  {"AWS", map[string]any{"ami": map[string]any{"id": "new"}}, map[string]any{"ami": map[string]any{"id": "old"}}, false},
+		"AWS, and a larger instance":           {"AWS", map[string]any{"ami": map[string]any{"id": "new"}, "instanceType": "m6i.2xlarge"}, map[string]any{"ami": map[string]any{"id": "old"}}, true},
+		"Azure":                                {"Azure", map[string]any{"image": map[string]any{"resourceID": "new"}}, map[string]any{"image": map[string]any{"resourceID": "old"}}, false},
+		"GCP":                                  {"GCP", disks("new", "d"), disks("old", "d"), false},
+		"GCP, the image of another disk":       {"GCP", disks("b", "new"), disks("b", "old"), true},
+		"vSphere, whose template it leaves":    {"VSphere", map[string]any{"template": "new"}, map[string]any{"template": "old"}, true},
+		"AWS, a field whose name begins alike": {"AWS", map[string]any{"amiable": "new"}, map[string]any{"amiable": "old"}, true},
+	} {
+		t.Run(says, func(t *testing.T) {
+			if got := rolledOut(c.platform, c.template, c.machine); (len(got) > 0) != c.replaced {
+				t.Errorf("it is replaced for %v", got)
+			}
+		})
+	}
+}

@@ -28,6 +28,8 @@ type platform struct {
 	found func(own []map[string]any, i *configv1.Infrastructure) finder
 	// unordered are the lists of the providerSpec whose order means nothing.
 	unordered []string
+	// boot is the image that an instance starts from, as far as the Machine Config Operator writes it: "" for none. In a list it is the boot disk's.
+	boot string
 	// void are members that the platform does not read, hollow those of which an empty object means no more than none.
 	void, hollow []string
 	// defaults are the values that the platform takes where nothing is given.
@@ -40,14 +42,14 @@ type platform struct {
 func platforms() []platform {
 	return []platform{
 		{
-			name: configv1.AWSPlatformType, kind: "AWSMachineProviderConfig", spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
+			name: configv1.AWSPlatformType, kind: "AWSMachineProviderConfig", boot: "ami", spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
 			domains: awsDomains, found: awsFound, unordered: []string{"tags", "securityGroups", "loadBalancers"},
 			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions"}, defaults: map[string]any{
 				"blockDevices[].ebs.iops": 0.0, "placement.host.dedicatedHost.allocationStrategy": string(machinev1beta1.AllocationStrategyUserProvided),
 			},
 		},
 		{
-			name: configv1.AzurePlatformType, kind: "AzureMachineProviderSpec", spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
+			name: configv1.AzurePlatformType, kind: "AzureMachineProviderSpec", boot: "image", spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
 			domains: azureDomains, found: azureFound, unordered: []string{"applicationSecurityGroups", "dataDisks"},
 			hollow: []string{"securityProfile"}, defaults: map[string]any{
 				"osDisk.cachingType": "None", "dataDisks[].cachingType": "None", "dataDisks[].managedDisk.storageAccountType": string(machinev1beta1.StorageAccountPremiumLRS),
@@ -55,7 +57,7 @@ func platforms() []platform {
 			},
 		},
 		{
-			name: configv1.GCPPlatformType, kind: "GCPMachineProviderSpec", spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
+			name: configv1.GCPPlatformType, kind: "GCPMachineProviderSpec", boot: "disks[].image", spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
 			domains: gcpDomains, found: gcpFound, unordered: []string{"tags", "targetPools", "resourceManagerTags"},
 			defaults: map[string]any{"disks[].type": "pd-standard"},
 		},
