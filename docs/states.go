@@ -128,7 +128,12 @@ func moves() []turn {
 		{"the mirror", mirror},
 		{"Machine API's controllers", machineAPI},
 		{"Cluster API's controllers", func(s authority.State) authority.State { s.ClusterAPI = answers(s.ClusterAPI); return s }},
-		{"the provider's controllers", func(s authority.State) authority.State { s.Infra = answers(s.Infra); return s }},
+		{"the provider's controllers", func(s authority.State) authority.State {
+			if s.Infra = answers(s.Infra); s.Infra.Exists && !s.Infra.Told {
+				s.Instance = authority.InstanceKnown
+			}
+			return s
+		}},
 		{"a person", func(s authority.State) authority.State {
 			s.Requested = s.Requested.Other()
 			return s
@@ -180,12 +185,21 @@ func mirror(s authority.State) authority.State {
 func machineAPI(s authority.State) authority.State {
 	switch s.Current {
 	case authority.MachineAPI:
-		s.MachineAPI.Says, s.MachineAPI.Hold, s.Provisioned = authority.SaysActing, authority.Held, true
+		s.MachineAPI.Says, s.MachineAPI.Hold = authority.SaysActing, authority.Held
+		s.Instance = born(s.Instance)
 	case authority.ClusterAPI, authority.Migrating:
 		s.MachineAPI.Says = authority.SaysPaused
 	case authority.Unset:
 	}
 	return s
+}
+
+// born is the instance's ID in both objects, then the Machine's being provisioned.
+func born(i authority.Instance) authority.Instance {
+	if i == authority.InstanceUnknown {
+		return authority.InstanceStarting
+	}
+	return authority.InstanceKnown
 }
 
 // answers is what a Cluster API controller does on seeing its object: it says whether it is paused, and acts only if it is not.

@@ -49,12 +49,14 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
-// providerID names the instance, in the same words on both sides.
+// providerID names the instance, in the same words on both sides; "" where there is no object or no ID.
 func providerID(o *policies.Object) string {
 	var spec struct {
 		ProviderID string `json:"providerID"`
 	}
-	_ = json.Unmarshal(orNull(o.Spec), &spec)
+	if o != nil {
+		_ = json.Unmarshal(orNull(o.Spec), &spec)
+	}
 	return spec.ProviderID
 }
 

@@ -74,8 +74,11 @@ func mapChanges(annotation bool, before, after map[string]string) []metadataChan
 	return out
 }
 
-// free reports whether a change is the user's whatever the domain: every `kubectl apply` writes this annotation.
-func free(m metadataChange) bool { return m.annotation && m.key == LastAppliedAnnotation }
+// FreeAnnotations are the user's although their domains are reserved: every `kubectl apply` writes the first, and a person decides with the second.
+func FreeAnnotations() []string { return []string{LastAppliedAnnotation, NoInstanceAnnotation} }
+
+// free reports whether a change is the user's whatever the domain.
+func free(m metadataChange) bool { return m.annotation && slices.Contains(FreeAnnotations(), m.key) }
 
 // MetadataReserved: labels and annotations "that are not critical to Machine API or Cluster API functionality, and
 // are not in reserved Kubernetes or OpenShift namespaces" are all that a user may change on the object that is not in

@@ -112,6 +112,7 @@ const (
 	ReasonTwinMissing     = "TwinMissing"
 	ReasonCatchingUp      = "CatchingUp"
 	ReasonNotProvisioned  = "MachineNotProvisioned"
+	ReasonInstanceUnknown = "InstanceUnknown"
 	ReasonNotPaused       = "WaitingForPause"
 	ReasonNotResumed      = "WaitingForResume"
 	ReasonPausedElsewhere = "PausedElsewhere"
@@ -203,7 +204,11 @@ func blocked(s State) (Step, bool) {
 		step.Message += fmt.Sprintf(" Only then does the move to %s start.%s", to, space(s.cancel()))
 		return step, true
 	}
-	if s.Requested == ClusterAPI && !s.Provisioned {
+	if s.Instance == InstanceUnknown {
+		return s.wait(ReasonInstanceUnknown, s.machine(), "The move to %s waits for the ID of the instance. %s may have asked for an instance, and without its ID %s would create a second one.",
+			to, s.Current.Text(), to), true
+	}
+	if s.Requested == ClusterAPI && s.Instance == InstanceStarting {
 		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra, "The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
 	}
 	if s.Uncounted != 0 {
@@ -274,7 +279,16 @@ func forth(s State) Step {
 	if s.Uncounted != 0 {
 		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines, or the other would create or delete one.", s.Origin.Text())
 	}
+	if target := s.Requested.Text(); s.Instance == InstanceUnknown { // asked again: the source may have asked for one until it paused
+		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused, and nobody can create an instance now. The move to %s waits for the ID of the instance. "+
+			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
+	}
 	return last(s)
+}
+
+// machine are the objects that can have the ID of the instance.
+func (s State) machine() Who {
+	return WhoMachineAPI | s.who(ClusterAPI, func(p Party) bool { return p.Exists })
 }
 
 // pause is step 4. The Machine API pauses itself on seeing Migrating.

@@ -30,7 +30,7 @@ func inMachineAPI(change ...func(*State)) State {
 	return with(State{
 		Enabled: true, Requested: MachineAPI, Current: MachineAPI, Origin: MachineAPI, InfraActs: true,
 		MachineAPI: acting, ClusterAPI: toldStands, Infra: toldStands,
-		Synchronized: metav1.ConditionTrue, CaughtUp: true, Provisioned: true,
+		Synchronized: metav1.ConditionTrue, CaughtUp: true, Instance: InstanceKnown,
 	}, change)
 }
 
@@ -38,7 +38,7 @@ func inClusterAPI(change ...func(*State)) State {
 	return with(State{
 		Enabled: true, Requested: ClusterAPI, Current: ClusterAPI, Origin: ClusterAPI, InfraActs: true,
 		MachineAPI: standing, ClusterAPI: acting, Infra: acting,
-		Synchronized: metav1.ConditionTrue, CaughtUp: true, Provisioned: true,
+		Synchronized: metav1.ConditionTrue, CaughtUp: true, Instance: InstanceKnown,
 	}, change)
 }
 
@@ -52,6 +52,10 @@ func with(s State, change []func(*State)) State {
 func toClusterAPI(s *State) { s.Requested = ClusterAPI }
 func toMachineAPI(s *State) { s.Requested = MachineAPI }
 func migrating(s *State)    { s.Current = Migrating }
+func unknown(s *State)      { s.Instance = InstanceUnknown }
+
+const everyObject = WhoMachineAPI | WhoClusterAPI | WhoInfra
+
 func aSet(s *State) {
 	s.InfraActs, s.Infra, s.MachineAPI.Hold = false, Party{}, NoHold
 }
@@ -97,9 +101,15 @@ func TestNext(t *testing.T) {
 		"a twin that is not there yet is waited for": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.ClusterAPI, s.Infra = Party{}, Party{} }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonTwinMissing}},
 		"a Machine that is being made does not leave the Machine API": {
-			inMachineAPI(toClusterAPI, func(s *State) { s.Provisioned = false }), Step{Action: Wait, On: WhoMachineAPI | WhoInfra, Reason: ReasonNotProvisioned}},
-		"going back is not held up by what Cluster API has not made": {
-			inClusterAPI(toMachineAPI, func(s *State) { s.Provisioned = false }), Step{Action: Acknowledge, To: MachineAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
+			inMachineAPI(toClusterAPI, func(s *State) { s.Instance = InstanceStarting }), Step{Action: Wait, On: WhoMachineAPI | WhoInfra, Reason: ReasonNotProvisioned}},
+		"a Machine whose instance is unknown does not leave the Machine API": {
+			inMachineAPI(toClusterAPI, unknown), Step{Action: Wait, On: everyObject, Reason: ReasonInstanceUnknown}},
+		"nor does it leave Cluster API": {
+			inClusterAPI(toMachineAPI, unknown), Step{Action: Wait, On: everyObject, Reason: ReasonInstanceUnknown}},
+		"a Machine for which nobody has asked for an instance moves": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.Instance = InstanceNotRequested }), Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
+		"a Machine without a request may have an unknown instance": {
+			inClusterAPI(unknown), Step{Action: Settle, Reason: ReasonSettled}},
 		"a Paused=True of the source that is left over from the last move is not taken for an answer": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.MachineAPI = stands(s.MachineAPI) }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotResumed}},
 		"the same on the way back, for the provider's machine": {
@@ -142,6 +152,14 @@ func TestNext(t *testing.T) {
 		"a Machine that was born before the pause is counted first": {
 			inClusterAPI(toMachineAPI, migrating, aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoClusterAPI }),
 			Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
+		"an instance that the source asked for before it paused is waited for": {
+			inClusterAPI(toMachineAPI, migrating, unknown, func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), held(toldStands) }),
+			Step{Action: Wait, On: everyObject, Reason: ReasonInstanceUnknown}},
+		"the same towards Cluster API": {
+			inMachineAPI(toClusterAPI, migrating, unknown, func(s *State) { s.MachineAPI = held(standing) }),
+			Step{Action: Wait, On: everyObject, Reason: ReasonInstanceUnknown}},
+		"an unknown instance does not keep a move from being cancelled": {
+			inMachineAPI(migrating, unknown, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
 
 		// 7. and 8. finalizers, Switch
 		"the target's finalizers come first": {

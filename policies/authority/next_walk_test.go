@@ -48,12 +48,13 @@ func everyState(visit func(State)) {
 						continue // read in transit alone
 					}
 					for _, synchronized := range []metav1.ConditionStatus{"", "True", "False"} {
-						for bits := range 4 {
-							if current != MachineAPI && bits&2 != 0 {
-								continue // asked on leaving the Machine API alone
+						for bits := range 6 {
+							instance := []Instance{InstanceKnown, InstanceUnknown, InstanceStarting}[bits/2]
+							if current != MachineAPI && instance == InstanceStarting || bits == 2 {
+								continue // asked on leaving the Machine API alone, and of what is caught up
 							}
 							s := State{Enabled: true, Current: current, Requested: requested, Origin: origin, InfraActs: !set,
-								Synchronized: synchronized, CaughtUp: bits&1 != 0, Provisioned: bits&2 != 0}
+								Synchronized: synchronized, CaughtUp: bits&1 != 0, Instance: instance}
 							for _, s.MachineAPI = range mapis {
 								for _, s.ClusterAPI = range cores {
 									for _, s.Infra = range infras {
@@ -108,12 +109,13 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(s.Synchronized == "True" && s.CaughtUp, "a request is acknowledged on a mirror that is up to date")
 		claim(allOf(partiesOf(s, step.To), func(p Party) bool { return p.Says == SaysPaused && !p.Deleting }), "the target has acknowledged its pause")
 		claim(allOf(partiesOf(s, s.Current), func(p Party) bool { return p.Says == SaysActing && !p.Told && !p.Deleting }), "the source has acknowledged that it acts")
-		claim(step.To == MachineAPI || s.Provisioned, "a machine in the making stays")
 		claim(s.Uncounted == 0, "both sets count the same Machines")
+		claim(s.Instance == InstanceKnown || step.To == MachineAPI && s.Instance == InstanceStarting, "a machine in the making stays")
 	case Switch:
 		claim(s.Current == Migrating && s.Origin.Other() != Unset, "a switch comes from Migrating, of a known origin")
 		claim(step.To == s.Origin || allOf(source, func(p Party) bool { return !p.Exists || p.Says == SaysPaused && (p.Told || s.Origin == MachineAPI) }), "the source stands still")
 		claim(step.To == s.Origin || gone || s.Synchronized == "True" && s.CaughtUp, "the mirror has caught up")
+		claim(step.To == s.Origin || gone || s.Instance != InstanceUnknown, "the instance is known")
 		claim(step.To == s.Requested || step.To == s.Origin || gone, "a switch goes where it is asked to, or back")
 		claim(step.To == s.Origin || gone || s.Uncounted == 0, "both sets count the same Machines")
 		claim(step.To != s.Origin || step.Cancelled, "going back is called cancelled")
@@ -243,7 +245,7 @@ func (w world) state() State {
 		return Party{Exists: true, Deleting: th.deleting, Told: th.told, Says: th.says, Hold: hold(th, none)}
 	}
 	s := State{Enabled: true, Requested: w.spec, Current: w.status, Origin: w.origin, InfraActs: !w.set,
-		MachineAPI: party(w.mapi, w.set), ClusterAPI: party(w.core, w.check), Synchronized: "Unknown", CaughtUp: w.caughtUp, Provisioned: true}
+		MachineAPI: party(w.mapi, w.set), ClusterAPI: party(w.core, w.check), Synchronized: "Unknown", CaughtUp: w.caughtUp, Instance: InstanceKnown}
 	if !w.set {
 		s.Infra = party(w.infra, false)
 	}

@@ -61,13 +61,16 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 // RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to
 // the user if the migration is not possible" (converting › Workflow extension).
 func RequestWarning(c policies.Change) policies.Verdict {
-	if c.Actor == policies.Poundlock || !requests(c) {
+	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
+	}
+	s := stand(c)
+	if !requests(c) {
+		return policies.Warn(decisionWarning(c, s)...)
 	}
 	if !moves(c) {
 		return policies.Warn(fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move: %s", askedFor(c.New).Text(), moveTo(c, askedFor(c.Old))))
 	}
-	s := stand(c)
 	if hopeless(c) {
 		return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "")...) // what else it would wait for does not matter
 	}
@@ -78,6 +81,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		waitWarnings(c, s),
 		uncountedWarnings(c),
 		extentWarning(c, s),
+		decisionWarning(c, s),
 	)...)
 }
 
@@ -138,15 +142,9 @@ func taintsInTheWay(c policies.Change, s standing) []string {
 	return taintWarning(c, "the move will not start")
 }
 
-// waitWarnings name what the move waits for. Going back is never held up by the side that one leaves (DESIGN §4.2).
+// waitWarnings name what the move waits for.
 func waitWarnings(c policies.Change, s standing) []string {
-	var out []string
-	if c.Kind == "Machine" && s.inCharge() == MachineAPI && (s.Phase == "" || s.Phase == "Provisioning") {
-		out = append(out, fmt.Sprintf("the move will wait until the Machine is provisioned (its phase is %q)", s.Phase))
-	}
-	if c.Kind == "Machine" && s.inCharge() == MachineAPI && c.Facts.Infra != nil && !provisioned(c.Facts.Infra) {
-		out = append(out, fmt.Sprintf("the move will wait until %s %s is provisioned", c.Facts.Infra.Kind, c.Facts.Infra.Metadata.Name))
-	}
+	out := instanceWarnings(c, s)
 	if settled := s.Condition(ConditionSettled); settled.Status == "False" && s.Current != Migrating {
 		out = append(out, fmt.Sprintf("the move will wait until the last one has settled (%s): %s", settled.Reason, settled.Message))
 	}

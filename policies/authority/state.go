@@ -32,9 +32,8 @@ type State struct {
 	Synchronized metav1.ConditionStatus
 	// CaughtUp says that the mirror was made from the origin's present generations, the provider's object's included.
 	CaughtUp bool
-	// Provisioned says that the Machine API has made the instance, and the provider's mirror shows it. True for kinds
-	// without an instance.
-	Provisioned bool
+	// Instance is what is known of the instance.
+	Instance Instance
 	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
 	Uncounted Who
 }
@@ -98,7 +97,10 @@ func (o Objects) State() State {
 		ClusterAPI:   party(o.ClusterAPI, Paused(o.ClusterAPI), o.Kind.ClusterAPIFinalizer),
 		Synchronized: shape.Condition(ConditionSynchronized).Status,
 		InfraActs:    o.Kind.InfraActs(),
-		Provisioned:  true,
+	}
+	s.Instance = o.instance(s.source(), shape)
+	if o.withoutInfra(s) {
+		s.InfraActs = false
 	}
 	for _, u := range o.Uncounted {
 		if u.By == policies.MachineAPI {
@@ -110,7 +112,6 @@ func (o Objects) State() State {
 	if s.InfraActs {
 		s.Infra = party(o.Infra, Condition{}, o.InfraFinalizer)
 		s.Infra.Says = o.infraSays()
-		s.Provisioned = shape.Phase != "" && shape.Phase != "Provisioning" && o.Infra != nil && provisioned(o.Infra)
 	} else if o.Infra.HasAnnotation(MirrorAnnotation) {
 		s.Infra = Party{Exists: true, Told: o.Infra.HasAnnotation(PausedAnnotation)}
 	}

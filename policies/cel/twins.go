@@ -43,7 +43,7 @@ func authorityTwins() []Twin {
 		{
 			Rule: "authority/metadata-reserved", Variable: "metadataReserved",
 			Fields: `(variables.current == "ClusterAPI" || variables.moving) && !variables.finishing ? (` +
-				reservedChanges("labels", "", "[]") + " + " + reservedChanges("annotations", authority.LastAppliedAnnotation, "variables.annotates") + `).join(', ') : ''`,
+				reservedChanges("labels", nil, "[]") + " + " + reservedChanges("annotations", authority.FreeAnnotations(), "variables.annotates") + `).join(', ') : ''`,
 			Reason: `variables.moving ` +
 				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
 				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on " + variables.there + ", which is"`,
@@ -91,11 +91,11 @@ func authorityTwins() []Twin {
 }
 
 // reservedChanges lists the labels or annotations with a reserved name that a request adds, changes or removes, but for
-// one name that is free, and those that the user is granted to add or change.
-func reservedChanges(of, free, granted string) string {
+// the names that are free, and those that the user is granted to add or change.
+func reservedChanges(of string, free []string, granted string) string {
 	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
-	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[6]s)) + %[1]s.filter(k, !(k in %[2]s))).filter(k, k != %[3]s && %[4]s).map(k, "metadata.%[5]s[" + k + "]")`,
-		before, after, quote(free), reserved("k"), of, granted)
+	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[6]s)) + %[1]s.filter(k, !(k in %[2]s))).filter(k, !(k in %[3]s) && %[4]s).map(k, "metadata.%[5]s[" + k + "]")`,
+		before, after, quoteAll(free), reserved("k"), of, granted)
 }
 
 // reserved is authority.Reserved: whole DNS labels.

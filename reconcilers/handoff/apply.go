@@ -25,9 +25,9 @@ func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (t
 		r.rest(ctx, step)
 		return 0, nil
 	case authority.Settle:
-		return 0, r.report(ctx, p, step)
+		return 0, r.rests(ctx, p, step)
 	case authority.Wait:
-		return afterWait, r.report(ctx, p, step)
+		return afterWait, r.rests(ctx, p, step)
 	case authority.Adopt:
 		return r.adopt(ctx, p, step)
 	case authority.Acknowledge:
@@ -45,6 +45,9 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 		r.rest(ctx, authority.Next(authority.State{}))
 		return afterRest, err
 	}
+	if err := r.recordUntouched(ctx, p); err != nil {
+		return 0, err
+	}
 	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{}); err != nil {
 		return 0, err
 	}
@@ -55,6 +58,37 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 	}
 	r.log(ctx, p.machineAPI, step)
 	return afterStep, nil
+}
+
+// recordUntouched records that Poundlock adopts the object before anybody could ask for an instance. Without the record, a move waits for the instance's ID; so
+// an API server that refuses the patch keeps nobody from being adopted.
+func (r *reconciler) recordUntouched(ctx context.Context, p *pair) error {
+	uid := string(p.machineAPI.GetUID())
+	if !p.objects.Untouched() || p.machineAPI.GetAnnotations()[authority.UntouchedAnnotation] == uid {
+		return nil
+	}
+	err := r.mark(ctx, p, uid)
+	if err != nil && !passing(err) {
+		log.FromContext(ctx).Error(err, "Recording that no instance was requested", "object", describe(p.machineAPI))
+		return nil
+	}
+	return err
+}
+
+// rests reports a step that changes nothing. The record of an untouched object goes first, once somebody may have asked for an instance.
+func (r *reconciler) rests(ctx context.Context, p *pair, step authority.Step) error {
+	if _, recorded := p.machineAPI.GetAnnotations()[authority.UntouchedAnnotation]; recorded && !p.objects.Untouched() {
+		if err := r.mark(ctx, p, nil); err != nil {
+			return err
+		}
+	}
+	return r.report(ctx, p, step)
+}
+
+// mark writes the record of an untouched object; nil removes it.
+func (r *reconciler) mark(ctx context.Context, p *pair, value any) error {
+	annotations := map[string]any{authority.UntouchedAnnotation: value}
+	return r.patch(ctx, p.machineAPI, precondition(p.machineAPI, map[string]any{"metadata": map[string]any{"annotations": annotations}}))
 }
 
 func adoption(step authority.Step) map[string]any {

@@ -59,7 +59,7 @@ func (r *reconciler) settled(p *pair, step authority.Step, conditions []any) (no
 	}
 	now = condition(authority.ConditionSettled, status, severity, step.Reason, step.Message, since)
 	if step.Action == authority.Wait {
-		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "."
+		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "." + p.decision(step, since)
 	}
 	return now, before
 }
@@ -112,6 +112,27 @@ func (p *pair) details(step authority.Step) []string {
 	return out
 }
 
+// decision is what a person can do about an instance whose ID does not appear, the command last.
+func (p *pair) decision(step authority.Step, since string) string {
+	at, err := time.Parse(time.RFC3339, since)
+	if step.Reason != authority.ReasonInstanceUnknown || err != nil {
+		return ""
+	}
+	s, first, source := p.state(), "", p.machineAPI
+	from := s.Current
+	if from == authority.Migrating {
+		from, first = s.Origin, "cancel the move and "
+	}
+	if from == authority.ClusterAPI {
+		source = p.core
+		if p.infra != nil {
+			source = p.infra
+		}
+	}
+	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
+		first, describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation, authority.NoInstanceToken(s.Current, at))
+}
+
 func (p *pair) mirrorSays() string {
 	shape := authority.Read(p.objects.MachineAPI)
 	c := shape.Condition(authority.ConditionSynchronized)
@@ -128,6 +149,9 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 	switch {
 	case o.GetDeletionTimestamp() != nil:
 		return describe(o) + " is being deleted."
+	case step.Reason == authority.ReasonInstanceUnknown:
+		id, _, _ := unstructured.NestedString(o.Object, "spec", "providerID")
+		return fmt.Sprintf("The providerID of %s is %q.", describe(o), id)
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:
 		return fmt.Sprintf("Its phase is %q.", authority.Read(p.objects.MachineAPI).Phase)
 	case step.Reason == authority.ReasonNotProvisioned:

@@ -57,6 +57,8 @@ type world struct {
 	r      *reconciler
 	writes *atomic.Int64
 	events *events.FakeRecorder
+	// silent: whoever makes the instance has asked for it, and does not store its ID.
+	silent bool
 }
 
 const name = "one"
@@ -159,6 +161,7 @@ func (w *world) mirrorRuns() {
 	}[w.kind.Name] {
 		w.create(fmt.Sprintf(manifest, name, w.pair.ClusterAPI))
 	}
+	w.mirrorID()
 	m, shape := w.of(w.mapi()), w.shape()
 	generation := m.GetGeneration()
 	if authority.Source(shape) == authority.ClusterAPI {
@@ -172,6 +175,26 @@ func (w *world) mirrorRuns() {
 		"synchronizedGeneration": max(generation, shape.SynchronizedGeneration),
 		"conditions":             with(conditionsOf(m), condition(authority.ConditionSynchronized, "True", "", "Synced", "in step", now())),
 	}})
+}
+
+// mirrorID copies the instance's ID to the objects that lack it.
+func (w *world) mirrorID() {
+	w.Helper()
+	if !w.kind.InfraActs() {
+		return
+	}
+	objects := []ref{w.mapi(), w.core(), w.provider()}
+	id := ""
+	for _, o := range objects {
+		if live := w.of(o); id == "" && live != nil {
+			id, _, _ = unstructured.NestedString(live.Object, "spec", "providerID")
+		}
+	}
+	for _, o := range objects {
+		if id != "" && w.of(o) != nil {
+			w.merge(o, "", map[string]any{"spec": map[string]any{"providerID": id}})
+		}
+	}
 }
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
@@ -211,6 +234,9 @@ func (w *world) answer(o ref, acts bool, finalizer string, holds bool) {
 	}
 	if o == w.provider() {
 		status["ready"] = true
+	}
+	if acts && !w.silent && w.kind.InfraActs() && o != w.core() {
+		w.merge(o, "", map[string]any{"spec": map[string]any{"providerID": "aws:///us-east-1a/i-1"}})
 	}
 	status["conditions"] = with(conditionsOf(live), condition(authority.ConditionPaused, paused, "", "Test", "because", now()))
 	w.merge(o, "status", map[string]any{"status": status})

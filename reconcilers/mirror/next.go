@@ -143,16 +143,20 @@ func (s *state) infraNamed(name string) *unstructured.Unstructured {
 
 // toMachineAPI mirrors Cluster API to Machine API.
 func (c converting) toMachineAPI(s *state) *write {
-	if s.infra == nil && s.infraName() != "" {
+	infra := s.infra
+	if infra == nil {
+		infra = s.standIn()
+	}
+	if infra == nil && s.infraName() != "" {
 		return c.fails(s, "InfrastructureNotFound", fmt.Sprintf("%s %s/%s, which the Cluster API %s refers to, does not exist",
 			s.infraKind().Kind, s.pair.ClusterAPI, s.infraName(), s.kind.Name))
 	}
-	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
+	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: infra}, s.env)
 	if len(errs) > 0 {
 		return c.fails(s, "FieldsNotConvertible", sentences(errs))
 	}
 	want := s.wantMachineAPI(converted)
-	status := core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
+	status := core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: infra}, s.env)
 	return first(
 		func() *write { return s.enrol(s.core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
 		s.markInfra,
@@ -164,6 +168,20 @@ func (c converting) toMachineAPI(s *state) *write {
 		s.staleTemplate,
 		func() *write { return c.synchronized(s, s.core.GetGeneration(), status) },
 	)
+}
+
+// standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to the Machine API
+// goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it.
+func (s *state) standIn() *unstructured.Unstructured {
+	if s.kind.Infra != authority.InfraMachine || s.said().Requested != authority.MachineAPI {
+		return nil
+	}
+	twin, errs := core.ToClusterAPI(s.kind.Name, s.machineAPI, s.env)
+	if len(errs) > 0 || twin.Infra == nil {
+		return nil
+	}
+	twin.Infra.SetName(s.infraName())
+	return twin.Infra
 }
 
 // observe mirrors status alone, while the authority's controller ends the machine.
@@ -332,6 +350,7 @@ func bare(converted *unstructured.Unstructured, apiVersion, kind, namespace stri
 func ownWay(annotation string) bool {
 	return annotation == authority.LastAppliedAnnotation || annotation == authority.PausedAnnotation ||
 		annotation == clonedFromAnnotation || annotation == clonedFromKindAnnotation ||
+		annotation == authority.UntouchedAnnotation || annotation == authority.NoInstanceAnnotation ||
 		annotation == authority.MirrorAnnotation || annotation == authority.DetachedAnnotation || annotation == authority.InfraGenerationAnnotation
 }
 

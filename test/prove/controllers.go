@@ -67,8 +67,6 @@ func (t *turn) machineAPI() {
 		t.may(machineAPI, "Machine API's controller stores who is in charge", func(n *pair) { n.m.setStatus(g.adopts); n.wrote(ofM, machineAPI, false) })
 	case g.says == paused && t.set && w.m.has(leaving):
 		// A MachineSet that is being deleted never answers.
-	case g.says == paused && w.cloud&byM != 0 && !w.m.has(pid):
-		t.may(machineAPI, "Machine API's controller finds out about the instance that it made", storesPid)
 	case g.says != 0:
 		t.may(machineAPI, "Machine API's controller says "+saying(g.says), func(n *pair) { n.m.say(g.says); n.wrote(ofM, machineAPI, false) })
 	case g.act:
@@ -283,8 +281,8 @@ func (t *turn) remembers() {
 			n.wrote(ofI, infra, true)
 		}
 	})
-	if t.can(amnesia) {
-		t.might("the provider's controller dies before it stores the instance's ID, and does not find out", func(n *pair) { n.cloud &^= answer })
+	if t.can(crashes) {
+		t.might("the provider's controller dies before it stores the instance's ID", func(n *pair) { n.cloud &^= answer })
 	}
 }
 

@@ -55,8 +55,9 @@
 //
 // # What is assumed of others
 //
-// A provider's controller that made an instance finds out about it before it acknowledges a pause, also after a crash: `-only forgets` shows what
-// happens otherwise. One that never acknowledges a pause (authority.ByPatience) has seen it, and ended what it had begun before, when Poundlock's patience of half
+// A controller, of either API, may die between its call to the cloud and what it stores of the answer, and acknowledge a pause without the instance's ID. It
+// finds the instance when it acts again and wants to create one. A person who decides that no instance exists (deeds: decides) has looked: it is so at that
+// moment. A provider's controller that never acknowledges a pause (authority.ByPatience) has seen it, and ended what it had begun before, when Poundlock's patience of half
 // a minute is over: until then it may do whatever an older version lets it do. No controller of Cluster API, restarted, sees an older version than it acted on
 // before. A call to the cloud has reached it by the time that a new process asks there. What a deletion means that meets a move, or another deletion of the same family that means the opposite, is not
 // judged: only that it ends well.

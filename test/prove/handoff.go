@@ -12,7 +12,7 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 	}
 	s := authority.State{
 		Enabled: true, Current: m.status(), Origin: m.origin(), InfraActs: !p.set, CaughtUp: caughtUp,
-		MachineAPI: party(m), ClusterAPI: party(c), Synchronized: "Unknown", Provisioned: p.set || m.has(pid) && i.has(pid),
+		MachineAPI: party(m), ClusterAPI: party(c), Synchronized: "Unknown", Instance: p.instance(m, i),
 	}
 	if m.has(there) {
 		s.Requested = m.requested()
@@ -35,6 +35,19 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 		s.Synchronized = "False"
 	}
 	return s
+}
+
+// instance is what authority.Objects makes of the IDs, and of what proves that nobody has asked for an instance.
+func (p *pairs) instance(m, i object) authority.Instance {
+	switch {
+	case p.set || m.has(pid) && i.has(pid):
+		return authority.InstanceKnown
+	case m.has(pid) || i.has(pid):
+		return authority.InstanceUnknown
+	case m.source() == authority.MachineAPI && m.has(untouched) && !m.has(ctlFin), m.has(decided):
+		return authority.InstanceNotRequested
+	}
+	return authority.InstanceUnknown
 }
 
 // foreign is authority.ForeignTo, of a Cluster API object beside a Machine API object that is mirrored.

@@ -109,6 +109,25 @@ func mutants() []mutant {
 			}
 			return step
 		}), walkOf(flips|deletes, newMachineForClusterAPI)},
+		{"a move to Machine API does not ask for the instance's ID", func(r *rules) {
+			next := r.next
+			r.next = func(s authority.State) authority.Step {
+				if s.Current == authority.ClusterAPI || s.Current == authority.Migrating && s.Origin == authority.ClusterAPI {
+					s.Instance = authority.InstanceKnown
+				}
+				return next(s)
+			}
+		}, walkOf(flips|crashes, birthInClusterAPI)},
+		{"nobody asks for the instance's ID again once the source has paused", func(r *rules) {
+			next := r.next
+			r.next = func(s authority.State) authority.Step {
+				if s.Current == authority.Migrating {
+					s.Instance = authority.InstanceKnown
+				}
+				return next(s)
+			}
+		}, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
+		{"a person's decision outlives the pause of the source", func(r *rules) { r.decidesOnce = true }, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
 		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
 		{"the mirror reads who is in charge before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
 			walkOf(flips|edits|torn|drowsy, setOfMachineAPI)},
@@ -153,7 +172,5 @@ func mutants() []mutant {
 		{"Machines are counted at the request alone, and not when the source has paused", countedBut(func(s authority.State) bool { return s.Current == authority.Migrating }),
 			movingSets(authority.ClusterAPI, false, flips|edits)},
 		{"a set's Machines are listed before it is known that it has paused", func(r *rules) { r.countsBefore = true }, movingSets(authority.ClusterAPI, false, flips|edits)},
-		// No bug of ours, and the reason for an assumption (doc.go).
-		{"a provider's controller forgets what it has just created", func(*rules) {}, walkOf(flips|amnesia, newMachineForClusterAPI)},
 	}
 }

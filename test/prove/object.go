@@ -51,6 +51,10 @@ const (
 	stopped
 	// heard: a provider's object of a kind that never answers has been told to pause for as long as Poundlock's patience lasts.
 	heard
+	// untouched: Poundlock adopted the Machine API object before its controllers could ask for an instance. decided: a person has answered, in this
+	// wait, that no instance exists.
+	untouched
+	decided
 )
 
 var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority.ClusterAPI, authority.Migrating}
@@ -121,6 +125,7 @@ var bitNames = []struct {
 	{acting, "Paused=False"}, {paused, "Paused=True"}, {mark, "mirror's mark"}, {owned, "owned"}, {dangling, "owner gone"},
 	{fresh, "spec as last asked for"}, {pid, "knows the instance"}, {synced, "Synchronized"}, {failed, "Synchronized=False"}, {caught, "caught up"},
 	{detached, "detached"}, {heard, "told for half a minute"},
+	{untouched, "adopted untouched"}, {decided, "decided that there is no instance"},
 }
 
 func (o object) String() string {

@@ -146,8 +146,8 @@ const (
 	skips
 	// leaders: a former leader goes on.
 	leaders
-	// amnesia: a provider's controller crashes between a creation and its answer, and does not find out.
-	amnesia
+	// decides: a person sets the annotation that no instance exists, where a condition asks for it.
+	decides
 	// refusals: a Machine that does not convert, until somebody edits it.
 	refusals
 )
@@ -367,6 +367,8 @@ func (p *pairs) unrest(w pair) string {
 			return ""
 		}
 		return p.alone(w)
+	case w.m.status() == authority.Migrating && step.Reason == authority.ReasonInstanceUnknown:
+		return "" // the same: everybody has paused, so nobody finds out
 	case step.Action == authority.Wait && (w.halted && byPerson[step.Reason] || step.Reason == authority.ReasonNotSynchronized):
 		return "" // a condition says what for, and it is a person who can end that
 	case step.Action != authority.Settle:

@@ -20,8 +20,22 @@ func (t *turn) user() {
 	if t.can(recreates) {
 		t.userCreates()
 	}
+	if t.can(decides) {
+		t.userDecides()
+	}
 	if t.can(halts) {
 		t.might("somebody sets Cluster.spec.paused, or takes it back", func(n *pair) { n.halted = !n.halted })
+	}
+}
+
+// userDecides: a person answers the condition that asks for it. Before the source has paused, the answer may be wrong a moment later.
+func (t *turn) userDecides() {
+	w := &t.was
+	if w.m.has(decided) || w.cloud.runs() {
+		return
+	}
+	if step := t.next(t.state(w.m, w.c, w.i, w.m.has(caught))); step.Reason == authority.ReasonInstanceUnknown {
+		t.might("somebody decides that there is no instance", func(n *pair) { n.m.set(decided); n.wrote(ofM, user, false) })
 	}
 }
 

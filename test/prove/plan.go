@@ -105,6 +105,7 @@ func turns(to authority.API, cancelled bool) func(*pair, *pass) bool {
 	return func(w *pair, _ *pass) bool {
 		w.m.setStatus(to)
 		w.m.setOrigin(to)
+		w.m.clear(decided)
 		if !cancelled {
 			w.m.clear(synced | failed | caught)
 		}
@@ -115,6 +116,7 @@ func turns(to authority.API, cancelled bool) func(*pair, *pass) bool {
 func leaves(from authority.API) func(*pair, *pass) bool {
 	return func(w *pair, _ *pass) bool {
 		w.m.setStatus(authority.Migrating)
+		w.m.clear(decided)
 		w.m.setOrigin(from)
 		return true
 	}
@@ -132,6 +134,9 @@ var requests = [...]request{
 	adopt: {ofM, "stores who is in charge of the new object", none, false, func(w *pair, _ *pass) bool {
 		if w.m.status() == authority.Unset {
 			w.m.setStatus(w.m.requested())
+			if w.m&(ctlFin|pid) == 0 {
+				w.m.set(untouched)
+			}
 		}
 		return w.m.has(there)
 	}},
@@ -301,6 +306,9 @@ func (p *pairs) carryOn(w *pair, a actor, at *pass) {
 	if !p.accepts(w, at, r) {
 		*at = pass{} // it looks again
 		return
+	}
+	if p.decidesOnce && r.on == ofM {
+		w.m.set(was & decided)
 	}
 	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer is what is stored
 	if at.left = p.plans.of(ops[1:]); at.left == 0 {

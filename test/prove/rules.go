@@ -28,6 +28,8 @@ type rules struct {
 	unlocked bool
 	// impatient: a provider that never answers is taken to have paused as soon as it is told.
 	impatient bool
+	// decidesOnce: a person's decision about the instance counts for the whole move, and not for the wait that it answers.
+	decidesOnce bool
 	// staleGate: the Machine API's machine controller reads a cache, and that of a new process may be older than the last one's.
 	staleGate bool
 	// countsBefore: the handoff lists the Machines of two sets before it reads the sets.

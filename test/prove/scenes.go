@@ -28,9 +28,19 @@ func ownedBy(a authority.API) authority.Parent {
 }
 
 var (
-	machineOfMachineAPI     = scene{name: "a Machine that is Machine API's", world: ofMachineAPI}
-	machineOfMuteProvider   = scene{name: "a Machine that is Machine API's, of a provider that never answers", mute: true, world: ofMachineAPI}
-	newMachineOfMute        = scene{name: "a new Machine for Cluster API, of a provider that never answers", mute: true, world: func() pair { return pair{m: there | fresh | wants} }}
+	machineOfMachineAPI   = scene{name: "a Machine that is Machine API's", world: ofMachineAPI}
+	machineOfMuteProvider = scene{name: "a Machine that is Machine API's, of a provider that never answers", mute: true, world: ofMachineAPI}
+	newMachineOfMute      = scene{name: "a new Machine for Cluster API, of a provider that never answers", mute: true, world: func() pair { return pair{m: there | fresh | wants} }}
+	birthInMachineAPI     = scene{name: "a Machine for which Machine API has asked for an instance", world: bornInMachineAPI}
+	birthInClusterAPI     = scene{name: "a Machine for which Cluster API has asked for an instance", world: bornInClusterAPI}
+	birthInMuteProvider   = scene{name: "a Machine for which a provider that never answers has asked for an instance", mute: true, world: func() pair {
+		w := bornInClusterAPI()
+		w.c.clear(paused)
+		w.i.clear(acting)
+		w.core.seen, w.infra.seen = w.showC(), w.showI()
+		return w
+	}}
+	birthBeforeAdoption     = scene{name: "a Machine that is Cluster API's alone, which has asked for an instance", world: bornBeforeAdoption}
 	ownedOfMachineAPI       = scene{name: "a Machine that is Machine API's, owned by a MachineSet", family: ownedBy(authority.MachineAPI), world: ofMachineAPI}
 	newMachine              = scene{name: "a new Machine", world: func() pair { return pair{m: there | fresh} }}
 	newMachineForClusterAPI = scene{name: "a new Machine for Cluster API", world: func() pair { return pair{m: there | fresh | wants} }}
@@ -56,6 +66,33 @@ func ofMachineAPISet() pair {
 
 func ofClusterAPI() pair {
 	w := pair{c: there | fresh | ctlFin | acting, i: there | ctlFin | acting | pid | owned, cloud: byC}
+	w.core.seen, w.infra.seen = w.showC(), w.showI()
+	return w
+}
+
+// bornInMachineAPI is a Machine whose controller died between its call to the cloud and what it stores of the answer.
+func bornInMachineAPI() pair {
+	w := ofMachineAPI()
+	w.m.clear(pid)
+	return w
+}
+
+// bornInClusterAPI is a mirrored Machine whose provider's controller has called the cloud and not yet stored the answer.
+func bornInClusterAPI() pair {
+	w := bornBeforeAdoption()
+	w.m = there | fresh | wants | paused | syncFin | synced | caught
+	w.m.setStatus(authority.ClusterAPI)
+	w.m.setOrigin(authority.ClusterAPI)
+	w.c.set(mark | syncFin)
+	w.i.set(mark)
+	w.core.seen, w.infra.seen = w.showC(), w.showI()
+	return w
+}
+
+func bornBeforeAdoption() pair {
+	w := ofClusterAPI()
+	w.i.clear(pid)
+	w.cloud |= answer
 	w.core.seen, w.infra.seen = w.showC(), w.showI()
 	return w
 }
@@ -99,6 +136,13 @@ func bounds() []bound {
 	add(true, machineOfMuteProvider, flips|edits|crashes)
 	add(true, newMachineOfMute, flips|edits|crashes)
 	add(true, machineOfClusterAPI, flips|recreates|crashes)
+	add(true, birthInMachineAPI, flips|edits|crashes)
+	add(true, newMachine, flips|crashes|decides)
+	add(true, newMachineForClusterAPI, flips|crashes|decides)
+	add(true, birthInClusterAPI, flips|edits|crashes)
+	add(true, birthInMuteProvider, flips|crashes)
+	add(true, newMachineOfMute, flips|crashes|decides)
+	add(true, birthBeforeAdoption, flips|recreates|crashes)
 	add(true, machineOfMachineAPI, deletes)
 	add(true, ownedOfMachineAPI, deletes)
 	add(true, setOfMachineAPI, flips|edits|torn|drowsy|crashes)
@@ -152,7 +196,7 @@ var deedNames = []struct {
 	name string
 }{
 	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"}, {recreates, "objects made again"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
-	{torn, "reads at two moments"}, {drowsy, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {amnesia, "a provider that forgets"},
+	{torn, "reads at two moments"}, {drowsy, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {decides, "a person who decides"},
 	{refusals, "Machines that do not convert"},
 }
 

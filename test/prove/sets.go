@@ -125,7 +125,7 @@ func (w *setPair) set(a authority.API) *setSide {
 }
 
 func (w *setPair) state(uncounted authority.Who) authority.State {
-	s := authority.State{Enabled: true, Requested: w.requested, Current: w.current, Origin: w.origin, CaughtUp: !w.behind && w.known, Provisioned: true, Uncounted: uncounted,
+	s := authority.State{Enabled: true, Requested: w.requested, Current: w.current, Origin: w.origin, CaughtUp: !w.behind && w.known, Instance: authority.InstanceKnown, Uncounted: uncounted,
 		MachineAPI: authority.Party{Exists: true, Says: w.m.says}, Synchronized: metav1.ConditionUnknown}
 	if w.known {
 		s.Synchronized = metav1.ConditionTrue

@@ -1,0 +1,150 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Instance is what a move knows of the instance behind a Machine. A source that has asked a cloud for an instance, and not yet stored the answer, would
+// leave that instance behind, and the target would create a second one.
+type Instance uint8
+
+// The values of Instance.
+const (
+	// InstanceUnknown: the source may have asked for an instance whose ID is not in both objects.
+	InstanceUnknown Instance = iota
+	// InstanceStarting: the ID is in both objects, and the Machine API is still provisioning the Machine.
+	InstanceStarting
+	// InstanceKnown: the ID is in both objects, or the kind has no instance.
+	InstanceKnown
+	// InstanceNotRequested: nobody has asked for an instance.
+	InstanceNotRequested
+)
+
+const (
+	// UntouchedAnnotation is on a Machine API Machine that Poundlock adopted before the Machine API's controllers added their finalizer, which they do before
+	// they call a cloud. Its value is the UID of the Machine, so that a copy proves nothing.
+	UntouchedAnnotation = Domain + "/untouched"
+	// NoInstanceAnnotation is a person's decision on a Machine API Machine that no instance exists. Its value is NoInstanceToken of the wait that it
+	// answers, so that it counts for that wait alone.
+	NoInstanceAnnotation = Domain + "/no-instance"
+)
+
+// NoInstanceToken is the value of NoInstanceAnnotation that answers a wait for InstanceUnknown which began at since. A wait before the source has paused and
+// one after it have different values: what a person saw before the pause may have changed until then.
+func NoInstanceToken(current API, since time.Time) string {
+	return string(current) + "-" + since.UTC().Format("20060102T150405Z")
+}
+
+// instance reads what the objects prove. The source's proof decides: the target has paused, and had no say before.
+func (o Objects) instance(source API, shape Shape) Instance {
+	machine := machineOf(o.MachineAPI)
+	core, infra := providerID(o.ClusterAPI), providerID(o.Infra)
+	switch known := machine.ProviderID != "" && agrees(core, machine.ProviderID) && agrees(infra, machine.ProviderID); {
+	case !o.Kind.InfraActs():
+		return InstanceKnown
+	case source == MachineAPI && known && infra != "": // by which the provider's controller finds the instance
+		return o.started(shape)
+	case source == ClusterAPI && known && (infra != "" || core != ""):
+		return InstanceKnown
+	case machine.ProviderID+core+infra != "":
+		return InstanceUnknown
+	case source == MachineAPI && (o.Untouched() && o.MachineAPI.Metadata.Annotations[UntouchedAnnotation] == string(o.MachineAPI.Metadata.UID) || machine.invalid()),
+		o.decided(shape):
+		return InstanceNotRequested
+	}
+	return InstanceUnknown
+}
+
+// agrees reports whether an object has the ID, or none.
+func agrees(has, id string) bool { return has == "" || has == id }
+
+// started: "The Machine API Machine must be … provisioned" is asked on the way to Cluster API alone.
+func (o Objects) started(shape Shape) Instance {
+	if shape.Phase == "" || shape.Phase == "Provisioning" || !provisioned(o.Infra) {
+		return InstanceStarting
+	}
+	return InstanceKnown
+}
+
+// Untouched reports whether the Machine API's controllers cannot have asked for an instance yet: no finalizer, no ID, no phase.
+func (o Objects) Untouched() bool {
+	return o.Kind.InfraActs() && o.MachineAPI != nil && !o.MachineAPI.HasFinalizer(o.Kind.MachineAPIFinalizer) &&
+		machineOf(o.MachineAPI).ProviderID == "" && Read(o.MachineAPI).Phase == ""
+}
+
+// decided reports whether a person has answered the wait that the condition AuthoritySettled shows.
+func (o Objects) decided(shape Shape) bool {
+	c := shape.Condition(ConditionSettled)
+	return c.Reason == ReasonInstanceUnknown && o.MachineAPI.HasAnnotation(NoInstanceAnnotation) &&
+		o.MachineAPI.Metadata.Annotations[NoInstanceAnnotation] == NoInstanceToken(shape.Current, c.LastTransitionTime.Time)
+}
+
+// machineInstance is what a Machine API Machine has of its instance.
+type machineInstance struct{ ProviderID, Phase, ErrorReason string }
+
+// invalid reports whether the cloud was never asked, as the Machine's configuration is invalid. Other failures may leave an instance.
+func (m machineInstance) invalid() bool {
+	return m.Phase == "Failed" && m.ErrorReason == "InvalidConfiguration"
+}
+
+func machineOf(o *policies.Object) machineInstance {
+	m := machineInstance{ProviderID: providerID(o)}
+	if o != nil {
+		_ = json.Unmarshal(orNull(o.Status), &m)
+	}
+	return m
+}
+
+// withoutInfra reports whether the Machine API can take the Machine over although somebody has deleted the provider's object: both Machines have the ID, by which
+// the Machine API finds the instance, or finds that it is gone, and creates none.
+func (o Objects) withoutInfra(s State) bool {
+	return o.Kind.InfraActs() && o.Infra == nil && s.source() == ClusterAPI && s.Requested == MachineAPI && s.Instance == InstanceKnown &&
+		!o.MachineAPI.Deleting() && !o.ClusterAPI.Deleting()
+}
+
+// instanceWarnings name what a move waits for because of the instance.
+func instanceWarnings(c policies.Change, s standing) []string {
+	kind, _ := KindNamed(c.Kind)
+	from, infra := s.inCharge(), c.Facts.Infra
+	var out []string
+	switch (Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: infra}).instance(from, s.Shape) {
+	case InstanceUnknown:
+		if infra == nil && providerID(c.Old) != "" {
+			return nil // the other side has not been looked at
+		}
+		return []string{fmt.Sprintf("the move will wait until spec.providerID of both Machines is the same instance (it is %q here, and the phase is %q): %s may have asked for an instance, and %s would create a second one",
+			providerID(c.Old), s.Phase, from.Text(), from.Other().Text())}
+	case InstanceStarting:
+		if s.Phase == "" || s.Phase == "Provisioning" {
+			out = append(out, fmt.Sprintf("the move will wait until the Machine is provisioned (its phase is %q)", s.Phase))
+		}
+		if !provisioned(infra) {
+			out = append(out, fmt.Sprintf("the move will wait until %s %s is provisioned", infra.Kind, infra.Metadata.Name))
+		}
+	case InstanceKnown, InstanceNotRequested:
+	}
+	return out
+}
+
+// decisionWarning names what a person decides with NoInstanceAnnotation.
+func decisionWarning(c policies.Change, s standing) []string {
+	decision, set := c.New.Metadata.Annotations[NoInstanceAnnotation]
+	if before, had := c.Old.Metadata.Annotations[NoInstanceAnnotation]; c.Kind != "Machine" || !set || had && before == decision {
+		return nil
+	}
+	at, from := fmt.Sprintf("metadata.annotations[%s]: ", NoInstanceAnnotation), s.inCharge().Text()
+	switch asked := (Objects{MachineAPI: c.New}).decided(s.Shape); {
+	case !asked:
+		return []string{at + "no move waits for this value, so it has no effect: the message of the condition AuthoritySettled has the command"}
+	case s.Current == Migrating:
+		return []string{at + fmt.Sprintf("you decide that no instance exists, and %s will create one. If one exists, it keeps running and nobody will delete it. Remove the annotation if you are not sure", s.inCharge().Other().Text())}
+	}
+	return []string{at + fmt.Sprintf("you decide that no instance exists, so Poundlock will pause %s and then ask once more. Remove the annotation if an instance may exist", from)}
+}

@@ -1,0 +1,130 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func eitherWay(t *testing.T, story func(*world, authority.API)) {
+	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		t.Run(fmt.Sprintf("from %s", from), func(t *testing.T) { story(newWorld(t, "Machine"), from) })
+	}
+}
+
+// born makes a Machine whose controllers have asked for an instance, and have not stored its ID.
+func (w *world) born(from authority.API) {
+	w.Helper()
+	w.silent = true
+	w.machineAPI(from)
+	w.settle(from)
+}
+
+// waits lets everybody have their turns, and expects the move to wait for the instance.
+func (w *world) waits(status authority.API) {
+	w.Helper()
+	for range 6 {
+		w.everybody()
+		w.pass()
+	}
+	if s := w.shape(); s.Current != status || w.reason() != authority.ReasonInstanceUnknown {
+		w.Fatalf("status %s, reason %s: %s", s.Current, w.reason(), s.Condition(authority.ConditionSettled).Message)
+	}
+	if n := w.pass(); n != 0 {
+		w.Errorf("waiting wrote %d times", n)
+	}
+}
+
+// TestABirth asks for a move while the instance's ID is not stored yet: it waits, and goes on with the ID.
+func TestABirth(t *testing.T) {
+	eitherWay(t, func(w *world, from authority.API) {
+		w.born(from)
+		w.request(from.Other())
+		w.waits(from)
+		w.silent = false
+		w.settle(from.Other())
+		w.inCharge(from.Other())
+	})
+}
+
+// TestADecision has a person answer that there is no instance: once before the source pauses, and once more after.
+func TestADecision(t *testing.T) {
+	command := regexp.MustCompile(`annotate --overwrite machines.machine.openshift.io one (\S+)=(\S+)$`)
+	eitherWay(t, func(w *world, from authority.API) {
+		w.born(from)
+		w.request(from.Other())
+		decide := func() {
+			w.Helper()
+			message := w.shape().Condition(authority.ConditionSettled).Message
+			found := command.FindStringSubmatch(message)
+			if found == nil {
+				w.Fatalf("no command ends the message: %s", message)
+			}
+			w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{found[1]: found[2]}}})
+		}
+		w.waits(from)
+		decide()
+		w.waits(authority.Migrating)
+		w.request(from) // the move is cancelled, and asked for again: the decision does not count for that
+		w.settle(from)
+		w.request(from.Other())
+		w.waits(from)
+		decide()
+		w.waits(authority.Migrating)
+		decide()
+		w.settle(from.Other())
+		w.inCharge(from.Other())
+	})
+}
+
+// TestUntouched moves a Machine that Poundlock adopted before anybody could ask for an instance.
+func TestUntouched(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.MachineAPI)
+	w.pass()
+	if got := w.of(w.mapi()); got.GetAnnotations()[authority.UntouchedAnnotation] != string(got.GetUID()) {
+		t.Fatalf("annotations %v", got.GetAnnotations())
+	}
+	w.request(authority.ClusterAPI)
+	for range 12 {
+		paused := "True" // its controllers answer, and do nothing else
+		if w.shape().Current == authority.MachineAPI {
+			paused = "False"
+		}
+		w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{
+			"conditions": with(conditionsOf(w.of(w.mapi())), condition(authority.ConditionPaused, metav1.ConditionStatus(paused), "", "Test", "because", now()))}})
+		w.mirrorRuns()
+		w.answer(w.core(), !w.told(w.core()), w.kind.ClusterAPIFinalizer, true)
+		w.answer(w.provider(), !w.told(w.provider()), "", false)
+		w.pass()
+	}
+	if s := w.shape(); s.Current != authority.ClusterAPI {
+		t.Fatalf("status %s: %s", s.Current, s.Condition(authority.ConditionSettled).Message)
+	}
+	w.settle(authority.ClusterAPI)
+	w.inCharge(authority.ClusterAPI)
+	w.everybody()
+	w.pass()
+	if recorded, is := w.of(w.mapi()).GetAnnotations()[authority.UntouchedAnnotation]; is {
+		t.Errorf("the record stays although there is an instance: %s", recorded)
+	}
+}
+
+// TestHeldAtAdoption: of what its controllers held when Poundlock adopted it nothing is recorded.
+func TestHeldAtAdoption(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.MachineAPI)
+	w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"finalizers": []string{authority.MachineAPIMachineFinalizer}}})
+	w.pass()
+	if got := w.of(w.mapi()).GetAnnotations(); strings.Contains(fmt.Sprint(got), authority.UntouchedAnnotation) {
+		t.Errorf("annotations %v", got)
+	}
+}
