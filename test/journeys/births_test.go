@@ -1,0 +1,106 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/machine/machinetest"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Machines are asked to move, either way, after the cloud has made their instances and before the answer has arrived: a move waits for the ID, and
+// no Machine ever has a second instance. story holds the ledger against that.
+func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
+	story(t)
+	type birth struct {
+		name     string
+		from, to authority.API
+	}
+	var births []birth
+	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		for i := range 3 {
+			b := birth{fmt.Sprintf("born-in-%s-%d", strings.ToLower(string(from)), i), from, from.Other()}
+			if err := stage.Cloud.Inject(machinetest.Fault{Do: machinetest.LoseAnswer, Verb: machinetest.Launch, Machine: b.name, Times: -1}); err != nil {
+				t.Fatal(err)
+			}
+			births = append(births, b)
+		}
+	}
+	t.Cleanup(func() { _ = stage.Cloud.Heal() })
+	for _, b := range births {
+		manifest := strings.Replace(loneManifest(t, b.name), "authoritativeAPI: MachineAPI", "authoritativeAPI: "+string(b.from), 1)
+		if a := kubectl(t, manifest, "create", "-f", "-"); !a.ok {
+			t.Fatal(a.err)
+		}
+	}
+	for _, b := range births {
+		eventually(t, b.name+" has an instance", func() string { return fmt.Sprint(len(instances(b.name))) }, "1")
+		a := request(t, mapiMachine(b.name), string(b.to))
+		if b.from == authority.ClusterAPI && !slices.ContainsFunc(a.warnings(), func(w string) bool { return strings.Contains(w, "may have asked for an instance") }) {
+			t.Errorf("%s: warnings %q", b.name, a.warnings())
+		}
+	}
+	for _, b := range births {
+		if b.from == authority.MachineAPI {
+			continue // its controller asks the cloud for what it has launched, and may know by now
+		}
+		m := mapiMachine(b.name)
+		eventually(t, b.name+" waits", func() string { return field(t, m, `.status.conditions[?(@.type=="AuthoritySettled")].reason`) }, authority.ReasonInstanceUnknown)
+		if id, of := field(t, m, ".spec.providerID"), field(t, m, ".status.authoritativeAPI"); id != "" || of != string(b.from) {
+			t.Errorf("%s is %s's, and has the ID %q before the answer", b.name, of, id)
+		}
+	}
+	if err := stage.Cloud.Heal(); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range births {
+		m := mapiMachine(b.name)
+		authorityIs(t, m, string(b.to))
+		settled(t, m)
+		if got := stage.Cloud.InstancesOf(b.name); len(got) != 1 || got[0].ProviderID() != field(t, m, ".spec.providerID") {
+			t.Errorf("instances of %s: %v", b.name, got)
+		}
+		authoritative := m
+		if b.to == authority.ClusterAPI {
+			authoritative = capiMachine(b.name)
+		}
+		must(t, authoritative.args("delete", "--wait=false")...)
+	}
+	for _, b := range births {
+		for _, o := range []object{mapiMachine(b.name), capiMachine(b.name), awsMachine(b.name)} {
+			eventually(t, o.resource+" "+b.name+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+		}
+		if left := instances(b.name); len(left) != 0 {
+			t.Errorf("instances of %s are left: %v", b.name, left)
+		}
+	}
+}
+
+// Somebody has deleted the AWSMachine of a Machine that Cluster API runs. The Machine can go back: the Machine API knows the instance, and creates none.
+func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
+	story(t)
+	const name = "bereaved"
+	lone(t, name)
+	m := mapiMachine(name)
+	move(t, m, "ClusterAPI")
+	id := field(t, m, ".spec.providerID")
+	must(t, awsMachine(name).args("delete", "--wait=false")...)
+	eventually(t, "the AWSMachine is gone", func() string { return field(t, awsMachine(name), ".metadata.name") }, "")
+	eventually(t, "the mirror's word", func() string { return condition(t, m, "Synchronized") }, "False")
+
+	move(t, m, "MachineAPI")
+	if got := field(t, m, ".spec.providerID"); got != id {
+		t.Errorf("the ID is %s, and was %s", got, id)
+	}
+	eventually(t, "the Machine API does not create another", func() string { return field(t, m, ".status.phase") }, "Failed")
+	if got := stage.Cloud.InstancesOf(name); len(got) != 1 {
+		t.Errorf("instances of %s: %v", name, got)
+	}
+	must(t, m.args("delete", "--wait=false")...)
+	eventually(t, "it is gone", func() string { return field(t, m, ".metadata.name") }, "")
+}
