@@ -77,6 +77,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a collection is refused and warned of like its objects", collection},
 		{"a delete that fails open warns", warnOfDelete},
 		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
+		{"what Machine API cannot express is named where Cluster API is authoritative", warnOfUse},
 		{"elsewhere nothing is locked", elsewhere},
 		{"a control plane's set is told what it will do", controlPlaneSet},
 		{"and what a move of authority over it means", controlPlaneAuthority},
@@ -498,6 +499,45 @@ func warnOfMove(t *testing.T, p *place) {
 	if value(o, "spec", "authoritativeAPI") != "ClusterAPI" {
 		t.Error("the request was not stored")
 	}
+}
+
+// warnOfUse edits and creates what Cluster API is authoritative for.
+func warnOfUse(t *testing.T, p *place) {
+	p.create(t, p.admin, strings.Replace(machineManifest("used", ""), "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1))
+	p.patchStatus(t, mapiMachine, "m", "used", `{"status":{"authoritativeAPI":"ClusterAPI","conditions":[{"type":"Paused","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
+	p.create(t, p.admin, `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: used}
+spec: {instanceType: m6i.large}`)
+	p.create(t, p.admin, twinManifest("used"))
+	var last []string
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("warned of %q", last)
+		}
+	})
+	warns := func(what string, change func() error, path string) {
+		t.Helper()
+		eventually(t, what, func() bool {
+			p.warned.take()
+			if err := change(); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			last = p.warned.take()
+			return slices.ContainsFunc(last, func(w string) bool {
+				return strings.HasPrefix(w, path) && strings.HasSuffix(w, "[authority/unconvertible]")
+			})
+		})
+	}
+	hook := toward(capiMachine, "c", "used")
+	warns("a hook too short for Machine API", func() error {
+		return p.admin.Patch(t.Context(), hook, merge(`{"metadata":{"annotations":{"pre-drain.delete.hook.machine.cluster.x-k8s.io/a":"me"}}}`), client.DryRunAll)
+	}, "metadata.annotations[pre-drain.delete.hook.machine.cluster.x-k8s.io/a]: ")
+	infra := toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", "used")
+	warns("an AWSMachine in use", func() error {
+		return p.admin.Patch(t.Context(), infra, merge(`{"spec":{"imageLookupFormat":"capa-ami"}}`), client.DryRunAll)
+	}, "AWSMachine.spec.imageLookupFormat: ")
 }
 
 func elsewhere(t *testing.T, p *place) {

@@ -43,8 +43,11 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if c.Side == policies.ClusterAPI && c.Facts.Twin == nil {
 		return nil, nil
 	}
-	if c.Kind == controlplane.Kind {
+	switch {
+	case c.Kind == controlplane.Kind:
 		return v.reflected(ctx, c)
+	case c.Side == policies.Infrastructure:
+		return v.provided(ctx, c)
 	}
 	mapi, capi := c.New, c.Facts.Twin
 	if c.Side == policies.ClusterAPI {
@@ -73,6 +76,31 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 		return nil, err
 	}
 	return core.CheckTwin(c.Kind, capi.Raw(), infra, env), nil
+}
+
+// provided tries what Machine API would make of a provider's object that is in use. Of one that no Cluster API object of the twin's name refers to, nothing
+// is made.
+func (v conversions) provided(ctx context.Context, c policies.Change) (field.ErrorList, error) {
+	i := slices.IndexFunc(authority.Kinds(), func(k authority.Kind) bool { return k.Infra == c.Kind })
+	if i < 0 || c.Facts.Twin == nil || c.Facts.Twin.Kind == controlplane.Kind {
+		return nil, nil
+	}
+	kind := authority.Kinds()[i].Name
+	capi, err := v.cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.ClusterAPI, kind), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name})
+	if err != nil || capi == nil {
+		return nil, err
+	}
+	if ref, ok := infraRef(capi, kind, v.platforms); !ok || ref.Name != c.Name {
+		return nil, nil
+	}
+	env, err := v.envs.of(ctx, pairOf(c), kind)
+	if platform := (unsupported{}); errors.As(err, &platform) {
+		return field.ErrorList{platform.whole()}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return core.CheckTwin(kind, capi.Raw(), c.New.Raw(), env), nil
 }
 
 // reflected tries what Cluster API's side of a control plane's set is made from.

@@ -216,6 +216,10 @@ func Unconvertible(c policies.Change) policies.Verdict {
 	case s.inCharge() == ClusterAPI && c.Side == policies.MachineAPI:
 		return refusals(c, ClusterAPI, "nothing is made of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")
 	}
+	if c.Operation == admissionv1.Update && !changesSpec(c) {
+		c.Facts.Unconvertible = ofNames(c)
+		return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "a later move will not start")...)
+	}
 	return refusals(c, s.inCharge().Other(), "a later move will not start")
 }
 
@@ -231,13 +235,43 @@ func changesAuthority(c policies.Change) bool {
 	}
 	s := stand(c)
 	if c.Operation == admissionv1.Create {
+		if c.Side != policies.MachineAPI {
+			return c.Facts.Twin != nil && s.Current == ClusterAPI && reads(c)
+		}
 		// Without a twin it is what the first Cluster API object is made from, whoever is in charge.
-		return c.Side == policies.MachineAPI && (s.inCharge() == MachineAPI || c.Facts.Twin == nil)
+		return s.inCharge() == MachineAPI || c.Facts.Twin == nil
 	}
 	if c.Facts.Twin == nil || s.moving() || !sideOf(s.inCharge(), c.Side) || requestsHere(c) {
 		return false
 	}
-	return changesSpec(c)
+	return changesContent(c)
+}
+
+// changesContent reports whether an update changes what is converted: the spec, or names that a person changes. Controllers write names all the time, and
+// read no warning.
+func changesContent(c policies.Change) bool {
+	if c.Side == policies.Infrastructure && !reads(c) {
+		return false
+	}
+	return changesSpec(c) || c.Side != policies.Infrastructure && c.Actor == policies.Anyone && len(metadataChanges(c)) > 0
+}
+
+// reads reports whether a warning is for anybody's eyes: Cluster API's controllers make and change its objects without looking at one.
+func reads(c policies.Change) bool {
+	return c.Actor != policies.ClusterAPIController && c.Actor != policies.InfrastructureController
+}
+
+// ofNames are the refusals of the names that a request changes.
+func ofNames(c policies.Change) field.ErrorList {
+	var out field.ErrorList
+	for _, m := range metadataChanges(c) {
+		for _, err := range c.Facts.Unconvertible {
+			if !m.removed && err.Field == m.path().String() {
+				out = append(out, err)
+			}
+		}
+	}
+	return out
 }
 
 func requestsHere(c policies.Change) bool { return c.Side == policies.MachineAPI && requests(c) }

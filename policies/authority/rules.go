@@ -211,9 +211,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
-			Says:   "A change of the object that is in charge warns of each field that the other API cannot express: it is stored, and a later move will not start. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
+			Says:   "A change of the object that is in charge, or of the provider's object behind it, warns of each field that the other API cannot express: it is stored, and a later move will not start. A change of labels and annotations alone warns of those. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
 			Remedy: "Repair the fields that are named before moving, docs/fields lists them all; turn the gate on for taints.",
-			On:     on(mapi(kinds, onWrite), capi(kinds, onUpdate)), Needs: when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
+			On:     on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate)), Needs: when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,
@@ -270,10 +270,10 @@ func beforeMachineAPI(c policies.Change) bool { return Read(c.New).Requested != 
 // contentMatters is changesAuthority as far as it can be told before the twin is known.
 func contentMatters(c policies.Change) bool {
 	if c.Operation == admissionv1.Create {
-		return true
+		return c.Side == policies.MachineAPI || reads(c)
 	}
 	if c.Side == policies.MachineAPI && stand(c).inCharge() != MachineAPI || requestsHere(c) {
 		return false
 	}
-	return changesSpec(c)
+	return changesContent(c)
 }
