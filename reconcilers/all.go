@@ -5,6 +5,7 @@ package reconcilers
 
 import (
 	"errors"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -28,6 +29,8 @@ type Options struct {
 	ControlPlane bool
 	// Recreate allows their strategy Recreate, which leaves etcd without a member for a time.
 	Recreate bool
+	// NotReadyGrace is how long a Node of the control plane may be not ready before its set is unavailable.
+	NotReadyGrace time.Duration
 	// Version is the release that the ClusterOperator tells, "" for none.
 	Version string
 }
@@ -51,7 +54,7 @@ func ControlPlane(mgr ctrl.Manager, o Options) error {
 	}
 	return errors.Join(
 		generate.SetupWithManager(mgr, generate.Options{Pairs: o.Pairs}),
-		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, Recreate: o.Recreate, Version: o.Version}),
+		rollout.SetupWithManager(mgr, rollout.Options{Pairs: o.Pairs, Recreate: o.Recreate, NotReadyGrace: o.NotReadyGrace, Version: o.Version}),
 	)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // options are the settings of `poundlock manager`, as typed.
@@ -29,6 +30,8 @@ type options struct {
 
 	controlPlane bool
 	recreate     bool
+	// notReadyGrace is for the Nodes of the control plane.
+	notReadyGrace time.Duration
 
 	gate    string
 	release string
@@ -127,6 +130,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")
 	f.BoolVar(&o.controlPlane, "control-plane", false, "run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on; only where no other operator does")
 	f.BoolVar(&o.recreate, "control-plane-recreate", false, "allow a ControlPlaneMachineSet the strategy Recreate, which deletes each Machine before its replacement is made: until then, etcd has a member less")
+	f.DurationVar(&o.notReadyGrace, "control-plane-not-ready-grace", controlplane.NotReadyGrace, "wait this long for a Node of the control plane that is not ready, as at a reboot, before the ControlPlaneMachineSet and its ClusterOperator are unavailable")
 	f.StringVar(&o.gate, "feature-gate", "cluster", "whether the feature gate MachineAPIMigration is on: `cluster` asks the FeatureGate object of that name, on and off say so")
 	f.StringVar(&o.release, "release-version", "", "the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")

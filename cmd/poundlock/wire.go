@@ -197,7 +197,7 @@ func addReconcilers(ctx context.Context, mgr manager.Manager, cfg *rest.Config, 
 	if err := mgr.Add(gateWatch{read: read, began: enabled, period: 30 * time.Second}); err != nil {
 		return err
 	}
-	log, o := mgr.GetLogger().WithName("gate"), reconcilers.Options{Pairs: s.pairs, ControlPlane: s.controlPlane, Recreate: s.recreate, Version: s.release}
+	log, o := mgr.GetLogger().WithName("gate"), reconcilers.Options{Pairs: s.pairs, ControlPlane: s.controlPlane, Recreate: s.recreate, NotReadyGrace: s.notReadyGrace, Version: s.release}
 	if !enabled {
 		log.Info("the feature gate is off: nothing is mirrored or moved", "gate", gateName)
 		return reconcilers.ControlPlane(mgr, o)

@@ -79,6 +79,8 @@ type MachineState struct {
 	born    time.Time
 	// serves: its Node is ready, though it may be going.
 	serves bool
+	// available: its Node is ready, or has not been so for less than the grace.
+	available bool
 }
 
 // moving: who is in charge of it is about to change, and nobody is to touch it until then.
@@ -160,12 +162,12 @@ func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *co
 func (p *Plan) place(v View) {
 	at := map[int][]MachineState{}
 	var unnumbered []MachineState
-	ready := map[string]bool{}
+	nodes := map[string]standing{}
 	for i := range v.Nodes {
-		ready[v.Nodes[i].Name] = nodeReady(&v.Nodes[i])
+		nodes[v.Nodes[i].Name] = v.standingOf(&v.Nodes[i])
 	}
 	for i := range v.Machines {
-		m := stateOf(&v.Machines[i], v.Set, ready)
+		m := stateOf(&v.Machines[i], v.Set, nodes)
 		if n, ok := numberOf(m.Name); ok {
 			at[n] = append(at[n], m)
 		} else {
@@ -203,15 +205,18 @@ func (p *Plan) free(at map[int][]MachineState, m MachineState) int {
 	return slices.Max(append(slices.Collect(maps.Keys(at)), -1)) + 1
 }
 
-func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, readyNodes map[string]bool) MachineState {
+func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, nodes map[string]standing) MachineState {
 	owner := controller(m)
-	node := m.Status.NodeRef
+	var node standing
+	if ref := m.Status.NodeRef; ref != nil {
+		node = nodes[ref.Name]
+	}
 	deleting := m.DeletionTimestamp != nil
 	return MachineState{
 		Name: m.Name, Deleting: deleting, Failed: phase(m) == machinev1beta1.PhaseFailed,
-		Ready:   !deleting && phase(m) == machinev1beta1.PhaseRunning && node != nil && readyNodes[node.Name],
+		Ready:   !deleting && phase(m) == machinev1beta1.PhaseRunning && node.ready,
 		Adopted: owner != nil && owner.UID == set.UID && set.UID != "",
-		machine: m, born: m.CreationTimestamp.Time, serves: node != nil && readyNodes[node.Name],
+		machine: m, born: m.CreationTimestamp.Time, serves: node.ready, available: node.serves,
 	}
 }
 
@@ -332,14 +337,14 @@ func (p *Plan) machines() []MachineState {
 // Numbers are what a set's status counts.
 type Numbers struct{ Replicas, Ready, Updated, Unavailable int }
 
-// Numbers counts. A Machine that is going is still one of the replicas, but neither ready nor updated; one is updated once it is ready, too.
+// Numbers counts. A Machine that is being deleted is a replica, and ready for as long as its Node serves; one is updated once it is ready now, and stays.
 func (p *Plan) Numbers() Numbers {
 	n := Numbers{}
 	for _, i := range p.Indexes {
 		available := false
 		for _, m := range i.Machines {
 			n.Replicas++
-			if m.Ready {
+			if m.available {
 				n.Ready++
 				available = true
 			}
@@ -359,7 +364,7 @@ func (p *Plan) Numbers() Numbers {
 func unmanaged(v View) []string {
 	var out []string
 	for _, n := range strays(v) {
-		if v.Now.Sub(n.CreationTimestamp.Time) >= Grace {
+		if !v.alone(&n).Add(Grace).After(v.Now) {
 			out = append(out, n.Name)
 		}
 	}
@@ -367,13 +372,20 @@ func unmanaged(v View) []string {
 	return out
 }
 
-// graceEnds is when the first of the Nodes that have just joined is one without a Machine.
+// graceEnds is when the first of the Nodes that are without a Machine, or not ready, has been so for too long.
 func graceEnds(v View) time.Time {
 	var next time.Time
+	ends := func(at time.Time) {
+		if at.After(v.Now) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
 	for _, n := range strays(v) {
-		ends := n.CreationTimestamp.Add(Grace)
-		if ends.After(v.Now) && (next.IsZero() || ends.Before(next)) {
-			next = ends
+		ends(v.alone(&n).Add(Grace))
+	}
+	for i := range v.Nodes {
+		if n := v.standingOf(&v.Nodes[i]); n.serves && !n.ready {
+			ends(n.since.Add(v.NotReadyGrace))
 		}
 	}
 	return next

@@ -97,7 +97,7 @@ func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) Vie
 		selector = labels.Nothing()
 	}
 	return View{
-		Set: set, Nodes: in.Nodes, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate,
+		Set: set, Nodes: in.Nodes, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate, NotReadyGrace: NotReadyGrace,
 		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
 	}
 }

@@ -50,17 +50,20 @@ func condition(kind string, holds bool, r Reason, message string) metav1.Conditi
 	return c
 }
 
-// available: each index has a Machine that is ready.
+// available: each index has a Machine that serves, whether or not it is being deleted.
 func (p *Plan) available() metav1.Condition {
 	var without []string
 	for _, i := range p.Indexes {
-		if !anyReady(i.Machines) {
+		if !slices.ContainsFunc(i.Machines, func(m MachineState) bool { return m.available }) {
 			without = append(without, fmt.Sprintf("index %d (%s)", i.Number, listOr(named(i.Machines, nil), "no Machine")))
 		}
 	}
 	if p.Numbers().Unavailable > 0 {
 		return condition(Available, false, UnavailableReplicas, fmt.Sprintf("%d of %d control plane Machines run with a Node that is ready. Without one: %s",
 			p.Replicas-p.Numbers().Unavailable, p.Replicas, listOr(without, "the whole control plane")))
+	}
+	if all := named(p.machines(), func(m MachineState) bool { return m.available && !m.serves }); len(all) > 0 {
+		return condition(Available, true, AsExpected, fmt.Sprintf("All %d control plane Machines run. The Nodes of these have not been ready for less than %s, as at a reboot: %s", p.Replicas, p.view.NotReadyGrace, strings.Join(all, ", ")))
 	}
 	return condition(Available, true, AsExpected, fmt.Sprintf("All %d control plane Machines run with a Node that is ready", p.Replicas))
 }

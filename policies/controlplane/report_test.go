@@ -7,9 +7,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -70,15 +73,20 @@ func TestConditions(t *testing.T) {
 			"False AsExpected", "False RollingOut Upgrade once this has ended. 0 of 3"},
 		"held by etcd": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, "True AsExpected",
 			"True WaitingForHook 1 of 3 control plane Machines are as the template says and ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd", "False AsExpected", "False WaitingForHook"},
-		"held by etcd, under Recreate": {[]change{strategy("Recreate"), larger, on(0, going), on(0, hooked)}, "False UnavailableReplicas 2 of 3",
+		"held by etcd, under Recreate": {[]change{strategy("Recreate"), larger, on(0, going), on(0, hooked)}, "True AsExpected All 3",
 			"True WaitingForHook 0 of 3 control plane Machines are as the template says and ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; under the strategy Recreate", "False AsExpected", "False WaitingForHook"},
-		"one is not ready":         {[]change{notReady(1)}, "False UnavailableReplicas 2 of 3 control plane Machines run with a Node that is ready. Without one: index 1 (c-master-1)", "False AsExpected", "False AsExpected", "True AsExpected"},
-		"waiting for a person":     {[]change{larger, strategy("OnDelete")}, "True AsExpected", "False WaitingForDeletion 0 of 3", "False AsExpected", "True AsExpected"},
-		"stopped":                  {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences[0].UID = "other" })}, "True AsExpected", "False Stopped", "True MachinesOwnedByAnother Machines that have another controller", "False MachinesOwnedByAnother Upgrade once this is mended"},
-		"a selector of no meaning": {[]change{func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels = map[string]string{"a b": "c"} }}, "True AsExpected", "False Stopped", "True InvalidSet The set cannot be carried out: spec.selector: ", "False InvalidSet"},
-		"Recreate without leave":   {[]change{strategy("Recreate"), noRecreate}, "True AsExpected", "False Stopped", "True RecreateDisabled The strategy is Recreate, which is not allowed here: under the strategy Recreate each Machine is deleted before", "False RecreateDisabled"},
-		"inactive":                 {[]change{inactive, larger}, "True AsExpected", "False Inactive the set is Inactive; made Active it would replace 3 of 3", "False AsExpected", "True Inactive"},
-		"inactive and in trouble":  {[]change{inactive, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, "True AsExpected", "False Inactive the set is Inactive; made Active it would do nothing until this is mended: Nodes", "False Inactive", "True Inactive"},
+		"a reboot":                          {[]change{rebooting(1, time.Second)}, "True AsExpected All 3 control plane Machines run. The Nodes of these have not been ready for less than 20m0s, as at a reboot: c-master-1", "False AsExpected", "False AsExpected", "True AsExpected"},
+		"a reboot that does not end":        {[]change{rebooting(1, 20*time.Minute)}, "False UnavailableReplicas 2 of 3", "False AsExpected", "False AsExpected", "True AsExpected"},
+		"a Node that was never ready":       {[]change{rebooting(1, time.Second), joinedAgo(1, time.Minute)}, "False UnavailableReplicas 2 of 3", "False AsExpected", "False AsExpected", "True AsExpected"},
+		"a person deletes one":              {[]change{strategy("OnDelete"), on(1, going)}, "True AsExpected All 3", "True RollingOut", "False AsExpected", "False RollingOut"},
+		"one that is deleted and rebooting": {[]change{on(1, going), rebooting(1, time.Second)}, "True AsExpected All 3", "True RollingOut", "False AsExpected", "False RollingOut"},
+		"one is not ready":                  {[]change{notReady(1)}, "False UnavailableReplicas 2 of 3 control plane Machines run with a Node that is ready. Without one: index 1 (c-master-1)", "False AsExpected", "False AsExpected", "True AsExpected"},
+		"waiting for a person":              {[]change{larger, strategy("OnDelete")}, "True AsExpected", "False WaitingForDeletion 0 of 3", "False AsExpected", "True AsExpected"},
+		"stopped":                           {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences[0].UID = "other" })}, "True AsExpected", "False Stopped", "True MachinesOwnedByAnother Machines that have another controller", "False MachinesOwnedByAnother Upgrade once this is mended"},
+		"a selector of no meaning":          {[]change{func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels = map[string]string{"a b": "c"} }}, "True AsExpected", "False Stopped", "True InvalidSet The set cannot be carried out: spec.selector: ", "False InvalidSet"},
+		"Recreate without leave":            {[]change{strategy("Recreate"), noRecreate}, "True AsExpected", "False Stopped", "True RecreateDisabled The strategy is Recreate, which is not allowed here: under the strategy Recreate each Machine is deleted before", "False RecreateDisabled"},
+		"inactive":                          {[]change{inactive, larger}, "True AsExpected", "False Inactive the set is Inactive; made Active it would replace 3 of 3", "False AsExpected", "True Inactive"},
+		"inactive and in trouble":           {[]change{inactive, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, "True AsExpected", "False Inactive the set is Inactive; made Active it would do nothing until this is mended: Nodes", "False Inactive", "True Inactive"},
 	} {
 		t.Run(says, func(t *testing.T) {
 			v := world()
@@ -135,5 +143,59 @@ func TestTheMachineThatIsMade(t *testing.T) {
 	v.Authority = authority.ClusterAPI
 	if a := make().Spec.AuthoritativeAPI; a != "ClusterAPI" {
 		t.Errorf("under a set of Cluster API's, %s is in charge of it", a)
+	}
+}
+
+// rebooting has a Node turn not ready some time ago.
+func rebooting(i int, ago time.Duration) change {
+	return func(v *controlplane.View) {
+		v.NotReadyGrace = controlplane.NotReadyGrace
+		v.Nodes[i].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(noon.Add(-ago))}}
+	}
+}
+
+func joinedAgo(i int, ago time.Duration) change {
+	return func(v *controlplane.View) { v.Nodes[i].CreationTimestamp = metav1.NewTime(noon.Add(-ago)) }
+}
+
+// TestNoStepRestsOnTheGrace: what is not ready now is no reason to delete anything, however short it is so.
+func TestNoStepRestsOnTheGrace(t *testing.T) {
+	for says, c := range map[string]struct {
+		do    []change
+		waits string
+	}{
+		"a replacement that reboots": {do: []change{larger, with("c-master-x-0", "a", false), rebooting(3, time.Second)}, waits: "c-master-x-0 is not ready yet"},
+		"the second of two":          {do: []change{larger, strategy("Recreate"), without(2), with("c-master-x-2", "c", false), rebooting(2, time.Second)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},
+	} {
+		t.Run(says, func(t *testing.T) {
+			v := world()
+			for _, do := range c.do {
+				do(v)
+			}
+			p := controlplane.Make(*v)
+			if got := steps(p); len(got) > 0 || p.Waits != c.waits {
+				t.Errorf("steps %q, waits for %q, want %q", got, p.Waits, c.waits)
+			}
+			if want := noon.Add(controlplane.NotReadyGrace - time.Second); !p.Next.Equal(want) {
+				t.Errorf("looks again at %s, want %s", p.Next, want)
+			}
+		})
+	}
+}
+
+func TestANodeThatOutlivesItsMachine(t *testing.T) {
+	v := world()
+	stray := node("stray")
+	stray.UID = "stray"
+	v.Nodes = append(v.Nodes, stray)
+	v.Unlinked = map[types.UID]time.Time{"stray": noon.Add(-time.Minute)}
+	p := controlplane.Make(*v)
+	if want := noon.Add(controlplane.Grace - time.Minute); len(p.Problems) > 0 || !p.Next.Equal(want) {
+		t.Errorf("a minute later: %v, looks again at %s, want %s", p.Problems, p.Next, want)
+	}
+	v.Now = noon.Add(controlplane.Grace)
+	p = controlplane.Make(*v)
+	if len(p.Problems) != 1 || p.Problems[0].Reason != controlplane.UnmanagedNodes {
+		t.Errorf("eleven minutes later: %v", p.Problems)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/internal/numbers"
@@ -40,8 +41,45 @@ type View struct {
 	Infrastructure *configv1.Infrastructure
 	// Trials are the API server's answers to dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
 	Trials []policies.Trial
+	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. No step of a plan has such a grace.
+	NotReadyGrace time.Duration
+	// Unlinked says since when Nodes are without a Machine that had one, by UID.
+	Unlinked map[types.UID]time.Time
 	// Now is the time; a Node may have been without its Machine for Grace.
 	Now time.Time
+}
+
+// NotReadyGrace is how long a Node may be not ready where nobody has set it: long enough for the reboot of a large host.
+const NotReadyGrace = 20 * time.Minute
+
+// standing is how a Node is.
+type standing struct {
+	// ready is as of now; serves is with the grace.
+	ready, serves bool
+	// since is when that began.
+	since time.Time
+}
+
+// standingOf grants the grace to a Node that was ready before: one that is still joining has none.
+func (v View) standingOf(n *corev1.Node) standing {
+	for _, c := range n.Status.Conditions {
+		if c.Type != corev1.NodeReady {
+			continue
+		}
+		s := standing{ready: c.Status == corev1.ConditionTrue, since: c.LastTransitionTime.Time}
+		joined := s.since.Sub(n.CreationTimestamp.Time) >= Grace
+		s.serves = s.ready || joined && v.Now.Before(s.since.Add(v.NotReadyGrace))
+		return s
+	}
+	return standing{}
+}
+
+// alone is since when a Node has been without a Machine.
+func (v View) alone(n *corev1.Node) time.Time {
+	if at := v.Unlinked[n.UID]; at.After(n.CreationTimestamp.Time) {
+		return at
+	}
+	return n.CreationTimestamp.Time
 }
 
 // Grace is how long a Node that has just joined may be without a Machine that refers to it: the Machine controller links the two a moment later.
@@ -113,12 +151,6 @@ func phase(m *machinev1beta1.Machine) string {
 		return ""
 	}
 	return *m.Status.Phase
-}
-
-func nodeReady(n *corev1.Node) bool {
-	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 func controller(m metav1.Object) *metav1.OwnerReference { return metav1.GetControllerOfNoCopy(m) }

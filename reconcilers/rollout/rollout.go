@@ -24,6 +24,8 @@ type Options struct {
 	Pairs authority.Pairs
 	// Recreate allows the strategy Recreate, under which etcd is without a member for as long as a Machine is being replaced.
 	Recreate bool
+	// NotReadyGrace is how long a Node may be not ready before the set is unavailable.
+	NotReadyGrace time.Duration
 	// Version is told in the ClusterOperator; "": none is.
 	Version string
 	// Now is the clock by which Nodes join; nil: the computer's.
@@ -40,7 +42,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 		return fmt.Errorf("registering the metrics of ControlPlaneMachineSets: %w", err)
 	}
 	r := &reconciler{
-		pair: o.Pairs[0], recreate: o.Recreate, version: o.Version, now: o.Now,
+		pair: o.Pairs[0], recreate: o.Recreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now,
 		cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(), recorder: mgr.GetEventRecorder("poundlock-rollout"), meters: counted,
 	}
 	if r.now == nil {
@@ -55,14 +57,17 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 type reconciler struct {
 	pair     authority.Pair
 	recreate bool
-	version  string
-	now      func() time.Time
+	// notReadyGrace is how long a Node may be not ready.
+	notReadyGrace time.Duration
+	version       string
+	now           func() time.Time
 
 	cache, live client.Reader
 	writer      client.Client
 	recorder    events.EventRecorder
 	meters      meters
 	trials      trials
+	links       links
 }
 
 const (

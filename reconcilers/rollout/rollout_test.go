@@ -271,6 +271,30 @@ func TestAnInfrastructureThatIsLost(t *testing.T) {
 	}
 }
 
+// TestANodeThatOutlivesItsMachine: the Machine's finalizer is gone a moment before its Node is.
+func TestANodeThatOutlivesItsMachine(t *testing.T) {
+	w := newWorld(t, 3)
+	w.now = w.now.Add(time.Hour)
+	r := w.operator(nil)
+	w.found()
+	w.settle(r)
+	w.delete("c-master-2")
+	for _, m := range w.machines() {
+		if m.Name == "c-master-2" {
+			m.Finalizers, m.Spec.LifecycleHooks.PreDrain = nil, nil
+			w.must(w.Update(t.Context(), &m))
+		}
+	}
+	pass(t, r)
+	w.wantSays("Degraded", "False AsExpected")
+	if got := w.names(); len(got) != 3 {
+		t.Errorf("Machines are %v, and none was created at index 2", got)
+	}
+	w.now = w.now.Add(controlplane.Grace)
+	pass(t, r)
+	w.wantSays("Degraded", "True UnmanagedNodes", "c-master-2")
+}
+
 func TestADanglingNodeReferenceStopsNothingElse(t *testing.T) {
 	w := newWorld(t, 3)
 	r := w.operator(nil)
