@@ -27,6 +27,8 @@ type resolved struct {
 	// template is the set's own, before the domain is laid over it.
 	template       map[string]any
 	infrastructure *configv1.Infrastructure
+	// all are the set's failure domains.
+	all []Domain
 }
 
 // findings are what is wrong with a providerSpec, by path beneath it.
@@ -75,7 +77,7 @@ func everywhere(name configv1.PlatformType, check func(resolved) findings) func(
 // resolved is the providerSpec in each failure domain.
 func (p *proposal) resolved() []resolved {
 	plan := p.plan()
-	base := resolved{spec: plan.spec, template: plan.spec, infrastructure: p.Infrastructure}
+	base := resolved{spec: plan.spec, template: plan.spec, infrastructure: p.Infrastructure, all: plan.Domains}
 	if len(plan.Domains) == 0 {
 		return []resolved{base}
 	}
@@ -218,6 +220,9 @@ const (
 )
 
 func openStack(r resolved) (f findings) {
+	if v, ok := r.spec["rootVolume"].(map[string]any); ok && r.domain != nil && r.domain.under("rootVolume.") && !positive(v["diskSize"]) {
+		f.deny("rootVolume.diskSize", "the failure domains place a root volume, and one without a size is not created: give its size in GiB")
+	}
 	seen := sets.New[string]()
 	for i, d := range as[machinev1alpha1.OpenstackProviderSpec](r.spec).AdditionalBlockDevices {
 		path := listItem("additionalBlockDevices", i)
@@ -234,6 +239,16 @@ func openStack(r resolved) (f findings) {
 	return f
 }
 
+// under reports whether a domain sets a member beneath a path.
+func (d Domain) under(path string) bool {
+	return slices.ContainsFunc(d.sets, func(s setting) bool { return strings.HasPrefix(s.path, path) })
+}
+
+func positive(v any) bool {
+	n, ok := v.(float64)
+	return ok && n > 0
+}
+
 func vSphere(r resolved) (f findings) {
 	s := as[machinev1beta1.VSphereMachineProviderSpec](r.spec)
 	w := s.Workspace
@@ -247,8 +262,14 @@ func vSphere(r resolved) (f findings) {
 		f.deny("network.devices", "a Machine needs a networkName: give it here, or as topology.networks of each failure domain in the Infrastructure")
 	}
 	f.center(r, *w)
-	if dir := "/" + w.Datacenter + "/vm/"; w.Folder != "" && w.Datacenter != "" && !strings.HasPrefix(w.Folder, dir) {
-		f.deny("workspace.folder", "%s is no folder of the datacenter %s: it begins with %s", w.Folder, w.Datacenter, dir)
+	if dir := "/" + w.Datacenter + "/vm/"; w.Datacenter != "" {
+		if w.Folder != "" && !strings.HasPrefix(w.Folder, dir) {
+			f.deny("workspace.folder", "%s is no folder of the datacenter %s: it begins with %s", w.Folder, w.Datacenter, dir)
+		}
+		// A template without a path is looked for by its name.
+		if name, in := strings.CutPrefix(s.Template, dir); strings.Contains(s.Template, "/") && (!in || name == "" || strings.HasSuffix(name, "/")) {
+			f.deny("template", "%s is no template of the datacenter %s: its path begins with %s and ends with its name", s.Template, w.Datacenter, dir)
+		}
 	}
 	f.overridden(r)
 	return f
@@ -290,11 +311,22 @@ func (f *findings) overridden(r resolved) {
 	}
 	for _, s := range r.domain.sets {
 		own := member(r.template, places(s.path))
-		if s.yields || strings.Contains(s.path, "[") || own == nil || own == "" || own == s.value {
+		if s.yields || own == nil || own == "" || own == s.value {
+			continue
+		}
+		if strings.Contains(s.path, "[") { // a network, which each failure domain has of its own
+			if !slices.ContainsFunc(r.all, func(d Domain) bool { return !d.replaces(s.path, own) }) {
+				f.warn(s.path, "every failure domain overrides %s: leave it out", text(own))
+			}
 			continue
 		}
 		f.warn(s.path, "%s is overridden by the failure domain's %s", text(own), text(s.value))
 	}
+}
+
+// replaces reports whether a domain sets a member to another value.
+func (d Domain) replaces(path string, own any) bool {
+	return slices.ContainsFunc(d.sets, func(s setting) bool { return s.path == path && s.value != own })
 }
 
 func nutanix(r resolved) (f findings) {

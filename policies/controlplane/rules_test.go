@@ -345,35 +345,42 @@ func TestRules(t *testing.T) {
 		"AWS: no load balancer":            {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: a new Machine is behind no load balancer, so that no client reaches the API there: right only where you balance the load yourself")},
 		"AWS: no subnet in a domain":       {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
 
-		"Azure":                                          {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
-		"Azure: no internal load balancer":               {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
-		"Azure: which was missing before":                {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
-		"Azure: no subnet":                               {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+inProvider+"subnet: a Machine is not made without one")},
-		"Azure: a subnet for each domain":                {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
-		"Azure: a region without zones":                  {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
-		"GCP":                                            {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
-		"GCP: no target pools":                           {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+inProvider+"targetPools: a new Machine is in no target pool, so that no client outside reaches the API there: right only where the API is not published")},
-		"GCP: another region, and so its zone":           {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
-		"GCP: another project":                           {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+inProvider+"projectID: the cluster is in the project p")},
-		"OpenStack: a disk for etcd":                     {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
-		"OpenStack: a small one":                         {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
-		"OpenStack: two of a name":                       {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
-		"OpenStack: one of another name":                 {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: a control plane uses no block device but the one called etcd, and this is called var")},
-		"vSphere":                                        {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
-		"vSphere: no template":                           {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: no network":                            {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
-		"vSphere: no workspace":                          {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter", "denied "+inProvider+"workspace.server")},
-		"vSphere: a server of nobody's":                  {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "x", "datacenter": "dc"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.server")},
-		"vSphere: a datacenter of nobody's":              {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "x"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter")},
-		"vSphere: a folder of another datacenter":        {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
-		"vSphere: a failure domain brings what it needs": {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
-		"vSphere: and overrides the rest":                {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old is overridden by the failure domain's vc")},
-		"vSphere: Machines of another template":          {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, with1(inEast(), "template", "old"), with1(inEast(), "template", "old"), inEast())), create: true, do: changes(want("workspace", nil))},
-		"vSphere: a failure domain of nobody's":          {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
-		"Nutanix":                                        {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
-		"Nutanix: names that are none":                   {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
-		"Nutanix: no subnet":                             {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
-		"Nutanix: one twice":                             {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
+		"Azure":                                                  {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
+		"Azure: no internal load balancer":                       {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
+		"Azure: which was missing before":                        {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
+		"Azure: no subnet":                                       {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+inProvider+"subnet: a Machine is not made without one")},
+		"Azure: a subnet for each domain":                        {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
+		"Azure: a region without zones":                          {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
+		"GCP":                                                    {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
+		"GCP: no target pools":                                   {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+inProvider+"targetPools: a new Machine is in no target pool, so that no client outside reaches the API there: right only where the API is not published")},
+		"GCP: another region, and so its zone":                   {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
+		"GCP: another project":                                   {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+inProvider+"projectID: the cluster is in the project p")},
+		"OpenStack: a disk for etcd":                             {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
+		"OpenStack: a small one":                                 {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
+		"OpenStack: two of a name":                               {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
+		"OpenStack: one of another name":                         {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: a control plane uses no block device but the one called etcd, and this is called var")},
+		"vSphere":                                                {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
+		"vSphere: no template":                                   {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: no network":                                    {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
+		"vSphere: no workspace":                                  {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter", "denied "+inProvider+"workspace.server")},
+		"vSphere: a server of nobody's":                          {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "x", "datacenter": "dc"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.server")},
+		"vSphere: a datacenter of nobody's":                      {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "x"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter")},
+		"vSphere: a folder of another datacenter":                {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
+		"vSphere: a template in its folder":                      {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/rhcos"), nil)), create: true},
+		"vSphere: a template of another datacenter":              {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/x/vm/rhcos"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: a folder for a template":                       {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: a network that every failure domain overrides": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true, want: one("vsphere", "warned "+inProvider+"network.devices[0].networkName: every failure domain overrides old: leave it out")},
+		"vSphere: a network that one leaves":                     {in: changes(vCenter, western, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}, {Name: "west"}}}, eastern(), eastern(), eastern())), create: true},
+		"OpenStack: a root volume with a size":                   {in: changes(platformed("OpenStack", with1(devices(), "rootVolume", map[string]any{"diskSize": 100}), volumes(), volume(100), volume(100), volume(100))), create: true},
+		"OpenStack: a root volume without a size":                {in: changes(platformed("OpenStack", devices(), volumes(), volume(100), volume(100), volume(100))), create: true, want: one("openstack", "denied "+inProvider+"rootVolume.diskSize")},
+		"vSphere: a failure domain brings what it needs":         {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
+		"vSphere: and overrides the rest":                        {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old is overridden by the failure domain's vc")},
+		"vSphere: Machines of another template":                  {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, with1(inEast(), "template", "old"), with1(inEast(), "template", "old"), inEast())), create: true, do: changes(want("workspace", nil))},
+		"vSphere: a failure domain of nobody's":                  {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
+		"Nutanix":                                                {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
+		"Nutanix: names that are none":                           {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
+		"Nutanix: no subnet":                                     {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
+		"Nutanix: one twice":                                     {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
 
 		"its cluster's label is changed": {do: changes(clustered("other")), want: map[string][]string{
 			"controlplane/machine-labels": {"denied " + inLabels + "[machine.openshift.io/cluster-api-cluster]"},
@@ -662,4 +669,21 @@ func TestReleased(t *testing.T) {
 			}
 		})
 	}
+}
+
+// western adds a failure domain that leaves the network to the template.
+func western(v *controlplane.View) {
+	all := &v.Infrastructure.Spec.PlatformSpec.VSphere.FailureDomains
+	west := (*all)[0]
+	west.Name, west.Zone, west.Topology.Networks, west.Topology.ComputeCluster = "west", "y", nil, "/dc/host/y"
+	*all = append(*all, west)
+}
+
+// volumes are failure domains that place a root volume, volume a Machine there.
+func volumes() *machinev1.FailureDomains {
+	return &machinev1.FailureDomains{OpenStack: []machinev1.OpenStackFailureDomain{{AvailabilityZone: "a", RootVolume: &machinev1.RootVolume{AvailabilityZone: "v", VolumeType: "fast"}}}}
+}
+
+func volume(size int) map[string]any {
+	return map[string]any{"availabilityZone": "a", "rootVolume": map[string]any{"availabilityZone": "v", "volumeType": "fast", "diskSize": size}}
 }
