@@ -72,6 +72,7 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 	}
 	return mgr, errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("ping", healthz.Ping), // without any check there is no /readyz
 		addWebhooks(ctx, mgr, direct, s),
 		addReconcilers(ctx, mgr, cfg, s),
 	)

@@ -77,7 +77,7 @@ func severityOf(step authority.Step) string {
 
 // unsynchronized takes back what the mirror said about the other direction.
 func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
-	return condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "", "AuthorityChanged",
+	return condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", "AuthorityChanged",
 		"The mirror has not run from "+step.To.Text()+" yet.", r.now().UTC().Format(time.RFC3339))
 }
 

@@ -96,9 +96,13 @@ func (g *gated[T]) tell(ctx context.Context, s subject[T], gate authority.Gate) 
 }
 
 func conditionOf(c authority.Condition) machinev1beta1.Condition {
-	return machinev1beta1.Condition{
+	out := machinev1beta1.Condition{
 		Type: machinev1beta1.ConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
 	}
+	if c.Status == metav1.ConditionFalse {
+		out.Severity = machinev1beta1.ConditionSeverityInfo // it acts: nothing is wrong
+	}
+	return out
 }
 
 // withCondition returns the conditions with c added or in the place of the one of its type. The time is that of the last change of

@@ -45,6 +45,9 @@ func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
 
 // preDrain and preTerminate wait without a time: who takes a hook away changes the Machine, and that wakes us.
 func (c *machines) preDrain(_ context.Context, p *pass) (*stop, error) {
+	if p.node == nil && p.machine.Status.NodeRef == nil {
+		return nil, nil // it never had a Node: there is nothing to drain, and nothing that the hook protects
+	}
 	return heldBy(machine.Drainable(p.machine))
 }
 

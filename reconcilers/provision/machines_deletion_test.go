@@ -57,6 +57,18 @@ func TestHooksHoldTheDeletionInTheirOrder(t *testing.T) {
 	s.gone("one")
 }
 
+// A Machine whose instance never became a Node has nothing to drain, and so nothing that a pre-drain hook could protect.
+func TestAPreDrainHookHoldsNoMachineWithoutANode(t *testing.T) {
+	s := newScene(t)
+	s.machine("one")
+	s.phase("one", machinev1beta1.PhaseProvisioned)
+	s.edit("one", func(m *machinev1beta1.Machine) {
+		m.Spec.LifecycleHooks.PreDrain = []machinev1beta1.LifecycleHook{{Name: "MigrateApp", Owner: "the-app"}}
+	})
+	s.deleting("one")
+	s.gone("one")
+}
+
 // rests makes some passes and sees that they write nothing.
 func (s *scene) rests(name string) {
 	s.Helper()

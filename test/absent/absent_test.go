@@ -6,7 +6,9 @@ package absent
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/scene"
 )
 
@@ -69,9 +72,35 @@ func TestClusterAPIAbsent(t *testing.T) {
 	w.must(w.InstallClusterAPI(t.Context()))
 	w.mirrored("first")
 	w.mirrored("second")
+	w.reconcilersAreReady()
 	if now := w.Plane.PID(scene.Poundlock); now != process || process == 0 {
 		t.Errorf("Poundlock's process was %d and is %d", process, now)
 	}
+}
+
+// reconcilersAreReady starts a second process without webhooks, and waits until a kubelet would call it ready.
+func (w world) reconcilersAreReady() {
+	w.Helper()
+	ports, err := embedded.FreePorts(1)
+	w.must(err)
+	health := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	w.must(w.Plane.Attach("reconcilers", filepath.Join(w.Plane.Dir(), "bin", scene.Poundlock), "manager", "--webhooks=false", "--leader-elect", "--metrics-bind-address=0",
+		"--health-bind-address="+health, "--kubeconfig="+filepath.Join(w.Plane.Dir(), "poundlock.kubeconfig")))
+	w.eventually("a process without webhooks to be ready", func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+health+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("/readyz answers %s", answer.Status)
+		}
+		return nil
+	})
 }
 
 // create makes a Machine of the Machine API: every webhook on its way answers.
