@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/policiestest"
@@ -55,6 +56,30 @@ func TestMessagesNameKinds(t *testing.T) {
 			if strings.Contains(text, "InfraMachine") || strings.Contains(text, "this Scale ") {
 				t.Errorf("%s: %s: %s", c.Rule, c.Name, text)
 			}
+		}
+	}
+}
+
+// TestRenamed holds the names in remedies against those of the conversion.
+func TestRenamed(t *testing.T) {
+	want := map[string]string{}
+	for _, n := range slices.Concat(core.Annotations(), core.Labels()) {
+		want[n.MachineAPI] = n.ClusterAPI
+	}
+	if diff := cmp.Diff(want, authority.Renamed()); diff != "" {
+		t.Errorf("(-conversion +remedies):\n%s", diff)
+	}
+}
+
+// TestReservedRemedy wants the other side's names in the remedy, as a command.
+func TestReservedRemedy(t *testing.T) {
+	for _, c := range load(t) {
+		if c.Rule != "authority/metadata-reserved" || !strings.Contains(c.Name, "deletion mark is reserved") {
+			continue
+		}
+		v := verdict(authority.Rules(), c)
+		if want := " worker-a cluster.x-k8s.io/delete-machine=true --overwrite"; len(v.Denials) != 1 || !strings.HasSuffix(v.Denials[0].Detail, want) {
+			t.Errorf("%s: %v, want %q", c.Name, v.Denials, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package authority
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -88,23 +89,86 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) {
 		return policies.Verdict{}
 	}
+	refused := slices.DeleteFunc(metadataChanges(c), func(m metadataChange) bool {
+		return !Reserved(m.key) || free(m) || pauses(c, m) || m.granted(c)
+	})
+	if len(refused) == 0 {
+		return policies.Verdict{}
+	}
 	var errs field.ErrorList
-	for _, m := range metadataChanges(c) {
-		if Reserved(m.key) && !free(m) && !pauses(c, m) && !m.granted(c) {
-			errs = append(errs, field.Forbidden(m.path(), reservedReason(c, s)))
-		}
+	reason := reservedReason(c, s, refused)
+	for _, m := range refused {
+		errs = append(errs, field.Forbidden(m.path(), reason))
 	}
 	return policies.Deny(errs...)
 }
 
-func reservedReason(c policies.Change, s standing) string {
+func reservedReason(c policies.Change, s standing, refused []metadataChange) string {
 	if s.moving() {
 		return "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + transitReason(c, s)
 	}
 	if s.Current == Unset {
 		return lockedReason(c, s)
 	}
-	return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on %s, which is", there(c))
+	return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on %s, which is: %s", there(c), setThere(c, refused))
+}
+
+// Renamed lists the labels and annotations that the two APIs call differently, by the Machine API's name.
+func Renamed() map[string]string {
+	return map[string]string{
+		"machine.openshift.io/cluster-api-cluster":                        "cluster.x-k8s.io/cluster-name",
+		"machine.openshift.io/cluster-api-autoscaler-node-group-max-size": "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size",
+		"machine.openshift.io/cluster-api-autoscaler-node-group-min-size": "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size",
+		"machine.openshift.io/delete-machine":                             deleteMachineAnnotation,
+		"machine.openshift.io/exclude-node-draining":                      "machine.cluster.x-k8s.io/exclude-node-draining",
+	}
+}
+
+// nameThere is what the other API calls a label or annotation.
+func nameThere(c policies.Change, key string) string {
+	for machineAPI, clusterAPI := range Renamed() {
+		switch {
+		case c.Side == policies.MachineAPI && key == machineAPI:
+			return clusterAPI
+		case c.Side == policies.ClusterAPI && key == clusterAPI:
+			return machineAPI
+		}
+	}
+	return key
+}
+
+// PlainValue is a value that a command shows as it is; another one is VALUE.
+const PlainValue = `^[A-Za-z0-9._/:-]{0,63}$`
+
+var plainValue = regexp.MustCompile(PlainValue)
+
+// setThere is the commands that make the changes on the twin.
+func setThere(c policies.Change, changes []metadataChange) string {
+	resource, _, _ := strings.Cut(there(c), " ")
+	var commands []string
+	for _, verb := range []string{"label", "annotate"} {
+		var words []string
+		for _, m := range changes {
+			if m.annotation == (verb == "annotate") && len(words) < maxNamed {
+				words = append(words, m.word(nameThere(c, m.key)))
+			}
+		}
+		if len(words) > 0 {
+			commands = append(commands, fmt.Sprintf("kubectl -n %s %s %s %s %s --overwrite", c.TwinNamespace, verb, resource, c.Name, strings.Join(words, " ")))
+		}
+	}
+	return strings.Join(commands, " && ")
+}
+
+// word is the change of a name as kubectl label and annotate read it.
+func (m metadataChange) word(name string) string {
+	switch {
+	case m.removed:
+		return name + "-"
+	case plainValue.MatchString(m.value):
+		return name + "=" + m.value
+	}
+	return name + "=VALUE"
 }
 
 // pauses leaves the pause annotation to PausedOwned, which knows what to say about it.

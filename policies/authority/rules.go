@@ -128,13 +128,13 @@ func Rules() policies.Set {
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
 			Says:   "On the Machine API object that is not in charge, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. The cluster-autoscaler-operator may add and change the limits of autoscaling on a MachineSet while Cluster API is authoritative; the mirror carries them over.",
-			Remedy: "Set it on the Cluster API object, whose value the mirror follows.",
+			Remedy: "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
 			On:     on(mapi(kinds, onUpdate)), Check: MetadataReserved,
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
 			Says:   "The same on the Cluster API object while Machine API is in charge of its twin. The autoscaler alone may mark a Machine with cluster.x-k8s.io/delete-machine, and the mirror carries it over.",
-			Remedy: "Set it on the Machine API object, whose value the mirror follows.",
+			Remedy: "Set it on the Machine API object, whose value the mirror follows: the message has its name there and the command.",
 			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
 		},
 		{

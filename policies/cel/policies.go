@@ -298,6 +298,9 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
 		variable("transit", transit()),
 		variable("annotates", grantedAnnotations(o)),
+		variable("reservedLabels", reservedNames("labels", nil, "[]")),
+		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(), "variables.annotates")),
+		variable("setThere", setThere(twins(o.Pairs))),
 		variable("specChanges", differences("spec", "variables.oldSpec", "variables.newSpec", exactFields(), "authoritativeAPI")),
 	}
 }

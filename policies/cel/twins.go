@@ -6,6 +6,7 @@ package cel
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -42,11 +43,11 @@ func authorityTwins() []Twin {
 		},
 		{
 			Rule: "authority/metadata-reserved", Variable: "metadataReserved",
-			Fields: `(variables.current == "ClusterAPI" || variables.moving) && !variables.finishing ? (` +
-				reservedChanges("labels", nil, "[]") + " + " + reservedChanges("annotations", authority.FreeAnnotations(), "variables.annotates") + `).join(', ') : ''`,
+			Fields: `(variables.current == "ClusterAPI" || variables.moving) && !variables.finishing ? ` +
+				`(variables.reservedLabels.map(k, "metadata.labels[" + string(k) + "]") + variables.reservedAnnotations.map(k, "metadata.annotations[" + string(k) + "]")).join(', ') : ''`,
 			Reason: `variables.moving ` +
 				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
-				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on " + variables.there + ", which is"`,
+				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on " + variables.there + ", which is: " + variables.setThere`,
 		},
 		{
 			Rule: "authority/finalizer-fence", Variable: "finalizerFence",
@@ -90,12 +91,30 @@ func authorityTwins() []Twin {
 	}
 }
 
-// reservedChanges lists the labels or annotations with a reserved name that a request adds, changes or removes, but for
+// reservedNames lists the labels or annotations with a reserved name that a request adds, changes or removes, but for
 // the names that are free, and those that the user is granted to add or change.
-func reservedChanges(of string, free []string, granted string) string {
+func reservedNames(of string, free []string, granted string) string {
 	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
-	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[6]s)) + %[1]s.filter(k, !(k in %[2]s))).filter(k, !(k in %[3]s) && %[4]s).map(k, "metadata.%[5]s[" + k + "]")`,
-		before, after, quoteAll(free), reserved("k"), of, granted)
+	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[5]s)) + %[1]s.filter(k, !(k in %[2]s))).filter(k, !(k in %[3]s) && %[4]s)`,
+		before, after, quoteAll(free), reserved("k"), granted)
+}
+
+// setThere is the commands that make the changes of reserved names on the twin.
+func setThere(namespaces string) string {
+	return fmt.Sprintf(`[%s, %s].filter(c, c != '').join(' && ')`,
+		setNames(namespaces, "label", "variables.reservedLabels", "labels"), setNames(namespaces, "annotate", "variables.reservedAnnotations", "annotations"))
+}
+
+func setNames(namespaces, verb, names, of string) string {
+	var renamed []string
+	for machineAPI, clusterAPI := range authority.Renamed() {
+		renamed = append(renamed, quote(machineAPI)+": "+quote(clusterAPI))
+	}
+	slices.Sort(renamed)
+	after, name := object("variables.is.metadata", of), fmt.Sprintf("{%s}[?string(k)].orValue(string(k))", strings.Join(renamed, ", "))
+	word := fmt.Sprintf(`%[1]s + (!(k in %[2]s) ? "-" : string(%[2]s[k]).matches(%[3]s) ? "=" + string(%[2]s[k]) : "=VALUE")`, name, after, quote(authority.PlainValue))
+	return fmt.Sprintf(`(%[1]s.size() == 0 ? '' : "kubectl -n " + %[2]s[request.namespace] + " %[3]s " + request.resource.resource + ".cluster.x-k8s.io " + variables.name + " " + %[1]s.map(k, %[4]s).join(' ') + " --overwrite")`,
+		names, namespaces, verb, word)
 }
 
 // reserved is authority.Reserved: whole DNS labels.
