@@ -192,7 +192,7 @@ func TestRulesStand(t *testing.T) {
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/status-owned", "authority/paused-owned",
 		"authority/create-machineapi", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
 		"authority/request-warning", "authority/unconvertible", "authority/delete-detached", "authority/delete-recreated",
-		"authority/delete-propagates", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default",
+		"authority/delete-orphans", "authority/delete-propagates", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default",
 	}
 	got := map[string]bool{}
 	for _, r := range authority.Rules() {

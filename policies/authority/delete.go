@@ -90,6 +90,17 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 		atOnce(c, o))
 }
 
+// DeleteOrphans: Cluster API's MachineSet controller deletes the Machines of a set that is being deleted, whatever was asked of the garbage collector,
+// which may release them first.
+func DeleteOrphans(c policies.Change) policies.Verdict {
+	d, asks := deleted(c)
+	if !asks || d.On != d.Authority || d.Outcome().Instances != MayEnd {
+		return policies.Verdict{}
+	}
+	return policies.Warn("Cluster API may delete this set's Machines, with their instances, before the garbage collector orphans them",
+		"to keep its Machines, first migrate the set: "+moveTo(c, MachineAPI))
+}
+
 // DeletePropagates: "if a Machine API Machine that is owned is deleted, then the deletion event is synchronised to
 // Cluster API" (converting › Deletion of Machines, footnote 8), and the other way about.
 func DeletePropagates(c policies.Change) policies.Verdict {

@@ -122,6 +122,9 @@ func (d Deletion) Next() DeletionStep {
 	case Present:
 		return d.mirrorGoing()
 	}
+	if d.Children && d.Surroundings == Go {
+		return DetachChildren
+	}
 	return ReleaseMirror
 }
 
@@ -146,8 +149,10 @@ func (d Deletion) authorityGoing() DeletionStep {
 		return DeleteMirror
 	case d.Held:
 		return AwaitAuthority
-	case mirror == Deleting && d.Children && d.Authority == MachineAPI:
-		return DetachChildren // Cluster API never ends a Machine whose MachineSet it does not find
+	case mirror == Deleting && d.Children && (d.Authority == MachineAPI || d.Surroundings == Go):
+		// Cluster API never ends a Machine whose MachineSet it does not find. And of an authority that goes with its surroundings nobody asked to end
+		// what the other API runs.
+		return DetachChildren
 	case mirror == Deleting:
 		return ReleaseMirror
 	}

@@ -41,8 +41,9 @@ const (
 	RunOn Instances = "RunOn"
 	// End: they end, and the Machines with them.
 	End Instances = "End"
-	// MayEnd: those end whose Machines are in the hands of the API that the set is deleted in: the collector deletes them at once, before anybody can
-	// take them out of its reach. The others run on.
+	// MayEnd: of a mirror in the foreground, those end whose Machines are in the hands of the API that the set is deleted in: the collector deletes them
+	// at once, before anybody can take them out of its reach. The others run on. Of Cluster API's set in charge that is to leave orphans, all or some end:
+	// its controller deletes its Machines, and the collector releases them, whichever is first.
 	MayEnd Instances = "MayEnd"
 )
 
@@ -65,13 +66,15 @@ func (d Deleted) Outcome() Outcome {
 	return Outcome{Goes, Stays, d.spares()}
 }
 
-// ends is what the end of the object in charge does. Cluster API's own controller deletes the Machines of a set whatever is asked of the collector.
+// ends is what the end of the object in charge does.
 func (d Deleted) ends() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":
 		return NoInstance
 	case d.Kind == "MachineSet" && d.On == MachineAPI && d.Propagation == metav1.DeletePropagationOrphan:
 		return RunOn
+	case d.Kind == "MachineSet" && d.Propagation == metav1.DeletePropagationOrphan:
+		return MayEnd
 	}
 	return End
 }

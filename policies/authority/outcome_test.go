@@ -53,7 +53,7 @@ func TestOutcomes(t *testing.T) {
 		{set, mapi, mapi, false, orphan, goes, goes, run},
 		{set, capi, capi, false, background, goes, goes, end},
 		{set, capi, capi, false, foreground, goes, goes, end},
-		{set, capi, capi, false, orphan, goes, goes, end}, // its controller does not ask the collector
+		{set, capi, capi, false, orphan, goes, goes, may}, // its controller and the collector, whichever is first
 		{set, mapi, capi, true, "", goes, stays, run},     // an owner of a set is none in the sense of the rules
 
 		{check, mapi, capi, false, "", goes, stays, none},

@@ -228,6 +228,12 @@ func Rules() policies.Set {
 			On:     on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteRecreated,
 		},
 		{
+			ID: "authority/delete-orphans", Clause: deletion,
+			Says:   "Deleting a Cluster API MachineSet of which Cluster API is in charge with --cascade=orphan warns: its controller may delete its Machines before the garbage collector orphans them.",
+			Remedy: "Migrate the set to Machine API first, and delete that set with --cascade=orphan.",
+			On:     on(capi(machineSet, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteOrphans,
+		},
+		{
 			ID: "authority/delete-propagates", Clause: deletion,
 			Says:   "Deleting an owned Machine that is not in charge warns: the Machine that is, and its instance, are deleted too.",
 			Remedy: "None is needed where the machine is to go.",

@@ -38,11 +38,10 @@ func (s *state) concede(want, live *unstructured.Unstructured) (conceded *unstru
 	return want, authority.PropagatedFields()
 }
 
-// propagated reports whether a MachineSet of Cluster API's that is in charge owns the Machine of which Machine API is.
+// propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.
 func (s *state) propagated() bool {
-	owner, set := controllerOf(s.core), s.parents[authority.ClusterAPI]
-	return owner != nil && presence(set) == authority.Present && owner.UID == set.GetUID() &&
-		authority.Source(shape(s.parents[authority.MachineAPI])) == authority.ClusterAPI
+	twin := s.parents[authority.MachineAPI]
+	return s.belongsTo(s.parents[authority.ClusterAPI]) && (twin == nil || authority.Source(shape(twin)) == authority.ClusterAPI)
 }
 
 // propagatedPaths are the fields of a tree that a MachineSet propagates: each label, each annotation, and some of spec.

@@ -58,7 +58,7 @@ type state struct {
 	parent  authority.Parent
 	// made is the object that this pass has just created, as the API server stored it.
 	made types.UID
-	// children are the objects that the mirror owns, while it is being deleted and must let go of them.
+	// children are the objects that the mirror owns, while it is being deleted and may have to let go of them.
 	children []*unstructured.Unstructured
 
 	// read remembers what machineAPI says: it is asked often and costs a marshalling.
@@ -378,10 +378,10 @@ func (s *state) setParent(side authority.API, p authority.Presence) {
 	s.parent.ClusterAPI = p
 }
 
-// gatherChildren lists what a mirror that is being deleted owns, where its authority stays, and where Cluster API would look for it in vain.
+// gatherChildren lists what a mirror that is being deleted owns.
 func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *state) error {
 	mirror, side := s.mirror()
-	if s.kind.Name != "MachineSet" || presence(mirror) != authority.Deleting || presence(s.on(side.Other())) != authority.Present && side != authority.ClusterAPI {
+	if s.kind.Name != "MachineSet" || presence(mirror) != authority.Deleting {
 		return nil
 	}
 	machine, _ := authority.KindNamed("Machine")

@@ -260,13 +260,28 @@ func (s *state) wantCore(converted, infra *unstructured.Unstructured) *unstructu
 	return want
 }
 
-// coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster.
+// coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster. A set of Cluster API's that acts keeps what it was given, whatever
+// becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
 func (s *state) coreOwner() metav1.OwnerReference {
 	set := s.parents[authority.ClusterAPI]
-	if ref := controllerOf(s.machineAPI); ref != nil && ref.Kind == s.kind.Parent && presence(set) == authority.Present && !s.foreignParent() {
+	if ref := controllerOf(s.machineAPI); ref != nil && ref.Kind == s.kind.Parent && !s.foreignParent() && (presence(set) == authority.Present || s.belongsTo(set)) {
+		return ownedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it in charge, and what is not to go with it is detached
+	}
+	if s.propagated() && s.gave(set) {
 		return ownedBy(set, true)
 	}
 	return s.clusterOwns()
+}
+
+// belongsTo reports whether the Cluster API object names the set as its owner.
+func (s *state) belongsTo(set *unstructured.Unstructured) bool {
+	owner := controllerOf(s.core)
+	return owner != nil && set != nil && owner.UID == set.GetUID()
+}
+
+// gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
+func (s *state) gave(set *unstructured.Unstructured) bool {
+	return owns(s.core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
 }
 
 func (s *state) clusterOwns() metav1.OwnerReference { return ownedBy(s.cluster, false) }

@@ -15,7 +15,7 @@
 //	                     deletion, whose outcome is read again
 //	controllers.go       reconcilers/provision's machine controller; Cluster API's core controller, its provider's, and the garbage collector
 //	people.go            whoever types commands, past admission (admission.go)
-//	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody, in the background, in the foreground and leaving
+//	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the foreground and leaving
 //	                     orphans; the collector; scaling
 //	sets.go              two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
 //	                     Machines that do not convert, a set that is asked to move as soon as it is created

@@ -20,6 +20,8 @@ type family struct {
 	replicas uint8
 	// step is the request that the mirror has decided on and not yet made, for the set or a Machine.
 	step decision
+	// doomed: the Cluster API namespace is being deleted, with all that is in it.
+	doomed bool
 }
 
 // member is an object of the family.
@@ -60,6 +62,8 @@ type kid struct {
 	ends         end
 	// clusters says that Cluster API is in charge of it.
 	clusters bool
+	// freed: the collector made it an orphan, as somebody asked.
+	freed bool
 }
 
 func (k kid) charge() authority.API {
@@ -103,6 +107,7 @@ const (
 	detachC
 	joinM
 	joinC
+	disownC
 	makeKidM
 	makeKidC
 	enrolBoth
@@ -178,6 +183,7 @@ func (f *families) moves(w family, happens func(move, family)) {
 	t.mirror()
 	t.controllers()
 	t.collector()
+	t.namespace()
 	t.people()
 }
 
@@ -241,6 +247,9 @@ func (t *familyTurn) decide(of uint8) deed {
 		charge = authority.Unset
 	}
 	d := authority.Deletion{Authority: charge, MachineAPI: m.presence(), ClusterAPI: c.presence(), Marked: m.has(synch) || c.has(synch)}
+	if w.doomed {
+		d.Surroundings = authority.Go
+	}
 	mirror := t.mirrorOf(charge, m, c)
 	if of > 0 {
 		d.Detached = m.has(off)
@@ -249,8 +258,7 @@ func (t *familyTurn) decide(of uint8) deed {
 			d.Parent = t.parentOf(mirror, charge.Other())
 		}
 	} else if mirror.has(going) && charge != authority.Unset {
-		stays := w.sets(charge).presence() == authority.Present
-		d.Children = (stays || charge == authority.MachineAPI) && t.undetached(charge.Other()) != 0
+		d.Children = t.undetached(charge.Other()) != 0
 	}
 	if charge == authority.MachineAPI {
 		d.Held = m.has(holds)
@@ -339,6 +347,8 @@ func held(m member, d deed) deed {
 func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 	w := &t.was
 	switch {
+	case w.doomed && (!m.has(here) || !c.has(here)):
+		return nothing // it recreates nothing until its surroundings are there again
 	case !m.has(here):
 		if of > 0 && c.presence() == authority.Present && c.has(mine) && w.sc.presence() == authority.Present && w.sm.presence() == authority.Present && t.set == authority.ClusterAPI {
 			return makeKidM
@@ -350,6 +360,9 @@ func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 		return enrolBoth
 	case of > 0 && charge == authority.MachineAPI && m.has(mine) && w.sc.presence() == authority.Present && !c.has(mine):
 		return joinC
+	case of > 0 && charge == authority.MachineAPI && c.has(mine) &&
+		(t.losesOwner && !(m.has(mine) && w.sc.presence() == authority.Present) || !m.has(mine) && w.sm.has(here) && t.set == authority.MachineAPI):
+		return disownC // a set of Cluster API's that acts keeps what it owns
 	case of > 0 && charge == authority.ClusterAPI && c.has(mine) && w.sm.presence() == authority.Present && (!m.has(mine) || m.has(off)):
 		return joinM
 	}
@@ -406,6 +419,8 @@ func (t *familyTurn) perform(w *family, d decision) {
 		*m &^= off
 	case joinC:
 		owner(c, authority.ClusterAPI)
+	case disownC:
+		*c &^= mine
 	case makeKidM:
 		*m = here | synch
 		owner(m, authority.MachineAPI)
@@ -442,7 +457,7 @@ var deedWords = map[deed]string{
 	removeM: "deletes the Machine API object of", removeC: "deletes the Cluster API object of", freeM: "releases the Machine API mirror of", freeC: "releases the Cluster API mirror of",
 	endM: "lets the Machine API object go of", endC: "lets the Cluster API object go of", forgetM: "forgets the twin of", forgetC: "forgets the twin of",
 	detachM: "marks a Machine detached for", detachC: "takes an owner reference off a Cluster API Machine for", joinM: "makes its set the owner of the Machine API object of",
-	joinC: "makes its set the owner of the Cluster API object of", makeKidM: "makes the Machine API object of", makeKidC: "makes the Cluster API object of", enrolBoth: "enrols both objects of",
+	joinC: "makes its set the owner of the Cluster API object of", disownC: "makes the Cluster the owner of the Cluster API object of", makeKidM: "makes the Machine API object of", makeKidC: "makes the Cluster API object of", enrolBoth: "enrols both objects of",
 }
 
 func (t *familyTurn) name(d decision) string {
@@ -524,7 +539,7 @@ func (t *familyTurn) scale(a authority.API) {
 			w.kids[last].ends = ends
 			*w.kids[last].on(a) |= going
 		})
-	case n < int(t.was.replicas) && free >= 0:
+	case n < int(t.was.replicas) && free >= 0 && !(t.was.doomed && a == authority.ClusterAPI): // nothing is created in a namespace that is being deleted
 		t.may(familyController, fmt.Sprintf("the MachineSet's controller makes Machine %d", free+1), func(w *family) {
 			w.kids[free].clusters = a == authority.ClusterAPI || t.kid == authority.ClusterAPI
 			*w.kids[free].on(a) = here | mine
@@ -551,9 +566,40 @@ func (t *familyTurn) collector() {
 			t.may(familyCollector, "the garbage collector makes orphans of the Machines of "+name+"'s MachineSet", func(w *family) {
 				*w.sets(a) &^= orphans
 				for i := range w.kids {
-					*w.kids[i].on(a) &^= mine | once
+					k := &w.kids[i]
+					k.freed = k.freed || k.on(a).has(mine) && t.setEnds(a)
+					*k.on(a) &^= mine | once
 				}
 			})
+		}
+	}
+}
+
+// namespace is the namespace controller: it deletes what is in a namespace that is being deleted, in any order.
+func (t *familyTurn) namespace() {
+	w := &t.was
+	if t.can(vanishes) && !w.doomed {
+		t.may(familyUser, "somebody deletes the Cluster API namespace", func(w *family) {
+			w.doomed = true
+			for i := range w.kids {
+				switch k := &w.kids[i]; {
+				case k.charge() == authority.ClusterAPI:
+					k.ends = ends
+				case k.ends == ends:
+					k.ends = either // its deletion may not have been carried over yet
+				}
+			}
+		})
+	}
+	if !w.doomed {
+		return
+	}
+	if w.sc.presence() == authority.Present {
+		t.may(familyCollector, "the namespace controller deletes Cluster API's MachineSet", func(w *family) { w.sc |= going })
+	}
+	for i := range w.kids {
+		if w.kids[i].c.presence() == authority.Present {
+			t.may(familyCollector, fmt.Sprintf("the namespace controller deletes Cluster API's Machine %d", i+1), func(w *family) { w.kids[i].c |= going })
 		}
 	}
 }
@@ -587,6 +633,8 @@ func (t *familyTurn) meantKid(w *family, i int, on authority.API) end {
 	switch o := *k.on(on); {
 	case k.ends == ends || charge == on:
 		return ends
+	case w.doomed:
+		return either // nothing is carried over
 	case o&(mine|once) == 0 || o.has(off) || !k.on(charge).has(here):
 		return k.ends
 	case o.has(once) || w.sm.presence() != authority.Present || w.sc.presence() != authority.Present:
@@ -606,7 +654,9 @@ func (t *familyTurn) deleteSet(a authority.API) {
 		t.may(familyUser, "somebody deletes "+a.Text()+"'s MachineSet"+policy.name, func(w *family) {
 			*w.sets(a) |= going | policy.bit
 			for i := range w.kids {
-				w.kids[i].ends = t.meant(w, i, a, policy.bit)
+				if w.kids[i].ends = t.meant(w, i, a, policy.bit); w.doomed && w.kids[i].ends == ends && w.kids[i].charge() == authority.MachineAPI {
+					w.kids[i].ends = either
+				}
 			}
 		})
 	}
@@ -652,21 +702,32 @@ func (f *families) wrong(w family) string {
 	return ""
 }
 
+// setActs is the API whose set acts: the authoritative one, or Cluster API's where it is alone.
+func (f *families) setActs(w family) authority.API {
+	if !w.sm.has(here) {
+		return authority.ClusterAPI
+	}
+	return f.set
+}
+
 func (f *families) unrest(w family) string {
 	for name, o := range map[string]member{"the Machine API MachineSet": w.sm, "the Cluster API MachineSet": w.sc} {
 		if o.has(going) {
 			return "the deletion of " + name + " never ends"
 		}
 	}
+	acts := f.setActs(w)
 	for i, k := range w.kids {
 		switch {
+		case !w.doomed && w.sets(acts).presence() == authority.Present && k.on(acts).has(here) && !k.on(acts).has(mine) && k.m.has(here) && !k.freed:
+			return fmt.Sprintf("Machine %d runs, and %s's MachineSet, which goes on, does not count it", i+1, acts.Text())
 		case k.m.has(going) || k.c.has(going):
 			return fmt.Sprintf("the deletion of Machine %d never ends", i+1)
 		case k.c.has(here|synch) && !k.m.has(here):
 			return fmt.Sprintf("a stale sync finalizer is left on Machine %d", i+1)
 		case k.ends == ends && k.runs:
 			return fmt.Sprintf("the instance of Machine %d was to end, and runs", i+1)
-		case (k.m.has(here) || k.c.has(here)) && !k.runs:
+		case (k.m.has(here) || k.c.has(here)) && !k.runs && !(w.doomed && k.clusters):
 			return fmt.Sprintf("Machine %d has no instance", i+1)
 		}
 	}

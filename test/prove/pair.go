@@ -150,6 +150,8 @@ const (
 	decides
 	// refusals: a Machine that does not convert, until somebody edits it.
 	refusals
+	// vanishes: somebody deletes the Cluster API namespace.
+	vanishes
 )
 
 func (p *pairs) can(d deeds) bool { return p.may&d == d }

@@ -32,6 +32,8 @@ type rules struct {
 	decidesOnce bool
 	// staleGate: the Machine API's machine controller reads a cache, and that of a new process may be older than the last one's.
 	staleGate bool
+	// losesOwner: the mirror takes a Machine from a set of Cluster API's that goes on or is being deleted, once the Machine API's set has let it go.
+	losesOwner bool
 	// countsBefore: the handoff lists the Machines of two sets before it reads the sets.
 	countsBefore bool
 }

@@ -176,6 +176,7 @@ func bounds() []bound {
 			add(set == authority.MachineAPI && kid == authority.ClusterAPI, 0)
 			add(false, edits|crashes)
 			add(false, recreates)
+			add(set != kid, vanishes)
 		}
 	}
 	for _, charge := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
@@ -197,6 +198,7 @@ var deedNames = []struct {
 }{
 	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"}, {recreates, "objects made again"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
 	{torn, "reads at two moments"}, {drowsy, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {decides, "a person who decides"},
+	{vanishes, "a namespace that is deleted"},
 	{refusals, "Machines that do not convert"},
 }
 
