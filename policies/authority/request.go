@@ -181,8 +181,8 @@ func extentWarning(c policies.Change, s standing) []string {
 	to := askedFor(c.New)
 	switch c.Kind {
 	case "Machine":
-		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s and its instance keeps running. To keep %s authoritative: %s",
-			to.Text(), to.Other().Text(), moveTo(c, to.Other()))}
+		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s and its instance keeps running. To cancel, set it back to %s",
+			to.Text(), to.Other())}
 	case "MachineSet":
 		return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
 			to.Text(), count(s.Replicas, "Machine"))}
