@@ -78,6 +78,7 @@ type reconciler struct {
 	informers   cache.Cache
 	controller  controller.Controller
 	watching    sync.Map // platforms whose kinds are watched
+	refusals    refusals
 
 	converting
 }
@@ -88,9 +89,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return settle(err)
 	}
-	if r.next(s) == nil {
+	w := r.next(s)
+	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
 		r.since.Show(r.kind.Name, req.NamespacedName, s.machineAPI)
-		return settle(nil)
+		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	// The cache calls for a write. It may lag: the API server decides.
 	if s, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
@@ -114,6 +116,10 @@ const afterDoubt = 5 * time.Second
 func settle(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return reconcile.Result{RequeueAfter: 200 * time.Millisecond}, nil
+	}
+	var rests refused
+	if errors.As(err, &rests) {
+		return reconcile.Result{RequeueAfter: rests.rest}, nil
 	}
 	return reconcile.Result{}, err
 }
@@ -147,18 +153,20 @@ func (w *write) repeats(last *write) bool {
 }
 
 // refused tells on the Machine API object that the API server does not take the mirror; conflicts, timeouts and other
-// things that pass are not told. The error is returned either way.
+// things that pass are not told. The error is returned either way; one that was told rests.
 func (r *reconciler) refused(ctx context.Context, s *state, w *write, err error) error {
 	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&
 		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)
 	if passing || w.failure || isNetwork(err) {
 		return err
 	}
-	report := r.fails(s, "MirrorRefused", err.Error())
-	if report == nil {
-		return err
+	rest := r.refusals.note(key{Namespace: s.pair.MachineAPI, Name: s.name}, w, r.now())
+	if report := r.fails(s, "MirrorRefused", err.Error()); report != nil {
+		if failed := r.perform(ctx, s, report); failed != nil {
+			return errors.Join(err, failed)
+		}
 	}
-	return errors.Join(err, r.perform(ctx, s, report))
+	return refused{err, rest}
 }
 
 // isNetwork reports whether no API server answered.

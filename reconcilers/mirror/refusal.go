@@ -1,0 +1,71 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"reflect"
+	"sync"
+	"time"
+)
+
+// How long a write rests that the API server has refused: longer each time, up to the most. A change of the pair that leads to another write is made at once.
+const (
+	firstRest = time.Second
+	mostRest  = 15 * time.Second
+)
+
+// refused is the error of a write that the API server has judged and refused. The condition reports it, and nothing else needs to.
+type refused struct {
+	error
+	rest time.Duration
+}
+
+func (r refused) Unwrap() error { return r.error }
+
+// refusals are the writes that were refused lately, by pair.
+type refusals struct {
+	mu sync.Mutex
+	at map[key]refusal
+}
+
+type refusal struct {
+	write *write
+	rest  time.Duration
+	until time.Time
+}
+
+// note remembers a refusal, and returns how long the write rests.
+func (r *refusals) note(k key, w *write, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := firstRest
+	if last, known := r.at[k]; known && w.equals(last.write) {
+		rest = min(2*last.rest, mostRest)
+	}
+	if r.at == nil {
+		r.at = map[key]refusal{}
+	}
+	r.at[k] = refusal{w, rest, now.Add(rest)}
+	return rest
+}
+
+// left is how long a write rests yet; 0 of one that is due, or that was not refused. A pair that needs no such write is forgotten.
+func (r *refusals) left(k key, w *write, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, known := r.at[k]
+	if !known {
+		return 0
+	}
+	if w == nil || !w.equals(last.write) {
+		delete(r.at, k)
+		return 0
+	}
+	return max(0, last.until.Sub(now))
+}
+
+// equals reports whether two writes send the same.
+func (w *write) equals(other *write) bool {
+	return w.verb == other.verb && reflect.DeepEqual(w.patch, other.patch) && reflect.DeepEqual(w.object.Object, other.object.Object)
+}
