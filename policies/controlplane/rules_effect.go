@@ -21,6 +21,10 @@ import (
 
 // Forecast tells what nobody else does: what comes of the request. That nothing comes of it is worth knowing too; of one that is refused, nothing does.
 func Forecast(c policies.Change) policies.Verdict {
+	if c.New != nil && c.Old.Deleting() && !same(c.Old.Spec, c.New.Spec) {
+		return policies.Warn("metadata.deletionTimestamp: this set is being deleted, so it does nothing, whatever its spec is. " +
+			"Wait until it is gone, then edit the one that is generated, or create it anew")
+	}
 	if !changesSpec(c) {
 		return policies.Verdict{}
 	}

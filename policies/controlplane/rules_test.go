@@ -453,6 +453,29 @@ func TestMetadataIsNobodysBusiness(t *testing.T) {
 	}
 }
 
+// A set that is being deleted does nothing any more, and whoever activates it reads that.
+func TestASetThatIsBeingDeleted(t *testing.T) {
+	warned := func(do ...change) (out []string) {
+		v := reviewed()
+		inactive(v)
+		v.Set.DeletionTimestamp, v.Set.Finalizers = &metav1.Time{Time: noon}, []string{controlplane.Finalizer}
+		stored := v.Set.DeepCopy()
+		for _, do := range do {
+			do(v)
+		}
+		for _, f := range controlplane.Rules().Judge(asked(t, stored, v)) {
+			out = append(out, f.Warnings...)
+		}
+		return out
+	}
+	if got := warned(activate); len(got) != 1 || !strings.HasPrefix(got[0], "metadata.deletionTimestamp: ") {
+		t.Errorf("activated: warned %q", got)
+	}
+	if got := warned(func(v *controlplane.View) { v.Set.Labels = map[string]string{"a": "b"} }); got != nil {
+		t.Errorf("an edit of metadata: warned %q", got)
+	}
+}
+
 // What a review cannot be read as must be an answer, whatever it is.
 func TestNothingPanics(t *testing.T) {
 	for _, spec := range []string{`null`, `[]`, `{}`, `"x"`, `{"replicas":"x"}`, `{"template":[]}`, `{"template":{"machines_v1beta1_machine_openshift_io":{"failureDomains":[],"spec":1}}}`,
