@@ -7,10 +7,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
+)
+
+// The API server's limits: a MachineSet's name may be as long as any name, which is more than a label's value may be.
+const (
+	maxName  = validation.DNS1123SubdomainMaxLength
+	maxLabel = validation.LabelValueMaxLength
+	digits   = 8
 )
 
 // TemplateName is <set>-<8 hexadecimal digits of a hash of the machine's spec>: the same content always has the same
@@ -18,8 +27,26 @@ import (
 func TemplateName(set string, infraSpec map[string]any) string {
 	// A spec that came out of a conversion is JSON already: this cannot fail. Maps are written in the order of their keys.
 	content, _ := json.Marshal(infraSpec)
-	sum := sha256.Sum256(content)
-	return set + "-" + hex.EncodeToString(sum[:4])
+	return TemplatePrefix(set) + hash(content)
+}
+
+// TemplatePrefix is what the names of all templates of a MachineSet begin with.
+func TemplatePrefix(set string) string { return shortened(set, maxName-digits-1) + "-" }
+
+// SetLabel is the value of MachineSetLabel on a template: the MachineSet's name, or as much of it as a label takes, and a hash of the whole.
+func SetLabel(set string) string { return shortened(set, maxLabel) }
+
+// shortened is a name that fits, and is another one for each name.
+func shortened(name string, most int) string {
+	if len(name) <= most {
+		return name
+	}
+	return strings.TrimRight(name[:most-digits-1], "-.") + "-" + hash([]byte(name))
+}
+
+func hash(of []byte) string {
+	sum := sha256.Sum256(of)
+	return hex.EncodeToString(sum[:digits/2])
 }
 
 // point makes the core object refer to its infrastructure object.

@@ -249,7 +249,7 @@ func infraLabels(k kind, core object, env *conversion.Env) map[string]string {
 	if k.name == "Machine" {
 		return core.metadata.Labels
 	}
-	return map[string]string{clusterv1.ClusterNameLabel: env.ClusterName, MachineSetLabel: core.metadata.Name}
+	return map[string]string{clusterv1.ClusterNameLabel: env.ClusterName, MachineSetLabel: SetLabel(core.metadata.Name)}
 }
 
 func (o object) encode(apiVersion, kindName, namespace string) (*unstructured.Unstructured, error) {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -81,6 +82,28 @@ func TestTheTwinBearsTheNamesThatTheMirrorLooksFor(t *testing.T) {
 			diff(t, "worker-a", twin.Infra.GetLabels()[core.MachineSetLabel])
 		}
 		diff(t, want, got)
+	}
+}
+
+// A MachineSet's name may have 253 characters, a label's value 63.
+func TestALongNameIsShortened(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range []string{strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 65), strings.Repeat("a", 53) + "." + strings.Repeat("b", 190), strings.Repeat("a", 253), strings.Repeat("a", 252) + "b"} {
+		set := object(t, objects["MachineSet"])
+		set.SetName(name)
+		twin, errs := core.ToClusterAPI("MachineSet", set, env())
+		diff(t, nil, errs.ToAggregate())
+		label, template := twin.Infra.GetLabels()[core.MachineSetLabel], twin.Infra.GetName()
+		for _, wrong := range append(validation.IsValidLabelValue(label), validation.IsDNS1123Subdomain(template)...) {
+			t.Errorf("%s: label %s, template %s: %s", name, label, template, wrong)
+		}
+		if seen[label] || seen[template] {
+			t.Errorf("%s: label %s or template %s is another set's too", name, label, template)
+		}
+		seen[label], seen[template] = true, true
+		if !strings.HasPrefix(template, core.TemplatePrefix(name)) || len(name) <= 63 && label != name {
+			t.Errorf("%s: label %s, template %s", name, label, template)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
@@ -273,7 +274,7 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 		return err
 	}
 	for _, o := range found {
-		if s.isMirror(o) || strings.HasPrefix(o.GetName(), s.name+"-") {
+		if s.isMirror(o) || strings.HasPrefix(o.GetName(), core.TemplatePrefix(s.name)) {
 			s.templates = append(s.templates, o.DeepCopy())
 		}
 	}

@@ -71,6 +71,7 @@ func TestMirror(t *testing.T) {
 	t.Run("an idle fleet costs no request that writes and moves no resourceVersion", w.rests)
 	t.Run("edits are followed, drift is undone, a user's own label stays, a template comes back", w.followsEdits)
 	t.Run("what the API server refuses is told", w.refusedByServer)
+	t.Run("a MachineSet whose name is too long for a label is mirrored", w.mirrorsLongName)
 	t.Run("what was cleaned up is marked anew, its template too", w.marksAnew)
 	t.Run("what somebody else makes meanwhile is not written over", w.createsOnly)
 	t.Run("the autoscaler's replicas reach the set in charge, and people's are not taken for them", w.autoscales)

@@ -237,7 +237,7 @@ func (s *state) wantInfra(converted *unstructured.Unstructured) *unstructured.Un
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		labels[authority.MachineSetLabel] = s.name
+		labels[authority.MachineSetLabel] = core.SetLabel(s.name)
 		want.SetLabels(labels)
 		want.SetOwnerReferences([]metav1.OwnerReference{s.clusterOwns()})
 		return want

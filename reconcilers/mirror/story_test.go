@@ -82,6 +82,28 @@ func (w *world) refusedByServer(t *testing.T) {
 	w.eventually(t, "in sync again", func() string { return w.unsynced(t, machineAPISet, "worker-a") })
 }
 
+func (w *world) mirrorsLongName(t *testing.T) {
+	name := strings.Repeat("long-", 50) + "253"
+	w.createSet(t, name, func(o *unstructured.Unstructured) {
+		for _, path := range [][]string{{"metadata", "labels"}, {"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}} {
+			_ = unstructured.SetNestedStringMap(o.Object, map[string]string{"set": "long"}, path...)
+		}
+	})
+	w.eventually(t, "mirrored", func() string { return w.unsynced(t, machineAPISet, name) })
+	template := w.template(t, name)
+	if err := w.Delete(t.Context(), w.get(t, machineAPISet, mapi, name)); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "gone, and its template", func() string {
+		for _, o := range []*unstructured.Unstructured{w.get(t, clusterAPISet, capi, name), w.get(t, awsTemplate, capi, template.GetName())} {
+			if o != nil {
+				return show(o)
+			}
+		}
+		return ""
+	})
+}
+
 func (w *world) template(t *testing.T, set string) *unstructured.Unstructured {
 	t.Helper()
 	core := w.get(t, clusterAPISet, capi, set)

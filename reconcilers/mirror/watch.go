@@ -176,7 +176,10 @@ func (r *reconciler) usersOf(ctx context.Context, namespace, template string, p 
 	}
 	t, err := get(ctx, r.cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template)
 	if err == nil && t != nil {
-		out = append(out, r.request(namespace, t.GetLabels()[authority.MachineSetLabel])...)
+		// The label is a shortened name where the set's is too long for it.
+		if set, made := strings.CutPrefix(t.GetAnnotations()[authority.MirrorAnnotation], r.kind.Name+"/"); made {
+			out = append(out, r.request(namespace, set)...)
+		}
 	}
 	return out
 }
