@@ -176,7 +176,7 @@ func bounds() []bound {
 			add(set == authority.MachineAPI && kid == authority.ClusterAPI, 0)
 			add(false, edits|crashes)
 			add(false, recreates)
-			add(set != kid, vanishes)
+			add(false, vanishes)
 		}
 	}
 	for _, charge := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
