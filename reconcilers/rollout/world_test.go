@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -378,7 +379,7 @@ type script struct {
 	dead bool
 	log  []string
 	// tries are dry runs. undry is what they are answered with, refusal what a Machine's creation is; nil: what the API server says.
-	tries          int
+	tries          atomic.Int32 // several at a time
 	undry, refusal error
 }
 
@@ -414,7 +415,7 @@ func (s *script) over(c client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, made client.Object, opts ...client.CreateOption) error {
 			if len((&client.CreateOptions{}).ApplyOptions(opts).DryRun) > 0 {
-				if s.tries++; s.undry != nil {
+				if s.tries.Add(1); s.undry != nil {
 					return s.undry
 				}
 				return c.Create(ctx, made, opts...)
