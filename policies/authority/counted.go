@@ -76,7 +76,7 @@ func (r Roster) Why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	case twin.Deleting():
 		return fmt.Sprintf("its %s object is being deleted", other.Text())
 	case !owned(twin):
-		return fmt.Sprintf("its %s object has no owner reference to its MachineSet", other.Text())
+		return fmt.Sprintf("its %s object has no owner reference to its MachineSet. If that does not change, first migrate this Machine to the API that is authoritative for the MachineSet", other.Text())
 	case !controlledBy(twin, r.Sets[other]):
 		return fmt.Sprintf("another object owns its %s object", other.Text())
 	}

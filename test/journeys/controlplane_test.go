@@ -62,15 +62,18 @@ func activate(t *testing.T) answer {
 	return must(t, append(controlPlaneSet().args("patch"), "--type=merge", "-p", `{"spec":{"state":"Active"}}`)...)
 }
 
-// updated waits until so many Machines are as the template says, and there is none beside the three.
+// updated waits until so many Machines are as the present template says, and there is none beside the three.
 func updated(t *testing.T, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d Machines are updated, and there are 3", n), numbers(t), fmt.Sprintf("replicas 3, ready 3, updated %d, unavailable 0", n))
 }
 
-// numbers are what the status of the set counts.
+// numbers are what the status of the set counts, once it is about the present spec.
 func numbers(t *testing.T) func() string {
 	return func() string {
+		if seen, now := field(t, controlPlaneSet(), ".status.observedGeneration"), field(t, controlPlaneSet(), ".metadata.generation"); seen != now {
+			return fmt.Sprintf("status is about generation %s, not %s", seen, now)
+		}
 		n := func(path string) string { return cmp.Or(field(t, controlPlaneSet(), ".status."+path), "0") }
 		return fmt.Sprintf("replicas %s, ready %s, updated %s, unavailable %s", n("replicas"), n("readyReplicas"), n("updatedReplicas"), n("unavailableReplicas"))
 	}
