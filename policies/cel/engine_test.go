@@ -227,5 +227,15 @@ func sentenceOf(t testing.TB, sentence string) denial {
 			t.Fatalf("sentence %q names no field", sentence)
 		}
 	}
-	return denial{Fields: slices.Sorted(slices.Values(strings.Split(fields, ", "))), Reason: reason}
+	return denial{Fields: slices.Sorted(slices.Values(strings.Split(fields, ", "))), Reason: ordered(reason)}
+}
+
+// pairs are the labels or annotations of a command.
+var pairs = regexp.MustCompile(`(\S+(=\S+|-) )+--overwrite`)
+
+// ordered sorts the pairs of a command: CEL walks a map in no order.
+func ordered(reason string) string {
+	return pairs.ReplaceAllStringFunc(reason, func(found string) string {
+		return strings.Join(slices.Sorted(slices.Values(strings.Fields(strings.TrimSuffix(found, " --overwrite")))), " ") + " --overwrite"
+	})
 }

@@ -81,7 +81,7 @@ func judgeInGo(c policies.Change) map[string]denial {
 		for _, e := range v.Denials {
 			fields := append(said[r.ID].Fields, e.Field)
 			slices.Sort(fields)
-			said[r.ID] = denial{Fields: fields, Reason: e.Detail}
+			said[r.ID] = denial{Fields: fields, Reason: ordered(e.Detail)}
 		}
 		for _, w := range v.Warnings {
 			said[r.ID] = denial{Fields: []string{"spec.template.spec.authoritativeAPI"}, Reason: w}
