@@ -15,13 +15,14 @@ const MachineAPIControllers = "system:serviceaccount:" + MachineAPINamespace + "
 // NamespaceController is who Kubernetes' namespace controller is to the API server.
 const NamespaceController = "system:serviceaccount:kube-system:namespace-controller"
 
-// policyIdentities are the identities that the CEL policies name: Poundlock's, those that finish what is in flight, and those of authority.Grants that write
-// annotations of the Machine API's objects. They are the defaults of the manager's flags.
+// policyIdentities are the identities that the CEL policies and the webhooks' conditions name: Poundlock's, those that finish what is in flight, those of
+// authority.Grants that write annotations of the Machine API's objects, and who makes Machines for Cluster API's sets. They are the defaults of the manager's flags.
 func policyIdentities() policies.Identities {
 	return policies.Identities{
 		policies.Poundlock: {User()}, policies.MachineAPIController: {MachineAPIControllers},
-		policies.NamespaceController: {NamespaceController},
-		policies.AutoscalerOperator:  {"system:serviceaccount:" + MachineAPINamespace + ":cluster-autoscaler-operator"},
+		policies.NamespaceController:  {NamespaceController},
+		policies.ClusterAPIController: {"system:serviceaccount:" + ClusterAPINamespace + ":capi-manager"},
+		policies.AutoscalerOperator:   {"system:serviceaccount:" + MachineAPINamespace + ":cluster-autoscaler-operator"},
 	}
 }
 

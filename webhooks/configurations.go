@@ -24,6 +24,8 @@ type ConfigOptions struct {
 	Pairs     authority.Pairs
 	// Own are Poundlock's exact user names, whose requests stay out.
 	Own []string
+	// Identities tell whose requests fail open although they are like others that do not.
+	Identities policies.Identities
 	// Name is both configurations' name, "" for poundlock.
 	Name                string
 	Labels, Annotations map[string]string
@@ -45,7 +47,7 @@ func Configurations(o ConfigOptions) (*admissionregistrationv1.ValidatingWebhook
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingWebhookConfiguration"},
 		ObjectMeta: *meta.DeepCopy(),
 	}
-	for _, r := range Routes(Catalog{Platforms: o.Platforms}) {
+	for _, r := range Routes(Catalog{Platforms: o.Platforms, Identities: o.Identities}) {
 		if r.Mutating {
 			mutating.Webhooks = append(mutating.Webhooks, o.mutating(r))
 			continue

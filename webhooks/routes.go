@@ -34,8 +34,10 @@ type Route struct {
 	// Subresource is "", "status" or "scale".
 	Subresource string
 	Operations  []admissionv1.Operation
-	// FailurePolicy is Fail for whatever locks, Ignore where all that can be said is a warning.
+	// FailurePolicy is what becomes of a request that nobody answers: Ignore lets it through.
 	FailurePolicy admissionregistrationv1.FailurePolicyType
+	// closed is true of the requests that fail closed, CEL; "" is all of them. The others get a door of their own, which fails open (halves).
+	closed string
 	// TimeoutSeconds is what the API server waits; lookups are given up well before.
 	TimeoutSeconds int32
 	// Own says that Poundlock's own requests come through this door too: elsewhere a match condition keeps them out.
@@ -64,6 +66,8 @@ type Catalog struct {
 	Rules      policies.Set
 	Defaulters policies.Defaulters
 	Platforms  []conversion.Platform
+	// Identities are who the conditions of routes name. Only a configuration needs them.
+	Identities policies.Identities
 }
 
 // All is the catalog of everything that Poundlock judges: who owns an object that exists in both APIs (S1), and what a control plane's set may
@@ -91,11 +95,13 @@ func Routes(c Catalog) []Route {
 		Name:       "has-finalizers",
 		Expression: `has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) > 0`,
 	}}
+	// What fails closed is what two controllers could come of (DESIGN §3.1). An absent Poundlock leaves a cluster alone in which nothing was ever moved.
+	moved, mirrored := cel.Moved(), cel.Mirrored()
 	says := `object.?spec != oldObject.?spec || ` + cel.Dependents("object")
 	routes := []Route{
 		{
 			Name: "machine-api-default", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
-			Operations: ops(create), FailurePolicy: fail, Own: true,
+			Operations: ops(create), FailurePolicy: ignore, Own: true,
 			Conditions: []admissionregistrationv1.MatchCondition{{
 				Name:       "authority-is-not-named",
 				Expression: `!has(object.spec) || !has(object.spec.authoritativeAPI) || object.spec.authoritativeAPI == ""`,
@@ -103,24 +109,25 @@ func Routes(c Catalog) []Route {
 		},
 		{
 			Name: "machine-api-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
-			Subresource: "status", Operations: ops(update), FailurePolicy: fail, Own: true,
+			Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved, Own: true,
 			Conditions: leavesOut(),
 		},
-		{Name: "machine-api", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail},
-		{Name: "machine-api-status", Side: policies.MachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail},
+		{Name: "machine-api", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer()},
+		{Name: "machine-api-status", Side: policies.MachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
 		{Name: "machine-api-scale", Side: policies.MachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
 		{Name: "machine-api-delete", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
-		{Name: "cluster-api", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail},
+		{Name: "cluster-api", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.CreatesActing(c.Identities)},
 		{Name: "cluster-api-scale", Side: policies.ClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
 		{Name: "cluster-api-delete", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
-		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail},
+		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored},
 		{
-			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(), Operations: ops(update, remove), FailurePolicy: fail,
+			// The policy poundlock-surroundings refuses the same without an answer.
+			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(), Operations: ops(update, remove), FailurePolicy: ignore,
 			Conditions: conditions("removes-what-holds-mirrors", cel.Kept()),
 		},
 		{
 			// An edit of metadata is not even asked about: no controller shall wait with its finalizer because nobody answers here.
-			Name: "control-plane", Side: policies.MachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail,
+			Name: "control-plane", Side: policies.MachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail, closed: moved,
 			Conditions: conditions("says-something", `request.operation == "CREATE" || `+says),
 		},
 		{
@@ -131,10 +138,10 @@ func Routes(c Catalog) []Route {
 		},
 		{
 			Name: "control-plane-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: set,
-			Subresource: "status", Operations: ops(update), FailurePolicy: fail, Own: true,
+			Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved, Own: true,
 			Conditions: leavesOut(),
 		},
-		{Name: "control-plane-status", Side: policies.MachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail},
+		{Name: "control-plane-status", Side: policies.MachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
 		// A DELETE comes to one of these two: what would end the control plane is refused when nobody answers, too.
 		{
 			Name: "control-plane-foreground", Side: policies.MachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,
@@ -147,12 +154,33 @@ func Routes(c Catalog) []Route {
 				`oldObject.metadata.?finalizers.orValue([]).size() > 0 || oldObject.?spec.?state.orValue("") != "Active"`)...),
 		},
 	}
+	routes = halves(routes)
 	for i := range routes {
 		routes[i].TimeoutSeconds = 5
 		routes[i].Rules, routes[i].Defaulters = c.asked(routes[i])
 	}
 	return slices.DeleteFunc(routes, func(r Route) bool { return len(r.Subjects) == 0 })
 }
+
+// halves has each request come to one door: to the route's own if it must not be let through unanswered, to one beside it if it may.
+func halves(routes []Route) []Route {
+	var out []Route
+	for _, r := range routes {
+		if r.closed == "" {
+			out = append(out, r)
+			continue
+		}
+		open := r
+		open.Name, open.FailurePolicy = r.Name+openSuffix, admissionregistrationv1.Ignore
+		open.Conditions = append(slices.Clone(r.Conditions), conditions("one-controller-at-most", "!("+r.closed+")")...)
+		r.Conditions = append(slices.Clone(r.Conditions), conditions("two-controllers-could-act", r.closed)...)
+		out = append(out, r, open)
+	}
+	return out
+}
+
+// openSuffix ends the name of a door that fails open beside one that fails closed.
+const openSuffix = "-open"
 
 func conditions(name, expression string) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{{Name: name, Expression: expression}}

@@ -27,7 +27,7 @@ func TestEveryScopeHasOneDoor(t *testing.T) {
 					var doors []string
 					for _, r := range routes {
 						one := policies.Scope{Side: s.Side, Kinds: []string{kind}, Operations: ops(op), Subresource: s.Subresource}
-						if r.Mutating == mutating && r.overlaps(one) {
+						if r.Mutating == mutating && r.overlaps(one) && !strings.HasSuffix(r.Name, openSuffix) {
 							doors = append(doors, r.Name)
 						}
 					}
@@ -85,16 +85,41 @@ func TestEveryDoorAsksSomething(t *testing.T) {
 	}
 }
 
-// A door that only warns may not be one whose rules deny, or a lock would open when the webhook is down.
-func TestDeletesOfCoreObjectsFailOpenAndAllElseClosed(t *testing.T) {
+// A door beside one that fails closed differs from it in one condition, and in what becomes of a request that nobody answers.
+func TestHalvesAreEachOthersOpposite(t *testing.T) {
+	byName := map[string]Route{}
 	for _, r := range Routes(All(platforms.List()...)) {
-		want := admissionregistrationv1.Fail
-		if slices.Equal(r.Operations, ops(remove)) && r.Side != policies.Infrastructure && r.Name != "control-plane-foreground" || r.Name == "control-plane-release" {
-			want = admissionregistrationv1.Ignore
+		byName[r.Name] = r
+	}
+	for name, open := range byName {
+		closedName, ok := strings.CutSuffix(name, openSuffix)
+		if !ok {
+			continue
 		}
-		if r.FailurePolicy != want {
-			t.Errorf("route %s has failurePolicy %s, want %s", r.Name, r.FailurePolicy, want)
+		closed := byName[closedName]
+		last := len(closed.Conditions) - 1
+		if last < 0 || !slices.Equal(open.Conditions[:last], closed.Conditions[:last]) || open.Conditions[last].Expression != "!("+closed.Conditions[last].Expression+")" {
+			t.Errorf("%s: conditions %v, want those of %s with the last one's opposite: %v", name, open.Conditions, closedName, closed.Conditions)
 		}
+		if open.FailurePolicy != admissionregistrationv1.Ignore || closed.FailurePolicy != admissionregistrationv1.Fail {
+			t.Errorf("%s has failurePolicy %s, %s has %s", name, open.FailurePolicy, closedName, closed.FailurePolicy)
+		}
+		if len(open.Rules) != len(closed.Rules) || len(open.Defaulters) != len(closed.Defaulters) {
+			t.Errorf("%s asks others than %s", name, closedName)
+		}
+	}
+}
+
+// A door that fails closed without a condition stops a whole kind while nobody answers.
+func TestNoDoorFailsClosedForAll(t *testing.T) {
+	var closed []string
+	for _, r := range Routes(All(platforms.List()...)) {
+		if r.FailurePolicy == admissionregistrationv1.Fail && r.closed == "" {
+			closed = append(closed, r.Name)
+		}
+	}
+	if want := []string{"machine-api-scale", "cluster-api-scale", "control-plane-foreground"}; !slices.Equal(closed, want) {
+		t.Errorf("%v fail closed whatever is asked, want %v: a Scale does not tell whose it is, and a deletion in the foreground is refused in any case", closed, want)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/poundlock/poundlock/test/build"
@@ -129,7 +130,7 @@ func (s *Stage) managerReady(ctx context.Context) error {
 	return nil
 }
 
-// serverReachesManager tries a creation that is not carried out: until the server has the certificate's CA, webhooks that fail
+// serverReachesManager tries a creation for Cluster API that is not carried out: until the server has the certificate's CA, the webhooks that fail
 // closed refuse it.
 func (s *Stage) serverReachesManager(ctx context.Context) error {
 	fleet, err := fleet(s.kit)
@@ -138,6 +139,9 @@ func (s *Stage) serverReachesManager(ctx context.Context) error {
 	}
 	probe := fleet[0]
 	probe.SetName("probe")
+	if err := unstructured.SetNestedField(probe.Object, "ClusterAPI", "spec", "authoritativeAPI"); err != nil {
+		return err
+	}
 	err = s.Admin.Create(ctx, probe, dryRun)
 	if err != nil && strings.Contains(err.Error(), "failed calling webhook") {
 		return err

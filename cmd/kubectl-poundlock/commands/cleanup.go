@@ -361,7 +361,7 @@ func (c *cleaner) ours(err error) bool {
 	return strings.Contains(text, "[authority/") || strings.Contains(text, "failed calling webhook") || strings.Contains(text, "'"+c.name+"-")
 }
 
-// carryOut takes admission down first: it would refuse the rest, or, without a manager that answers, everything.
+// carryOut takes admission down first: it would refuse the rest, whether a manager answers or not.
 func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error {
 	var dryRun []string
 	if c.dryRun == "server" {

@@ -1,0 +1,43 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"fmt"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// What these expressions are true of is refused while no replica answers, because two controllers could act; all else is let through (DESIGN §3.1). They see
+// nothing but the request. None fails, whatever the objects hold: an expression that fails is a refusal too.
+
+// either is true where a condition on `o` holds of the stored object or of the requested one.
+func either(condition string) string {
+	return fmt.Sprintf("[dyn(oldObject), dyn(object)].exists(o, o != null && %s)", condition)
+}
+
+// Moved reports whether a Machine API object's authority is, or is asked to be, anything but MachineAPI: stored or requested, in spec or status.
+func Moved() string {
+	return either(fmt.Sprintf(`["spec", "status"].exists(part, type(o[?part].orValue(null)) == map && !(o[part].?authoritativeAPI.orValue(null) in [dyn(null), dyn(""), dyn(%q)]))`, authority.MachineAPI))
+}
+
+// ChangesSyncFinalizer reports whether an update adds the sync finalizer or removes it.
+func ChangesSyncFinalizer() string {
+	return fmt.Sprintf(`request.operation == "UPDATE" && (%[1]q in %[2]s) != (%[1]q in %[3]s)`, authority.SyncFinalizer,
+		list("dyn(oldObject).metadata", "finalizers"), list("dyn(object).metadata", "finalizers"))
+}
+
+// Mirrored reports whether an object has the mirror's mark, before the request or after.
+func Mirrored() string {
+	return either(fmt.Sprintf(`%q in %s`, authority.MirrorAnnotation, object("o.metadata", "annotations")))
+}
+
+// CreatesActing reports whether a Cluster API object is created that is not paused, but for a Machine that Cluster API's own controllers make for a
+// MachineSet: sets go on scaling.
+func CreatesActing(identities policies.Identities) string {
+	return fmt.Sprintf(`request.operation == "CREATE" && !(%q in %s) && !(request.kind.kind == "Machine" && request.userInfo.username in %s && `+
+		`%s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue("") == "MachineSet" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")))`,
+		authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.ClusterAPIController]), list("dyn(object).metadata", "ownerReferences"))
+}

@@ -1,0 +1,203 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/cel"
+	"github.com/poundlock/poundlock/test/embedded"
+)
+
+// TestNobodyAnswers installs the configurations and the policies, and no replica ever runs.
+func TestNobodyAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a control plane is not short")
+	}
+	p := newOutage(t)
+	const unanswered = "failed calling webhook"
+	for _, c := range []struct {
+		what    string
+		refused string
+		do      func() error
+	}{
+		{"a Machine that moved is edited", unanswered, p.patch(mapiMachine, "moved", `{"metadata":{"labels":{"a":"b"}}}`)},
+		{"its status is written", unanswered, p.patchState(mapiMachine, "moved", `{"status":{"phase":"Running"}}`)},
+		{"a Machine is asked to move", unanswered, p.patch(mapiMachine, "unmoved", `{"spec":{"authoritativeAPI":"ClusterAPI"}}`)},
+		{"a Machine is created for Cluster API", unanswered, p.creates(strings.Replace(machineManifest("new", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1))},
+		{"a Machine for Cluster API gets its first status", unanswered, p.patchState(mapiMachine, "asking", `{"status":{"phase":"Provisioning"}}`)},
+		{"the sync finalizer is added", unanswered, p.patch(mapiMachine, "unmoved", `{"metadata":{"finalizers":["sync.machine.openshift.io/finalizer"]}}`)},
+		{"a mirror is edited", unanswered, p.patch(capiMachine, "mirror", `{"metadata":{"labels":{"a":"b"}}}`)},
+		{"a mark is removed", unanswered, p.patch(capiMachine, "mirror", `{"metadata":{"annotations":null}}`)},
+		{"a mark is added", unanswered, p.patch(capiMachine, "own", `{"metadata":{"annotations":{"poundlock.openshift.io/mirror-of":"Machine/own"}}}`)},
+		{"a provider's mirror is edited", unanswered, p.patch(mirroredMachine, "mirror", `{"metadata":{"labels":{"a":"b"}}}`)},
+		{"a provider's mirror is deleted", unanswered, p.deletes(mirroredMachine, "mirror")},
+		{"a Machine that acts is created", unanswered, p.creates(strings.Replace(twinManifest("new"), pausedText, "", 1))},
+		{"a person's Machine names a set as its owner", unanswered, p.creates(madeForASet())},
+		{"a namespace that holds mirrors is deleted", "poundlock-surroundings", func() error {
+			return p.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: "c"}}, client.DryRunAll)
+		}},
+
+		{"a Machine is created", "", p.creates(machineManifest("new", ""))},
+		{"a Machine that says nothing of what is optional is created", "", p.creates(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {namespace: m, name: new, annotations: null, finalizers: null}, spec: null, status: null}`)},
+		{"a Machine with the sync finalizer is restored", "", p.creates(strings.Replace(machineManifest("new", ""), "name: new", "name: new, finalizers: [sync.machine.openshift.io/finalizer]", 1))},
+		{"a Machine is edited", "", p.patch(mapiMachine, "unmoved", `{"metadata":{"labels":{"a":"b"}},"spec":{"providerSpec":{"value":{"instanceType":"m6i.xlarge"}}}}`)},
+		{"its status is written", "", p.patchState(mapiMachine, "unmoved", `{"status":{"phase":"Running"}}`)},
+		{"a Machine gets its first status", "", p.patchState(mapiMachine, "fresh", `{"status":{"phase":"Provisioning","authoritativeAPI":"MachineAPI"}}`)},
+		{"a Machine is deleted", "", p.deletes(mapiMachine, "unmoved")},
+		{"a check is created", "", p.creates(check("new"))},
+		{"a Cluster API Machine of a person's own is edited", "", p.patch(capiMachine, "own", `{"spec":{"version":"v1.36.0"}}`)},
+		{"a paused Machine is created", "", p.creates(twinManifest("new"))},
+		{"Cluster API's set makes a Machine", "", func() error {
+			return p.capi.Create(t.Context(), p.object(t, madeForASet()), client.DryRunAll)
+		}},
+		{"a provider's own Machine is edited", "", p.patch(mirroredMachine, "own", `{"metadata":{"labels":{"a":"b"}}}`)},
+		{"a provider's own Machine is deleted", "", p.deletes(mirroredMachine, "own")},
+		{"a mirror is deleted", "", p.deletes(capiMachine, "mirror")},
+		{"a control plane's set is created", "", p.creates(setManifest("cluster", "Inactive", "a"))},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			err := c.do()
+			if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+				t.Errorf("refused by %q is wanted, got %v", c.refused, err)
+			}
+		})
+	}
+}
+
+const pausedText = `, annotations: {cluster.x-k8s.io/paused: ""}`
+
+var mirroredMachine = platforms.List()[0].InfraMachine.GroupVersionKind
+
+// outage is a control plane with objects of every state, which were made before Poundlock was lost.
+type outage struct {
+	*place
+	t *testing.T
+	// capi is Cluster API's core controllers.
+	capi client.Client
+}
+
+func newOutage(t *testing.T) outage {
+	t.Helper()
+	crds, err := embedded.CRDs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds = slices.DeleteFunc(crds, func(c *apiextensionsv1.CustomResourceDefinition) bool { return !slices.Contains(needed, c.Name) })
+	plane := embedded.ForTest(t, embedded.Options{CRDs: crds})
+	as := func(name string) client.Client {
+		cfg, err := plane.As(name, "system:masters")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return quiet(t, cfg)
+	}
+	p := outage{&place{plane: plane, admin: quiet(t, plane.Admin()), poundlock: as(poundlockUser), warned: &warnedOf{}}, t, as(capiManager)}
+	p.furnish(t)
+	options := ConfigOptions{
+		Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, Own: []string{poundlockUser}, URL: fmt.Sprintf("https://127.0.0.1:%d", freePort(t)),
+		Identities: policies.Identities{policies.Poundlock: {poundlockUser}, policies.ClusterAPIController: {capiManager}},
+	}
+	validating, mutating := Configurations(options)
+	p.must(t, p.admin.Create(t.Context(), validating))
+	p.must(t, p.admin.Create(t.Context(), mutating))
+	twins, err := cel.Policies(cel.Options{Identities: options.Identities, Pairs: options.Pairs})
+	p.must(t, err)
+	for _, twin := range twins {
+		p.must(t, p.admin.Create(t.Context(), twin.Policy))
+		p.must(t, p.admin.Create(t.Context(), twin.Binding))
+	}
+	waits := map[string]func() error{
+		"failed calling webhook": p.deletes(mirroredMachine, "mirror"),
+		"poundlock-surroundings": func() error {
+			return p.admin.Delete(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "c"), client.DryRunAll)
+		},
+	}
+	for by, do := range waits {
+		eventually(t, "the API server knows "+by, func() bool {
+			err := do()
+			return err != nil && strings.Contains(err.Error(), by)
+		})
+	}
+	return p
+}
+
+func quiet(t *testing.T, cfg *rest.Config) client.Client {
+	t.Helper()
+	cfg.WarningHandler = rest.NoWarnings{}
+	c, err := client.New(cfg, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// furnish makes what was there before.
+func (p outage) furnish(t *testing.T) {
+	t.Helper()
+	for name, annotations := range map[string]map[string]string{"m": nil, "c": {authority.HoldsMirrorsAnnotation: "1 Machine"}} {
+		p.must(t, p.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: name, Annotations: annotations}}))
+	}
+	mark := func(text string) string {
+		return strings.Replace(text, "annotations: {", "annotations: {poundlock.openshift.io/mirror-of: Machine/mirror, ", 1)
+	}
+	infra := func(name string) string {
+		return fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {namespace: c, name: %s, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {instanceType: m6i.large}}`, name)
+	}
+	here, there := setManifests("set")
+	for _, text := range []string{
+		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, twinManifest("own"), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
+		strings.Replace(machineManifest("moved", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1), strings.Replace(machineManifest("asking", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
+	} {
+		p.create(t, p.admin, text)
+	}
+	p.patchStatus(t, mapiMachine, "m", "unmoved", settledState)
+	p.patchStatus(t, mapiSet, "m", "set", settledState)
+	p.patchStatus(t, mapiMachine, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
+}
+
+func (p outage) creates(text string) func() error {
+	return func() error { return p.admin.Create(p.t.Context(), p.object(p.t, text), client.DryRunAll) }
+}
+
+func (p outage) patch(gvk schema.GroupVersionKind, name, patch string) func() error {
+	return func() error { return p.admin.Patch(p.t.Context(), in(gvk, name), merge(patch), client.DryRunAll) }
+}
+
+func (p outage) patchState(gvk schema.GroupVersionKind, name, patch string) func() error {
+	return func() error {
+		return p.admin.Status().Patch(p.t.Context(), in(gvk, name), merge(patch), client.DryRunAll)
+	}
+}
+
+func (p outage) deletes(gvk schema.GroupVersionKind, name string) func() error {
+	return func() error { return p.admin.Delete(p.t.Context(), in(gvk, name), client.DryRunAll) }
+}
+
+// in is an object in the namespace of its API.
+func in(gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	if strings.HasSuffix(gvk.Group, "cluster.x-k8s.io") {
+		return toward(gvk, "c", name)
+	}
+	return toward(gvk, "m", name)
+}
+
+// madeForASet is what Cluster API's MachineSet controller creates.
+func madeForASet() string {
+	return strings.Replace(twinManifest("new"), pausedText, ", ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: set, uid: u, controller: true}]", 1)
+}

@@ -1,0 +1,279 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	admissioncel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// asked is one request as an API server brings it to admission.
+type asked struct {
+	resource, subresource, by string
+	// before is stored, after requested, as YAML: a request without the one is a CREATE, without the other a DELETE.
+	before, after string
+}
+
+const (
+	capiManager = "system:serviceaccount:c:capi-manager"
+
+	machinesHere   = "machines.v1beta1.machine.openshift.io"
+	setsHere       = "machinesets.v1beta1.machine.openshift.io"
+	checksHere     = "machinehealthchecks.v1beta1.machine.openshift.io"
+	controlPlanes  = "controlplanemachinesets.v1.machine.openshift.io"
+	machinesThere  = "machines.v1beta2.cluster.x-k8s.io"
+	setsThere      = "machinesets.v1beta2.cluster.x-k8s.io"
+	checksThere    = "machinehealthchecks.v1beta2.cluster.x-k8s.io"
+	infraThere     = "awsmachines.v1beta2.infrastructure.cluster.x-k8s.io"
+	templatesThere = "awsmachinetemplates.v1beta2.infrastructure.cluster.x-k8s.io"
+
+	unmoved  = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI}}`
+	fresh    = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}}`
+	unnamed  = `{metadata: {name: a}, spec: {}}`
+	moved    = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
+	leaving  = `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: MachineAPI}}`
+	inMotion = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: Migrating}}`
+	held     = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
+	empty    = `{metadata: {name: a}}`
+	nulls    = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
+	odd      = `{metadata: {name: a}, spec: text, status: [1]}`
+
+	stranger = `{metadata: {name: a}, spec: {clusterName: x}}`
+	paused   = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
+	marked   = `{metadata: {name: a, annotations: {poundlock.openshift.io/mirror-of: Machine/a}}, spec: {clusterName: x}}`
+	ofASet   = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
+	ofAPlane = `{metadata: {name: a, ownerReferences: [{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
+	scaledTo = `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: 1}}`
+)
+
+// What a request comes to when no replica answers: DESIGN §3.1, row by row.
+func TestWhatFailsClosed(t *testing.T) {
+	doors := everyDoor(t)
+	for what, c := range map[string]struct {
+		asked
+		closed bool
+	}{
+		// (a) Machine API objects whose stored or requested authority is anything but MachineAPI or empty.
+		"an edit of a Machine that moved":                    {asked{resource: machinesHere, before: moved, after: moved}, true},
+		"an edit of a MachineSet that is asked to move":      {asked{resource: setsHere, before: leaving, after: leaving}, true},
+		"an edit of a check that is moving":                  {asked{resource: checksHere, before: inMotion, after: inMotion}, true},
+		"a request to move":                                  {asked{resource: machinesHere, before: unmoved, after: leaving}, true},
+		"a request to move that is taken back":               {asked{resource: machinesHere, before: leaving, after: unmoved}, true},
+		"a Machine that is created for Cluster API":          {asked{resource: machinesHere, after: moved}, true},
+		"the status of a Machine that moved":                 {asked{resource: machinesHere, subresource: "status", before: moved, after: moved}, true},
+		"the first status of a Machine for Cluster API":      {asked{resource: machinesHere, subresource: "status", before: `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}}`, after: leaving}, true},
+		"a status that calls a Machine Cluster API's":        {asked{resource: machinesHere, subresource: "status", before: unmoved, after: moved}, true},
+		"a status that forgets that a Machine moved":         {asked{resource: machinesHere, subresource: "status", before: moved, after: unnamed}, true},
+		"an edit of a control plane's set that moved":        {asked{resource: controlPlanes, before: moved, after: strings.Replace(moved, "spec: {", "spec: {replicas: 3, ", 1)}, true},
+		"the status of a control plane's set that moved":     {asked{resource: controlPlanes, subresource: "status", before: moved, after: moved}, true},
+		"an addition of the sync finalizer":                  {asked{resource: machinesHere, before: unmoved, after: held}, true},
+		"a removal of the sync finalizer":                    {asked{resource: setsHere, before: held, after: unmoved}, true},
+		"a value of authority that this build does not know": {asked{resource: machinesHere, before: unmoved, after: `{metadata: {name: a}, spec: {authoritativeAPI: Both}}`}, true},
+
+		// (b) objects with the mirror's mark, and creations of what would act.
+		"an edit of a mirror":                                    {asked{resource: machinesThere, before: marked, after: marked}, true},
+		"an edit that takes the mark off":                        {asked{resource: setsThere, before: marked, after: stranger}, true},
+		"an edit that puts the mark on":                          {asked{resource: checksThere, before: stranger, after: marked}, true},
+		"an edit of a mirror by Cluster API":                     {asked{resource: machinesThere, before: marked, after: marked, by: capiManager}, true},
+		"an edit of a provider's mirror":                         {asked{resource: infraThere, before: marked, after: marked}, true},
+		"a deletion of a provider's mirror":                      {asked{resource: templatesThere, before: marked}, true},
+		"a Machine that acts":                                    {asked{resource: machinesThere, after: stranger}, true},
+		"a MachineSet that acts":                                 {asked{resource: setsThere, after: stranger, by: capiManager}, true},
+		"a check that acts":                                      {asked{resource: checksThere, after: stranger}, true},
+		"a person's Machine that names a set as its owner":       {asked{resource: machinesThere, after: ofASet}, true},
+		"a Machine that Cluster API makes for something else":    {asked{resource: machinesThere, after: ofAPlane, by: capiManager}, true},
+		"a paused Machine with a mark that Poundlock never gave": {asked{resource: machinesThere, after: strings.Replace(marked, "annotations: {", "annotations: {cluster.x-k8s.io/paused: '', ", 1)}, true},
+
+		// Everything else.
+		"a Machine":                             {asked{resource: machinesHere, after: fresh}, false},
+		"a Machine that names no authority":     {asked{resource: machinesHere, after: unnamed}, false},
+		"a restored Machine":                    {asked{resource: machinesHere, after: held}, false},
+		"an edit of a Machine that never moved": {asked{resource: machinesHere, before: unmoved, after: strings.Replace(unmoved, "replicas: 1", "replicas: 2", 1)}, false},
+		"an edit of a Machine without a status": {asked{resource: machinesHere, before: unnamed, after: fresh}, false},
+		"an edit of a mirrored Machine":         {asked{resource: machinesHere, before: held, after: strings.Replace(held, "name: a", "name: a, labels: {b: c}", 1)}, false},
+		"the first status":                      {asked{resource: machinesHere, subresource: "status", before: fresh, after: unmoved}, false},
+		"an empty first status":                 {asked{resource: setsHere, subresource: "status", before: unnamed, after: unnamed}, false},
+		"a status":                              {asked{resource: machinesHere, subresource: "status", before: unmoved, after: unmoved}, false},
+		"a status without Poundlock's fields":   {asked{resource: machinesHere, subresource: "status", before: unmoved, after: fresh}, false},
+		"a deletion of a Machine that moved":    {asked{resource: machinesHere, before: moved}, false},
+		"a Machine of Cluster API's set":        {asked{resource: machinesThere, after: ofASet, by: capiManager}, false},
+		"a paused Machine of Cluster API's":     {asked{resource: machinesThere, after: paused}, false},
+		"an edit of what is not mirrored":       {asked{resource: machinesThere, before: stranger, after: paused}, false},
+		"an edit of a provider's own":           {asked{resource: infraThere, before: stranger, after: paused}, false},
+		"a deletion of a provider's own":        {asked{resource: infraThere, before: stranger}, false},
+		"a deletion of a mirror":                {asked{resource: machinesThere, before: marked}, false},
+		"a control plane's set":                 {asked{resource: controlPlanes, after: fresh}, false},
+		"an edit of a control plane's set":      {asked{resource: controlPlanes, before: unmoved, after: strings.Replace(unmoved, "replicas: 1", "replicas: 2", 1)}, false},
+		"the status of a control plane's set":   {asked{resource: controlPlanes, subresource: "status", before: unnamed, after: unmoved}, false},
+		"a deletion of a control plane's set":   {asked{resource: controlPlanes, before: moved}, false},
+		"a deletion of a marked namespace": {asked{resource: "namespaces.v1.",
+			before: `{metadata: {name: m, annotations: {poundlock.openshift.io/holds-mirrors: 1 Machine}}}`}, false},
+		"a write of Poundlock's own": {asked{resource: machinesThere, before: marked, after: marked, by: poundlockUser}, false},
+		"an object with nothing":     {asked{resource: machinesHere, before: empty, after: empty}, false},
+		"an object full of null":     {asked{resource: machinesHere, before: nulls, after: nulls}, false},
+		"an object that is not one":  {asked{resource: machinesHere, before: odd, after: odd}, false},
+		"a mirror full of null":      {asked{resource: machinesThere, before: nulls, after: nulls}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			if got := doors.closed(t, c.asked); got != c.closed {
+				t.Errorf("fails closed: %t, want %t", got, c.closed)
+			}
+		})
+	}
+}
+
+// everyDoor is both configurations, as an API server of this module's version reads them.
+func everyDoor(t *testing.T) doors {
+	t.Helper()
+	validating, mutating := Configurations(ConfigOptions{
+		Platforms: platforms.List(), Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, Own: []string{poundlockUser}, URL: "https://127.0.0.1:1",
+		Identities: policies.Identities{policies.ClusterAPIController: {capiManager}},
+	})
+	var out doors
+	for _, w := range mutating.Webhooks {
+		out = append(out, door{w.Name, true, w.Rules, *w.FailurePolicy, matcher(t, w.Name, w.MatchConditions)})
+	}
+	for _, w := range validating.Webhooks {
+		out = append(out, door{w.Name, false, w.Rules, *w.FailurePolicy, matcher(t, w.Name, w.MatchConditions)})
+	}
+	return out
+}
+
+type doors []door
+
+// door is one webhook of a configuration.
+type door struct {
+	name     string
+	mutating bool
+	rules    []admissionregistrationv1.RuleWithOperations
+	policy   admissionregistrationv1.FailurePolicyType
+	matcher  matchconditions.Matcher
+}
+
+func matcher(t *testing.T, name string, conditions []admissionregistrationv1.MatchCondition) matchconditions.Matcher {
+	t.Helper()
+	if len(conditions) > 64 {
+		t.Errorf("%s has %d match conditions, more than an API server takes", name, len(conditions))
+	}
+	var expressions []admissioncel.ExpressionAccessor
+	for i := range conditions {
+		expressions = append(expressions, (*matchconditions.MatchCondition)(&conditions[i]))
+	}
+	vars := admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}
+	compiler := admissioncel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	evaluator := compiler.CompileCondition(expressions, vars, environment.NewExpressions)
+	if errs := evaluator.CompilationErrors(); len(errs) > 0 {
+		t.Fatalf("%s: %v", name, errs)
+	}
+	fail := admissionregistrationv1.Fail
+	return matchconditions.NewMatcher(evaluator, &fail, "webhook", "admit", name)
+}
+
+// closed reports whether the request waits for an answer at a door that fails closed. It comes to one door of a phase at most.
+func (d doors) closed(t *testing.T, a asked) bool {
+	t.Helper()
+	request, closed, seen := a.attributes(t), false, map[bool]string{}
+	for _, one := range d {
+		if !one.reached(request) {
+			continue
+		}
+		answer := one.matcher.Match(t.Context(), request, nil, nil)
+		if answer.Error != nil {
+			t.Errorf("%s: %v", one.name, answer.Error)
+		}
+		if !answer.Matches {
+			continue
+		}
+		if other, ok := seen[one.mutating]; ok {
+			t.Errorf("the request comes to %s and to %s", other, one.name)
+		}
+		seen[one.mutating] = one.name
+		closed = closed || one.policy == admissionregistrationv1.Fail
+	}
+	return closed
+}
+
+func (d door) reached(a *admission.VersionedAttributes) bool {
+	resource := a.GetResource().Resource
+	if a.GetSubresource() != "" {
+		resource += "/" + a.GetSubresource()
+	}
+	return slices.ContainsFunc(d.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+		return slices.Contains(r.APIGroups, a.GetResource().Group) && slices.Contains(r.Resources, resource) &&
+			slices.Contains(r.Operations, admissionregistrationv1.OperationType(a.GetOperation()))
+	})
+}
+
+func (a asked) attributes(t *testing.T) *admission.VersionedAttributes {
+	t.Helper()
+	gvr, _ := schema.ParseResourceArg(a.resource)
+	if gvr == nil {
+		t.Fatalf("%q is no resource", a.resource)
+	}
+	kind := objectKind(t, *gvr)
+	operation, options := admission.Update, runtime.Object(nil)
+	switch {
+	case a.before == "":
+		operation = admission.Create
+	case a.after == "":
+		operation, options = admission.Delete, &metav1.DeleteOptions{}
+	}
+	by := a.by
+	if by == "" {
+		by = "a person"
+	}
+	before, after := contentOf(t, a.before, kind), contentOf(t, a.after, kind)
+	record := admission.NewAttributesRecord(after, before, kind, "m", "a", *gvr, a.subresource, operation, options, false, &user.DefaultInfo{Name: by, Groups: []string{"system:masters"}})
+	return &admission.VersionedAttributes{Attributes: record, VersionedKind: kind, VersionedObject: after, VersionedOldObject: before}
+}
+
+// objectKind looks a resource up in the routes.
+func objectKind(t *testing.T, gvr schema.GroupVersionResource) schema.GroupVersionKind {
+	t.Helper()
+	for _, r := range Routes(All(platforms.List()...)) {
+		if s, ok := r.subject(gvr.Group, gvr.Resource); ok {
+			return s.GroupVersion.WithKind(s.ObjectKind)
+		}
+	}
+	t.Fatalf("no door for %v", gvr)
+	return schema.GroupVersionKind{}
+}
+
+// contentOf reads an object as an API server holds it in a review; a nil one for no text. It does not check it.
+func contentOf(t *testing.T, text string, kind schema.GroupVersionKind) runtime.Object {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal(raw, &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	if o.GetKind() == "" {
+		o.SetGroupVersionKind(kind)
+	}
+	return o
+}
