@@ -72,6 +72,10 @@ type Facts struct {
 	Stored *Object
 	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none.
 	Infra *Object
+	// Owners are the Cluster API Machines, from the API server, that the object's owner references name.
+	Owners []*Object
+	// Holders are the names of other Machines with the object's spec.providerID.
+	Holders []string
 	// Unconvertible are the fields of the authority that the other API cannot express: from a conversion run in the
 	// review itself, paths those of the authority's object.
 	Unconvertible field.ErrorList
@@ -131,7 +135,7 @@ type Trial struct {
 }
 
 // Need names facts that a rule looks at. The zero Need is none: such a rule has a CEL twin.
-type Need uint8
+type Need uint16
 
 const (
 	// NeedTwin asks for Facts.Twin, from a cache where authority.CacheSuffices says so.
@@ -148,6 +152,12 @@ const (
 	NeedControlPlane
 	// NeedUncounted asks for Facts.Uncounted, from an indexed cache.
 	NeedUncounted
+	// NeedOwners asks for Facts.Owners.
+	NeedOwners
+	// NeedLiveInfra asks for Facts.Infra from the API server.
+	NeedLiveInfra
+	// NeedHolders asks for Facts.Holders, from an indexed cache.
+	NeedHolders
 )
 
 // Has reports whether n includes all of other.

@@ -10,12 +10,10 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -48,20 +46,7 @@ func (r indexOwned) Of(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	defer r.metrics.lookup("cache", time.Now())
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{ownerIndex: string(owner)}, client.UnsafeDisableDeepCopy); err != nil && !served.Missing(err) {
-		return nil, err
-	}
-	var out []*policies.Object
-	for _, item := range list.Items {
-		o, err := objectFrom(item.Object)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, o)
-	}
-	return out, nil
+	return objectsOf(ctx, r.Reader, gvk, namespace, client.MatchingFields{ownerIndex: string(owner)})
 }
 
 // ownerOf is the index's key of a Machine.

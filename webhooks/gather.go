@@ -78,7 +78,9 @@ type Lookups struct {
 	Converter     Converter
 	ControlPlanes ControlPlanes
 	// Owned may be nil: then nobody asks what two MachineSets count.
-	Owned     Owned
+	Owned Owned
+	// Holding lists the Machines of both APIs that have an instance's ID.
+	Holding   Holding
 	Platforms []conversion.Platform
 }
 
@@ -106,16 +108,19 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedTwin) || needs.Has(policies.NeedLiveTwin) {
 		c.Facts.Twin, c.Facts.TwinLive, err = l.twin(ctx, *c, needs.Has(policies.NeedLiveTwin))
 	}
+	if err != nil {
+		return err
+	}
 	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.ClusterAPI && c.Facts.Twin != nil && !kind.Says(c.Facts.Twin) {
 		c.Facts.Twin = nil // a namesake, which nobody mirrors
 	}
-	return err
+	return l.belongings(ctx, c, needs)
 }
 
 // advisory looks up what only warnings rest on.
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
-	if needs.Has(policies.NeedInfra) {
+	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
 		infra, err := l.infra(ctx, *c)
 		if err != nil {
 			doubts = append(doubts, fmt.Sprintf("the infrastructure object could not be looked at: %v", err))
@@ -211,7 +216,7 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 		o = c.New
 	}
 	if c.Kind == authority.InfraMachine {
-		return named(coreKind(policies.MachineAPI, "Machine"), c.TwinNamespace, ownerNamed(o, c.Name)), nil
+		return l.machineOf(ctx, c, ownerNamed(o, c.Name)), nil
 	}
 	sets, err := l.setsOf(ctx, c, o)
 	if err != nil {
@@ -222,6 +227,15 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 		refs = append(named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name), refs...)
 	}
 	return refs, nil
+}
+
+// machineOf names the Machine for which a provider's machine stands, unless that one refers to another: then this one is nobody's mirror, whatever it claims.
+func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) []Ref {
+	core := Ref{GroupVersionKind: coreKind(policies.ClusterAPI, "Machine"), Namespace: c.Namespace, Name: name}
+	if machine, err := l.Cached.Get(ctx, core); err == nil && authority.RefersElsewhere(machine, c) {
+		return nil
+	}
+	return named(coreKind(policies.MachineAPI, "Machine"), c.TwinNamespace, name)
 }
 
 // setsOf names every set of the template: those that its marks name, and those whose machines are made from it.

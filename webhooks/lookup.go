@@ -163,6 +163,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		Referrers: indexReferrers{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 		Converter: converter, Platforms: o.Catalog.Platforms,
 		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, recreate: o.Recreate},
+		Holding:       indexHolding{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 		Owned:         indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 	}
 }
@@ -179,6 +180,9 @@ func index(ctx context.Context, c cluster.Cluster) error {
 		machine.SetGroupVersionKind(coreKind(side, "Machine"))
 		if err := c.GetFieldIndexer().IndexField(ctx, machine, ownerIndex, ownerOf); err != nil {
 			return fmt.Errorf("indexing Machines by owner: %w", err)
+		}
+		if err := c.GetFieldIndexer().IndexField(ctx, machine, instanceIndex, instanceOf); err != nil {
+			return fmt.Errorf("indexing Machines by instance: %w", err)
 		}
 	}
 	return nil

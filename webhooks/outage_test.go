@@ -57,12 +57,14 @@ const (
 	nulls    = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
 	odd      = `{metadata: {name: a}, spec: text, status: [1]}`
 
-	stranger = `{metadata: {name: a}, spec: {clusterName: x}}`
-	paused   = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
-	marked   = `{metadata: {name: a, annotations: {poundlock.openshift.io/mirror-of: Machine/a}}, spec: {clusterName: x}}`
-	ofASet   = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
-	ofAPlane = `{metadata: {name: a, ownerReferences: [{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
-	scaledTo = `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: 1}}`
+	stranger  = `{metadata: {name: a}, spec: {clusterName: x}}`
+	paused    = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
+	marked    = `{metadata: {name: a, annotations: {poundlock.openshift.io/mirror-of: Machine/a}}, spec: {clusterName: x}}`
+	ofASet    = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
+	ofAPlane  = `{metadata: {name: a, ownerReferences: [{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, name: s, uid: u, controller: true}]}, spec: {clusterName: x}}`
+	withID    = `{metadata: {name: a}, spec: {providerID: "aws:///a/i-1"}}`
+	ownedHere = `{metadata: {name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: b, uid: u}]}, spec: {providerID: "aws:///a/i-1"}}`
+	scaledTo  = `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: 1}}`
 )
 
 // What a request comes to when no replica answers: DESIGN §3.1, row by row.
@@ -102,6 +104,21 @@ func TestWhatFailsClosed(t *testing.T) {
 		"a person's Machine that names a set as its owner":       {asked{resource: machinesThere, after: ofASet}, true},
 		"a Machine that Cluster API makes for something else":    {asked{resource: machinesThere, after: ofAPlane, by: capiManager}, true},
 		"a paused Machine with a mark that Poundlock never gave": {asked{resource: machinesThere, after: strings.Replace(marked, "annotations: {", "annotations: {cluster.x-k8s.io/paused: '', ", 1)}, true},
+
+		// What would give an instance to a second Machine.
+		"a provider's machine with an instance":           {asked{resource: infraThere, after: withID}, true},
+		"a provider's machine with an owner":              {asked{resource: infraThere, after: ownedHere}, true},
+		"an instance for a provider's machine":            {asked{resource: infraThere, before: stranger, after: withID}, true},
+		"an instance for a Machine of Cluster API's":      {asked{resource: machinesThere, before: stranger, after: withID}, true},
+		"an owner for a provider's machine":               {asked{resource: infraThere, before: stranger, after: ownedHere}, true},
+		"the end of the pause of what a Machine owns":     {asked{resource: infraThere, before: strings.Replace(ownedHere, "name: a, o", "name: a, annotations: {cluster.x-k8s.io/paused: ''}, o", 1), after: ownedHere}, true},
+		"a Machine's reference to another":                {asked{resource: machinesThere, before: stranger, after: `{metadata: {name: a}, spec: {infrastructureRef: {name: b}}}`}, true},
+		"the same by those whose trade it is":             {asked{resource: infraThere, before: stranger, after: ownedHere, by: capiManager}, false},
+		"an edit of a provider's machine that has both":   {asked{resource: infraThere, before: ownedHere, after: ownedHere}, false},
+		"a provider's machine that belongs to nobody yet": {asked{resource: infraThere, after: stranger}, false},
+		"a provider's machine full of null":               {asked{resource: infraThere, before: nulls, after: nulls}, false},
+		"a provider's machine that is not one":            {asked{resource: infraThere, before: odd, after: odd}, false},
+		"a template that belongs to a set":                {asked{resource: templatesThere, before: stranger, after: ofASet}, false},
 
 		// Everything else.
 		"a Machine":                             {asked{resource: machinesHere, after: fresh}, false},

@@ -96,7 +96,7 @@ func Routes(c Catalog) []Route {
 		Expression: `has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) > 0`,
 	}}
 	// What fails closed is what two controllers could come of (DESIGN §3.1). An absent Poundlock leaves a cluster alone in which nothing was ever moved.
-	moved, mirrored := cel.Moved(), cel.Mirrored()
+	moved, mirrored, binds := cel.Moved(), cel.Mirrored(), cel.Binds(c.Identities)
 	says := `object.?spec != oldObject.?spec || ` + cel.Dependents("object")
 	routes := []Route{
 		{
@@ -116,10 +116,14 @@ func Routes(c Catalog) []Route {
 		{Name: "machine-api-status", Side: policies.MachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
 		{Name: "machine-api-scale", Side: policies.MachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
 		{Name: "machine-api-delete", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
-		{Name: "cluster-api", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.CreatesActing(c.Identities)},
+		{Name: "cluster-api", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.CreatesActing(c.Identities) + " || " + binds},
 		{Name: "cluster-api-scale", Side: policies.ClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
 		{Name: "cluster-api-delete", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
-		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored},
+		{
+			Name: "infrastructure-create", Side: policies.Infrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,
+			Conditions: conditions("binds-an-instance", binds),
+		},
+		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds},
 		{
 			// The policy poundlock-surroundings refuses the same without an answer.
 			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(), Operations: ops(update, remove), FailurePolicy: ignore,
@@ -244,6 +248,11 @@ func infraSubjects(platforms []conversion.Platform) []Subject {
 		out = append(out, infraSubject(p, authority.InfraMachine), infraSubject(p, authority.InfraMachineTemplate))
 	}
 	return out
+}
+
+// machinesOf keeps the providers' machines.
+func machinesOf(infra []Subject) []Subject {
+	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraMachine })
 }
 
 // controlPlaneSubjects is the one kind that has no twin.

@@ -172,7 +172,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedStored) {
 		f.Stored = nil
 	}
-	if !n.Has(policies.NeedInfra) {
+	if !n.Has(policies.NeedInfra) && !n.Has(policies.NeedLiveInfra) {
 		f.Infra = nil
 	}
 	if !n.Has(policies.NeedConversion) {
@@ -181,6 +181,12 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedUncounted) {
 		f.Uncounted = nil
 	}
+	if !n.Has(policies.NeedOwners) {
+		f.Owners = nil
+	}
+	if !n.Has(policies.NeedHolders) {
+		f.Holders = nil
+	}
 	return f
 }
 
@@ -188,7 +194,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 func TestRulesStand(t *testing.T) {
 	want := []string{
 		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked",
-		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/propagation",
+		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/provider-id", "authority/infra-owner", "authority/propagation",
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/status-owned", "authority/paused-owned",
 		"authority/create-machineapi", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
 		"authority/request-warning", "authority/unconvertible", "authority/delete-detached", "authority/delete-recreated",

@@ -6,6 +6,7 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/poundlock/poundlock/policies"
@@ -25,6 +26,8 @@ const (
 	InstanceKnown
 	// InstanceNotRequested: nobody has asked for an instance.
 	InstanceNotRequested
+	// InstanceShared: another Machine has the same ID.
+	InstanceShared
 )
 
 const (
@@ -49,6 +52,8 @@ func (o Objects) instance(source API, shape Shape) Instance {
 	switch known := machine.ProviderID != "" && agrees(core, machine.ProviderID) && agrees(infra, machine.ProviderID); {
 	case !o.Kind.InfraActs():
 		return InstanceKnown
+	case len(o.Holders) > 0:
+		return InstanceShared
 	case source == MachineAPI && known && infra != "": // by which the provider's controller finds the instance
 		return o.started(shape)
 	case source == ClusterAPI && known && (infra != "" || core != ""):
@@ -114,7 +119,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	from, infra := s.inCharge(), c.Facts.Infra
 	var out []string
-	switch (Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: infra}).instance(from, s.Shape) {
+	switch (Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: infra, Holders: c.Facts.Holders}).instance(from, s.Shape) {
 	case InstanceUnknown:
 		if infra == nil && providerID(c.Old) != "" {
 			return nil // the other side has not been looked at
@@ -128,6 +133,9 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		if !provisioned(infra) {
 			out = append(out, fmt.Sprintf("the move will wait until %s %s is provisioned", infra.Kind, infra.Metadata.Name))
 		}
+	case InstanceShared:
+		out = append(out, fmt.Sprintf("the move will wait while Machine %s has the same spec.providerID: two APIs would act on one instance",
+			strings.Join(c.Facts.Holders, ", ")))
 	case InstanceKnown, InstanceNotRequested:
 	}
 	return out

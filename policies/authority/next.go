@@ -63,6 +63,8 @@ const (
 	WhoMirror
 	// WhoMachines are the Machines that a MachineSet owns.
 	WhoMachines
+	// WhoHolders are other Machines of the same instance.
+	WhoHolders
 )
 
 const everyone = WhoMachineAPI | WhoClusterAPI | WhoInfra
@@ -113,6 +115,7 @@ const (
 	ReasonCatchingUp      = "CatchingUp"
 	ReasonNotProvisioned  = "MachineNotProvisioned"
 	ReasonInstanceUnknown = "InstanceUnknown"
+	ReasonInstanceShared  = "InstanceShared"
 	ReasonNotPaused       = "WaitingForPause"
 	ReasonNotResumed      = "WaitingForResume"
 	ReasonPausedElsewhere = "PausedElsewhere"
@@ -169,6 +172,9 @@ func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.Told
 }
 
+// HoldersMatter reports whether the next step depends on other Machines that have the same ID.
+func (s State) HoldersMatter() bool { return s.InfraActs && (s.asked() || s.Current == Migrating) }
+
 // stands reports whether nobody acts because of the object. A MachineSet that is being deleted never says so, and never acts.
 func (p Party) stands() bool {
 	return p.Says == SaysPaused || p.Deleting && p.Hold == NoHold
@@ -207,6 +213,10 @@ func blocked(s State) (Step, bool) {
 	if s.Instance == InstanceUnknown {
 		return s.wait(ReasonInstanceUnknown, s.machine(), "The move to %s waits for the ID of the instance. %s may have asked for an instance, and without its ID %s would create a second one.",
 			to, s.Current.Text(), to), true
+	}
+	if s.Instance == InstanceShared {
+		return s.wait(ReasonInstanceShared, WhoHolders, "The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
+			"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, and correct it there.", to), true
 	}
 	if s.Requested == ClusterAPI && s.Instance == InstanceStarting {
 		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra, "The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
@@ -282,6 +292,9 @@ func forth(s State) Step {
 	if target := s.Requested.Text(); s.Instance == InstanceUnknown { // asked again: the source may have asked for one until it paused
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused, and nobody can create an instance now. The move to %s waits for the ID of the instance. "+
 			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
+	}
+	if s.Instance == InstanceShared {
+		return s.wait(ReasonInstanceShared, WhoHolders, "%s has paused: waiting while another Machine has the same spec.providerID. Two APIs would act on one instance. Cancel the move to correct it.", s.Origin.Text())
 	}
 	return last(s)
 }

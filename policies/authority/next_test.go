@@ -53,6 +53,7 @@ func toClusterAPI(s *State) { s.Requested = ClusterAPI }
 func toMachineAPI(s *State) { s.Requested = MachineAPI }
 func migrating(s *State)    { s.Current = Migrating }
 func unknown(s *State)      { s.Instance = InstanceUnknown }
+func shared(s *State)       { s.Instance = InstanceShared }
 
 const everyObject = WhoMachineAPI | WhoClusterAPI | WhoInfra
 
@@ -106,6 +107,12 @@ func TestNext(t *testing.T) {
 			inMachineAPI(toClusterAPI, unknown), Step{Action: Wait, On: everyObject, Reason: ReasonInstanceUnknown}},
 		"nor does it leave Cluster API": {
 			inClusterAPI(toMachineAPI, unknown), Step{Action: Wait, On: everyObject, Reason: ReasonInstanceUnknown}},
+		"a Machine does not move while another has its instance": {
+			inMachineAPI(toClusterAPI, shared), Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
+		"nor does it leave Cluster API with another's instance": {
+			inClusterAPI(toMachineAPI, shared), Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
+		"a Machine without a request may share its instance": {
+			inClusterAPI(shared), Step{Action: Settle, Reason: ReasonSettled}},
 		"a Machine for which nobody has asked for an instance moves": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.Instance = InstanceNotRequested }), Step{Action: Acknowledge, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonStarted}},
 		"a Machine without a request may have an unknown instance": {
@@ -158,6 +165,9 @@ func TestNext(t *testing.T) {
 		"the same towards Cluster API": {
 			inMachineAPI(toClusterAPI, migrating, unknown, func(s *State) { s.MachineAPI = held(standing) }),
 			Step{Action: Wait, On: everyObject, Reason: ReasonInstanceUnknown}},
+		"an instance that another Machine has by now is waited for": {
+			inMachineAPI(toClusterAPI, migrating, shared, func(s *State) { s.MachineAPI = held(standing) }),
+			Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
 		"an unknown instance does not keep a move from being cancelled": {
 			inMachineAPI(migrating, unknown, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
 

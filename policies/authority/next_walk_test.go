@@ -48,9 +48,9 @@ func everyState(visit func(State)) {
 						continue // read in transit alone
 					}
 					for _, synchronized := range []metav1.ConditionStatus{"", "True", "False"} {
-						for bits := range 6 {
-							instance := []Instance{InstanceKnown, InstanceUnknown, InstanceStarting}[bits/2]
-							if current != MachineAPI && instance == InstanceStarting || bits == 2 {
+						for bits := range 8 {
+							instance := []Instance{InstanceKnown, InstanceUnknown, InstanceStarting, InstanceShared}[bits/2]
+							if current != MachineAPI && instance == InstanceStarting || bits == 2 || bits == 6 {
 								continue // asked on leaving the Machine API alone, and of what is caught up
 							}
 							s := State{Enabled: true, Current: current, Requested: requested, Origin: origin, InfraActs: !set,
@@ -115,7 +115,7 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(s.Current == Migrating && s.Origin.Other() != Unset, "a switch comes from Migrating, of a known origin")
 		claim(step.To == s.Origin || allOf(source, func(p Party) bool { return !p.Exists || p.Says == SaysPaused && (p.Told || s.Origin == MachineAPI) }), "the source stands still")
 		claim(step.To == s.Origin || gone || s.Synchronized == "True" && s.CaughtUp, "the mirror has caught up")
-		claim(step.To == s.Origin || gone || s.Instance != InstanceUnknown, "the instance is known")
+		claim(step.To == s.Origin || gone || s.Instance != InstanceUnknown && s.Instance != InstanceShared, "the instance is known, and nobody else's")
 		claim(step.To == s.Requested || step.To == s.Origin || gone, "a switch goes where it is asked to, or back")
 		claim(step.To == s.Origin || gone || s.Uncounted == 0, "both sets count the same Machines")
 		claim(step.To != s.Origin || step.Cancelled, "going back is called cancelled")

@@ -150,6 +150,36 @@ func Rules() policies.Set {
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: always(0), Check: MetadataFree,
 		},
 		{
+			ID: "authority/provider-id", Clause: deletion,
+			Says:   "spec.providerID of a mirrored Machine API Machine, once it is stored, is its controllers' alone: it names the instance that is deleted with the Machine.",
+			Remedy: "Leave it as it is; for another instance create another Machine.",
+			On:     on(mapi(machine, onUpdate)), Check: ProviderIDKept,
+		},
+		{
+			ID: "authority/provider-id", Clause: deletion,
+			Says:   "The same on the Cluster API Machine and the provider's machine, spec.instanceID included, while Cluster API is authoritative.",
+			Remedy: "Leave it as it is; for another instance create another Machine.",
+			On:     on(capi(machine, onUpdate), infra([]string{InfraMachine}, onUpdate)), Needs: when(changesInstance, policies.NeedTwin), Check: ProviderIDKept,
+		},
+		{
+			ID: "authority/provider-id", Clause: authOf,
+			Says:   "Nobody but controllers may give a Machine or a provider's machine the spec.providerID of another Machine.",
+			Remedy: "Leave spec.providerID out, or wait until the other Machine is gone.",
+			On:     on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine}, onWrite)), Needs: when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
+		},
+		{
+			ID: "authority/infra-owner", Clause: authOf,
+			Says:   "Nobody but Cluster API may make a Machine the owner of a provider's machine to which it does not refer: the provider acts on each that a Machine owns, also where the Machine itself is paused.",
+			Remedy: "Leave the owner reference out: Cluster API adds it.",
+			On:     on(infra([]string{InfraMachine}, onWrite)), Needs: when(gainsOwner, policies.NeedOwners), Check: InfraOwner,
+		},
+		{
+			ID: "authority/infra-owner", Clause: authOf,
+			Says:   "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: whoever deletes the one would delete the other's instance.",
+			Remedy: "Refer to a provider's machine of its own.",
+			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra), Check: InfraTaken,
+		},
+		{
 			ID: "authority/propagation", Clause: "converting › Pausing of Cluster API controllers",
 			Says:   "Cluster API's own identity may write onto paused Machines and provider's machines what its MachineSet propagates in place: labels and annotations, but none of Poundlock's, and of a Machine's spec bootstrap.dataSecretName, deletion, minReadySeconds, readinessGates and taints.",
 			Remedy: "Do not put Poundlock's labels or annotations into the template of a Cluster API MachineSet.",
@@ -207,7 +237,7 @@ func Rules() policies.Set {
 			ID: "authority/request-warning", Clause: workflow,
 			Says:   "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts included, and of the machines that it concerns. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
 			Remedy: "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
-			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted), Check: RequestWarning,
+			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders), Check: RequestWarning,
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",

@@ -78,7 +78,9 @@ type Objects struct {
 	InfraUnheard bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
 	Uncounted []policies.Uncounted
-	Enabled   bool
+	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
+	Holders []string
+	Enabled bool
 }
 
 // InfraActs reports whether controllers act on a cloud because of the kind's infrastructure object. They do for a

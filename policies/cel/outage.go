@@ -5,6 +5,8 @@ package cel
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -40,4 +42,25 @@ func CreatesActing(identities policies.Identities) string {
 	return fmt.Sprintf(`request.operation == "CREATE" && !(%q in %s) && !(request.kind.kind == "Machine" && request.userInfo.username in %s && `+
 		`%s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue("") == "MachineSet" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")))`,
 		authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.ClusterAPIController]), list("dyn(object).metadata", "ownerReferences"))
+}
+
+// Binds reports whether somebody but Cluster API's controllers gives an object the ID of an instance, has a Machine own it, or unpauses what a Machine owns, or has
+// a Machine refer to another infrastructure machine than before.
+func Binds(identities policies.Identities) string {
+	trade := slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])
+	const machine = `r.?kind.orValue("") == "Machine" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")`
+	was, is := `(request.operation == "UPDATE" ? dyn(oldObject) : dyn({"metadata": {}}))`, "dyn(object)"
+	field := func(o, name string) string {
+		return fmt.Sprintf(`(type(%[1]s.?spec.orValue(null)) == map ? dyn(%[1]s.spec[?%[2]q].orValue(null)) : dyn(null))`, o, name)
+	}
+	paused := func(o string) string {
+		return fmt.Sprintf("%q in %s", authority.PausedAnnotation, object(o+".metadata", "annotations"))
+	}
+	cases := []string{
+		fmt.Sprintf(`!(%s in [dyn(null), dyn(""), %s])`, field(is, "providerID"), field(was, "providerID")),
+		fmt.Sprintf(`%s.exists(r, %s && !(%s in %s))`, list(is+".metadata", "ownerReferences"), machine, "r", list(was+".metadata", "ownerReferences")),
+		fmt.Sprintf(`%s && !(%s) && %s.exists(r, %s)`, paused(was), paused(is), list(is+".metadata", "ownerReferences"), machine),
+		fmt.Sprintf(`request.operation == "UPDATE" && %s != %s`, field(is, "infrastructureRef"), field(was, "infrastructureRef")),
+	}
+	return fmt.Sprintf(`request.operation != "DELETE" && !(request.userInfo.username in %s) && ((%s))`, quoteAll(trade), strings.Join(cases, ") || ("))
 }

@@ -53,7 +53,8 @@ func doors() []door {
 	return []door{
 		{
 			name: "poundlock-authority", family: "authority", action: admissionregistrationv1.Deny,
-			skips: `request.operation == "UPDATE" && ` + text(object("dyn(oldObject)", "status"), "authoritativeAPI") + ` == "MachineAPI"`,
+			skips: `request.operation == "UPDATE" && ` + text(object("dyn(oldObject)", "status"), "authoritativeAPI") + ` == "MachineAPI"` +
+				` && ` + text(object("dyn(oldObject)", "spec"), "providerID") + ` in ["", ` + text(object("dyn(object)", "spec"), "providerID") + `]`,
 		},
 		{name: "poundlock-authority-status", family: "authority", subresource: "status", action: admissionregistrationv1.Deny},
 		{name: "poundlock-authority-warnings", family: "authority", warns: true, action: admissionregistrationv1.Audit},
@@ -290,7 +291,11 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("oldTemplate", orMachineAPI(templateAuthority("variables.oldSpec"))),
 		variable("template", orMachineAPI(templateAuthority("variables.newSpec"))),
 		variable("moving", `variables.current == "Migrating"`),
-		variable("finishing", fmt.Sprintf(`variables.moving && variables.origin == "MachineAPI" && request.userInfo.username in %s`, quoteAll(o.Identities[policies.MachineAPIController]))),
+		variable("byMachineAPI", fmt.Sprintf(`request.userInfo.username in %s`, quoteAll(o.Identities[policies.MachineAPIController]))),
+		variable("finishing", `variables.moving && variables.origin == "MachineAPI" && variables.byMachineAPI`),
+		variable("oldID", text("variables.oldSpec", "providerID")),
+		variable("newID", text("variables.newSpec", "providerID")),
+		variable("sharesInstance", list("variables.oldStatus", "conditions")+fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?reason.orValue('') == %q)`, authority.ConditionSettled, authority.ReasonInstanceShared)),
 		// A request that leaves the name to the server has none itself.
 		variable("name", "variables.is.metadata.?name.orValue('')"),
 		variable("there", fmt.Sprintf(`request.resource.resource + ".cluster.x-k8s.io " + %s[request.namespace] + "/" + variables.name`, twins(o.Pairs))),

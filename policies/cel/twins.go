@@ -77,6 +77,12 @@ func authorityTwins() []Twin {
 				`: "new Machines of this set will be Cluster API's, by spec.template.spec.authoritativeAPI, while Machine API scales the set"`,
 		},
 		{
+			Rule: "authority/provider-id", Variable: "providerID",
+			Fields: fmt.Sprintf(`variables.current == "MachineAPI" && %s in %s && !variables.byMachineAPI && !variables.sharesInstance && variables.oldID != '' && variables.oldID != variables.newID ? "spec.providerID" : ''`,
+				quote(authority.SyncFinalizer), list("variables.was.metadata", "finalizers")),
+			Reason: `"it names the instance that is deleted together with this " + request.kind.kind + ", and only controllers write it: leave it as it is; for another instance create another " + request.kind.kind`,
+		},
+		{
 			Rule: "authority/surroundings", Variable: "surroundings",
 			Fields: fmt.Sprintf(`variables.mark == '' || has(variables.was.metadata.deletionTimestamp) || %[1]s != '' ? '' : request.operation == "DELETE" ? `+
 				`(request.kind.kind == %[2]q && variables.byNamespaceController ? '' : "metadata.name") : `+

@@ -71,6 +71,10 @@ type setting struct {
 	Unconvertible []unconvertible `json:"unconvertible,omitempty"`
 	// Uncounted are Machines that one set counts and the other does not.
 	Uncounted []policies.Uncounted `json:"uncounted,omitempty"`
+	// Owners are the Cluster API Machines that owner references name.
+	Owners []json.RawMessage `json:"owners,omitempty"`
+	// Holders are other Machines with the same ID.
+	Holders []string `json:"holders,omitempty"`
 }
 
 type unconvertible struct {
@@ -193,6 +197,12 @@ func (s setting) merge(over setting) (setting, error) {
 	}
 	if over.Uncounted != nil {
 		s.Uncounted = over.Uncounted
+	}
+	if over.Owners != nil {
+		s.Owners = over.Owners
+	}
+	if over.Holders != nil {
+		s.Holders = over.Holders
 	}
 	for _, pair := range []struct {
 		at   *json.RawMessage
@@ -329,6 +339,13 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.Unconvertible = append(f.Unconvertible, &field.Error{Type: field.ErrorTypeInvalid, Field: u.Field, Detail: u.Reason})
 		f.ConversionRun = true
 	}
-	f.Uncounted = s.Uncounted
+	f.Uncounted, f.Holders = s.Uncounted, s.Holders
+	for _, raw := range s.Owners {
+		owner, err := setting{Side: policies.ClusterAPI}.object("Machine", raw)
+		if err != nil {
+			return f, err
+		}
+		f.Owners = append(f.Owners, owner)
+	}
 	return f, nil
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -127,4 +130,56 @@ func TestHeldAtAdoption(t *testing.T) {
 	if got := w.of(w.mapi()).GetAnnotations(); strings.Contains(fmt.Sprint(got), authority.UntouchedAnnotation) {
 		t.Errorf("annotations %v", got)
 	}
+}
+
+// TestAnInstanceOfTwo asks for a move while another Machine has the same ID: it waits, before the source pauses and after, until one of the two is corrected.
+func TestAnInstanceOfTwo(t *testing.T) {
+	eitherWay(t, func(w *world, from authority.API) {
+		w.machineAPI(from)
+		w.settle(from)
+		id, _, _ := unstructured.NestedString(w.of(w.mapi()).Object, "spec", "providerID")
+		if id == "" {
+			w.Fatal("no ID")
+		}
+		w.create(fmt.Sprintf(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"two","namespace":%q},"spec":{"authoritativeAPI":"MachineAPI","providerID":%q}}`,
+			w.pair.MachineAPI, strings.ToUpper(id)))
+		correct := func(id string) {
+			w.Helper()
+			two := &unstructured.Unstructured{}
+			two.SetGroupVersionKind(w.kind.MachineAPIGVK())
+			two.SetName("two")
+			two.SetNamespace(w.pair.MachineAPI)
+			if err := w.Patch(w.Context(), two, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"providerID":%q}}`, id))); err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.request(from.Other())
+		for range 6 {
+			w.everybody()
+			w.pass()
+		}
+		c := w.shape().Condition(authority.ConditionSettled)
+		if w.shape().Current != from || c.Reason != authority.ReasonInstanceShared || !strings.Contains(c.Message, "Machine two.") {
+			w.Fatalf("status %s, %s: %s", w.shape().Current, c.Reason, c.Message)
+		}
+		if n := w.pass(); n != 0 {
+			w.Errorf("waiting wrote %d times", n)
+		}
+		correct("aws:///us-east-1a/i-two")
+		w.pass()
+		if w.shape().Current != authority.Migrating {
+			w.Fatalf("status %s: %s", w.shape().Current, w.shape().Condition(authority.ConditionSettled).Message)
+		}
+		correct(id)
+		for range 12 {
+			w.everybody()
+			w.pass()
+		}
+		if s := w.shape(); s.Current != authority.Migrating || w.reason() != authority.ReasonInstanceShared {
+			w.Fatalf("status %s, %s: %s", s.Current, w.reason(), s.Condition(authority.ConditionSettled).Message)
+		}
+		correct("aws:///us-east-1a/i-two")
+		w.settle(from.Other())
+		w.inCharge(from.Other())
+	})
 }

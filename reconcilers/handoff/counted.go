@@ -33,10 +33,19 @@ func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk sch
 	if from == r.cache && r.indexed {
 		which = client.MatchingFields{ownerIndex: string(set.Metadata.UID)}
 	}
+	out, err := list(ctx, from, gvk, set.Metadata.Namespace, which)
+	if err != nil {
+		return nil, fmt.Errorf("listing the Machines of MachineSet %s/%s: %w", set.Metadata.Namespace, set.Metadata.Name, err)
+	}
+	return out, nil
+}
+
+// list reads the objects of a namespace; of a kind that is not served there are none.
+func list(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, which ...client.ListOption) ([]*policies.Object, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := from.List(ctx, l, client.InNamespace(set.Metadata.Namespace), which, client.UnsafeDisableDeepCopy); err != nil && !served.Missing(err) {
-		return nil, fmt.Errorf("listing the Machines of MachineSet %s/%s: %w", set.Metadata.Namespace, set.Metadata.Name, err)
+	if err := from.List(ctx, l, append(which, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil && !served.Missing(err) {
+		return nil, err
 	}
 	var out []*policies.Object
 	for i := range l.Items {
@@ -53,7 +62,7 @@ func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk sch
 func (r *reconciler) index(mgr ctrl.Manager) error {
 	child, ok := r.kind.Children()
 	if !ok {
-		return nil
+		return r.indexHolders(mgr)
 	}
 	for _, api := range apis() {
 		o := &unstructured.Unstructured{}

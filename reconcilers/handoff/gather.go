@@ -53,6 +53,9 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	if p.machineAPI, p.objects.MachineAPI, err = get(ctx, from, r.kind.MachineAPIGVK(), key.Namespace, key.Name); err != nil {
 		return nil, err
 	}
+	if err := r.gatherHolders(ctx, p); err != nil {
+		return nil, err
+	}
 	return p, r.gatherUncounted(ctx, from, p)
 }
 

@@ -80,7 +80,7 @@ type reconciler struct {
 	mapper      meta.RESTMapper
 	recorder    events.EventRecorder
 	meters      meters
-	// indexed says that the cache finds Machines by their owner.
+	// indexed says that the cache finds Machines by their owner, or by their instance.
 	indexed bool
 
 	// follow watches a provider's kind from the first time that an object refers to one.

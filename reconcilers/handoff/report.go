@@ -69,7 +69,7 @@ func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
 		return "Error"
-	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, reasonStepFailed:
+	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonInstanceShared, reasonStepFailed:
 		return "Warning"
 	}
 	return "Info"
@@ -99,6 +99,9 @@ func (p *pair) details(step authority.Step) []string {
 		for _, u := range authority.NameUncounted(p.objects.Uncounted) {
 			out = append(out, u+".")
 		}
+	}
+	if step.On.Has(authority.WhoHolders) {
+		out = append(out, fmt.Sprintf("It is %q, also of Machine %s.", machineID(p.machineAPI), strings.Join(p.objects.Holders, ", ")))
 	}
 	if step.On.Has(authority.WhoInfra) && p.infra == nil {
 		out = append(out, "There is no infrastructure object.")
@@ -150,8 +153,7 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 	case o.GetDeletionTimestamp() != nil:
 		return describe(o) + " is being deleted."
 	case step.Reason == authority.ReasonInstanceUnknown:
-		id, _, _ := unstructured.NestedString(o.Object, "spec", "providerID")
-		return fmt.Sprintf("The providerID of %s is %q.", describe(o), id)
+		return fmt.Sprintf("The providerID of %s is %q.", describe(o), machineID(o))
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:
 		return fmt.Sprintf("Its phase is %q.", authority.Read(p.objects.MachineAPI).Phase)
 	case step.Reason == authority.ReasonNotProvisioned:
@@ -165,6 +167,11 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 		c.Message = "no message"
 	}
 	return fmt.Sprintf("%s says Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, notes.Cut(c.Message, notes.Longest))
+}
+
+func machineID(o *unstructured.Unstructured) string {
+	id, _, _ := unstructured.NestedString(o.Object, "spec", "providerID")
+	return id
 }
 
 // silence explains an object without a Paused condition.

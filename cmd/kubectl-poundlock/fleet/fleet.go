@@ -38,6 +38,8 @@ type Pair struct {
 	MachineAPI, ClusterAPI, Infra *policies.Object
 	// Uncounted are the Machines, of those that were read, which one MachineSet of the pair counts and the other does not.
 	Uncounted []policies.Uncounted
+	// Holders are the names of other Machines, of those that were read, with the same spec.providerID.
+	Holders []string
 	// Source is the file that the pair was read from, "" for a cluster.
 	Source string
 }
@@ -221,9 +223,27 @@ func (f *Fleet) count() {
 			}
 		}
 	}
+	f.hold()
 	for i, p := range f.Pairs {
 		if _, has := p.Kind.Children(); has && p.MachineAPI != nil && p.ClusterAPI != nil {
 			f.Pairs[i].Uncounted = uncounted(p, slices.Concat(owned[p.MachineAPI.Metadata.UID], owned[p.ClusterAPI.Metadata.UID]))
+		}
+	}
+}
+
+// hold finds the Machines that have the same instance as another.
+func (f *Fleet) hold() {
+	with := map[string][]*policies.Object{}
+	for _, p := range f.Pairs {
+		for _, o := range p.core() {
+			if id := authority.InstanceKeyOf(o); id != "" && p.Kind.InfraActs() {
+				with[id] = append(with[id], o)
+			}
+		}
+	}
+	for i, p := range f.Pairs {
+		if p.Kind.InfraActs() {
+			f.Pairs[i].Holders = authority.Holders(with[authority.InstanceKeyOf(p.MachineAPI)], p.Name, "")
 		}
 	}
 }

@@ -203,13 +203,16 @@ func because(step authority.Step, p fleet.Pair) string {
 	if step.On.Has(authority.WhoMachines) {
 		message += " " + strings.Join(authority.NameUncounted(p.Uncounted), "; ") + "."
 	}
+	if step.On.Has(authority.WhoHolders) {
+		message += " It is also the instance of Machine " + strings.Join(p.Holders, ", ") + "."
+	}
 	return message
 }
 
 func state(p fleet.Pair, to authority.API) authority.State {
 	s := authority.Objects{
 		Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra,
-		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Enabled: true,
+		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Holders: p.Holders, Enabled: true,
 	}.State()
 	s.Requested = to
 	return s
@@ -256,7 +259,7 @@ func request(p fleet.Pair, to authority.API, errs field.ErrorList) policies.Chan
 		},
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
-		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, Unconvertible: errs, ConversionRun: true, Uncounted: p.Uncounted},
+		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, Unconvertible: errs, ConversionRun: true, Uncounted: p.Uncounted, Holders: p.Holders},
 	}
 }
 

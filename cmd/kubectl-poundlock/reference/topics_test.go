@@ -55,7 +55,7 @@ func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
 	all := reference.Topics()
 	for _, reason := range []string{
 		authority.ReasonDisabled, authority.ReasonUnknownOrigin, authority.ReasonDeleting, authority.ReasonNotSynchronized, authority.ReasonTwinMissing,
-		authority.ReasonCatchingUp, authority.ReasonNotProvisioned, authority.ReasonInstanceUnknown, authority.ReasonNotPaused, authority.ReasonNotResumed, authority.ReasonPausedElsewhere, authority.ReasonUncounted,
+		authority.ReasonCatchingUp, authority.ReasonNotProvisioned, authority.ReasonInstanceUnknown, authority.ReasonInstanceShared, authority.ReasonNotPaused, authority.ReasonNotResumed, authority.ReasonPausedElsewhere, authority.ReasonUncounted,
 		preflight.ReasonFields, preflight.ReasonNoObject, preflight.ReasonNotManaged, preflight.ReasonRefused,
 	} {
 		if len(all.Find(reason)) == 0 {

@@ -1,0 +1,134 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// instanceFields are the fields beneath spec by which controllers find an instance, by side. A provider's controller may have two.
+func instanceFields(side policies.Side) []string {
+	if side == policies.Infrastructure {
+		return []string{"providerID", "instanceID"}
+	}
+	return []string{"providerID"}
+}
+
+// ProviderIDKept: whatever names an instance, its controllers act on and delete. A stored ID is therefore theirs alone, on the authority's objects too.
+func ProviderIDKept(c policies.Change) policies.Verdict {
+	s := stand(c)
+	// On the other side, and during a move, the whole spec is locked.
+	if c.Actor == policies.Poundlock || findsInstances(c) || !hasMirror(c) || !sideOf(s.Current, c.Side) || shares(s.Shape) {
+		return policies.Verdict{}
+	}
+	var errs field.ErrorList
+	for _, name := range changedInstance(c) {
+		errs = append(errs, field.Forbidden(specPath.Child(name), fmt.Sprintf(
+			"it names the instance that is deleted together with this %[1]s, and only controllers write it: leave it as it is; for another instance create another %[1]s", kindOf(c))))
+	}
+	return policies.Deny(errs...)
+}
+
+// shares reports whether a move waits because another Machine has the same ID. Somebody has to correct one of the two.
+func shares(shape Shape) bool {
+	return shape.Condition(ConditionSettled).Reason == ReasonInstanceShared
+}
+
+// hasMirror reports whether the object has a twin. A Machine API object tells by Poundlock's finalizer, so that this needs no lookup.
+func hasMirror(c policies.Change) bool {
+	if c.Side == policies.MachineAPI {
+		return c.Old.HasFinalizer(SyncFinalizer)
+	}
+	return c.Facts.Twin != nil
+}
+
+// findsInstances reports whether the actor writes what instances are called by: the controllers of the object's own API, in front of which is Cluster API's core, that
+// copies the ID from its provider's objects.
+func findsInstances(c policies.Change) bool {
+	return controls(c.Actor, c.Side) || c.Actor == policies.ClusterAPIController && c.Side == policies.Infrastructure
+}
+
+// changedInstance are the fields of a stored ID that an update changes.
+func changedInstance(c policies.Change) []string {
+	before, after := specTexts(c.Old), specTexts(c.New)
+	return slices.DeleteFunc(instanceFields(c.Side), func(name string) bool { return before[name] == "" || before[name] == after[name] })
+}
+
+func changesInstance(c policies.Change) bool { return len(changedInstance(c)) > 0 }
+
+// ProviderIDUnique: two Machines of one instance are two controllers that act on it, and the deletion of either deletes it.
+func ProviderIDUnique(c policies.Change) policies.Verdict {
+	if !namesInstance(c) || len(c.Facts.Holders) == 0 {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Invalid(specPath.Child("providerID"), providerID(c.New), fmt.Sprintf(
+		"it is the instance of Machine %s, and two controllers would act on it: leave spec.providerID out, or wait until that Machine is gone", strings.Join(c.Facts.Holders, ", "))))
+}
+
+// namesInstance reports whether a person's request gives an object an ID that it did not have.
+func namesInstance(c policies.Change) bool {
+	id := providerID(c.New)
+	return c.Actor != policies.Poundlock && !findsInstances(c) && id != "" && id != providerID(c.Old)
+}
+
+// InstanceKey is what two spellings of one instance's ID have in common; "" for no ID. AWS's zone is no part of it: controllers look at the end alone.
+func InstanceKey(id string) string {
+	id = strings.ToLower(id)
+	if rest, ok := strings.CutPrefix(id, "aws://"); ok {
+		return "aws://" + rest[strings.LastIndex(rest, "/")+1:]
+	}
+	return id
+}
+
+// Holders are the names of those Machines of either API, all of one instance, that are not the pair of this name, nor the Machine to which an infrastructure
+// machine of that name belongs.
+func Holders(machines []*policies.Object, name, infra string) []string {
+	own := map[string]bool{name: true}
+	for _, m := range machines {
+		if infra != "" && InfraReferenceOf(m).Name == infra {
+			own[m.Metadata.Name] = true
+		}
+	}
+	var out []string
+	for _, m := range machines {
+		if !own[m.Metadata.Name] {
+			out = append(out, m.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// HoldersOf are the Holders beside the object under review, of those Machines that have its ID.
+func HoldersOf(c policies.Change, machines []*policies.Object) []string {
+	if c.Side != policies.Infrastructure {
+		return Holders(machines, c.Name, InfraReferenceOf(c.New).Name)
+	}
+	return Holders(machines, append(MachineOwners(c.New), c.Name)[0], c.Name)
+}
+
+// InstanceKeyOf is the key of an object's ID.
+func InstanceKeyOf(o *policies.Object) string { return InstanceKey(providerID(o)) }
+
+func specTexts(o *policies.Object) map[string]string {
+	fields := map[string]json.RawMessage{}
+	if o != nil {
+		_ = json.Unmarshal(orNull(o.Spec), &fields)
+	}
+	out := map[string]string{}
+	for _, name := range instanceFields(policies.Infrastructure) {
+		var text string
+		if json.Unmarshal(orNull(fields[name]), &text) == nil {
+			out[name] = text
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// instanceIndex finds Machines of either API by authority.InstanceKey of their ID.
+const instanceIndex = "webhooks.instance"
+
+// Holding lists the Machines of a kind that have an instance's ID. What it costs does not grow with the fleet.
+type Holding interface {
+	With(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error)
+}
+
+// HoldingFunc is a Holding from a function.
+type HoldingFunc func(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error)
+
+// With calls f.
+func (f HoldingFunc) With(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error) {
+	return f(ctx, gvk, namespace, key)
+}
+
+// indexHolding lists through the index on a cache.
+type indexHolding struct {
+	client.Reader
+	timeout time.Duration
+	metrics *metrics
+}
+
+// With lists within the deadline.
+func (r indexHolding) With(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	defer r.metrics.lookup("cache", time.Now())
+	return objectsOf(ctx, r.Reader, gvk, namespace, client.MatchingFields{instanceIndex: key})
+}
+
+// instanceOf is the index's key of a Machine.
+func instanceOf(o client.Object) []string {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	id, _, _ := unstructured.NestedString(u.Object, "spec", "providerID")
+	if id == "" {
+		return nil
+	}
+	return []string{authority.InstanceKey(id)}
+}
+
+// belongings looks up what the object under review belongs to, and whose its instance is.
+func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
+	if needs.Has(policies.NeedOwners) {
+		if c.Facts.Owners, err = l.owners(ctx, *c); err != nil {
+			return err
+		}
+	}
+	if needs.Has(policies.NeedLiveInfra) {
+		if ref, ok := infraRef(c.New, c.Kind, l.Platforms); ok {
+			if c.Facts.Infra, err = l.live(ctx, ref); err != nil {
+				return err
+			}
+		}
+	}
+	if needs.Has(policies.NeedHolders) {
+		c.Facts.Holders, err = l.holders(ctx, *c)
+	}
+	return err
+}
+
+// owners reads the Cluster API Machines that own the object, or are to own it.
+func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
+	var out []*policies.Object
+	for _, ref := range named(coreKind(policies.ClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...) {
+		o, err := l.live(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+// holders lists the other Machines that have the object's ID.
+func (l Lookups) holders(ctx context.Context, c policies.Change) ([]string, error) {
+	key := authority.InstanceKeyOf(c.New)
+	if key == "" || l.Holding == nil {
+		return nil, nil
+	}
+	namespaces := map[policies.Side]string{policies.MachineAPI: c.TwinNamespace, policies.ClusterAPI: c.Namespace}
+	if c.Side == policies.MachineAPI {
+		namespaces = map[policies.Side]string{policies.MachineAPI: c.Namespace, policies.ClusterAPI: c.TwinNamespace}
+	}
+	var all []*policies.Object
+	for side, namespace := range namespaces {
+		machines, err := l.Holding.With(ctx, coreKind(side, "Machine"), namespace, key)
+		if err != nil {
+			return nil, fmt.Errorf("listing the Machines of an instance: %w", err)
+		}
+		all = append(all, machines...)
+	}
+	return authority.HoldersOf(c, all), nil
+}
+
+// objectsOf reads as objects what a cache lists.
+func objectsOf(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, which client.ListOption) ([]*policies.Object, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := from.List(ctx, list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil && !served.Missing(err) {
+		return nil, err
+	}
+	var out []*policies.Object
+	for _, item := range list.Items {
+		o, err := objectFrom(item.Object)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
