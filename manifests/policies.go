@@ -20,19 +20,19 @@ const NamespaceController = "system:serviceaccount:kube-system:namespace-control
 func policyIdentities() policies.Identities {
 	return policies.Identities{
 		policies.Poundlock: {User()}, policies.MachineAPIController: {MachineAPIControllers},
+		policies.Autoscaler:           {"system:serviceaccount:" + MachineAPINamespace + ":cluster-autoscaler"},
 		policies.NamespaceController:  {NamespaceController},
 		policies.ClusterAPIController: {"system:serviceaccount:" + ClusterAPINamespace + ":capi-manager"},
 		policies.AutoscalerOperator:   {"system:serviceaccount:" + MachineAPINamespace + ":cluster-autoscaler-operator"},
 	}
 }
 
-// celPolicies are the CEL twins of the rules that need no lookup, each followed by its binding.
+// celPolicies are the CEL twins of the rules that need no lookup, and the policies of /scale, each followed by its binding.
 func celPolicies() ([]any, error) {
-	all, err := cel.Policies(cel.Options{
-		Identities: policyIdentities(), Pairs: authority.Pairs{Pair()}, Labels: Labels(),
-	})
+	o := cel.Options{Identities: policyIdentities(), Pairs: authority.Pairs{Pair()}, Labels: Labels()}
+	all, err := cel.Policies(o)
 	var out []any
-	for _, p := range all {
+	for _, p := range append(all, cel.ScalePolicies(o)...) {
 		out = append(out, p.Policy, p.Binding)
 	}
 	return out, err

@@ -4,6 +4,7 @@
 package webhooks
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,6 +50,8 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a provider's mirror is deleted", unanswered, p.deletes(mirroredMachine, "mirror")},
 		{"a Machine that acts is created", unanswered, p.creates(strings.Replace(twinManifest("new"), pausedText, "", 1))},
 		{"a person's Machine names a set as its owner", unanswered, p.creates(madeForASet())},
+		{"a Machine API set that moved is scaled", "poundlock-scale-machine-api", p.scales("machinesets.machine.openshift.io", "m", "moved")},
+		{"a set that is a mirror is scaled", "poundlock-scale-cluster-api", p.scales("machinesets.cluster.x-k8s.io", "c", "mirror")},
 		{"a namespace that holds mirrors is deleted", "poundlock-surroundings", func() error {
 			return p.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: "c"}}, client.DryRunAll)
 		}},
@@ -60,6 +63,8 @@ func TestNobodyAnswers(t *testing.T) {
 		{"its status is written", "", p.patchState(mapiMachine, "unmoved", `{"status":{"phase":"Running"}}`)},
 		{"a Machine gets its first status", "", p.patchState(mapiMachine, "fresh", `{"status":{"phase":"Provisioning","authoritativeAPI":"MachineAPI"}}`)},
 		{"a Machine is deleted", "", p.deletes(mapiMachine, "unmoved")},
+		{"a Machine API set is scaled", "", p.scales("machinesets.machine.openshift.io", "m", "set")},
+		{"a Cluster API set is scaled", "", p.scales("machinesets.cluster.x-k8s.io", "c", "set")},
 		{"a check is created", "", p.creates(check("new"))},
 		{"a Cluster API Machine of a person's own is edited", "", p.patch(capiMachine, "own", `{"spec":{"version":"v1.36.0"}}`)},
 		{"a paused Machine is created", "", p.creates(twinManifest("new"))},
@@ -118,12 +123,14 @@ func newOutage(t *testing.T) outage {
 	p.must(t, p.admin.Create(t.Context(), mutating))
 	twins, err := cel.Policies(cel.Options{Identities: options.Identities, Pairs: options.Pairs})
 	p.must(t, err)
-	for _, twin := range twins {
+	for _, twin := range append(twins, cel.ScalePolicies(cel.Options{Identities: options.Identities, Pairs: options.Pairs})...) {
 		p.must(t, p.admin.Create(t.Context(), twin.Policy))
 		p.must(t, p.admin.Create(t.Context(), twin.Binding))
 	}
 	waits := map[string]func() error{
-		"failed calling webhook": p.deletes(mirroredMachine, "mirror"),
+		"poundlock-scale-machine-api": p.scales("machinesets.machine.openshift.io", "m", "moved"),
+		"poundlock-scale-cluster-api": p.scales("machinesets.cluster.x-k8s.io", "c", "mirror"),
+		"failed calling webhook":      p.deletes(mirroredMachine, "mirror"),
 		"poundlock-surroundings": func() error {
 			return p.admin.Delete(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "c"), client.DryRunAll)
 		},
@@ -160,14 +167,17 @@ func (p outage) furnish(t *testing.T) {
 		return fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {namespace: c, name: %s, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {instanceType: m6i.large}}`, name)
 	}
 	here, there := setManifests("set")
+	movedSet, _ := setManifests("moved")
+	_, mirrorSet := setManifests("mirror")
 	for _, text := range []string{
-		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, twinManifest("own"), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
+		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, mark(mirrorSet), twinManifest("own"), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
 		strings.Replace(machineManifest("moved", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1), strings.Replace(machineManifest("asking", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
 	} {
 		p.create(t, p.admin, text)
 	}
 	p.patchStatus(t, mapiMachine, "m", "unmoved", settledState)
 	p.patchStatus(t, mapiSet, "m", "set", settledState)
+	p.patchStatus(t, mapiSet, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
 	p.patchStatus(t, mapiMachine, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
 }
 
@@ -187,6 +197,17 @@ func (p outage) patchState(gvk schema.GroupVersionKind, name, patch string) func
 
 func (p outage) deletes(gvk schema.GroupVersionKind, name string) func() error {
 	return func() error { return p.admin.Delete(p.t.Context(), in(gvk, name), client.DryRunAll) }
+}
+
+// scales is kubectl scale.
+func (p outage) scales(resource, namespace, name string) func() error {
+	return func() error {
+		out, err := p.kubectl(p.t, "", "scale", "-n", namespace, resource, name, "--replicas=3", "--dry-run=server")
+		if err != nil {
+			return errors.New(out)
+		}
+		return nil
+	}
 }
 
 // in is an object in the namespace of its API.

@@ -132,6 +132,8 @@ func TestWhatFailsClosed(t *testing.T) {
 		"a status":                              {asked{resource: machinesHere, subresource: "status", before: unmoved, after: unmoved}, false},
 		"a status without Poundlock's fields":   {asked{resource: machinesHere, subresource: "status", before: unmoved, after: fresh}, false},
 		"a deletion of a Machine that moved":    {asked{resource: machinesHere, before: moved}, false},
+		"a scale of a Machine API set":          {asked{resource: setsHere, subresource: "scale", before: scaledTo, after: strings.Replace(scaledTo, "1}", "2}", 1)}, false},
+		"a scale of a Cluster API set":          {asked{resource: setsThere, subresource: "scale", before: scaledTo, after: strings.Replace(scaledTo, "1}", "2}", 1)}, false},
 		"a Machine of Cluster API's set":        {asked{resource: machinesThere, after: ofASet, by: capiManager}, false},
 		"a paused Machine of Cluster API's":     {asked{resource: machinesThere, after: paused}, false},
 		"an edit of what is not mirrored":       {asked{resource: machinesThere, before: stranger, after: paused}, false},

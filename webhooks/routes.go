@@ -114,10 +114,11 @@ func Routes(c Catalog) []Route {
 		},
 		{Name: "machine-api", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer()},
 		{Name: "machine-api-status", Side: policies.MachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
-		{Name: "machine-api-scale", Side: policies.MachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
+		// A Scale has neither label nor annotation of its set's, so no condition tells a mirror's: policies that know the sets (cel.ScalePolicies) hold it.
+		{Name: "machine-api-scale", Side: policies.MachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "machine-api-delete", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{Name: "cluster-api", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.CreatesActing(c.Identities) + " || " + binds},
-		{Name: "cluster-api-scale", Side: policies.ClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: fail},
+		{Name: "cluster-api-scale", Side: policies.ClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "cluster-api-delete", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{
 			Name: "infrastructure-create", Side: policies.Infrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,

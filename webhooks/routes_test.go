@@ -118,8 +118,8 @@ func TestNoDoorFailsClosedForAll(t *testing.T) {
 			closed = append(closed, r.Name)
 		}
 	}
-	if want := []string{"machine-api-scale", "cluster-api-scale", "infrastructure-create", "control-plane-foreground"}; !slices.Equal(closed, want) {
-		t.Errorf("%v fail closed whatever is asked, want %v: a Scale does not tell whose it is, one door sees only what binds an instance, and a deletion in the foreground is refused in any case", closed, want)
+	if want := []string{"infrastructure-create", "control-plane-foreground"}; !slices.Equal(closed, want) {
+		t.Errorf("%v fail closed whatever is asked, want %v: one door sees only what binds an instance, and a deletion in the foreground is refused in any case", closed, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -260,6 +261,29 @@ func TestOptions(t *testing.T) {
 		}
 		if _, err := validator(p.Policy); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestScalePolicies wants in them the identities and namespaces of the configuration alone.
+func TestScalePolicies(t *testing.T) {
+	o := cel.Options{
+		Identities: policies.Identities{policies.Poundlock: {"one"}, policies.Autoscaler: {"two"}},
+		Pairs:      authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}},
+	}
+	for i, p := range cel.ScalePolicies(o) {
+		namespaces, exempt := []string{"m", "c"}[i], []string{`["one"]`, `["one", "two"]`}[i]
+		if got := p.Policy.Spec.MatchConstraints.NamespaceSelector.MatchExpressions[0].Values; !slices.Equal(got, []string{namespaces}) {
+			t.Errorf("%s: namespaces %v, want %s", p.Policy.Name, got, namespaces)
+		}
+		if got := p.Policy.Spec.MatchConditions[0].Expression; got != "!(request.userInfo.username in "+exempt+")" {
+			t.Errorf("%s: %s lets others through than %s", p.Policy.Name, got, exempt)
+		}
+		if raw, _ := json.Marshal(p); strings.Contains(string(raw), "openshift-") {
+			t.Errorf("%s names a namespace that is not configured", p.Policy.Name)
+		}
+		if p.Binding.Spec.PolicyName != p.Policy.Name || p.Binding.Spec.ParamRef.Namespace != "" {
+			t.Errorf("%s: its binding gives %+v", p.Policy.Name, p.Binding.Spec)
 		}
 	}
 }

@@ -1,0 +1,136 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// scaled is one API's side of authority/scale-locked. A Scale has neither labels nor annotations nor a status of its set's, so the policy has each MachineSet
+// of the namespace as a parameter, and says something of the one with the request's name.
+type scaled struct {
+	name    string
+	version schema.GroupVersion
+	// actors may scale all the same.
+	actors []policies.Actor
+	// locked is true of a set that is not authoritative, or whose authority moves.
+	locked string
+	// reason is the sentence with the remedy.
+	reason string
+	// namespaces of the side, and where the twins are.
+	namespaces []string
+}
+
+func scaledSides(pairs authority.Pairs) []scaled {
+	set, _ := authority.KindNamed("MachineSet")
+	here := scaled{
+		name: "poundlock-scale-machine-api", version: set.MachineAPI, actors: []policies.Actor{policies.Poundlock},
+		locked: fmt.Sprintf(`%s in ["ClusterAPI", "Migrating"]`, text(object("dyn(params)", "status"), "authoritativeAPI")),
+		reason: fmt.Sprintf(`variables.moving ? variables.transit : "Cluster API is in charge of this MachineSet, so scale that one: " + %s`, scaleCommand("cluster.x-k8s.io", twins(pairs))),
+	}
+	annotations := object("dyn(params).metadata", "annotations")
+	there := scaled{
+		name: "poundlock-scale-cluster-api", version: set.ClusterAPI, actors: []policies.Actor{policies.Poundlock, policies.Autoscaler},
+		locked: fmt.Sprintf(`%q in %[3]s && %[2]q in %[3]s`, authority.MirrorAnnotation, authority.PausedAnnotation, annotations),
+		reason: fmt.Sprintf(`"Machine API is in charge of this MachineSet, or authority over it is moving, so scale that one: " + %s`, scaleCommand("machine.openshift.io", origins(pairs))),
+	}
+	for _, p := range pairs {
+		here.namespaces, there.namespaces = append(here.namespaces, p.MachineAPI), append(there.namespaces, p.ClusterAPI)
+	}
+	return []scaled{here, there}
+}
+
+// scaleCommand scales the twin.
+func scaleCommand(group, namespaces string) string {
+	return fmt.Sprintf(`"kubectl -n " + %s[request.namespace] + " scale machinesets.%s " + request.name + " --replicas=" + string(%s)`, namespaces, group, replicasOf("object"))
+}
+
+func replicasOf(scale string) string { return fmt.Sprintf("dyn(%s).?spec.?replicas.orValue(0)", scale) }
+
+// origins is a map from the namespaces of Cluster API to those of their twins.
+func origins(pairs authority.Pairs) string {
+	var turned authority.Pairs
+	for _, p := range pairs {
+		turned = append(turned, authority.Pair{MachineAPI: p.ClusterAPI, ClusterAPI: p.MachineAPI})
+	}
+	return twins(turned)
+}
+
+// ScalePolicies hold the mirrors' replicas against /scale while no webhook answers. They are no twins of the rule: they see what the API server's cache of
+// sets says, and say nothing of a set that it does not know.
+func ScalePolicies(o Options) []Policy {
+	var out []Policy
+	for _, s := range scaledSides(o.Pairs) {
+		out = append(out, Policy{Policy: s.policy(o), Binding: s.binding(o)})
+	}
+	return out
+}
+
+func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPolicy {
+	// Ignore: where the API server has no such sets, or has not read them yet, nothing is refused.
+	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
+	var exempt []string
+	for _, a := range s.actors {
+		exempt = append(exempt, o.Identities[a]...)
+	}
+	p := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: o.Labels},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &ignore,
+			ParamKind:     &admissionregistrationv1.ParamKind{APIVersion: s.version.String(), Kind: "MachineSet"},
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				MatchPolicy: &equivalent,
+				NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+					Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: s.namespaces,
+				}}},
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
+					resourceRule(kind{name: "MachineSet", resource: "machinesets", version: s.version}, "scale", []admissionregistrationv1.OperationType{admissionregistrationv1.Update}),
+				},
+			},
+			MatchConditions: []admissionregistrationv1.MatchCondition{
+				{Name: "not-by-who-may", Expression: fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(exempt))},
+				{Name: "changes-replicas", Expression: replicasOf("object") + " != " + replicasOf("oldObject")},
+			},
+			Validations: []admissionregistrationv1.Validation{{
+				Expression:        fmt.Sprintf("dyn(params).metadata.name != request.name || !(%s)", s.locked),
+				MessageExpression: fmt.Sprintf(`"spec.replicas: Forbidden: " + (%s) + " [authority/scale-locked]"`, s.reason),
+				Message:           "The set that is not in charge may not be scaled through its scale subresource. Remedy: scale the set of the API that is in charge. [authority/scale-locked]",
+			}},
+		},
+	}
+	// The shared variables read the set, and a Scale is not its kind.
+	for _, v := range shared(o) {
+		if v.Name == "was" || v.Name == "is" {
+			v.Expression = "dyn(params)"
+		}
+		v.Expression = strings.ReplaceAll(v.Expression, "request.kind.kind", `"MachineSet"`)
+		p.Spec.Variables = append(p.Spec.Variables, v)
+	}
+	p.Spec.Variables = used(append(p.Spec.Variables, variable("says", p.Spec.Validations[0].MessageExpression)))
+	p.Spec.Variables = slices.DeleteFunc(p.Spec.Variables, func(v admissionregistrationv1.Variable) bool { return v.Name == "says" })
+	return p
+}
+
+// binding gives the policy every set of the request's namespace.
+func (s scaled) binding(o Options) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
+	allow := admissionregistrationv1.AllowAction
+	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: o.Labels},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: s.name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			ParamRef: &admissionregistrationv1.ParamRef{Selector: &metav1.LabelSelector{}, ParameterNotFoundAction: &allow},
+		},
+	}
+}
