@@ -49,7 +49,7 @@ func (p *play) barred() []attempt {
 	}
 }
 
-// open is what nobody but a webhook that only warns has a word on.
+// open is what is let through whatever is down: deletions, of which a webhook only warns, and what is Machine API's own where nothing was ever moved.
 func (p *play) open() []attempt {
 	deletes := func(o thing) func(context.Context) error {
 		return func(ctx context.Context) error { return stage.Admin.Delete(ctx, o.empty(), client.DryRunAll) }
@@ -59,6 +59,20 @@ func (p *play) open() []attempt {
 		{"delete its mirror", deletes(p.set(capi))},
 		{"delete the Machine", deletes(p.the(mapi))},
 		{"delete its mirror", deletes(p.the(capi))},
+		{"edit the set", p.tries(p.set(mapi).empty(), `{"spec":{"replicas":2}}`)},
+		{"edit the Machine", p.tries(p.the(mapi).empty(), `{"metadata":{"labels":{"machine.openshift.io/mine":"yes"}}}`)},
+		{"scale the set", func(ctx context.Context) error {
+			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
+			return admin.SubResource("scale").Update(ctx, p.set(mapi).empty(), client.WithSubResourceBody(scale), client.DryRunAll)
+		}},
+		{"write the Machine's status", func(ctx context.Context) error {
+			return stage.Admin.Status().Patch(ctx, p.the(mapi).empty(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Running"}}`)), client.DryRunAll)
+		}},
+		{"create a Machine", func(ctx context.Context) error {
+			m := p.the(mapi).empty()
+			m.SetName(p.name + "-new")
+			return stage.Admin.Create(ctx, m, client.DryRunAll)
+		}},
 	}
 }
 
@@ -86,6 +100,13 @@ func (p *play) infra() *unstructured.Unstructured {
 func (p *play) merges(o *unstructured.Unstructured, body string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return stage.Admin.Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(body)))
+	}
+}
+
+// tries is a merge that is not carried out.
+func (p *play) tries(o *unstructured.Unstructured, body string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return stage.Admin.Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(body)), client.DryRunAll)
 	}
 }
 
