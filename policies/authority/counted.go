@@ -75,9 +75,9 @@ func (r Roster) Why(u policies.Uncounted, machine map[API]*policies.Object) stri
 		return fmt.Sprintf("it has no %s object%s", other.Text(), notMirrored(machine[MachineAPI]))
 	case twin.Deleting():
 		return fmt.Sprintf("its %s object is being deleted", other.Text())
-	case !owned(twin):
-		return fmt.Sprintf("its %s object has no owner reference to its MachineSet. If that does not change, first migrate this Machine to the API that is authoritative for the MachineSet", other.Text())
-	case !controlledBy(twin, r.Sets[other]):
+	case !owned(twin) && SelectorOf(r.Sets[other]).Matches(labels.Set(twin.Metadata.Labels)):
+		return fmt.Sprintf("its %s object has no owner reference to its MachineSet yet. Poundlock adds it", other.Text())
+	case owned(twin) && !controlledBy(twin, r.Sets[other]):
 		return fmt.Sprintf("another object owns its %s object", other.Text())
 	}
 	return fmt.Sprintf("its %s object does not have the labels of its MachineSet's spec.selector", other.Text())

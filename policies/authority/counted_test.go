@@ -34,6 +34,8 @@ func TestUncounted(t *testing.T) {
 		"a Machine of Cluster API's was born just now": {nil, []string{good("x", "c")}, []string{"x ClusterAPI it has no Machine API object"}},
 		"a mirror has no owner yet": {[]string{good("x", "m")}, []string{`{"metadata":{"name":"x","labels":{"set":"a"}}}`},
 			[]string{"x MachineAPI its Cluster API object has no owner reference"}},
+		"a mirror was released, by a change of its labels": {[]string{good("x", "m")}, []string{`{"metadata":{"name":"x","labels":{"set":"b"}}}`},
+			[]string{"x MachineAPI its Cluster API object does not have the labels"}},
 		"a mirror's owner is a set of that name which is gone": {[]string{good("x", "m")}, []string{good("x", "before")}, []string{"x MachineAPI another object owns"}},
 		"a mirror lacks the labels of the selector": {[]string{good("x", "m")}, []string{strings.Replace(good("x", "c"), `"set":"a"`, `"set":"b"`, 1)},
 			[]string{"x MachineAPI its Cluster API object does not have the labels"}},

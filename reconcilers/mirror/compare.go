@@ -191,6 +191,7 @@ func applied(wanted, live *unstructured.Unstructured) []string {
 //   - In spec, whatever wanted does not say: only an owner's apply removes a field.
 //   - Labels and annotations that wanted says too and somebody else set by an update: else they would outlive their
 //     removal from the authority. Whoever applies keeps applying, so an applier's are left alone.
+//   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
 //   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made says that live is the API server's answer to
 //     that very creation: what it says beyond wanted are the server's own defaults, and nobody's.
 func takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string) []metav1.ManagedFieldsEntry {
@@ -283,6 +284,9 @@ func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Uns
 		return taken
 	}
 	metadata := below(tree, "f:metadata")
+	if e.Manager == fieldManager {
+		merge(taken, stripOwners(metadata, wanted))
+	}
 	for field, said := range map[string]map[string]string{"f:labels": wanted.GetLabels(), "f:annotations": wanted.GetAnnotations()} {
 		moved := stripWanted(below(metadata, field), said)
 		if len(moved) > 0 {
@@ -341,6 +345,19 @@ func subtract(tree, other ownership) (changed bool) {
 func below(tree ownership, key string) ownership {
 	sub, _ := tree[key].(map[string]any)
 	return sub
+}
+
+// stripOwners takes the owner references that wanted says out of the metadata that an entry owns.
+func stripOwners(metadata ownership, wanted *unstructured.Unstructured) ownership {
+	given := below(metadata, "f:ownerReferences")
+	moved := stripSaid(given, list(below(wanted.Object, "metadata")["ownerReferences"]))
+	if len(moved) == 0 {
+		return nil
+	}
+	if len(given) == 0 {
+		delete(metadata, "f:ownerReferences")
+	}
+	return ownership{"f:metadata": ownership{"f:ownerReferences": moved}}
 }
 
 func stripUnwanted(tree ownership, wanted any, path string, keep []string) ownership {

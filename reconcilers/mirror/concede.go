@@ -41,7 +41,7 @@ func (s *state) concede(want, live *unstructured.Unstructured) (conceded *unstru
 // propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.
 func (s *state) propagated() bool {
 	twin := s.parents[authority.MachineAPI]
-	return s.belongsTo(s.parents[authority.ClusterAPI]) && (twin == nil || authority.Source(shape(twin)) == authority.ClusterAPI)
+	return s.belongsTo(s.parents[authority.ClusterAPI]) && (twin == nil || authority.InCharge(shape(twin)) == authority.ClusterAPI)
 }
 
 // propagatedPaths are the fields of a tree that a MachineSet propagates: each label, each annotation, and some of spec.

@@ -100,9 +100,13 @@ func without(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
 // for ever.
 func (s *state) releaseMirror(side authority.API) *write {
 	if side == authority.MachineAPI {
-		return first(s.leftoverInfra, func() *write { return release(s.machineAPI, authority.SyncFinalizer, s.kind.MachineAPIFinalizer) })
+		return first(s.leftoverInfra, func() *write {
+			return s.unlessOwner(release(s.machineAPI, authority.SyncFinalizer, s.kind.MachineAPIFinalizer))
+		})
 	}
-	return first(s.leftoverInfra, s.keepInfra, func() *write { return release(s.core, authority.SyncFinalizer, s.kind.ClusterAPIFinalizer) })
+	return first(s.leftoverInfra, s.keepInfra, func() *write {
+		return s.unlessOwner(release(s.core, authority.SyncFinalizer, s.kind.ClusterAPIFinalizer))
+	})
 }
 
 // leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no

@@ -17,4 +17,5 @@
 // Who writes what: of the Machine API object's status, the mirror writes synchronizedGeneration, the Synchronized
 // condition and, while Cluster API is the source, what Cluster API reports. The pause annotation is in what it applies
 // to Cluster API objects as long as it applies anything to them, which ends when Cluster API becomes the source.
+// Of an authoritative object, the mirror writes finalizer, mark and shared ownership of fields, and the owner of a Machine whose set is paused (owner.go).
 package mirror

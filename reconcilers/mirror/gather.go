@@ -380,10 +380,15 @@ func (s *state) setParent(side authority.API, p authority.Presence) {
 }
 
 // gatherChildren lists what a mirror that is being deleted owns.
-func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *state) error {
+func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *state) (err error) {
+	s.children, err = s.owned(ctx, from)
+	return err
+}
+
+func (s *state) owned(ctx context.Context, from client.Reader) ([]*unstructured.Unstructured, error) {
 	mirror, side := s.mirror()
 	if s.kind.Name != "MachineSet" || presence(mirror) != authority.Deleting {
-		return nil
+		return nil, nil
 	}
 	machine, _ := authority.KindNamed("Machine")
 	gvk := machine.ClusterAPIGVK()
@@ -392,10 +397,9 @@ func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *
 	}
 	found, err := all(ctx, from, gvk, mirror.GetNamespace())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.children = slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return detached(o, mirror, side) })
-	return nil
+	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return detached(o, mirror, side) }), nil
 }
 
 // detached reports whether the end of owner is no longer the end of o.

@@ -53,9 +53,10 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("registering the mirror's metrics: %w", err)
 	}
+	owners := &sync.Mutex{}
 	for _, kind := range authority.Kinds() {
 		r := &reconciler{
-			kind: kind, pairs: o.Pairs, meters: counted,
+			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
 			recorder: mgr.GetEventRecorder("poundlock-mirror"), informers: mgr.GetCache(),
 			converting: converting{now: o.Now},
@@ -79,6 +80,8 @@ type reconciler struct {
 	controller  controller.Controller
 	watching    sync.Map // platforms whose kinds are watched
 	refusals    refusals
+	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
+	owners *sync.Mutex
 
 	converting
 }
@@ -198,6 +201,13 @@ func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 }
 
 func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstructured) error {
+	if w.provided != nil {
+		r.owners.Lock()
+		defer r.owners.Unlock()
+		if err := w.provided(ctx, r.live); err != nil {
+			return err
+		}
+	}
 	switch w.verb {
 	case create:
 		return r.writer.Create(ctx, o, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))

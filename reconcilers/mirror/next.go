@@ -4,6 +4,7 @@
 package mirror
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -45,6 +47,8 @@ type write struct {
 	fields       []string
 	// failure says that the write reports why the pair cannot be mirrored.
 	failure bool
+	// provided is asked right before the write is sent, nil: nothing is. No two such writes are sent at a time.
+	provided func(context.Context, client.Reader) error
 }
 
 // next is the one write that brings the pair closer to being equal, nil if there is none.
@@ -100,6 +104,9 @@ func (c converting) toClusterAPI(s *state) *write {
 		// What the mirror made may belong to a stranger that goes, and go with it.
 		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, reasonForeign, why) })
 	}
+	if w := s.restoreOwner(); w != nil {
+		return w // first: whose a Machine is does not depend on whether it converts
+	}
 	twin, errs := core.ToClusterAPI(s.kind.Name, s.machineAPI, s.env)
 	if len(errs) > 0 {
 		return c.fails(s, "FieldsNotConvertible", sentences(errs))
@@ -143,6 +150,9 @@ func (s *state) infraNamed(name string) *unstructured.Unstructured {
 
 // toMachineAPI mirrors Cluster API to Machine API.
 func (c converting) toMachineAPI(s *state) *write {
+	if w := s.restoreOwner(); w != nil {
+		return w // first: whose a Machine is does not depend on whether it converts
+	}
 	infra := s.infra
 	if infra == nil {
 		infra = s.standIn()

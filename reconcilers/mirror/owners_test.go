@@ -31,6 +31,7 @@ const (
 func TestCreations(t *testing.T) {
 	c := serverFor(t)
 	t.Run("nothing is made again, and nothing written over", func(t *testing.T) { preconditions(t, c) })
+	t.Run("no authoritative Machine is deleted with a set", func(t *testing.T) { nothingGoesWithItsSet(t, c) })
 	byApply := replaced(t, c, byApplies)
 	for name, how := range map[string]way{"in one pass": inOnePass, "by a pass that died after its creation": crashing} {
 		t.Run("what is created is owned as what is applied, "+name, func(t *testing.T) {

@@ -26,6 +26,7 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 		leaving  = `{metadata: {name: s, uid: capi, deletionTimestamp: "2026-11-21T17:00:00Z", annotations: {poundlock.openshift.io/mirror-of: MachineSet/s}}}`
 		ofMAPI   = `{metadata: {name: s, uid: mapi}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
 		ofCAPI   = `{metadata: {name: s, uid: mapi}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
+		newOf    = `{metadata: {name: s, uid: mapi}, spec: {authoritativeAPI: ClusterAPI}}`
 		goingOf  = `{metadata: {name: s, uid: mapi, deletionTimestamp: "2026-11-21T17:00:00Z"}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
 	)
 	for _, c := range []struct {
@@ -37,6 +38,7 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 		{"the mirror of an owned Machine belongs to the mirror of its set", owned, unowned, ofMAPI, there, "MachineSet", false},
 		{"the Machine API set, not authoritative, is being deleted, and its Machine was detached", unowned, held, goingOf, there, "MachineSet", true},
 		{"the Machine API set is gone, and Cluster API's goes on", unowned, held, "", there, "MachineSet", true},
+		{"its user has recreated the Machine API set, and its authority is not stored yet", unowned, held, newOf, there, "MachineSet", true},
 		{"the Machine API set that is authoritative has let its Machine go", unowned, held, ofMAPI, there, "Cluster", false},
 		{"the Cluster API set that is authoritative is being deleted, and is to find its Machine", unowned, held, ofCAPI, leaving, "MachineSet", true},
 		{"the same, while the Machine API set still owns the Machine", owned, held, ofCAPI, leaving, "MachineSet", true},

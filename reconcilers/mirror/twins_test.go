@@ -53,6 +53,27 @@ type twins struct {
 
 // TestTwins is about pairs of which one side is foreign, absent, or being deleted, for each kind.
 func TestTwins(t *testing.T) {
+	w := twinsWorld(t)
+	for _, kind := range authority.Kinds() {
+		w := &twins{w, kind}
+		t.Run(kind.Name, func(t *testing.T) {
+			t.Run("a stranger that acts is left alone until it goes", w.strangerGoes)
+			t.Run("a stranger that acts becomes the mirror once it has paused", w.strangerPauses)
+			t.Run("what is created paused becomes the mirror", w.offered)
+			t.Run("nothing is said of a stranger while the one in charge ends", w.endsBesideStranger)
+			t.Run("a mirror that goes and comes again", w.mirrorGoes)
+			t.Run("the Machine API's mirror goes, and Cluster API's object says what it likes", w.machineAPIGoes)
+			t.Run("the one in charge ends, and its mirror says so to the last", w.inChargeGoes)
+		})
+	}
+	machines := &twins{w, authority.Kinds()[0]}
+	t.Run("another instance than the Machine's is nobody's to take", machines.keepsInstance)
+	t.Run("no mirror belongs to a set that is a stranger", machines.keepsFromStranger)
+}
+
+// twinsWorld is a cluster of AWS with the mirror alone.
+func twinsWorld(t *testing.T) *world {
+	t.Helper()
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -69,21 +90,7 @@ func TestTwins(t *testing.T) {
 	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "status",
 		`{"status":{"infrastructureName":"lock-7x2k9","controlPlaneTopology":"HighlyAvailable","infrastructureTopology":"HighlyAvailable","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`)
 	w.mirror(t, plane)
-	for _, kind := range authority.Kinds() {
-		w := &twins{w, kind}
-		t.Run(kind.Name, func(t *testing.T) {
-			t.Run("a stranger that acts is left alone until it goes", w.strangerGoes)
-			t.Run("a stranger that acts becomes the mirror once it has paused", w.strangerPauses)
-			t.Run("what is created paused becomes the mirror", w.offered)
-			t.Run("nothing is said of a stranger while the one in charge ends", w.endsBesideStranger)
-			t.Run("a mirror that goes and comes again", w.mirrorGoes)
-			t.Run("the Machine API's mirror goes, and Cluster API's object says what it likes", w.machineAPIGoes)
-			t.Run("the one in charge ends, and its mirror says so to the last", w.inChargeGoes)
-		})
-	}
-	machines := &twins{w, authority.Kinds()[0]}
-	t.Run("another instance than the Machine's is nobody's to take", machines.keepsInstance)
-	t.Run("no mirror belongs to a set that is a stranger", machines.keepsFromStranger)
+	return w
 }
 
 func (w *world) make(t *testing.T, text string) *unstructured.Unstructured {

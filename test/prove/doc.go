@@ -18,7 +18,7 @@
 //	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the foreground and leaving
 //	                     orphans; the collector; scaling
 //	sets.go              two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
-//	                     Machines that do not convert, a set that is asked to move as soon as it is created
+//	                     Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated
 //
 // # How the world is made small
 //

@@ -360,6 +360,8 @@ func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 		return enrolBoth
 	case of > 0 && charge == authority.MachineAPI && m.has(mine) && w.sc.presence() == authority.Present && !c.has(mine):
 		return joinC
+	case of > 0 && !t.forgetsOwner && t.restores(charge, m, c):
+		return map[authority.API]deed{authority.MachineAPI: joinM, authority.ClusterAPI: joinC}[charge]
 	case of > 0 && charge == authority.MachineAPI && c.has(mine) &&
 		(t.losesOwner && !(m.has(mine) && w.sc.presence() == authority.Present) || !m.has(mine) && w.sm.has(here) && t.set == authority.MachineAPI):
 		return disownC // a set of Cluster API's that acts keeps what it owns
@@ -367,6 +369,17 @@ func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 		return joinM
 	}
 	return nothing
+}
+
+// restores reports whether an authoritative Machine is to belong to its set again, which does not act and was recreated: the other set owns its mirror. The write
+// and the end of the set exclude each other.
+func (t *familyTurn) restores(charge authority.API, m, c member) bool {
+	machine, mirror := m, c
+	if charge == authority.ClusterAPI {
+		machine, mirror = c, m
+	}
+	return !t.was.doomed && t.set == charge.Other() && mirror.has(mine) && !mirror.has(off) && !machine.has(mine) &&
+		t.was.sm.presence() == authority.Present && t.was.sc.presence() == authority.Present
 }
 
 func (t *familyTurn) perform(w *family, d decision) {

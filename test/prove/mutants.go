@@ -172,6 +172,8 @@ func mutants() []mutant {
 		{"Machines are counted at the request alone, and not when the source has paused", countedBut(func(s authority.State) bool { return s.Current == authority.Migrating }),
 			movingSets(authority.ClusterAPI, false, flips|edits)},
 		{"a set's Machines are listed before it is known that it has paused", func(r *rules) { r.countsBefore = true }, movingSets(authority.ClusterAPI, false, flips|edits)},
+		{"a Machine is not given back to a set that was recreated", func(r *rules) { r.forgetsOwner = true }, movingSets(authority.MachineAPI, false, flips|edits|deletes)},
+		{"the same, to the Machine API's set", func(r *rules) { r.forgetsOwner = true }, movingSets(authority.ClusterAPI, false, flips|edits|deletes)},
 		{"what is deleted with its namespace is taken for a request", deletionBut(func(d authority.Deletion) authority.Deletion { d.Surroundings = authority.Stay; return d }, sameStep),
 			familyOf(authority.MachineAPI, authority.MachineAPI, vanishes)},
 		{"the set that goes on loses the Machine that the other API runs", func(r *rules) { r.losesOwner = true }, familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},

@@ -34,6 +34,8 @@ type rules struct {
 	staleGate bool
 	// losesOwner: the mirror takes a Machine from a set of Cluster API's that goes on or is being deleted, once the Machine API's set has let it go.
 	losesOwner bool
+	// forgetsOwner: the mirror gives no authoritative Machine back to a set that was recreated.
+	forgetsOwner bool
 	// countsBefore: the handoff lists the Machines of two sets before it reads the sets.
 	countsBefore bool
 }

@@ -184,7 +184,7 @@ func bounds() []bound {
 			if fresh && charge == authority.ClusterAPI {
 				continue
 			}
-			for _, may := range []deeds{flips | edits, flips | edits | crashes | refusals} {
+			for _, may := range []deeds{flips | edits, flips | edits | deletes, flips | edits | crashes | refusals} {
 				out = append(out, bound{nameOfSets(charge, fresh) + ": " + may.String(), movingSets(charge, fresh, may), charge == authority.ClusterAPI && may == flips|edits})
 			}
 		}

@@ -345,7 +345,7 @@ func (t *setTurn) mirrorMachine(i int, k machinePair) {
 					*w.machines[i].at(twin) |= mine
 				}
 			})
-		case counts(on) && other.has(here) && !other.has(mine) && w.set(twin).here:
+		case counts(on) && other.has(here) && !other.has(mine) && w.set(twin).here && !t.forgetsOwner:
 			t.do(setMirror, "the mirror makes the set the owner of the "+twin.Text()+" object of a Machine", func(w *setPair) { *w.machines[i].at(twin) |= mine })
 		}
 	}
@@ -476,10 +476,35 @@ func (t *setTurn) people() {
 			w.set(a).replicas, w.behind = (w.set(a).replicas+1)%mostMachines, true
 		})
 	}
+	if t.can(deletes) && !w.creating && !w.deleting {
+		t.deletesMirror()
+	}
 	for i, k := range w.machines {
 		if k.refused && k.stays() {
 			t.do(setUser, "somebody edits a Machine that does not convert", func(w *setPair) { w.machines[i].refused = false })
 		}
+	}
+}
+
+// deletesMirror: Cluster API's mirror is recreated by Poundlock, the Machine API's by who deleted it. A deletion waits until a move has settled.
+func (t *setTurn) deletesMirror() {
+	w := &t.was
+	leaves := func(w *setPair, a authority.API) {
+		for i := range w.machines {
+			*w.machines[i].at(a) &^= mine
+		}
+	}
+	switch {
+	case w.current == authority.MachineAPI && w.c.here && w.told && w.c.says == authority.SaysPaused:
+		t.do(setUser, "somebody deletes Cluster API's set, which is the mirror", func(w *setPair) {
+			w.c, w.told, w.held = setSide{}, false, false
+			leaves(w, authority.ClusterAPI)
+		})
+	case w.current == authority.ClusterAPI && !w.told && w.c.says == authority.SaysActing && w.m.says == authority.SaysPaused:
+		t.do(setUser, "somebody deletes the Machine API's set, which is the mirror, and recreates it", func(w *setPair) {
+			w.requested, w.known, w.behind = authority.ClusterAPI, false, true
+			leaves(w, authority.MachineAPI)
+		})
 	}
 }
 

@@ -1,0 +1,103 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// restoreOwner makes a MachineSet that is paused the owner of an authoritative Machine again. A set that acts adopts its Machines itself. One that is
+// paused adopts none, and a Machine has lost it if the set was recreated. The Machine's mirror shows that the set counts it: the other API's set owns
+// that. Without the owner, a move of the set would wait for ever. What a person has released does not match the set's selector, and stays released.
+func (s *state) restoreOwner() *write {
+	side := s.source()
+	machine, set := s.on(side), s.parents[side]
+	counted := presence(machine) == authority.Present && s.countedBy(s.parents[side.Other()])
+	if !counted || !s.adoptsNothing(side) || !lost(machine, set) {
+		return nil
+	}
+	if !authority.SelectorOf(object(set)).Matches(labels.Set(machine.GetLabels())) {
+		return nil
+	}
+	refs := slices.DeleteFunc(machine.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return names(r, set) })
+	return &write{
+		verb: patch, object: machine, provided: stays(set),
+		patch:  metadataPatch(machine, map[string]any{"ownerReferences": append(refs, ownedBy(set, true))}),
+		reason: "OwnerRestored", note: "restored the owner reference of " + describe(machine) + " to its MachineSet " + set.GetName(),
+	}
+}
+
+// stays refuses a write if the set is being deleted: the collector deletes what names an owner that is gone, and with an authoritative Machine its instance.
+func stays(set *unstructured.Unstructured) func(context.Context, client.Reader) error {
+	return func(ctx context.Context, from client.Reader) error {
+		now, err := get(ctx, from, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
+		if err == nil && (presence(now) != authority.Present || now.GetUID() != set.GetUID()) {
+			err = changed(set)
+		}
+		return err
+	}
+}
+
+// unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
+func (s *state) unlessOwner(w *write) *write {
+	if w == nil || len(s.children) > 0 || s.kind.Name != "MachineSet" {
+		return w
+	}
+	w.provided = func(ctx context.Context, from client.Reader) error {
+		owned, err := s.owned(ctx, present{from, s})
+		if err == nil && len(owned) > 0 {
+			err = changed(w.object)
+		}
+		return err
+	}
+	return w
+}
+
+func changed(o *unstructured.Unstructured) error {
+	what := schema.GroupResource{Group: o.GroupVersionKind().Group, Resource: o.GetKind()}
+	return apierrors.NewConflict(what, o.GetName(), errors.New("it changed since it was read"))
+}
+
+// countedBy reports whether the set of the mirror's side, which stays, owns the mirror.
+func (s *state) countedBy(set *unstructured.Unstructured) bool {
+	mirror, _ := s.mirror()
+	owner := controllerOf(mirror)
+	return presence(mirror) == authority.Present && presence(set) == authority.Present && owner != nil && owner.UID == set.GetUID()
+}
+
+// adoptsNothing reports whether the set of a side stays, belongs to the pair, and is paused.
+func (s *state) adoptsNothing(side authority.API) bool {
+	switch set := s.parents[side]; {
+	case presence(set) != authority.Present:
+		return false
+	case side == authority.MachineAPI:
+		return authority.Source(shape(set)) == authority.ClusterAPI
+	default:
+		return isPaused(set) && !s.foreignParent()
+	}
+}
+
+// lost reports whether nothing controls the Machine, or a set of the set's name that no longer exists: there is one of a name at a time.
+func lost(machine, set *unstructured.Unstructured) bool {
+	owner := controllerOf(machine)
+	return owner == nil || names(*owner, set) && owner.UID != set.GetUID()
+}
+
+// names reports whether a reference is to an object of this kind and name, whatever its UID.
+func names(r metav1.OwnerReference, o *unstructured.Unstructured) bool {
+	group, _, _ := strings.Cut(r.APIVersion, "/")
+	return group == o.GroupVersionKind().Group && r.Kind == o.GetKind() && r.Name == o.GetName()
+}
