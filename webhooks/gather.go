@@ -121,7 +121,7 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
 	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
-		infra, err := l.infra(ctx, *c)
+		infra, err := l.infra(ctx, *c, needs.Has(policies.NeedLiveTwin))
 		if err != nil {
 			doubts = append(doubts, fmt.Sprintf("the infrastructure object could not be looked at: %v", err))
 		}
@@ -256,8 +256,8 @@ func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *polici
 	return sets, nil
 }
 
-// infra reads the provider's object behind the Cluster API object of the pair.
-func (l Lookups) infra(ctx context.Context, c policies.Change) (*policies.Object, error) {
+// infra reads the provider's object behind the Cluster API object of the pair; live, where a move is asked for: it may have been deleted just now.
+func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*policies.Object, error) {
 	core := coreOf(c)
 	if core == nil {
 		return nil, nil
@@ -265,6 +265,9 @@ func (l Lookups) infra(ctx context.Context, c policies.Change) (*policies.Object
 	ref, ok := infraRef(core, c.Kind, l.Platforms)
 	if !ok {
 		return nil, nil
+	}
+	if fresh {
+		return l.live(ctx, ref)
 	}
 	return l.Cached.Get(ctx, ref)
 }

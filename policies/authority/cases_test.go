@@ -84,6 +84,25 @@ func TestReservedRemedy(t *testing.T) {
 	}
 }
 
+// TestMarkRemedy: whoever takes Poundlock's mark off a mirror is not sent to take it off the other object.
+func TestMarkRemedy(t *testing.T) {
+	seen := 0
+	for _, c := range load(t) {
+		if !strings.Contains(c.Name, "Poundlock's mark is removed (") || c.Rule == "authority/propagation" {
+			continue
+		}
+		for _, d := range verdict(authority.Rules(), c).Denials {
+			seen++
+			if strings.Contains(d.Detail, "mirror-of") || strings.Contains(d.Detail, "annotate") || !strings.Contains(d.Detail, `"authoritativeAPI":"ClusterAPI"`) || !strings.Contains(d.Detail, "kubectl poundlock cleanup") {
+				t.Errorf("%s: %s", c.Name, d.Detail)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no case removes the mark")
+	}
+}
+
 // verdict is what all rows of the case's rule say together.
 func verdict(rules policies.Set, c policiestest.Case) policies.Verdict {
 	var v policies.Verdict
@@ -198,7 +217,7 @@ func TestRulesStand(t *testing.T) {
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/status-owned", "authority/paused-owned",
 		"authority/create-machineapi", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
 		"authority/request-warning", "authority/unconvertible", "authority/delete-detached", "authority/delete-recreated",
-		"authority/delete-orphans", "authority/delete-propagates", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default",
+		"authority/delete-orphans", "authority/delete-propagates", "authority/delete-infrastructure", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default",
 	}
 	got := map[string]bool{}
 	for _, r := range authority.Rules() {

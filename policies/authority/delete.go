@@ -4,6 +4,7 @@
 package authority
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -119,4 +120,20 @@ func owner(o *policies.Object) string {
 		}
 	}
 	return "controller"
+}
+
+// DeleteInfrastructure: the provider's controller terminates the instance of an infrastructure machine that is deleted, and the Machine stays without one. While
+// the Machine API is authoritative InfraLocked refuses this; with its Machine it goes anyway.
+func DeleteInfrastructure(c policies.Change) policies.Verdict {
+	machine := c.Facts.Twin
+	if c.Actor != policies.Anyone || c.Old.Deleting() || machine == nil || machine.Deleting() || Read(machine).Current != ClusterAPI {
+		return policies.Verdict{}
+	}
+	name := machine.Metadata.Name
+	instead := fmt.Sprintf("To delete the Machine: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, name)
+	id := cmp.Or(providerID(c.Old), providerID(machine))
+	if id == "" {
+		return policies.Warn(fmt.Sprintf("Machine %s needs this %s to create its instance: Cluster API is authoritative, and Poundlock does not recreate it. %s", name, kindOf(c), instead))
+	}
+	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, and Poundlock does not recreate this %s. %s", id, name, kindOf(c), instead))
 }

@@ -106,7 +106,11 @@ func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
-		if m.key != PausedAnnotation && !free(m) && !m.granted(c) {
+		switch {
+		case m.key == PausedAnnotation || free(m) || m.granted(c):
+		case m.marks(stand(c)):
+			errs = append(errs, field.Forbidden(m.path(), markReason(c)))
+		default:
 			errs = append(errs, field.Forbidden(m.path(), reason))
 		}
 	}

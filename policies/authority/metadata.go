@@ -98,12 +98,28 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	reason := reservedReason(c, s, refused)
 	for _, m := range refused {
+		if m.marks(s) {
+			errs = append(errs, field.Forbidden(m.path(), markReason(c)))
+			continue
+		}
 		errs = append(errs, field.Forbidden(m.path(), reason))
 	}
 	return policies.Deny(errs...)
 }
 
+// marks reports whether a change is one of the mark by which Poundlock knows a mirror, on a mirror.
+func (m metadataChange) marks(s standing) bool {
+	return m.annotation && m.key == MirrorAnnotation && s.side != policies.MachineAPI && s.Current == MachineAPI
+}
+
+// markReason is what can be done by a person who wants a mirror to be none: the other object does not have the mark.
+func markReason(c policies.Change) string {
+	return fmt.Sprintf("Poundlock marks what mirrors %s, of which Machine API is in charge. To let Cluster API act, migrate it: %s. "+
+		"To end all mirroring, stop Poundlock and run: kubectl poundlock cleanup", there(c), moveTo(c, ClusterAPI))
+}
+
 func reservedReason(c policies.Change, s standing, refused []metadataChange) string {
+	refused = slices.DeleteFunc(slices.Clone(refused), func(m metadataChange) bool { return m.marks(s) })
 	if s.moving() {
 		return "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + transitReason(c, s)
 	}

@@ -201,7 +201,7 @@ func blocked(s State) (Step, bool) {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true
 	}
 	if who := s.missing(); who != 0 {
-		return s.wait(ReasonTwinMissing, who, "The move to %s starts once the mirror has made the twin.", to), true
+		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, fmt.Sprintf("The move to %s starts once the mirror has made the twin.", to))), true
 	}
 	if !s.synchronized() {
 		return s.wait(ReasonCatchingUp, WhoMirror, "The move to %s starts once the mirror has caught up with %s.", to, s.Current.Text()), true
@@ -238,7 +238,7 @@ func (s State) synchronized() bool { return s.Synchronized == "True" && s.Caught
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if who := s.missing(); who != 0 && in == ClusterAPI {
-		return s.say(ReasonTwinMissing, who, "Cluster API is in charge, but its object is missing: waiting until the mirror has made it."), true
+		return s.say(ReasonTwinMissing, who, "%s", s.awaited(who, "Cluster API is in charge, but its object is missing: waiting until the mirror has made it.")), true
 	}
 	if who := s.who(out, func(p Party) bool { return p.Exists && !p.stands() }); who != 0 {
 		return s.say(ReasonNotPaused, who, "%s is in charge: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
@@ -272,7 +272,7 @@ func move(s State) Step {
 // forth is steps 4 to 8.
 func forth(s State) Step {
 	if who := s.missing(); who != 0 {
-		return s.wait(ReasonTwinMissing, who, "Authority is moving, but an object is missing: waiting until the mirror has made it.")
+		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, "Authority is moving, but an object is missing: waiting until the mirror has made it."))
 	}
 	if step, ok := pause(s); ok {
 		return step
@@ -398,6 +398,19 @@ func (s State) untold() Who {
 func (s State) missing() Who {
 	return s.who(ClusterAPI, func(p Party) bool { return !p.Exists })
 }
+
+// awaited says what is waited for. The mirror makes all that is missing, but for the provider's object of an authoritative Cluster API Machine.
+func (s State) awaited(missing Who, byMirror string) string {
+	if missing == WhoInfra && s.source() == ClusterAPI {
+		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated
+	}
+	return byMirror
+}
+
+// NoInfraRecreated is why an infrastructure machine stays away, and what a person can do.
+const NoInfraRecreated = "Poundlock does not recreate it while Cluster API is authoritative, as Cluster API could create another instance. " +
+	"Restore it with its spec.providerID, or correct spec.infrastructureRef. " +
+	"If both Machines have the spec.providerID, you can also migrate the Machine to the Machine API."
 
 // core is a side's object that owns the machine, as the other API sees it.
 func (s State) core(a API) Party {

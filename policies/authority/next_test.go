@@ -4,6 +4,7 @@
 package authority_test
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -293,5 +294,30 @@ func TestNext(t *testing.T) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
 		})
+	}
+}
+
+// The mirror creates whatever is missing but the provider's object of a Machine of which Cluster API is authoritative.
+func TestWhoCreatesWhatIsMissing(t *testing.T) {
+	gone := func(s *State) { s.Infra = Party{} }
+	both := func(s *State) { s.ClusterAPI, s.Infra = Party{}, Party{} }
+	for sentence, c := range map[string]struct {
+		state   State
+		creates bool
+	}{
+		"Cluster API's infrastructure object":                     {inClusterAPI(gone), false},
+		"the same, and a move is asked for":                       {inClusterAPI(toMachineAPI, gone), false},
+		"the same, on its way":                                    {inClusterAPI(toMachineAPI, migrating, gone), false},
+		"both of Cluster API's objects":                           {inClusterAPI(both), true},
+		"the Machine API's mirror of it, and a move is asked for": {inMachineAPI(toClusterAPI, gone), true},
+		"the Machine API's mirror of it, on its way":              {inMachineAPI(toClusterAPI, migrating, gone), true},
+	} {
+		step := Next(c.state)
+		if step.Reason != ReasonTwinMissing {
+			t.Errorf("%s: %s", sentence, step.Reason)
+		}
+		if creates := strings.Contains(step.Message, "mirror has made"); creates != c.creates {
+			t.Errorf("%s: %s", sentence, step.Message)
+		}
 	}
 }

@@ -54,8 +54,24 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("this %s is being deleted: its authority stays where it is", c.Kind)))
 	case c.Facts.Twin.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("%s is being deleted: authority cannot move to or from it; try again when it is gone", there(c))))
+	case actsOnInfra(c) && c.Facts.Infra.Deleting():
+		return policies.Deny(field.Forbidden(requestPath, infraGoing(c)))
 	}
 	return policies.Verdict{}
+}
+
+// actsOnInfra reports whether controllers act on a cloud because of the infrastructure object behind this kind.
+func actsOnInfra(c policies.Change) bool {
+	kind, _ := KindNamed(c.Kind)
+	return kind.InfraActs()
+}
+
+func infraGoing(c policies.Change) string {
+	infra := fmt.Sprintf("%s %s/%s is being deleted", c.Facts.Infra.Kind, c.TwinNamespace, c.Facts.Infra.Metadata.Name)
+	if stand(c).inCharge() == MachineAPI {
+		return infra + ", so authority cannot move. Try again when Poundlock has recreated it"
+	}
+	return fmt.Sprintf("%s, and its controller terminates the instance, so authority cannot move. Delete this Machine too, or try again when it is gone: %s", infra, deleteThere(c))
 }
 
 // RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to
@@ -181,8 +197,7 @@ func extentWarning(c policies.Change, s standing) []string {
 	to := askedFor(c.New)
 	switch c.Kind {
 	case "Machine":
-		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s and its instance keeps running. To cancel, set it back to %s",
-			to.Text(), to.Other())}
+		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s", to.Text(), keepsRunning(c, to), to.Other())}
 	case "MachineSet":
 		return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
 			to.Text(), count(s.Replicas, "Machine"))}
@@ -191,6 +206,14 @@ func extentWarning(c policies.Change, s standing) []string {
 			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is in charge of each", to.Text()))
 	}
 	return nil
+}
+
+// keepsRunning speaks of the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran it by.
+func keepsRunning(c policies.Change, to API) string {
+	if providerID(c.Old)+providerID(c.Facts.Twin)+providerID(c.Facts.Infra) == "" || to == MachineAPI && c.Facts.Infra == nil {
+		return ""
+	}
+	return " and its instance keeps running"
 }
 
 // pausedWarning: people pause the Machine API's checks by Cluster API's annotation while they upgrade a cluster. On the

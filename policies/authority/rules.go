@@ -229,9 +229,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-blocked", Clause: workflow,
-			Says:   "A request for a move is refused only where it can never be fulfilled: the object or its twin is being deleted.",
+			Says:   "A request for a move is refused only where it can never be fulfilled: the object, its twin or the infrastructure machine is being deleted.",
 			Remedy: "Wait until the deletion is over.",
-			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin), Check: RequestBlocked,
+			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra), Check: RequestBlocked,
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
@@ -268,6 +268,12 @@ func Rules() policies.Set {
 			Says:   "Deleting an owned Machine that is not in charge warns: the Machine that is, and its instance, are deleted too.",
 			Remedy: "None is needed where the machine is to go.",
 			On:     on(mapi(machine, onDelete), capi(machine, onDelete)), Needs: always(policies.NeedTwin), Check: DeletePropagates,
+		},
+		{
+			ID: "authority/delete-infrastructure", Clause: deletion,
+			Says:   "Deleting a provider's machine while Cluster API is authoritative for its Machine warns: its controller terminates the instance, and the Machine stays without one.",
+			Remedy: "Delete the Cluster API Machine, whose infrastructure machine is deleted with it.",
+			On:     on(infra([]string{InfraMachine}, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteInfrastructure,
 		},
 		{
 			ID: "authority/template-authority", Clause: "converting › Creation of new Machines",

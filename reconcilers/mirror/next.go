@@ -158,8 +158,7 @@ func (c converting) toMachineAPI(s *state) *write {
 		infra = s.standIn()
 	}
 	if infra == nil && s.infraName() != "" {
-		return c.fails(s, "InfrastructureNotFound", fmt.Sprintf("%s %s/%s, which the Cluster API %s refers to, does not exist",
-			s.infraKind().Kind, s.pair.ClusterAPI, s.infraName(), s.kind.Name))
+		return c.fails(s, "InfrastructureNotFound", s.infraMissing())
 	}
 	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: infra}, s.env)
 	if len(errs) > 0 {
@@ -178,6 +177,15 @@ func (c converting) toMachineAPI(s *state) *write {
 		s.staleTemplate,
 		func() *write { return c.synchronized(s, s.core.GetGeneration(), status) },
 	)
+}
+
+// infraMissing says that what the authoritative Cluster API object refers to does not exist, and what a person can do: the mirror does not create it.
+func (s *state) infraMissing() string {
+	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.infraKind().Kind, s.pair.ClusterAPI, s.infraName(), s.kind.Name)
+	if s.kind.InfraActs() {
+		return what + authority.NoInfraRecreated
+	}
+	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
 }
 
 // standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to the Machine API

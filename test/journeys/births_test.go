@@ -89,9 +89,17 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 	m := mapiMachine(name)
 	move(t, m, "ClusterAPI")
 	id := field(t, m, ".spec.providerID")
-	must(t, awsMachine(name).args("delete", "--wait=false")...)
+	if a := kubectl(t, "", awsMachine(name).args("delete", "--wait=false")...); !a.ok || !strings.Contains(a.err, "terminates the instance "+id) {
+		t.Errorf("nobody is warned of the end of the instance: %s", a.err)
+	}
 	eventually(t, "the AWSMachine is gone", func() string { return field(t, awsMachine(name), ".metadata.name") }, "")
 	eventually(t, "the mirror's word", func() string { return condition(t, m, "Synchronized") }, "False")
+	eventually(t, "what is waited for", func() string { return reasonOf(t, m, "AuthoritySettled") }, "TwinMissing")
+	for _, kind := range []string{"Synchronized", "AuthoritySettled"} {
+		if said := messageOf(t, m, kind); !strings.Contains(said, "Poundlock does not recreate it") {
+			t.Errorf("%s: %s", kind, said)
+		}
+	}
 
 	move(t, m, "MachineAPI")
 	if got := field(t, m, ".spec.providerID"); got != id {
