@@ -96,7 +96,7 @@ func anchors(page string) map[string]bool {
 // metricsInSources are the names that the sources register.
 func metricsInSources(t *testing.T) map[string]bool {
 	t.Helper()
-	whole, admission := regexp.MustCompile(`"(poundlock_[a-z_]+)"`), regexp.MustCompile(`(?:counter|histogram)\("([a-z_]+)"`)
+	whole, admission := regexp.MustCompile(`"(poundlock_[a-z_]+)"`), regexp.MustCompile(`(?:counter|histogram|gauge)\("([a-z_]+)"`)
 	out := map[string]bool{}
 	for _, dir := range []string{"../reconcilers", "../certs", "../webhooks"} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

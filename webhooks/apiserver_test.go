@@ -79,6 +79,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a move that cannot be converted is stored, with a warning for each field", warnOfMove},
 		{"what Machine API cannot express is named where Cluster API is authoritative", warnOfUse},
 		{"elsewhere nothing is locked", elsewhere},
+		{"what fails closed does so once the webhooks have answered, and again when somebody removes the label", enforces},
 		{"a control plane's set is told what it will do", controlPlaneSet},
 		{"and what a move of authority over it means", controlPlaneAuthority},
 		{"and what becomes of its Machines without its finalizer", finalizerOfASet},
@@ -538,6 +539,27 @@ spec: {instanceType: m6i.large}`)
 	warns("an AWSMachine in use", func() error {
 		return p.admin.Patch(t.Context(), infra, merge(`{"spec":{"imageLookupFormat":"capa-ami"}}`), client.DryRunAll)
 	}, "AWSMachine.spec.imageLookupFormat: ")
+}
+
+func enforces(t *testing.T, p *place) {
+	for range 2 {
+		for _, name := range []string{"m", "c"} {
+			eventually(t, "the namespace "+name+" has the label", func() bool { return p.labelOf(t, name) == authority.Enforced })
+		}
+		ns := &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: "c"}}
+		p.must(t, p.admin.Patch(t.Context(), ns, merge(`{"metadata":{"labels":{"poundlock.openshift.io/admission":null}}}`)))
+	}
+	eventually(t, "the namespace c has the label again", func() bool { return p.labelOf(t, "c") == authority.Enforced })
+	if got := p.labelOf(t, "elsewhere"); got != "" {
+		t.Errorf("a namespace of nobody's is labelled %q", got)
+	}
+}
+
+func (p *place) labelOf(t *testing.T, namespace string) string {
+	t.Helper()
+	ns := &corev1.Namespace{}
+	p.must(t, p.admin.Get(t.Context(), client.ObjectKey{Name: namespace}, ns))
+	return ns.Labels[authority.AdmissionLabel]
 }
 
 func elsewhere(t *testing.T, p *place) {

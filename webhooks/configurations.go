@@ -158,7 +158,18 @@ func (o ConfigOptions) namespaces(r Route) *metav1.LabelSelector {
 			values = append(values, p.ClusterAPI)
 		}
 	}
-	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+	out := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: values},
 	}}
+	switch {
+	case r.FailurePolicy == admissionregistrationv1.Fail:
+		out.MatchExpressions = append(out.MatchExpressions, enforced(metav1.LabelSelectorOpIn))
+	case r.early:
+		out.MatchExpressions = append(out.MatchExpressions, enforced(metav1.LabelSelectorOpNotIn))
+	}
+	return out
+}
+
+func enforced(operator metav1.LabelSelectorOperator) metav1.LabelSelectorRequirement {
+	return metav1.LabelSelectorRequirement{Key: authority.AdmissionLabel, Operator: operator, Values: []string{authority.Enforced}}
 }

@@ -21,6 +21,7 @@ type metrics struct {
 	doubts   *prometheus.CounterVec
 	failures *prometheus.CounterVec
 	inFlight prometheus.Gauge
+	enforced prometheus.Gauge
 }
 
 // Why a review failed: labels of poundlock_admission_failures_total.
@@ -42,6 +43,9 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Namespace: "poundlock", Subsystem: "admission", Name: name, Help: help, Buckets: fast,
 		}, labels)
 	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "poundlock", Subsystem: "admission", Name: name, Help: help})
+	}
 	m := &metrics{
 		rules:    counter("rule_total", "Verdicts of each rule: denied, warned or silent.", "rule", "verdict", "kind", "operation"),
 		reviews:  histogram("review_duration_seconds", "Time from a review's arrival to its answer.", "route", "allowed"),
@@ -49,11 +53,10 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		lookups:  histogram("lookup_duration_seconds", "Time of one lookup, from the cache or from the API server.", "source"),
 		doubts:   counter("unchecked_total", "Facts behind a warning that could not be had.", "route"),
 		failures: counter("failures_total", "Reviews that no rule could decide, by reason.", "route", "reason"),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "poundlock", Subsystem: "admission", Name: "in_flight", Help: "Reviews being answered now.",
-		}),
+		inFlight: gauge("in_flight", "Reviews being answered now."),
+		enforced: gauge("enforced", "1 once locks fail closed in every mirrored namespace, else 0."),
 	}
-	for _, c := range []prometheus.Collector{m.rules, m.reviews, m.gathers, m.lookups, m.doubts, m.failures, m.inFlight} {
+	for _, c := range []prometheus.Collector{m.rules, m.reviews, m.gathers, m.lookups, m.doubts, m.failures, m.inFlight, m.enforced} {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("registering the admission metrics: %w", err)
 		}

@@ -31,6 +31,18 @@ func TestNobodyAnswers(t *testing.T) {
 		t.Skip("a control plane is not short")
 	}
 	p := newOutage(t)
+	for what, do := range map[string]func() error{
+		"a request to move":            p.patch(mapiMachine, "unmoved", `{"spec":{"authoritativeAPI":"ClusterAPI"}}`),
+		"an edit of a mirror":          p.patch(capiMachine, "mirror", `{"metadata":{"labels":{"a":"b"}}}`),
+		"a deletion of a mirror":       p.deletes(mirroredMachine, "mirror"),
+		"the status of what moved":     p.patchState(mapiMachine, "moved", `{"status":{"phase":"Running"}}`),
+		"a Cluster API object's birth": p.creates(strings.Replace(twinManifest("new"), pausedText, "", 1)),
+	} {
+		if err := do(); err != nil {
+			t.Errorf("before any replica has answered: %s: %v", what, err)
+		}
+	}
+	p.answered(t)
 	const unanswered = "failed calling webhook"
 	for _, c := range []struct {
 		what    string
@@ -127,21 +139,35 @@ func newOutage(t *testing.T) outage {
 		p.must(t, p.admin.Create(t.Context(), twin.Policy))
 		p.must(t, p.admin.Create(t.Context(), twin.Binding))
 	}
-	waits := map[string]func() error{
+	p.refusedBy(t, map[string]func() error{
 		"poundlock-scale-machine-api": p.scales("machinesets.machine.openshift.io", "m", "moved"),
 		"poundlock-scale-cluster-api": p.scales("machinesets.cluster.x-k8s.io", "c", "mirror"),
-		"failed calling webhook":      p.deletes(mirroredMachine, "mirror"),
 		"poundlock-surroundings": func() error {
 			return p.admin.Delete(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "c"), client.DryRunAll)
 		},
+	})
+	return p
+}
+
+// answered labels the namespaces, as a replica does that is reached through the API server, and is lost then.
+func (p outage) answered(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"m", "c"} {
+		ns := &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: name}}
+		p.must(t, p.poundlock.Patch(t.Context(), ns, merge(`{"metadata":{"labels":{"poundlock.openshift.io/admission":"enforced"}}}`)))
 	}
-	for by, do := range waits {
+	p.refusedBy(t, map[string]func() error{"failed calling webhook": p.deletes(mirroredMachine, "mirror")})
+}
+
+// refusedBy waits until the API server knows who refuses.
+func (p outage) refusedBy(t *testing.T, all map[string]func() error) {
+	t.Helper()
+	for by, do := range all {
 		eventually(t, "the API server knows "+by, func() bool {
 			err := do()
 			return err != nil && strings.Contains(err.Error(), by)
 		})
 	}
-	return p
 }
 
 func quiet(t *testing.T, cfg *rest.Config) client.Client {

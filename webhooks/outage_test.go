@@ -12,6 +12,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -153,8 +154,11 @@ func TestWhatFailsClosed(t *testing.T) {
 		"a mirror full of null":      {asked{resource: machinesThere, before: nulls, after: nulls}, false},
 	} {
 		t.Run(what, func(t *testing.T) {
-			if got := doors.closed(t, c.asked); got != c.closed {
+			if got := doors.closed(t, c.asked, labels.Set{authority.AdmissionLabel: authority.Enforced}); got != c.closed {
 				t.Errorf("fails closed: %t, want %t", got, c.closed)
+			}
+			if doors.closed(t, c.asked, nil) {
+				t.Error("fails closed before any replica has answered")
 			}
 		})
 	}
@@ -169,10 +173,10 @@ func everyDoor(t *testing.T) doors {
 	})
 	var out doors
 	for _, w := range mutating.Webhooks {
-		out = append(out, door{w.Name, true, w.Rules, *w.FailurePolicy, matcher(t, w.Name, w.MatchConditions)})
+		out = append(out, door{w.Name, true, w.Rules, *w.FailurePolicy, selector(t, w.NamespaceSelector), matcher(t, w.Name, w.MatchConditions)})
 	}
 	for _, w := range validating.Webhooks {
-		out = append(out, door{w.Name, false, w.Rules, *w.FailurePolicy, matcher(t, w.Name, w.MatchConditions)})
+		out = append(out, door{w.Name, false, w.Rules, *w.FailurePolicy, selector(t, w.NamespaceSelector), matcher(t, w.Name, w.MatchConditions)})
 	}
 	return out
 }
@@ -185,7 +189,18 @@ type door struct {
 	mutating bool
 	rules    []admissionregistrationv1.RuleWithOperations
 	policy   admissionregistrationv1.FailurePolicyType
-	matcher  matchconditions.Matcher
+	// namespaces are those by their other labels than the name.
+	namespaces labels.Selector
+	matcher    matchconditions.Matcher
+}
+
+func selector(t *testing.T, s *metav1.LabelSelector) labels.Selector {
+	t.Helper()
+	out, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: s.MatchExpressions[1:]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func matcher(t *testing.T, name string, conditions []admissionregistrationv1.MatchCondition) matchconditions.Matcher {
@@ -207,12 +222,12 @@ func matcher(t *testing.T, name string, conditions []admissionregistrationv1.Mat
 	return matchconditions.NewMatcher(evaluator, &fail, "webhook", "admit", name)
 }
 
-// closed reports whether the request waits for an answer at a door that fails closed. It comes to one door of a phase at most.
-func (d doors) closed(t *testing.T, a asked) bool {
+// closed reports whether the request waits for an answer at a door that fails closed, in a namespace with these labels. It comes to one door of a phase at most.
+func (d doors) closed(t *testing.T, a asked, in labels.Set) bool {
 	t.Helper()
 	request, closed, seen := a.attributes(t), false, map[bool]string{}
 	for _, one := range d {
-		if !one.reached(request) {
+		if !one.namespaces.Matches(in) || !one.reached(request) {
 			continue
 		}
 		answer := one.matcher.Match(t.Context(), request, nil, nil)

@@ -36,8 +36,12 @@ type Route struct {
 	Operations  []admissionv1.Operation
 	// FailurePolicy is what becomes of a request that nobody answers: Ignore lets it through.
 	FailurePolicy admissionregistrationv1.FailurePolicyType
-	// closed is true of the requests that fail closed, CEL; "" is all of them. The others get a door of their own, which fails open (halves).
+	// closed is true of the requests that fail closed, CEL; "" is all of them. The others get a door of their own, which fails open (parts).
 	closed string
+	// early says that the door answers only where no door fails closed yet (Enforced).
+	early bool
+	// Probe says that the door has no rules: it answers that it answers.
+	Probe bool
 	// TimeoutSeconds is what the API server waits; lookups are given up well before.
 	TimeoutSeconds int32
 	// Own says that Poundlock's own requests come through this door too: elsewhere a match condition keeps them out.
@@ -159,7 +163,7 @@ func Routes(c Catalog) []Route {
 				`oldObject.metadata.?finalizers.orValue([]).size() > 0 || oldObject.?spec.?state.orValue("") != "Active"`)...),
 		},
 	}
-	routes = halves(routes)
+	routes = append(parts(routes), probes()...)
 	for i := range routes {
 		routes[i].TimeoutSeconds = 5
 		routes[i].Rules, routes[i].Defaulters = c.asked(routes[i])
@@ -167,25 +171,38 @@ func Routes(c Catalog) []Route {
 	return slices.DeleteFunc(routes, func(r Route) bool { return len(r.Subjects) == 0 })
 }
 
-// halves has each request come to one door: to the route's own if it must not be let through unanswered, to one beside it if it may.
-func halves(routes []Route) []Route {
+// parts has each request come to one door: to the route's own if it must not be let through unanswered, to one beside it if it may, and to a third one that
+// fails open too where no door fails closed yet.
+func parts(routes []Route) []Route {
 	var out []Route
 	for _, r := range routes {
-		if r.closed == "" {
-			out = append(out, r)
-			continue
+		if r.closed != "" {
+			open := r.beside(openSuffix)
+			open.Conditions = append(open.Conditions, conditions("one-controller-at-most", "!("+r.closed+")")...)
+			out = append(out, open)
+			r.Conditions = append(slices.Clone(r.Conditions), conditions("two-controllers-could-act", r.closed)...)
 		}
-		open := r
-		open.Name, open.FailurePolicy = r.Name+openSuffix, admissionregistrationv1.Ignore
-		open.Conditions = append(slices.Clone(r.Conditions), conditions("one-controller-at-most", "!("+r.closed+")")...)
-		r.Conditions = append(slices.Clone(r.Conditions), conditions("two-controllers-could-act", r.closed)...)
-		out = append(out, r, open)
+		if r.FailurePolicy == admissionregistrationv1.Fail {
+			early := r.beside(earlySuffix)
+			early.early = true
+			out = append(out, early)
+		}
+		out = append(out, r)
 	}
 	return out
 }
 
-// openSuffix ends the name of a door that fails open beside one that fails closed.
-const openSuffix = "-open"
+// beside is a door of the same requests that fails open.
+func (r Route) beside(suffix string) Route {
+	r.Name, r.FailurePolicy, r.Conditions = r.Name+suffix, admissionregistrationv1.Ignore, slices.Clone(r.Conditions)
+	return r
+}
+
+// The ends of the names of doors that fail open beside one that fails closed.
+const (
+	openSuffix  = "-open"
+	earlySuffix = "-early"
+)
 
 func conditions(name, expression string) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{{Name: name, Expression: expression}}

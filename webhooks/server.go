@@ -49,9 +49,10 @@ type Options struct {
 // Server answers every route, on controller-runtime's webhook server.
 type Server struct {
 	webhook.Server
-	cluster  cluster.Cluster
-	options  Options
-	draining atomic.Bool
+	cluster     cluster.Cluster
+	options     Options
+	enforcement *enforcement
+	draining    atomic.Bool
 }
 
 // New makes the server of a cluster. Its cache must not have been started: an index is added to it.
@@ -78,7 +79,8 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	for path, h := range handlers(o, lookups(c, o, m), m) {
 		s.Register(path, h)
 	}
-	return s, nil
+	s.enforcement, err = newEnforcement(c, o, m, s.ready)
+	return s, err
 }
 
 // handlers is one for each route, by path.
@@ -99,6 +101,7 @@ func (s *Server) AddTo(m manager.Manager) error {
 	return errors.Join(
 		m.Add(s),
 		m.Add(drain{s}),
+		m.Add(s.enforcement),
 		m.AddHealthzCheck("webhooks", s.Healthy),
 		m.AddReadyzCheck("webhooks", s.Ready),
 	)
@@ -125,16 +128,20 @@ func (s *Server) Healthy(*http.Request) error { return nil }
 // Ready is nil when a review would be answered: the certificate is loaded, the caches have synced, the server listens
 // and nobody has told it to stop.
 func (s *Server) Ready(r *http.Request) error {
+	if err := s.ready(r.Context()); err != nil {
+		return err
+	}
+	return s.StartedChecker()(r)
+}
+
+func (s *Server) ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return errors.New("the webhook server is stopping")
 	}
 	if _, err := s.options.GetCertificate(&tls.ClientHelloInfo{}); err != nil {
 		return fmt.Errorf("no serving certificate: %w", err)
 	}
-	if err := synced(r.Context(), s.cluster.GetCache(), s.options.Catalog.Platforms); err != nil {
-		return err
-	}
-	return s.StartedChecker()(r)
+	return synced(ctx, s.cluster.GetCache(), s.options.Catalog.Platforms)
 }
 
 // drain hears of the end before the server does: a manager stops its webhook servers last. It must not look like one.

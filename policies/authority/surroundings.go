@@ -17,6 +17,10 @@ const (
 	HoldsMirrorsAnnotation = Domain + "/holds-mirrors"
 	// AllowDeletionAnnotation lets a person delete such an object all the same, whatever its value.
 	AllowDeletionAnnotation = Domain + "/allow-deletion"
+	// AdmissionLabel is on each mirrored namespace in which webhooks fail closed, with the value Enforced: from the first answer on that came through the API
+	// server.
+	AdmissionLabel = Domain + "/admission"
+	Enforced       = "enforced"
 )
 
 // Kinds of the surroundings.

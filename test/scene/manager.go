@@ -15,9 +15,12 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/embedded"
 )
@@ -102,6 +105,9 @@ func (s *Stage) waitForManager(ctx context.Context) error {
 		if now == nil {
 			now = s.serverReachesManager(ctx)
 		}
+		if now == nil {
+			now = s.enforced(ctx)
+		}
 		if ctx.Err() == nil { // else it says no more than that time is up
 			last = now
 		}
@@ -145,6 +151,20 @@ func (s *Stage) serverReachesManager(ctx context.Context) error {
 	err = s.Admin.Create(ctx, probe, dryRun)
 	if err != nil && strings.Contains(err.Error(), "failed calling webhook") {
 		return err
+	}
+	return nil
+}
+
+// enforced wants the label with which Poundlock has the webhooks fail closed on all mirrored namespaces.
+func (s *Stage) enforced(ctx context.Context) error {
+	for _, name := range []string{machineAPI, clusterAPI} {
+		ns := &corev1.Namespace{}
+		if err := s.Admin.Get(ctx, client.ObjectKey{Name: name}, ns); err != nil {
+			return err
+		}
+		if ns.Labels[authority.AdmissionLabel] != authority.Enforced {
+			return fmt.Errorf("its locks do not fail closed yet in %s", name)
+		}
 	}
 	return nil
 }

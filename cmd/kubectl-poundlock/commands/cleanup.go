@@ -205,12 +205,12 @@ func (c *cleaner) admission(ctx context.Context) ([]owned, error) {
 	return out, nil
 }
 
-// surroundings lists the namespaces, CRDs and Clusters that carry the mark by which their deletion is refused.
+// surroundings lists the namespaces, CRDs and Clusters that carry the mark by which their deletion is refused, or the label by which webhooks fail closed.
 func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]owned, error) {
 	var out []owned
 	add := func(resource schema.GroupVersionResource, items ...unstructured.Unstructured) {
 		for i := range items {
-			if items[i].GetAnnotations()[authority.HoldsMirrorsAnnotation] != "" {
+			if items[i].GetAnnotations()[authority.HoldsMirrorsAnnotation] != "" || items[i].GetLabels()[authority.AdmissionLabel] != "" {
 				out = append(out, owned{resource, items[i].GetNamespace(), items[i].GetName()})
 			}
 		}
@@ -251,9 +251,9 @@ func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]ow
 	return out, nil
 }
 
-// unmark removes the mark of one object; without admission nobody refuses that.
+// unmark removes the mark and the label of one object; without admission nobody refuses that.
 func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
-	body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, authority.HoldsMirrorsAnnotation)
+	body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null},"labels":{%q:null}}}`, authority.HoldsMirrorsAnnotation, authority.AdmissionLabel)
 	var last error
 	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
 		_, last = c.client.Resource(o.GroupVersionResource).Namespace(o.namespace).

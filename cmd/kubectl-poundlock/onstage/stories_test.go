@@ -196,6 +196,9 @@ func TestZCleanup(t *testing.T) {
 		return strings.TrimSpace(out)
 	}
 	before := paused()
+	if out, _ := sh(t, "kubectl get namespaces -l poundlock.openshift.io/admission=enforced -o name"); strings.Count(out, "namespace/") != 2 {
+		t.Errorf("locks fail closed in: %s", out)
+	}
 	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 3 || !strings.Contains(out, "a manager runs") {
 		t.Fatalf("while the manager runs: exit code %d:\n%s", code, out)
 	}
@@ -218,6 +221,9 @@ func TestZCleanup(t *testing.T) {
 		if slices.Contains(o.Finalizers, "sync.machine.openshift.io/finalizer") {
 			t.Errorf("%s still has the sync finalizer", o.Name)
 		}
+	}
+	if out, _ := sh(t, "kubectl get namespaces -l poundlock.openshift.io/admission -o name"); strings.TrimSpace(out) != "" {
+		t.Errorf("still labelled: %s", out)
 	}
 	if after := paused(); after != before || before == "0" {
 		t.Errorf("%s objects are paused, and were %s", after, before)

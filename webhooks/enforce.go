@@ -1,0 +1,211 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+const (
+	// probeName is of the object that the probe asks for and that is never stored.
+	probeName = "poundlock-probe"
+	// enforcer is the field manager of the label.
+	enforcer = "poundlock-admission"
+	// lookAgain is after which time the labels are read again.
+	lookAgain = 10 * time.Second
+	// tryAgain is after which time a probe without an answer is sent again, at first.
+	tryAgain = 500 * time.Millisecond
+)
+
+// probes are the doors of the probe, one in each configuration. A Lease is what Poundlock may create there anyway, and what no other webhook minds.
+func probes() []Route {
+	lease := []Subject{{Kind: "Lease", GroupVersion: coordinationv1.SchemeGroupVersion, Resource: "leases", ObjectKind: "Lease"}}
+	door := func(name string, mutating bool) Route {
+		return Route{
+			Name: name, Mutating: mutating, Probe: true, Own: true, Side: policies.ClusterAPI, Subjects: lease, Operations: ops(create),
+			FailurePolicy: admissionregistrationv1.Ignore,
+			Conditions:    conditions("is-the-probe", fmt.Sprintf(`object.metadata.?name.orValue("") == %q && request.?dryRun.orValue(false)`, probeName)),
+		}
+	}
+	return []Route{door("probe-default", true), door("probe", false)}
+}
+
+// answer is what the door of a probe warns of.
+func (r Route) answer() string { return "Poundlock answers at " + r.Path() }
+
+// enforcement has the doors that fail closed do so from the first answer on that came through the API server, by a label of the namespaces. Before that, an
+// installation whose replicas cannot start refuses nothing.
+type enforcement struct {
+	pairs  authority.Pairs
+	reader client.Reader
+	writer client.Writer
+	// probe is nil when both configurations' doors have answered.
+	probe func(context.Context) error
+	// ready is nil when this replica would answer a review.
+	ready    func(context.Context) error
+	enforced prometheus.Gauge
+	log      logr.Logger
+	// failed is what the last attempt met, so that the log has it once.
+	failed string
+}
+
+func newEnforcement(c cluster.Cluster, o Options, m *metrics, ready func(context.Context) error) (*enforcement, error) {
+	p, err := newProber(c, o.Pairs)
+	if err != nil {
+		return nil, err
+	}
+	return &enforcement{
+		pairs: o.Pairs, reader: c.GetAPIReader(), writer: c.GetClient(), probe: p.ask, ready: ready, enforced: m.enforced, log: o.Log.WithName("enforcement"),
+	}, nil
+}
+
+// NeedLeaderElection is false: whichever replica serves can find that it is reached.
+func (e *enforcement) NeedLeaderElection() bool { return false }
+
+// Start looks after the labels until ctx is done: somebody may remove one.
+func (e *enforcement) Start(ctx context.Context) error {
+	wait := tryAgain
+	for {
+		if err := e.pass(ctx); err != nil {
+			e.tell(ctx, err)
+			wait = min(2*wait, lookAgain)
+		} else {
+			wait = lookAgain
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (e *enforcement) tell(ctx context.Context, err error) {
+	if ctx.Err() == nil && err.Error() != e.failed {
+		e.failed = err.Error()
+		e.log.Info("Locks fail open in a namespace without its label until Poundlock is reached through the API server", "reason", e.failed)
+	}
+}
+
+// pass labels the namespaces that have no label, if the probe is answered.
+func (e *enforcement) pass(ctx context.Context) error {
+	missing, err := e.missing(ctx)
+	if err != nil {
+		return err
+	}
+	if len(missing) == 0 {
+		e.enforced.Set(1)
+		return nil
+	}
+	e.enforced.Set(0)
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	if err := e.probe(ctx); err != nil {
+		return err
+	}
+	for _, ns := range missing {
+		body := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, ns.UID, authority.AdmissionLabel, authority.Enforced)
+		if err := e.writer.Patch(ctx, ns, client.RawPatch(types.MergePatchType, body), client.FieldOwner(enforcer)); err != nil {
+			return fmt.Errorf("labelling Namespace %s: %w", ns.Name, err)
+		}
+		e.log.Info("Admission enforced", "namespace", ns.Name)
+	}
+	e.failed = ""
+	e.enforced.Set(1)
+	return nil
+}
+
+// missing lists the namespaces of the pairs that exist and have no label.
+func (e *enforcement) missing(ctx context.Context) ([]*metav1.PartialObjectMetadata, error) {
+	var out []*metav1.PartialObjectMetadata
+	for _, pair := range e.pairs {
+		for _, name := range []string{pair.MachineAPI, pair.ClusterAPI} {
+			ns := &metav1.PartialObjectMetadata{}
+			ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+			if err := e.reader.Get(ctx, client.ObjectKey{Name: name}, ns); client.IgnoreNotFound(err) != nil {
+				return nil, fmt.Errorf("reading Namespace %s: %w", name, err)
+			}
+			if ns.UID != "" && ns.DeletionTimestamp == nil && ns.Labels[authority.AdmissionLabel] != authority.Enforced {
+				out = append(out, ns)
+			}
+		}
+	}
+	return out, nil
+}
+
+// prober asks for a Lease that is not stored, and listens for the doors' warnings.
+type prober struct {
+	client    client.Client
+	namespace string
+	mu        sync.Mutex
+	heard     []string
+}
+
+func newProber(c cluster.Cluster, pairs authority.Pairs) (*prober, error) {
+	p := &prober{namespace: pairs[0].ClusterAPI}
+	cfg := rest.CopyConfig(c.GetConfig())
+	cfg.WarningHandler, cfg.WarningHandlerWithContext = p, nil
+	var err error
+	p.client, err = client.New(cfg, client.Options{Mapper: c.GetRESTMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("making the client of the probe: %w", err)
+	}
+	return p, nil
+}
+
+// HandleWarningHeader keeps what the API server passes on.
+func (p *prober) HandleWarningHeader(_ int, _ string, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard = append(p.heard, text)
+}
+
+func (p *prober) ask(ctx context.Context) error {
+	p.mu.Lock()
+	p.heard = nil
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	lease := &unstructured.Unstructured{}
+	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
+	lease.SetNamespace(p.namespace)
+	lease.SetName(probeName)
+	err := p.client.Create(ctx, lease, client.DryRunAll)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var silent []string
+	for _, door := range probes() {
+		if !slices.Contains(p.heard, door.answer()) {
+			silent = append(silent, door.Path())
+		}
+	}
+	switch {
+	case len(silent) == 0:
+		return nil // whatever else became of the request
+	case err != nil:
+		return fmt.Errorf("trying to create the Lease %s in %s: %w", probeName, p.namespace, err)
+	}
+	return fmt.Errorf("the API server has no answer from %s: check the webhook configurations, their caBundle, the Service and network policies", strings.Join(silent, " and "))
+}
