@@ -236,6 +236,9 @@ func (p *place) open(t *testing.T, cfg *rest.Config) {
 	eventually(t, "the webhooks are ready", func() bool {
 		return s.Ready(httptest.NewRequest(http.MethodGet, "/readyz", nil)) == nil
 	})
+	if got := p.labelOf(t, "c"); got != "" {
+		t.Errorf("the namespace c is labelled %q before the API server knows the webhooks", got)
+	}
 	validating, mutating := Configurations(ConfigOptions{
 		Platforms: platforms.List(), Pairs: pairs, Own: []string{poundlockUser}, URL: fmt.Sprintf("https://127.0.0.1:%d", port),
 		CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),

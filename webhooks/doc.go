@@ -10,5 +10,8 @@
 //
 //	AdmissionReview ─decode─▶ Change ─needs─▶ gather ─▶ Change with facts ─judge─▶ Judgement ─respond─▶ AdmissionReview
 //
+// A door that locks is up to three webhooks, and a request comes to one of them: one that fails closed for what two controllers could come of, one that fails
+// open for the rest, and one that fails open where no replica has answered through the API server yet (parts, enforce.go).
+//
 // A review writes nothing, so that a dry run is answered as the request itself would be.
 package webhooks
