@@ -244,6 +244,14 @@ func aSet(replicas int) func(*play) {
 
 // aMachine begins with a Machine that no set owns.
 func aMachine(p *play) {
+	p.create(p.lone(authority.MachineAPI))
+	p.machine = p.name
+	p.eventually("the Machine runs", func() bool { return len(p.running()) == 1 })
+}
+
+// lone is the manifest of a Machine that no set owns.
+func (p *play) lone(of authority.API) *unstructured.Unstructured {
+	p.Helper()
 	set := p.manifest(0)
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	m := &unstructured.Unstructured{Object: map[string]any{"spec": template["spec"]}}
@@ -251,9 +259,10 @@ func aMachine(p *play) {
 	m.SetNamespace(set.GetNamespace())
 	m.SetName(p.name)
 	m.SetLabels(set.GetLabels())
-	p.create(m)
-	p.machine = p.name
-	p.eventually("the Machine runs", func() bool { return len(p.running()) == 1 })
+	if err := unstructured.SetNestedField(m.Object, string(of), "spec", "authoritativeAPI"); err != nil {
+		p.Fatal(err)
+	}
+	return m
 }
 
 // running lists the play's Machines that run and are settled.

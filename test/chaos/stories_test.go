@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/chaos/wire"
 )
@@ -49,7 +50,13 @@ func stories() []story {
 		{"a set is deleted, Cluster API in charge", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, capi)},
 		{"a set's Machine API mirror is deleted, and no Machine", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, mapi)},
 		{"a set with a Machine of Cluster API's is deleted on both sides", steps{aSet(1), moved(machine, capi)}, deletesBoth},
-		{"a Machine is deleted while it moves", steps{aMachine, deletedOnTheWay}, moves(machine, capi)},
+		{"a Machine is deleted while it moves", steps{aMachine, onTheWay((*play).deleteMachine)}, moves(machine, capi)},
+
+		{"a Machine is asked to move while Machine API creates its instance", nil, born(mapi)},
+		{"a Machine is asked to move while Cluster API creates its instance", nil, born(capi)},
+		{"a set that has just grown moves back", steps{aSet(1), moved(set, capi)}, grown},
+		{"a set with Machines of either API's moves", steps{aSet(2), moved(machine, capi)}, moves(set, capi)},
+		{"a set is deleted while it moves", steps{aSet(1), onTheWay((*play).deleteSet)}, moves(set, capi)},
 
 		{"a set grows, Machine API in charge", steps{aSet(1)}, scales(mapi, 2)},
 		{"a set grows, Cluster API in charge", steps{aSet(1), moved(set, capi)}, scales(capi, 2)},
@@ -88,8 +95,31 @@ func cancelled(o which, to authority.API) func(*play) {
 	return func(p *play) { onceMigrating(p, func() { p.request(o(p, to), to.Other()) }) }
 }
 
-func deletedOnTheWay(p *play) {
-	onceMigrating(p, func() { p.delete(p.the(mapi), metav1.DeletePropagationBackground) })
+func onTheWay(do func(*play)) func(*play) {
+	return func(p *play) { onceMigrating(p, func() { do(p) }) }
+}
+
+func (p *play) deleteMachine() { p.delete(p.the(mapi), metav1.DeletePropagationBackground) }
+
+func (p *play) deleteSet() { p.delete(p.set(mapi), metav1.DeletePropagationBackground) }
+
+// born has a Machine created and asked to move before its instance's ID can be known: the cloud's first answers are lost.
+func born(from authority.API) func(*play) {
+	return func(p *play) {
+		p.machine = p.name
+		if err := stage.Cloud.Inject(machinetest.Fault{Do: machinetest.LoseAnswer, Verb: machinetest.Launch, Machine: p.name, Times: 2}); err != nil {
+			p.Fatal(err)
+		}
+		p.create(p.lone(from))
+		p.eventually("Poundlock has adopted it", func() bool { return p.field(p.the(mapi), "status", "authoritativeAPI") == string(from) })
+		p.request(p.the(mapi), from.Other())
+	}
+}
+
+// grown asks for a move right after another Machine.
+func grown(p *play) {
+	scales(capi, 2)(p)
+	p.request(p.set(capi), mapi)
 }
 
 func scales(on authority.API, replicas int) func(*play) {
