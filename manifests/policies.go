@@ -4,6 +4,7 @@
 package manifests
 
 import (
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/cel"
@@ -22,6 +23,7 @@ func policyIdentities() policies.Identities {
 		policies.Poundlock: {User()}, policies.MachineAPIController: {MachineAPIControllers},
 		policies.Autoscaler:           {"system:serviceaccount:" + MachineAPINamespace + ":cluster-autoscaler"},
 		policies.NamespaceController:  {NamespaceController},
+		policies.GarbageCollector:     {"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"},
 		policies.ClusterAPIController: {"system:serviceaccount:" + ClusterAPINamespace + ":capi-manager"},
 		policies.AutoscalerOperator:   {"system:serviceaccount:" + MachineAPINamespace + ":cluster-autoscaler-operator"},
 	}
@@ -30,6 +32,9 @@ func policyIdentities() policies.Identities {
 // celPolicies are the CEL twins of the rules that need no lookup, and the policies of /scale, each followed by its binding.
 func celPolicies() ([]any, error) {
 	o := cel.Options{Identities: policyIdentities(), Pairs: authority.Pairs{Pair()}, Labels: Labels()}
+	for _, p := range platforms.List() {
+		o.InfraClusters = append(o.InfraClusters, p.InfraCluster.GroupVersion().WithResource(p.InfraCluster.Plural))
+	}
 	all, err := cel.Policies(o)
 	var out []any
 	for _, p := range append(all, cel.ScalePolicies(o)...) {

@@ -78,7 +78,7 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 func definitions() []string {
 	out := authority.Definitions()
 	for _, p := range platforms.List() {
-		out = append(out, p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition())
+		out = append(out, p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition(), p.InfraCluster.Definition())
 	}
 	return out
 }
@@ -97,7 +97,7 @@ func infraRules() []rbacv1.PolicyRule {
 		objects, clusters = append(objects, p.InfraMachine.Plural, p.InfraMachineTemplate.Plural), append(clusters, p.InfraCluster.Plural)
 	}
 	// A control plane's failure domains are reflected into the status of an infrastructure cluster that is managed by somebody else.
-	return append(objectRules(group, objects), rule(group, read, clusters...), rule(group, amend, suffixed(clusters, "/status")...))
+	return append(objectRules(group, objects), rule(group, append([]string{"patch"}, read...), clusters...), rule(group, amend, suffixed(clusters, "/status")...))
 }
 
 // objectRules are for resources that Poundlock mirrors: all of them, their status, and their finalizers as an owner's.

@@ -131,7 +131,7 @@ func Routes(c Catalog) []Route {
 		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds},
 		{
 			// The policy poundlock-surroundings refuses the same without an answer.
-			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(), Operations: ops(update, remove), FailurePolicy: ignore,
+			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms), Operations: ops(update, remove), FailurePolicy: ignore,
 			Conditions: conditions("removes-what-holds-mirrors", cel.Kept()),
 		},
 		{
@@ -281,13 +281,18 @@ func controlPlaneSubjects() []Subject {
 }
 
 // surroundingsSubjects are the kinds in which mirrors live.
-func surroundingsSubjects() []Subject {
+func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 	machine, _ := authority.KindNamed("Machine")
-	return []Subject{
+	out := []Subject{
 		{Kind: authority.Namespace, GroupVersion: corev1.SchemeGroupVersion, Resource: "namespaces", ObjectKind: authority.Namespace, Cluster: true},
 		{Kind: authority.Definition, GroupVersion: apiextensionsv1.SchemeGroupVersion, Resource: "customresourcedefinitions", ObjectKind: authority.Definition, Cluster: true},
 		{Kind: authority.Cluster, GroupVersion: machine.ClusterAPI, Resource: "clusters", ObjectKind: authority.Cluster},
 	}
+	for _, p := range platforms {
+		r := p.InfraCluster
+		out = append(out, Subject{Kind: authority.InfraCluster, GroupVersion: r.GroupVersion(), Resource: r.Plural, ObjectKind: r.Kind})
+	}
+	return out
 }
 
 // infraSubject is a platform's resource of a kind of the rules.

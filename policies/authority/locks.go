@@ -86,7 +86,7 @@ func InfraLocked(c policies.Change) policies.Verdict {
 
 // kindOf is the object's own kind, AWSMachine say; the rules' name of it where a manifest left it out. A review of /scale has no object of that kind.
 func kindOf(c policies.Change) string {
-	if c.Side == policies.Infrastructure && c.Old != nil && c.Old.Kind != "" {
+	if (c.Side == policies.Infrastructure || c.Kind == InfraCluster) && c.Old != nil && c.Old.Kind != "" {
 		return c.Old.Kind
 	}
 	return c.Kind

@@ -283,9 +283,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/surroundings", Clause: "DESIGN §3.3 › Deletion of the surroundings",
-			Says:   "The namespaces, CRDs and the Cluster in which mirrors live may not be deleted while they carry poundlock.openshift.io/holds-mirrors, which nobody but Poundlock removes.",
+			Says:   "The namespaces, CRDs, the Cluster and the infrastructure cluster in which mirrors live may not be deleted while they carry poundlock.openshift.io/holds-mirrors, which nobody but Poundlock removes.",
 			Remedy: "Migrate everything to the API that stays, then run kubectl poundlock cleanup. Or annotate the object with poundlock.openshift.io/allow-deletion=true, then delete it.",
-			On: on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster},
+			On: on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster, InfraCluster},
 				Operations: []admissionv1.Operation{admissionv1.Update, admissionv1.Delete}}), Check: SurroundingsKept,
 		},
 	}

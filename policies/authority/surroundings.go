@@ -15,8 +15,10 @@ import (
 const (
 	// HoldsMirrorsAnnotation is on each object without which mirrors cannot live. Its value counts what lives there, for people.
 	HoldsMirrorsAnnotation = Domain + "/holds-mirrors"
-	// AllowDeletionAnnotation lets a person delete such an object all the same, whatever its value.
+	// AllowDeletionAnnotation lets a person delete such an object all the same, if its value is AllowsDeletion.
 	AllowDeletionAnnotation = Domain + "/allow-deletion"
+	// AllowsDeletion is the only value that does: whoever writes "false" allows nothing.
+	AllowsDeletion = "true"
 	// AdmissionLabel is on each mirrored namespace in which webhooks fail closed, with the value Enforced: from the first answer on that came through the API
 	// server.
 	AdmissionLabel = Domain + "/admission"
@@ -28,34 +30,60 @@ const (
 	Namespace  = "Namespace"
 	Definition = "CustomResourceDefinition"
 	Cluster    = "Cluster"
+	// InfraCluster is a provider's cluster, an AWSCluster say: its machines need it, also those that it did not make.
+	InfraCluster = "InfraCluster"
 )
 
 // SurroundingsKept: "policy and webhook refuse DELETE by it unless poundlock.openshift.io/allow-deletion is set" (DESIGN §3.3, Deletion of the
-// surroundings). The mark itself can only be removed in the same way, or it would protect nothing. The namespace controller may delete the Cluster
-// of a namespace: it does so only while the namespace is being deleted, which somebody had to allow.
+// surroundings). The mark itself can only be removed in the same way, or it would protect nothing.
 func SurroundingsKept(c policies.Change) policies.Verdict {
 	mark := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation]
 	switch {
-	case c.Actor == policies.Poundlock || mark == "" || c.Old.Deleting() || c.Old.Metadata.Annotations[AllowDeletionAnnotation] != "":
+	case c.Actor == policies.Poundlock || mark == "" || c.Old.Deleting() || allowed(c.Old):
 		return policies.Verdict{}
-	case c.Operation == admissionv1.Delete && c.Kind == Cluster && c.Actor == policies.NamespaceController:
+	case c.Operation == admissionv1.Delete && follows(c):
 		return policies.Verdict{}
 	case c.Operation == admissionv1.Delete:
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"),
-			fmt.Sprintf("Poundlock mirrors %s, which need this %s. First migrate them to the API that stays, then run: kubectl poundlock cleanup. "+
-				"To delete it at once, with the instances that the deleted API is authoritative for: %s", mark, c.Kind, allow(c))))
-	case c.New.Metadata.Annotations[HoldsMirrorsAnnotation] == mark || c.New.Metadata.Annotations[AllowDeletionAnnotation] != "":
+			fmt.Sprintf("Poundlock mirrors %s, which need this %s%s. First migrate them to the API that stays, then run: kubectl poundlock cleanup. "+
+				"To delete it at once, with the instances that the deleted API is authoritative for: %s", mark, kindOf(c), notAllowed(c.Old), allow(c))))
+	case c.New.Metadata.Annotations[HoldsMirrorsAnnotation] == mark || allowed(c.New):
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(HoldsMirrorsAnnotation),
-		fmt.Sprintf("Poundlock keeps this mark while it mirrors %s, which need this %s. To allow its deletion: %s", mark, c.Kind, allow(c))))
+		fmt.Sprintf("Poundlock keeps this mark while it mirrors %s, which need this %s%s. To allow its deletion: %s", mark, kindOf(c), notAllowed(c.New), allow(c))))
+}
+
+// allowed reports whether somebody has allowed the deletion of an object.
+func allowed(o *policies.Object) bool {
+	return o.Metadata.Annotations[AllowDeletionAnnotation] == AllowsDeletion
+}
+
+// notAllowed says that the annotation is there, and that its value allows nothing.
+func notAllowed(o *policies.Object) string {
+	if o.Metadata.Annotations[AllowDeletionAnnotation] == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s allows its deletion only with the value %s)", AllowDeletionAnnotation, AllowsDeletion)
+}
+
+// follows reports whether a deletion is the consequence of another one that somebody had to allow: the namespace controller deletes what is in a namespace that
+// is being deleted, and the infrastructure cluster goes with its Cluster, by Cluster API's controller or the garbage collector.
+func follows(c policies.Change) bool {
+	switch c.Actor {
+	case policies.NamespaceController:
+		return c.Kind == Cluster || c.Kind == InfraCluster
+	case policies.ClusterAPIController, policies.GarbageCollector:
+		return c.Kind == InfraCluster
+	}
+	return false
 }
 
 // allow is the command that breaks the glass.
 func allow(c policies.Change) string {
 	in := ""
-	if c.Kind == Cluster {
+	if c.Kind == Cluster || c.Kind == InfraCluster {
 		in = "-n " + c.Namespace + " "
 	}
-	return fmt.Sprintf("kubectl %sannotate %s %s %s=true", in, c.Resource, c.Name, AllowDeletionAnnotation)
+	return fmt.Sprintf("kubectl %sannotate %s %s %s=%s", in, c.Resource, c.Name, AllowDeletionAnnotation, AllowsDeletion)
 }

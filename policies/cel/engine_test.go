@@ -45,7 +45,8 @@ func users() policies.Identities {
 }
 
 func options() cel.Options {
-	return cel.Options{Identities: users(), Pairs: authority.Pairs{
+	aws := schema.GroupVersionResource{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Resource: "awsclusters"}
+	return cel.Options{Identities: users(), InfraClusters: []schema.GroupVersionResource{aws}, Pairs: authority.Pairs{
 		{MachineAPI: "elsewhere", ClusterAPI: "elsewhere-too"},
 		{MachineAPI: policiestest.MachineAPINamespace, ClusterAPI: policiestest.ClusterAPINamespace},
 	}}
@@ -187,6 +188,9 @@ func attributes(c policies.Change) *admission.VersionedAttributes {
 		name = []string{"a person"}
 	}
 	kind := schema.GroupVersionKind{Group: c.Resource.Group, Version: apiVersion(c), Kind: c.Kind}
+	if c.Kind == authority.InfraCluster {
+		kind.Kind = c.Old.Kind // each provider's is another
+	}
 	a := admission.NewAttributesRecord(after, before, kind, c.Namespace, c.Name, resource(c), c.Subresource,
 		admission.Operation(c.Operation), operationOptions(c), c.DryRun, &user.DefaultInfo{Name: name[0], Groups: []string{"system:masters"}})
 	return &admission.VersionedAttributes{Attributes: a, VersionedKind: kind, VersionedObject: after, VersionedOldObject: before}

@@ -25,6 +25,8 @@ import (
 type Options struct {
 	Identities policies.Identities
 	Pairs      authority.Pairs
+	// InfraClusters are the providers' clusters.
+	InfraClusters []schema.GroupVersionResource
 	// Labels stand on every object.
 	Labels map[string]string
 }
@@ -121,7 +123,7 @@ func (d door) policy(o Options, rows []row) *admissionregistrationv1.ValidatingA
 			MatchConstraints: &admissionregistrationv1.MatchResources{
 				MatchPolicy:       &equivalent,
 				NamespaceSelector: d.namespaces(o.Pairs),
-				ResourceRules:     d.resourceRules(rows),
+				ResourceRules:     d.resourceRules(o, rows),
 			},
 			MatchConditions: []admissionregistrationv1.MatchCondition{{
 				Name:       "not-poundlock",
@@ -181,9 +183,9 @@ func (d door) namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 }
 
 // resourceRules are one per kind, with every operation that a row of the door sees.
-func (d door) resourceRules(rows []row) []admissionregistrationv1.NamedRuleWithOperations {
+func (d door) resourceRules(o Options, rows []row) []admissionregistrationv1.NamedRuleWithOperations {
 	var out []admissionregistrationv1.NamedRuleWithOperations
-	for _, k := range d.kinds() {
+	for _, k := range d.kinds(o) {
 		operations := map[admissionregistrationv1.OperationType]bool{}
 		for _, r := range rows {
 			for _, s := range r.rule.On {
@@ -209,9 +211,9 @@ type kind struct {
 	cluster bool
 }
 
-func (d door) kinds() []kind {
+func (d door) kinds(o Options) []kind {
 	if d.side == policies.Surroundings {
-		return surroundings()
+		return surroundings(o)
 	}
 	var out []kind
 	for _, k := range authority.Kinds() {
@@ -244,7 +246,11 @@ func (r row) sees() string {
 		for _, op := range s.Operations {
 			operations = append(operations, string(op))
 		}
-		scopes = append(scopes, fmt.Sprintf("(request.kind.kind in %s && request.operation in %s)", quoteAll(s.Kinds), quoteAll(operations)))
+		ofKind := "request.kind.kind in " + quoteAll(s.Kinds)
+		if slices.Contains(s.Kinds, authority.InfraCluster) {
+			ofKind = "(" + ofKind + " || " + infraClusters + ")"
+		}
+		scopes = append(scopes, fmt.Sprintf("(%s && request.operation in %s)", ofKind, quoteAll(operations)))
 	}
 	return "(" + strings.Join(scopes, " || ") + ")"
 }

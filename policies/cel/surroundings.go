@@ -5,6 +5,7 @@ package cel
 
 import (
 	"fmt"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,21 +15,28 @@ import (
 )
 
 // surroundings are the kinds in which mirrors live.
-func surroundings() []kind {
+func surroundings(o Options) []kind {
 	machine, _ := authority.KindNamed("Machine")
-	return []kind{
+	out := []kind{
 		{authority.Namespace, "namespaces", schema.GroupVersion{Version: "v1"}, true},
 		{authority.Definition, "customresourcedefinitions", schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}, true},
 		{authority.Cluster, "clusters", machine.ClusterAPI, false},
 	}
+	for _, r := range o.InfraClusters {
+		out = append(out, kind{authority.InfraCluster, r.Resource, r.GroupVersion(), false})
+	}
+	return out
 }
+
+// infraClusters reports that a request to the surroundings is about a provider's cluster: each has its own kind, and nothing else there is of that group.
+const infraClusters = `request.kind.group == "infrastructure.cluster.x-k8s.io"`
 
 // Kept reports whether a request may be one that the rule authority/surroundings refuses: it is about a marked object, whose deletion nobody has
 // allowed, and it deletes the object or removes the mark.
 func Kept() string {
-	return fmt.Sprintf(`%[1]s != '' && %[2]s == '' && (request.operation == "DELETE" || %[3]s != %[1]s)`,
+	return fmt.Sprintf(`%[1]s != '' && %[2]s != %[4]q && (request.operation == "DELETE" || %[3]s != %[1]s)`,
 		annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation),
-		annotation("dyn(object)", authority.HoldsMirrorsAnnotation))
+		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), authority.AllowsDeletion)
 }
 
 // annotation is the value of an annotation, ” where there is none.
@@ -40,8 +48,13 @@ func annotation(of, name string) string {
 func surroundingsVariables(o Options) []admissionregistrationv1.Variable {
 	return []admissionregistrationv1.Variable{
 		variable("mark", annotation("variables.was", authority.HoldsMirrorsAnnotation)),
-		variable("byNamespaceController", "request.userInfo.username in "+quoteAll(o.Identities[policies.NamespaceController])),
-		variable("allow", fmt.Sprintf(`"kubectl " + (request.kind.kind == %q ? "-n " + request.namespace + " " : '') + "annotate " + request.resource.resource + `+
-			`(request.resource.group == '' ? '' : "." + request.resource.group) + " " + variables.was.metadata.name + " %s=true"`, authority.Cluster, authority.AllowDeletionAnnotation)),
+		variable("follows", fmt.Sprintf(`(request.kind.kind == %[1]q || %[2]s) && request.userInfo.username in %[3]s || %[2]s && request.userInfo.username in %[4]s`,
+			authority.Cluster, infraClusters, quoteAll(o.Identities[policies.NamespaceController]),
+			quoteAll(slices.Concat(o.Identities[policies.ClusterAPIController], o.Identities[policies.GarbageCollector])))),
+		variable("allows", annotation(`(request.operation == "DELETE" ? variables.was : variables.is)`, authority.AllowDeletionAnnotation)),
+		variable("notAllowed", fmt.Sprintf(`variables.allows == '' ? '' : " (%s allows its deletion only with the value %s)"`, authority.AllowDeletionAnnotation, authority.AllowsDeletion)),
+		variable("allow", fmt.Sprintf(`"kubectl " + (request.kind.kind in %s ? '' : "-n " + request.namespace + " ") + "annotate " + request.resource.resource + `+
+			`(request.resource.group == '' ? '' : "." + request.resource.group) + " " + variables.was.metadata.name + " %s=%s"`,
+			quoteAll([]string{authority.Namespace, authority.Definition}), authority.AllowDeletionAnnotation, authority.AllowsDeletion)),
 	}
 }

@@ -84,15 +84,15 @@ func authorityTwins() []Twin {
 		},
 		{
 			Rule: "authority/surroundings", Variable: "surroundings",
-			Fields: fmt.Sprintf(`variables.mark == '' || has(variables.was.metadata.deletionTimestamp) || %[1]s != '' ? '' : request.operation == "DELETE" ? `+
-				`(request.kind.kind == %[2]q && variables.byNamespaceController ? '' : "metadata.name") : `+
-				`(%[3]s == variables.mark || %[4]s != '' ? '' : "metadata.annotations[%[5]s]")`,
-				annotation("variables.was", authority.AllowDeletionAnnotation), authority.Cluster,
+			Fields: fmt.Sprintf(`variables.mark == '' || has(variables.was.metadata.deletionTimestamp) || %[1]s == %[2]q ? '' : request.operation == "DELETE" ? `+
+				`(variables.follows ? '' : "metadata.name") : `+
+				`(%[3]s == variables.mark || %[4]s == %[2]q ? '' : "metadata.annotations[%[5]s]")`,
+				annotation("variables.was", authority.AllowDeletionAnnotation), authority.AllowsDeletion,
 				annotation("variables.is", authority.HoldsMirrorsAnnotation), annotation("variables.is", authority.AllowDeletionAnnotation), authority.HoldsMirrorsAnnotation),
 			Reason: `(request.operation == "DELETE" ` +
-				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + ". First migrate them to the API that stays, then run: kubectl poundlock cleanup. ` +
+				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". First migrate them to the API that stays, then run: kubectl poundlock cleanup. ` +
 				`To delete it at once, with the instances that the deleted API is authoritative for: " ` +
-				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + ". To allow its deletion: ") + variables.allow`,
+				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". To allow its deletion: ") + variables.allow`,
 		},
 	}
 }

@@ -20,10 +20,10 @@ var plurals = map[string]string{
 	"Machine": "machines", "MachineSet": "machinesets", "MachineHealthCheck": "machinehealthchecks",
 	"ControlPlaneMachineSet": "controlplanemachinesets",
 	"InfraMachine":           "awsmachines", "InfraMachineTemplate": "awsmachinetemplates",
-	"Namespace": "namespaces", "CustomResourceDefinition": "customresourcedefinitions", "Cluster": "clusters",
+	"Namespace": "namespaces", "CustomResourceDefinition": "customresourcedefinitions", "Cluster": "clusters", "InfraCluster": "awsclusters",
 }
 
-var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate"}
+var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate", "InfraCluster": "AWSCluster"}
 
 var versions = map[policies.Side]schema.GroupVersion{
 	policies.MachineAPI:     {Group: "machine.openshift.io", Version: "v1beta1"},
@@ -47,6 +47,7 @@ var surroundings = map[string]schema.GroupVersion{
 	"Namespace":                {Version: "v1"},
 	"CustomResourceDefinition": {Group: "apiextensions.k8s.io", Version: "v1"},
 	"Cluster":                  {Group: "cluster.x-k8s.io", Version: "v1beta2"},
+	"InfraCluster":             {Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"},
 }
 
 func (s setting) subject(kind string) policies.Subject {

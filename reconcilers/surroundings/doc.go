@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package surroundings marks what mirrors live in: both namespaces of a pair, the CRDs of the mirrored kinds and the Cluster (DESIGN §3.3 › Deletion of
+// Package surroundings marks what mirrors live in: both namespaces of a pair, the CRDs of the mirrored kinds, the Cluster and its infrastructure cluster (DESIGN §3.3 › Deletion of
 // the surroundings). By that mark, the rule authority/surroundings refuses their deletion.
 //
 // In go the mirrored Machine API objects of all pairs, from the cache; out come the annotations, whose value counts those objects. Every object is read

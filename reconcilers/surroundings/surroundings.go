@@ -120,7 +120,7 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// targets lists what is to be marked: a namespace and its Cluster for its pair, a CRD for all pairs.
+// targets lists what is to be marked: a namespace, its Cluster and that one's infrastructure cluster for its pair, a CRD for all pairs.
 func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 	infrastructure := &unstructured.Unstructured{}
 	infrastructure.SetGroupVersionKind(infrastructureKind)
@@ -128,6 +128,8 @@ func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 		return nil, fmt.Errorf("reading Infrastructure cluster: %w", err)
 	}
 	cluster, _, _ := unstructured.NestedString(infrastructure.Object, "status", "infrastructureName")
+	platform, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
+	p, known := platforms.For(platform)
 	var out []target
 	total := map[string]int{}
 	for _, pair := range r.pairs {
@@ -143,11 +145,13 @@ func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 		if cluster != "" {
 			out = append(out, target{clusterKind, pair.ClusterAPI, cluster, mark})
 		}
+		if cluster != "" && known {
+			out = append(out, target{p.InfraCluster.GroupVersionKind, pair.ClusterAPI, cluster, mark})
+		}
 	}
 	definitions := authority.Definitions()
-	platform, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
-	if p, ok := platforms.For(platform); ok {
-		definitions = append(definitions, p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition())
+	if known {
+		definitions = append(definitions, p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition(), p.InfraCluster.Definition())
 	}
 	for _, name := range definitions {
 		out = append(out, target{definitionKind, "", name, summary(total)})

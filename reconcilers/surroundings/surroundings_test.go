@@ -35,6 +35,8 @@ const world = `
 ---
 {apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, namespace: capi}, spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSCluster, name: c}}}
 ---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, metadata: {name: c, namespace: capi}, spec: {region: us-east-1}}
+---
 {apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: alone, namespace: mapi}, spec: {}}
 ---
 {apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: one, namespace: mapi, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {}}
@@ -122,8 +124,9 @@ func marked() []object {
 	out := []object{
 		{schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "", "mapi"}, {schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "", "capi"},
 		{schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}, "capi", "c"},
+		{schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Kind: "AWSCluster"}, "capi", "c"},
 	}
-	for _, name := range append(authority.Definitions(), "awsmachines.infrastructure.cluster.x-k8s.io", "awsmachinetemplates.infrastructure.cluster.x-k8s.io") {
+	for _, name := range append(authority.Definitions(), "awsmachines.infrastructure.cluster.x-k8s.io", "awsmachinetemplates.infrastructure.cluster.x-k8s.io", "awsclusters.infrastructure.cluster.x-k8s.io") {
 		out = append(out, object{schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, "", name})
 	}
 	return out

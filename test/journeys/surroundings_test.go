@@ -23,6 +23,7 @@ func TestWhatMirrorsLiveInIsNotDeleted(t *testing.T) {
 		{resource: "customresourcedefinitions.apiextensions.k8s.io", name: "machines.cluster.x-k8s.io"},
 		{resource: "customresourcedefinitions.apiextensions.k8s.io", name: "awsmachines.infrastructure.cluster.x-k8s.io"},
 		{resource: "clusters.cluster.x-k8s.io", namespace: capi, name: name},
+		{resource: "awsclusters.infrastructure.cluster.x-k8s.io", namespace: capi, name: name},
 	} {
 		eventually(t, o.name+" is marked", func() string {
 			a := kubectl(t, "", o.args("get", "-o", `jsonpath={.metadata.annotations.poundlock\.openshift\.io/holds-mirrors}`)...)
@@ -42,6 +43,10 @@ func TestWhatMirrorsLiveInIsNotDeleted(t *testing.T) {
 		t.Errorf("deleting the collection of Clusters: %v", err)
 	}
 	definition := object{resource: "customresourcedefinitions.apiextensions.k8s.io", name: "awsmachinetemplates.infrastructure.cluster.x-k8s.io"}
+	must(t, definition.args("patch", "--type=merge", "-p", `{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"false"}}}`)...)
+	if a := kubectl(t, "", definition.args("delete", "--dry-run=server")...); a.ok || !strings.Contains(a.err, "only with the value true") {
+		t.Errorf("deleting what is not allowed to be deleted: %s", a.err)
+	}
 	must(t, definition.args("patch", "--type=merge", "-p", `{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"true"}}}`)...)
 	must(t, definition.args("delete", "--dry-run=server")...)
 	must(t, definition.args("patch", "--type=merge", "-p", `{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":null}}}`)...)

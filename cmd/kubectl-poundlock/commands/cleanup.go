@@ -205,7 +205,8 @@ func (c *cleaner) admission(ctx context.Context) ([]owned, error) {
 	return out, nil
 }
 
-// surroundings lists the namespaces, CRDs and Clusters that carry the mark by which their deletion is refused, or the label by which webhooks fail closed.
+// surroundings lists the namespaces, CRDs, Clusters and infrastructure clusters that carry the mark by which their deletion is refused, or the label by which
+// webhooks fail closed.
 func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]owned, error) {
 	var out []owned
 	add := func(resource schema.GroupVersionResource, items ...unstructured.Unstructured) {
@@ -226,9 +227,10 @@ func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]ow
 			}
 		}
 	}
-	names := sets.New(authority.Definitions()...)
+	names, resources := sets.New(authority.Definitions()...), []schema.GroupVersionResource{clusters}
 	for _, p := range platforms.List() {
-		names.Insert(p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition())
+		names.Insert(p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition(), p.InfraCluster.Definition())
+		resources = append(resources, p.InfraCluster.GroupVersion().WithResource(p.InfraCluster.Plural))
 	}
 	for _, name := range sets.List(names) {
 		o, err := c.get(ctx, definitions, "", name)
@@ -240,12 +242,14 @@ func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]ow
 		}
 	}
 	for _, pair := range pairs {
-		list, err := c.client.Resource(clusters).Namespace(pair.ClusterAPI).List(ctx, metav1.ListOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("listing %s: %w", clusters.GroupResource(), err)
-		}
-		if err == nil {
-			add(clusters, list.Items...)
+		for _, resource := range resources {
+			list, err := c.client.Resource(resource).Namespace(pair.ClusterAPI).List(ctx, metav1.ListOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				return nil, fmt.Errorf("listing %s: %w", resource.GroupResource(), err)
+			}
+			if err == nil {
+				add(resource, list.Items...)
+			}
 		}
 	}
 	return out, nil

@@ -211,7 +211,7 @@ func TestZCleanup(t *testing.T) {
 	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
-	all, _ := sh(t, "kubectl get machines.machine.openshift.io,machinesets.machine.openshift.io,machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines,awsmachinetemplates,clusters.cluster.x-k8s.io,crds,namespaces -A -o json")
+	all, _ := sh(t, "kubectl get machines.machine.openshift.io,machinesets.machine.openshift.io,machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines,awsmachinetemplates,awsclusters,clusters.cluster.x-k8s.io,crds,namespaces -A -o json")
 	for _, o := range metadataOf(t, all) {
 		for _, a := range o.Annotations {
 			if strings.HasPrefix(a, "poundlock.openshift.io/") {
