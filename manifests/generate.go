@@ -68,7 +68,7 @@ func Generated() (map[string][]byte, error) {
 
 func webhookOptions() webhooks.ConfigOptions {
 	return webhooks.ConfigOptions{
-		Platforms: platforms.List(), Pairs: authority.Pairs{Pair()}, Own: []string{User()}, Identities: policyIdentities(), Name: Name, Labels: Labels(),
+		Platforms: platforms.List(), Pairs: authority.Pairs{Pair()}, Own: []string{User()}, Identities: authority.OpenShiftIdentities(), Name: Name, Labels: Labels(),
 		Service: admissionregistrationv1.ServiceReference{Namespace: ClusterAPINamespace, Name: Service, Port: ptr.To[int32](443)},
 	}
 }

@@ -4,17 +4,22 @@
 package manifests
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestPoliciesNameTheirWriters: a row of authority.Grants that the webhook lets through must not be refused by a policy that lacks its identity.
-func TestPoliciesNameTheirWriters(t *testing.T) {
-	for _, g := range authority.Annotated(policies.MachineAPI) {
-		if len(policyIdentities()[g.Actor]) == 0 {
-			t.Errorf("%s: the policies are generated without the identity of %s", g.Writer, g.Actor)
+// TestIdentities: whom the webhook lets through must not be refused by a policy or a match condition that knows nobody of that part.
+func TestIdentities(t *testing.T) {
+	identities := authority.OpenShiftIdentities()
+	for _, g := range authority.Grants() {
+		if len(identities[g.Actor]) == 0 {
+			t.Errorf("%s: the manifests are generated without the identity of %s", g.Writer, g.Actor)
 		}
+	}
+	if !slices.Equal(identities[policies.Poundlock], []string{User()}) {
+		t.Errorf("Poundlock is %v to the rules, and runs as %s", identities[policies.Poundlock], User())
 	}
 }

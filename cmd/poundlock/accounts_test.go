@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
@@ -18,7 +20,7 @@ func TestEachProviderIsKnownByItsAccount(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if want := "system:serviceaccount:openshift-cluster-api:" + account; !slices.Contains(providerAccounts(), want) {
+		if want := "system:serviceaccount:openshift-cluster-api:" + account; !slices.Contains(authority.OpenShiftIdentities()[policies.InfrastructureController], want) {
 			t.Errorf("%s: %s is not among the accounts of --identity-infrastructure", p.Name, want)
 		}
 	}

@@ -54,35 +54,25 @@ type options struct {
 // identityFlags are the user names that play a part, by the flag that names them.
 type identityFlags map[policies.Actor]*[]string
 
-// identityRow is one part, its flag and who plays it unless somebody says otherwise.
+// identityRow is one part and its flag. Who plays it, unless somebody says otherwise, is in authority.OpenShiftIdentities.
 type identityRow struct {
 	actor policies.Actor
 	flag  string
-	names []string
 	says  string
 }
 
 func identityRows() []identityRow {
 	return []identityRow{
-		{policies.Poundlock, "identity-poundlock", []string{"system:serviceaccount:openshift-cluster-api:poundlock"}, "Poundlock itself: the only one who writes to what is locked"},
-		{policies.MachineAPIController, "identity-machine-api", []string{"system:serviceaccount:openshift-machine-api:machine-api-controllers"}, "the Machine API's controllers"},
-		{policies.ClusterAPIController, "identity-cluster-api", []string{"system:serviceaccount:openshift-cluster-api:capi-manager"}, "Cluster API's core controllers"},
-		{policies.InfrastructureController, "identity-infrastructure", providerAccounts(), "the Cluster API provider's controllers; of the platforms' one is in a cluster"},
-		{policies.Autoscaler, "identity-autoscaler", []string{"system:serviceaccount:openshift-machine-api:cluster-autoscaler"}, "the cluster autoscaler"},
-		{policies.AutoscalerOperator, "identity-autoscaler-operator", []string{"system:serviceaccount:openshift-machine-api:cluster-autoscaler-operator"}, "the operator that writes the limits of autoscaling onto MachineSets"},
-		{policies.ControlPlaneOperator, "identity-control-plane-operator", []string{"system:serviceaccount:openshift-machine-api:control-plane-machine-set-operator"}, "OpenShift's operator of ControlPlaneMachineSets"},
-		{policies.GarbageCollector, "identity-garbage-collector", []string{"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"}, "Kubernetes' garbage collector"},
-		{policies.NamespaceController, "identity-namespace-controller", []string{"system:serviceaccount:kube-system:namespace-controller"}, "Kubernetes' namespace controller"},
+		{policies.Poundlock, "identity-poundlock", "Poundlock itself: the only one who writes to what is locked"},
+		{policies.MachineAPIController, "identity-machine-api", "the Machine API's controllers"},
+		{policies.ClusterAPIController, "identity-cluster-api", "Cluster API's core controllers"},
+		{policies.InfrastructureController, "identity-infrastructure", "the Cluster API provider's controllers; of the platforms' one is in a cluster"},
+		{policies.Autoscaler, "identity-autoscaler", "the cluster autoscaler"},
+		{policies.AutoscalerOperator, "identity-autoscaler-operator", "the operator that writes the limits of autoscaling onto MachineSets"},
+		{policies.ControlPlaneOperator, "identity-control-plane-operator", "OpenShift's operator of ControlPlaneMachineSets"},
+		{policies.GarbageCollector, "identity-garbage-collector", "Kubernetes' garbage collector"},
+		{policies.NamespaceController, "identity-namespace-controller", "Kubernetes' namespace controller"},
 	}
-}
-
-// providerAccounts are the ServiceAccounts of the platforms' providers: AWS's, Azure's, GCP's, OpenStack's, vSphere's, PowerVS's, Nutanix's.
-func providerAccounts() []string {
-	var out []string
-	for _, name := range []string{"capa-manager", "capz-manager", "capg-manager", "capo-manager", "capv-manager", "capi-ibmcloud-manager", "capx-controller-manager"} {
-		out = append(out, "system:serviceaccount:openshift-cluster-api:"+name)
-	}
-	return out
 }
 
 func (i identityFlags) identities() policies.Identities {
@@ -124,7 +114,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig to use outside a cluster ($KUBECONFIG and the cluster's own are found without it)")
 	f.StringSliceVar(&o.namespaces, "namespaces", []string{"openshift-machine-api=openshift-cluster-api"}, "pairs of namespaces, MACHINE-API=CLUSTER-API")
 	for _, row := range identityRows() {
-		o.identities[row.actor] = f.StringSlice(row.flag, row.names, "exact user names of "+row.says)
+		o.identities[row.actor] = f.StringSlice(row.flag, authority.OpenShiftIdentities()[row.actor], "exact user names of "+row.says)
 	}
 	f.BoolVar(&o.webhooks, "webhooks", true, "serve the admission webhooks")
 	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")

@@ -1,0 +1,27 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import "github.com/poundlock/poundlock/policies"
+
+// OpenShiftIdentities are who plays each part in an OpenShift cluster, by exact user name: the defaults of the manager's flags, and what the generated policies and
+// webhook configurations name. Of the infrastructure providers one is in a cluster.
+func OpenShiftIdentities() policies.Identities {
+	const machineAPI, clusterAPI = "system:serviceaccount:openshift-machine-api:", "system:serviceaccount:openshift-cluster-api:"
+	out := policies.Identities{
+		policies.Poundlock:            {clusterAPI + "poundlock"},
+		policies.MachineAPIController: {machineAPI + "machine-api-controllers"},
+		policies.ClusterAPIController: {clusterAPI + "capi-manager"},
+		policies.Autoscaler:           {machineAPI + "cluster-autoscaler"},
+		policies.AutoscalerOperator:   {machineAPI + "cluster-autoscaler-operator"},
+		policies.ControlPlaneOperator: {machineAPI + "control-plane-machine-set-operator"},
+		policies.GarbageCollector:     {"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"},
+		policies.NamespaceController:  {"system:serviceaccount:kube-system:namespace-controller"},
+	}
+	// AWS, Azure, GCP, OpenStack, vSphere, PowerVS, Nutanix.
+	for _, name := range []string{"capa-manager", "capz-manager", "capg-manager", "capo-manager", "capv-manager", "capi-ibmcloud-manager", "capx-controller-manager"} {
+		out[policies.InfrastructureController] = append(out[policies.InfrastructureController], clusterAPI+name)
+	}
+	return out
+}
