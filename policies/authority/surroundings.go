@@ -22,7 +22,8 @@ const (
 	// AdmissionLabel is on each mirrored namespace in which webhooks fail closed, with the value Enforced: from the first answer on that came through the API
 	// server.
 	AdmissionLabel = Domain + "/admission"
-	Enforced       = "enforced"
+	// Enforced is the value of AdmissionLabel where webhooks fail closed; without the label they fail open.
+	Enforced = "enforced"
 )
 
 // Kinds of the surroundings.
