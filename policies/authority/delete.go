@@ -88,7 +88,17 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 	}
 	return merge(
 		policies.Warn(fmt.Sprintf("%s: Machine API is in charge. To end the %s: %s", what, c.Kind, deleteThere(c))),
-		atOnce(c, o))
+		atOnce(c, o), unlessMoved(c, o))
+}
+
+// unlessMoved names what happens if Poundlock stores the new authority in the moment of the deletion. A deletion of the Machine API object would be a conflict, but this
+// one is of another object.
+func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
+	if !stand(c).moving() || o.Instances == NoInstance {
+		return policies.Verdict{}
+	}
+	return policies.Warn(fmt.Sprintf("authority is moving to Cluster API: if the move ends before this deletion is stored, the %s and its instances are deleted. To be sure, first cancel the move: %s",
+		c.Kind, moveTo(c, MachineAPI)))
 }
 
 // DeleteOrphans: Cluster API's MachineSet controller deletes the Machines of a set that is being deleted, whatever was asked of the garbage collector,

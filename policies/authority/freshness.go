@@ -4,6 +4,8 @@
 package authority
 
 import (
+	admissionv1 "k8s.io/api/admission/v1"
+
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -12,10 +14,11 @@ import (
 //
 // A cache may lag. What the review itself carries is as stored: the pause annotation of a Cluster API object, the
 // sync finalizer of either. Where the two tell the same story, the cache will do: the worst that a lag can then do is
-// to refuse something for a moment. Where they disagree, only a live read tells (DESIGN §3.1).
+// to refuse something for a moment. Where they disagree, only a live read tells (DESIGN §3.1). A person's deletion is
+// always read for: it is warned of and then stored, so a lag would promise what does not come.
 func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 	o := stored(c)
-	if o == nil {
+	if o == nil || c.Operation == admissionv1.Delete && c.Actor == policies.Anyone {
 		return false
 	}
 	if c.Side == policies.MachineAPI {

@@ -253,7 +253,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-recreated", Clause: table,
-			Says:   "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine of which Machine API is in charge warns: it will be made again. In the foreground the collector deletes the set's Machines at once, and those that Cluster API runs end.",
+			Says:   "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine of which Machine API is in charge warns: it will be made again. In the foreground the collector deletes the set's Machines at once, and those that Cluster API runs end. While authority moves to Cluster API, the move may end first: then the Machines are deleted with their instances.",
 			Remedy: "Delete the Machine API object.",
 			On:     on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteRecreated,
 		},

@@ -1,0 +1,47 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority_test
+
+import (
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// A mirror stays paused for a moment after its side has become authoritative, and so agrees with a cache that has not heard of it.
+func TestACacheDecidesNoPersonsDeletion(t *testing.T) {
+	parse := func(text string) *policies.Object {
+		t.Helper()
+		o, err := policies.ParseObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	paused := parse(`{"metadata":{"name":"a","annotations":{"cluster.x-k8s.io/paused":""},"finalizers":["` + authority.SyncFinalizer + `"]}}`)
+	mirrored := parse(`{"metadata":{"name":"a","finalizers":["` + authority.SyncFinalizer + `"]},"status":{"authoritativeAPI":"ClusterAPI"}}`)
+	before := parse(`{"metadata":{"name":"a"},"status":{"authoritativeAPI":"MachineAPI"}}`)
+	for _, c := range []struct {
+		it        string
+		operation admissionv1.Operation
+		side      policies.Side
+		actor     policies.Actor
+		old       *policies.Object
+		want      bool
+	}{
+		{"an update is refused for a moment too long at worst", admissionv1.Update, policies.ClusterAPI, policies.Anyone, paused, true},
+		{"a deletion that is warned of wrongly is stored all the same", admissionv1.Delete, policies.ClusterAPI, policies.Anyone, paused, false},
+		{"on the other side the twin may be going", admissionv1.Delete, policies.MachineAPI, policies.Anyone, mirrored, false},
+		{"a controller reads no warnings", admissionv1.Delete, policies.ClusterAPI, policies.ClusterAPIController, paused, true},
+	} {
+		change := policies.Change{Operation: c.operation, Actor: c.actor, Old: c.old}
+		change.Side = c.side
+		if got := authority.CacheSuffices(change, before); got != c.want {
+			t.Errorf("%s: %t, want %t", c.it, got, c.want)
+		}
+	}
+}
