@@ -209,32 +209,3 @@ func TestDeletingTheClusterAPISetThatIsNotInChargeMakesItAgain(t *testing.T) {
 	must(t, capiSet(set.name).args("scale", "--replicas=3")...)
 	eventually(t, "a third Machine", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, "3")
 }
-
-func TestDeletingASetThatIsInChargeEndsItsMachinesOnBothSides(t *testing.T) {
-	for _, authority := range []string{"MachineAPI", "ClusterAPI"} {
-		t.Run(authority, func(t *testing.T) {
-			story(t)
-			set := newSet(t, "ends-"+strings.ToLower(authority), 2)
-			machines := machinesOf(t, set.name)
-			inCharge := set
-			if authority == "ClusterAPI" {
-				inCharge = capiSet(set.name)
-				for _, o := range append([]object{set}, mapiMachine(machines[0])) { // a mixed set: one Machine stays the Machine API's
-					move(t, o, authority)
-				}
-			}
-			must(t, inCharge.args("delete", "--wait=false")...)
-			for _, name := range machines {
-				for _, o := range []object{mapiMachine(name), capiMachine(name), awsMachine(name)} {
-					eventually(t, o.resource+" "+name+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
-				}
-			}
-			for _, o := range []object{set, capiSet(set.name)} {
-				eventually(t, o.resource+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
-			}
-			if left := instancesOf(machines); len(left) > 0 {
-				t.Errorf("instances left: %q", left)
-			}
-		})
-	}
-}

@@ -7,5 +7,9 @@
 // Each story makes a MachineSet of its own, so that they do not disturb each other, and ends with the cloud's ledger: at most one
 // instance for each Machine, ever, and no call by a side that was not in charge. The fleet of `make run` belongs to the README's transcript.
 //
+// TestDeletionsOfASet plays one deletion of a MachineSet for each promise that the review makes, by a seed that it logs. All of them, in half an hour, are played by
+//
+//	go test -count=1 -timeout 1h -v ./test/journeys -run TestDeletionsOfASet -complete
+//
 // Set POUNDLOCK_KEEP to keep the folder with all logs.
 package journeys

@@ -5,17 +5,30 @@ package journeys
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"testing"
 
 	"github.com/poundlock/poundlock/test/scene"
 )
 
+var (
+	complete = flag.Bool("complete", false, "play each deletion of a set in TestDeletionsOfASet, and not only some that the seed draws")
+	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
+)
+
 // stage is set once, by TestMain.
 var stage *scene.Stage
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *seed == 0 {
+		*seed = rand.Uint64() //nolint:gosec // a draw that can be repeated
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) (code int) {
 	var err error

@@ -98,10 +98,19 @@ func list(t *testing.T, l client.ObjectList, options ...client.ListOption) {
 	}
 }
 
-// request asks for the authority over o to be with api, and returns what kubectl said.
+// request asks for the authority over o to be with api, and returns what kubectl said. It tries again where a loaded machine has a review take too long, as the answer advises.
 func request(t *testing.T, o object, api string) answer {
 	t.Helper()
-	return must(t, append(o.args("patch"), "--type=merge", "-p", fmt.Sprintf(`{"spec":{"authoritativeAPI":%q}}`, api))...)
+	args := append(o.args("patch"), "--type=merge", "-p", fmt.Sprintf(`{"spec":{"authoritativeAPI":%q}}`, api))
+	var a answer
+	eventually(t, "the request is answered", func() string {
+		a = kubectl(t, "", args...)
+		return fmt.Sprint(!strings.Contains(a.err, "try again in a moment"))
+	}, "true")
+	if !a.ok {
+		t.Fatalf("kubectl %s:\n%s", strings.Join(args, " "), a.err)
+	}
+	return a
 }
 
 func authorityIs(t *testing.T, o object, api string) {

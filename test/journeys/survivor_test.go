@@ -48,32 +48,6 @@ func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.
 	}
 }
 
-// A set is deleted on the side that has just become authoritative, with a Machine in the hands of each API: all end, as they do at rest.
-func TestDeletingASetRightAfterItsMoveEndsItsMachines(t *testing.T) {
-	for _, to := range []string{"ClusterAPI", "MachineAPI"} {
-		t.Run("to "+to, func(t *testing.T) {
-			story(t)
-			set := newSet(t, "right-after-"+strings.ToLower(to), 2)
-			machines := machinesOf(t, set.name)
-			move(t, mapiMachine(machines[0]), "ClusterAPI")
-			authoritative := capiSet(set.name)
-			if to == "MachineAPI" {
-				move(t, set, "ClusterAPI")
-				authoritative = set
-			}
-			request(t, set, to)
-			eventually(t, "the switch", func() string { return field(t, set, ".status.authoritativeAPI") }, to)
-			must(t, authoritative.args("delete", "--wait=false")...)
-			for _, name := range machines {
-				gone(t, name)
-			}
-			for _, o := range []object{set, capiSet(set.name)} {
-				eventually(t, o.resource+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
-			}
-		})
-	}
-}
-
 // A set is deleted in the middle of its move, on either side. Whichever side is authoritative in the end, its set has all Machines, or none is left.
 func TestDeletingASetInMidMove(t *testing.T) {
 	for _, to := range []string{"ClusterAPI", "MachineAPI"} {
