@@ -184,7 +184,7 @@ func object(apiVersion, namespace, name string) *unstructured.Unstructured {
 func (w world) eventually(what string, check func(context.Context) error) {
 	w.Helper()
 	var last error
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		if last = check(w.Context()); last == nil {
 			return
 		}
@@ -194,7 +194,7 @@ func (w world) eventually(what string, check func(context.Context) error) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	w.Fatalf("%s: not in a minute: %v; Poundlock's log is %s", what, last, w.Plane.Log(scene.Poundlock))
+	w.Fatalf("%s: not in two minutes: %v; Poundlock's log is %s", what, last, w.Plane.Log(scene.Poundlock))
 }
 
 func (w world) must(err error) {

@@ -91,7 +91,7 @@ func (m *Manager) install(ctx context.Context) error {
 	if err := m.identify(); err != nil {
 		return err
 	}
-	return m.apply(ctx)
+	return m.Install(ctx)
 }
 
 func (m *Manager) identify() error {
@@ -104,7 +104,8 @@ func (m *Manager) identify() error {
 
 const fieldManager = "poundlock-coremanager"
 
-func (m *Manager) apply(ctx context.Context) error {
+// Install applies the manager's CRDs, roles and webhook configurations, also those that somebody has deleted since Start.
+func (m *Manager) Install(ctx context.Context) error {
 	all, err := m.manifests(ctx)
 	if err != nil {
 		return err

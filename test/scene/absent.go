@@ -66,6 +66,26 @@ func (s *Stage) UninstallClusterAPI(ctx context.Context) error {
 	return nil
 }
 
+// Restore brings back what somebody deleted of all that the fleet lives in: CRDs, namespaces and what the manifests keep there, and the Cluster. It brings back no Machine.
+func (s *Stage) Restore(ctx context.Context) error {
+	crds, err := embedded.CRDs(ctx, s.kit.Platform.Name)
+	if err != nil {
+		return err
+	}
+	if err := s.Plane.InstallCRDs(ctx, slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Group == "cluster.x-k8s.io" })...); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{s.furnish, s.giveKubeconfig, s.ClusterAPI.Install, s.applyManifests, s.initialize} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ready returns an error if the manager's /readyz does not answer that all is well.
+func (s *Stage) Ready(ctx context.Context) error { return s.managerReady(ctx) }
+
 // uninstall breaks the glass of a CRD and deletes it.
 func (s *Stage) uninstall(ctx context.Context, name string) error {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": name}}}

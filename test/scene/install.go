@@ -45,6 +45,10 @@ func (s *Stage) install(ctx context.Context) error {
 	if err := s.Plane.Kubeconfig(identity, s.identityFile()); err != nil {
 		return err
 	}
+	return s.applyManifests(ctx)
+}
+
+func (s *Stage) applyManifests(ctx context.Context) error {
 	all, err := s.manifests()
 	if err != nil {
 		return err

@@ -1,0 +1,461 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package absent
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/test/scene"
+)
+
+var (
+	complete = flag.Bool("complete", false, "delete everything in TestSurroundingsAreDeleted, and not only what the seed draws")
+	only     = flag.String("only", "", "delete only what has these words in its name")
+	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
+)
+
+// loss is a deletion of something that Machines live in.
+type loss struct {
+	kind, namespace, name string
+	// takes is the API whose Machines may be deleted with it.
+	takes string
+	// spares: no Machine is deleted with it.
+	spares bool
+}
+
+func losses() []loss {
+	const crd = "CustomResourceDefinition"
+	const machineAPI, clusterAPI = "MachineAPI", "ClusterAPI"
+	return []loss{
+		{kind: "Cluster", namespace: capi, name: "lock-7x2k9", takes: clusterAPI},
+		{kind: crd, name: "machines.cluster.x-k8s.io", takes: clusterAPI},
+		{kind: crd, name: "machinesets.cluster.x-k8s.io", takes: clusterAPI},
+		{kind: crd, name: "machinehealthchecks.cluster.x-k8s.io", takes: clusterAPI, spares: true},
+		{kind: crd, name: "awsmachines.infrastructure.cluster.x-k8s.io", takes: clusterAPI},
+		{kind: crd, name: "awsmachinetemplates.infrastructure.cluster.x-k8s.io", takes: clusterAPI, spares: true},
+		{kind: "Namespace", name: capi, takes: clusterAPI},
+		{kind: crd, name: "machines.machine.openshift.io", takes: machineAPI},
+		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI},
+		{kind: crd, name: "machinehealthchecks.machine.openshift.io", takes: machineAPI, spares: true},
+		{kind: "Namespace", name: mapi, takes: machineAPI},
+	}
+}
+
+// TestSurroundingsAreDeleted deletes what Machines live in, after somebody has allowed it, and brings it back: no Machine of the other API loses its instance. One is drawn,
+// unless -complete is set.
+func TestSurroundingsAreDeleted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it starts a control plane, Poundlock's binary and Cluster API's manager")
+	}
+	all := slices.DeleteFunc(losses(), func(l loss) bool { return !strings.Contains(l.kind+" "+l.name, *only) })
+	if *seed == 0 {
+		*seed = rand.Uint64() //nolint:gosec // a draw that can be repeated
+	}
+	if !*complete && *only == "" {
+		all = all[*seed%uint64(len(all)):][:1]
+	}
+	t.Logf("seed %d", *seed)
+	stage, err := scene.Set(t.Context(), scene.Options{Out: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stage.Strike(); err != nil {
+			t.Error(err)
+		}
+	})
+	var table []string
+	for i, l := range all {
+		t.Run(l.kind+" "+l.name, func(t *testing.T) {
+			line := ""
+			defer func() {
+				table = append(table, fmt.Sprintf("%-80s | %s | failed: %t", l.kind+" "+l.name, line, t.Failed()))
+			}()
+			world{T: t, Stage: stage}.loses(l, "w"+strconv.Itoa(i), &line)
+		})
+	}
+	t.Logf("what came of each deletion (seed %d):\n%s", *seed, strings.Join(table, "\n"))
+}
+
+// fleet is what a deletion is played with: each Machine by name, with the API that is authoritative for it and its instance.
+type fleet struct {
+	name     string
+	hands    map[string]string
+	instance map[string]string
+}
+
+func (w world) loses(l loss, name string, line *string) {
+	w.Helper()
+	process := w.Plane.PID(scene.Poundlock)
+	f := w.fleet(name)
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(map[string]schema.GroupVersionKind{
+		"Cluster":                  {Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"},
+		"CustomResourceDefinition": {Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+		"Namespace":                {Version: "v1", Kind: "Namespace"},
+	}[l.kind])
+	o.SetNamespace(l.namespace)
+	o.SetName(l.name)
+	if err := w.Admin.Delete(w.Context(), o.DeepCopy()); err == nil || !strings.Contains(err.Error(), "authority/surroundings") {
+		w.Errorf("deleting it before anybody has allowed it: %v", err)
+	}
+	w.must(w.Admin.Patch(w.Context(), o.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"true"}}}`))))
+	w.must(w.Admin.Get(w.Context(), client.ObjectKeyFromObject(o), o))
+	uid := o.GetUID()
+	if l.kind == "Namespace" {
+		w.grantEverywhere(l.name)
+	}
+	w.must(w.Admin.Delete(w.Context(), o.DeepCopy()))
+	began := time.Now()
+	gone := func(ctx context.Context) error {
+		now := o.DeepCopy()
+		err := w.Admin.Get(ctx, client.ObjectKeyFromObject(o), now)
+		if served.Missing(err) || apierrors.IsNotFound(err) || err == nil && now.GetUID() != uid {
+			return nil
+		}
+		return fmt.Errorf("it is there: %v, %v", err, now.Object["status"])
+	}
+	for deadline := began.Add(120 * time.Second); time.Now().Before(deadline) && gone(w.Context()) != nil; {
+		time.Sleep(200 * time.Millisecond)
+	}
+	if err := gone(w.Context()); err != nil {
+		w.Errorf("it does not go: %v", err)
+	}
+	took := time.Since(began).Round(time.Second)
+	writes := w.writesEnd()
+	before := w.survivors(f, l)
+	w.stands(process)
+	w.must(w.Restore(w.Context()))
+	back := w.comesBack(f)
+	w.stands(process)
+	if now := w.survivors(f, l); !maps.Equal(before, now) {
+		w.Errorf("after the deletion ran: %v, now %v", before, now)
+	}
+	w.settles(f)
+	if err := w.Cloud.Audit(); err != nil {
+		w.Error(err)
+	}
+	w.tidy(f)
+	*line = fmt.Sprintf("gone after %s, %.1f writes/s afterwards | %s | back: %s", took, writes, f.fates(before), back)
+}
+
+// fleet makes two sets of four Machines, one of each API, each with two Machines of either API, and two Machines that no set owns.
+func (w world) fleet(name string) fleet {
+	w.Helper()
+	f := fleet{name: name, hands: map[string]string{}, instance: map[string]string{}}
+	for _, api := range []string{"MachineAPI", "ClusterAPI"} {
+		set := map[string]any{}
+		w.must(yaml.Unmarshal([]byte(scene.MachineSet(name+"-"+strings.ToLower(api), 4)), &set))
+		w.must(w.Admin.Create(w.Context(), &unstructured.Unstructured{Object: set}))
+		w.must(w.Admin.Create(w.Context(), loneOf(set, name+"-lone-"+strings.ToLower(api))))
+	}
+	w.eventually("the fleet to run and to be mirrored", func(ctx context.Context) error {
+		machines := w.machines(ctx, name)
+		if len(machines) != 10 {
+			return fmt.Errorf("%d Machines", len(machines))
+		}
+		return w.allSynchronized(ctx, machines)
+	})
+	var toMove []*unstructured.Unstructured
+	of := map[string]int{}
+	for _, m := range w.machines(w.Context(), name) {
+		api := "MachineAPI"
+		owner := metav1.GetControllerOf(m)
+		switch {
+		case owner == nil && strings.HasSuffix(m.GetName(), "clusterapi"):
+			api = "ClusterAPI"
+		case owner != nil:
+			if of[owner.Name]++; of[owner.Name] > 2 {
+				api = "ClusterAPI"
+			}
+		}
+		f.hands[m.GetName()] = api
+		if api == "ClusterAPI" {
+			toMove = append(toMove, m)
+		}
+	}
+	set := object("machine.openshift.io/v1beta1", mapi, name+"-clusterapi")
+	set.SetKind("MachineSet")
+	toMove = append(toMove, set)
+	for _, o := range toMove {
+		w.must(w.Admin.Patch(w.Context(), o.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"authoritativeAPI":"ClusterAPI"}}`))))
+	}
+	for _, o := range toMove {
+		w.eventually(o.GetName()+" to move", func(ctx context.Context) error {
+			if err := w.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+				return err
+			}
+			if is, _, _ := unstructured.NestedString(o.Object, "status", "authoritativeAPI"); is != "ClusterAPI" || conditionOf(o, "AuthoritySettled") != "True" {
+				return fmt.Errorf("authority is %s: %v", is, o.Object["status"])
+			}
+			return nil
+		})
+	}
+	for name := range f.hands {
+		f.instance[name] = w.running()[name]
+	}
+	w.eventually("the surroundings to be marked", func(ctx context.Context) error {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+		if err := w.Admin.Get(ctx, client.ObjectKey{Name: capi}, o); err != nil {
+			return err
+		}
+		if mark := o.GetAnnotations()["poundlock.openshift.io/holds-mirrors"]; mark == "" {
+			return fmt.Errorf("no mark")
+		}
+		return nil
+	})
+	return f
+}
+
+// loneOf is a Machine as a set makes them, but that no set owns.
+func loneOf(set map[string]any, name string) *unstructured.Unstructured {
+	labels, _, _ := unstructured.NestedStringMap(set, "spec", "template", "metadata", "labels")
+	spec, _, _ := unstructured.NestedMap(set, "spec", "template", "spec")
+	delete(labels, "machine.openshift.io/cluster-api-machineset")
+	o := object("machine.openshift.io/v1beta1", mapi, name)
+	o.Object["spec"] = spec
+	o.SetLabels(labels)
+	return o
+}
+
+// machines are the Machine API's objects of a fleet.
+func (w world) machines(ctx context.Context, name string) (out []*unstructured.Unstructured) {
+	all := &unstructured.UnstructuredList{}
+	all.SetGroupVersionKind(schema.FromAPIVersionAndKind("machine.openshift.io/v1beta1", "MachineList"))
+	if err := w.Admin.List(ctx, all, client.InNamespace(mapi)); err != nil {
+		return nil
+	}
+	for i := range all.Items {
+		if strings.HasPrefix(all.Items[i].GetName(), name+"-") {
+			out = append(out, &all.Items[i])
+		}
+	}
+	return out
+}
+
+func conditionOf(o *unstructured.Unstructured, kind string) string {
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range all {
+		if c, ok := c.(map[string]any); ok && c["type"] == kind {
+			return fmt.Sprint(c["status"])
+		}
+	}
+	return ""
+}
+
+func (w world) allSynchronized(ctx context.Context, machines []*unstructured.Unstructured) error {
+	for _, m := range machines {
+		if phase, _, _ := unstructured.NestedString(m.Object, "status", "phase"); phase != "Running" {
+			return fmt.Errorf("%s is %s", m.GetName(), phase)
+		}
+		if err := w.synchronized(ctx, m.GetName(), "True", "ResourceSynchronized", ""); err != nil {
+			return fmt.Errorf("%s: %w", m.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// running are the instances that nobody has ended, by Machine.
+func (w world) running() map[string]string {
+	out := map[string]string{}
+	for _, i := range w.Cloud.Instances() {
+		if i.Ended.IsZero() {
+			out[i.Machine.Name] = strings.TrimSpace(out[i.Machine.Name] + " " + i.ID)
+		}
+	}
+	return out
+}
+
+// survivors are the Machines of the fleet that have the instance that they had. Those of the API that is not taken must be among them.
+func (w world) survivors(f fleet, l loss) map[string]string {
+	w.Helper()
+	out, now := map[string]string{}, w.running()
+	for name, id := range f.instance {
+		switch {
+		case id == "":
+			w.Errorf("%s had no instance", name)
+		case now[name] == id:
+			out[name] = id
+		case l.spares || f.hands[name] != l.takes:
+			w.Errorf("%s is the Machine of %s. It had the instance %s, and has %q", name, f.hands[name], id, now[name])
+		}
+	}
+	ever := map[string]int{}
+	for _, i := range w.Cloud.Instances() {
+		if ever[i.Machine.Name]++; ever[i.Machine.Name] > 1 {
+			w.Errorf("%s has had a second instance", i.Machine.Name)
+		}
+	}
+	return out
+}
+
+// fates counts those that run, by the API that was authoritative and by the kind of Machine.
+func (f fleet) fates(alive map[string]string) string {
+	all, run := map[string]int{}, map[string]int{}
+	for name, hands := range f.hands {
+		kind := hands + " of " + strings.TrimPrefix(name[:strings.LastIndex(name, "-")], f.name+"-")
+		if strings.Contains(name, "-lone-") {
+			kind = hands + " lone"
+		}
+		all[kind]++
+		if alive[name] != "" {
+			run[kind]++
+		}
+	}
+	var out []string
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, fmt.Sprintf("%s %d/%d", kind, run[kind], all[kind]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// stands checks that Poundlock is the process that it was, and ready.
+func (w world) stands(process int) {
+	w.Helper()
+	if now := w.Plane.PID(scene.Poundlock); now != process || process == 0 {
+		w.Errorf("Poundlock's process was %d and is %d", process, now)
+	}
+	w.eventually("Poundlock to be ready", w.Ready)
+}
+
+// writesEnd waits until Poundlock hardly writes any more, and returns its writes a second.
+func (w world) writesEnd() (rate float64) {
+	w.Helper()
+	const window = 10 * time.Second
+	w.eventually("Poundlock's writes to end", func(ctx context.Context) error {
+		before := w.writes(ctx)
+		time.Sleep(window)
+		if rate = (w.writes(ctx) - before) / window.Seconds(); rate > 1 {
+			return fmt.Errorf("%.1f writes a second", rate)
+		}
+		return nil
+	})
+	return rate
+}
+
+// writes counts the requests of Poundlock that are no reads, by its metrics.
+func (w world) writes(ctx context.Context) (n float64) {
+	w.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.MetricsURL(), nil)
+	w.must(err)
+	answer, err := http.DefaultClient.Do(request)
+	w.must(err)
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		if !strings.HasPrefix(line, "rest_client_requests_total{") || strings.Contains(line, `method="GET"`) {
+			continue
+		}
+		value, err := strconv.ParseFloat(line[strings.LastIndex(line, " ")+1:], 64)
+		w.must(err)
+		n += value
+	}
+	w.must(lines.Err())
+	return n
+}
+
+// comesBack waits until every Machine API object of a Machine that runs is mirrored, and makes those that are gone again, as the guide says.
+func (w world) comesBack(f fleet) string {
+	w.Helper()
+	time.Sleep(3 * time.Second)
+	there := map[string]bool{}
+	for _, m := range w.machines(w.Context(), f.name) {
+		there[m.GetName()] = true
+	}
+	missing := 0
+	for name := range f.hands {
+		if w.running()[name] != "" && !there[name] {
+			missing++
+			w.Logf("%s (%s) has no Machine API object", name, f.hands[name])
+		}
+	}
+	return cmp.Or(strings.TrimSuffix(fmt.Sprintf("%d without a Machine API object", missing), "0 without a Machine API object"), "all")
+}
+
+// settles waits until each Machine that runs is mirrored.
+func (w world) settles(f fleet) {
+	w.Helper()
+	w.eventually("every Machine that runs to be mirrored", func(ctx context.Context) error {
+		running := w.running()
+		return w.allSynchronized(ctx, slices.DeleteFunc(w.machines(ctx, f.name), func(m *unstructured.Unstructured) bool { return running[m.GetName()] == "" }))
+	})
+}
+
+// grantEverywhere gives Poundlock the rights of its Role in a namespace in all namespaces, as the guide asks for before the namespace is deleted: the Role goes first.
+func (w world) grantEverywhere(namespace string) {
+	w.Helper()
+	role, as := &unstructured.Unstructured{}, "poundlock-"+namespace
+	role.SetGroupVersionKind(schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"})
+	w.must(w.Admin.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: "poundlock"}, role))
+	for _, o := range []map[string]any{
+		{"kind": "ClusterRole", "rules": role.Object["rules"]},
+		{
+			"kind": "ClusterRoleBinding", "roleRef": map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": as},
+			"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "poundlock", "namespace": capi}},
+		},
+	} {
+		o["apiVersion"], o["metadata"] = "rbac.authorization.k8s.io/v1", map[string]any{"name": as}
+		w.must(client.IgnoreAlreadyExists(w.Admin.Create(w.Context(), &unstructured.Unstructured{Object: o})))
+	}
+}
+
+// tidy deletes the fleet on both sides, which must be possible.
+func (w world) tidy(f fleet) {
+	w.Helper()
+	w.eventually("the fleet to go", func(ctx context.Context) error {
+		left := 0
+		for _, kind := range []string{"MachineSetList", "MachineList"} {
+			for namespace, version := range map[string]string{mapi: "machine.openshift.io/v1beta1", capi: "cluster.x-k8s.io/v1beta2"} {
+				all := &unstructured.UnstructuredList{}
+				all.SetGroupVersionKind(schema.FromAPIVersionAndKind(version, kind))
+				if err := w.Admin.List(ctx, all, client.InNamespace(namespace)); err != nil {
+					return err
+				}
+				for _, o := range all.Items {
+					if !strings.HasPrefix(o.GetName(), f.name+"-") {
+						continue
+					}
+					if left++; o.GetDeletionTimestamp() == nil {
+						if err := client.IgnoreNotFound(w.Admin.Delete(ctx, &o)); err != nil {
+							return err
+						}
+					}
+				}
+			}
+		}
+		for name := range w.running() {
+			if strings.HasPrefix(name, f.name+"-") {
+				return fmt.Errorf("%s runs", name)
+			}
+		}
+		if left > 0 {
+			return fmt.Errorf("%d objects are left", left)
+		}
+		return nil
+	})
+}
