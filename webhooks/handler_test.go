@@ -207,49 +207,48 @@ func TestReviews(t *testing.T) {
 			path: "/validate/infrastructure",
 			request: strings.Replace(awsMachines, `"name":"a"`, `"name":"other"`, 1) + `,"operation":"DELETE","oldObject":{"kind":"AWSMachine","metadata":{"name":"other",` + paused + `,
 				"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":"a"}]}}`,
-			world:  world{cached: map[string]string{mapiA: underMachineAPI}},
-			denied: "authority/infra-locked", field: "metadata.name",
+			world:  world{live: map[string]string{mapiA: underMachineAPI}},
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
 		"a provider's machine without an owner, through its name": {
 			path:    "/validate/infrastructure",
 			request: awsMachines + `,"operation":"DELETE","oldObject":{"kind":"AWSMachine","metadata":{"name":"a",` + paused + `}}`,
-			world:   world{cached: map[string]string{mapiA: underMachineAPI}},
-			denied:  "authority/infra-locked", field: "metadata.name",
+			world:   world{live: map[string]string{mapiA: underMachineAPI}},
+			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
 		"a template, through its label": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"s"},` + paused + `}}`,
-			world:   world{cached: map[string]string{mapiS: underMachineAPI}},
-			denied:  "authority/infra-locked", field: "metadata.name",
+			world:   world{live: map[string]string{mapiS: underMachineAPI}},
+			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
 		"a template, through the mirror's mark": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"MachineSet/s"}}}`,
-			world:   world{cached: map[string]string{mapiS: underMachineAPI}},
-			denied:  "authority/infra-locked", field: "metadata.name",
+			world:   world{live: map[string]string{mapiS: underMachineAPI}},
+			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
 		"a template, through the second of the sets that refer to it": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{` + paused + `}}`,
 			world: world{sets: map[string][]string{"t": {"alone", "s"}},
-				cached: map[string]string{mapiS: underMachineAPI}, live: map[string]string{mapiS: underMachineAPI}},
-			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
+				live: map[string]string{mapiS: underMachineAPI}},
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
 		},
 		"a template, by the strictest of the sets that refer to it": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{` + paused + `}}`,
 			world: world{sets: map[string][]string{"t": {"first", "s"}},
-				cached: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI, mapiS: underMachineAPI},
-				live:   map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI}},
-			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
+				live: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI, mapiS: underMachineAPI}},
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
 		},
 		"a marked template, by a stricter set that refers to it too": {
 			path: "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"first"},
 				"annotations":{"poundlock.openshift.io/mirror-of":"MachineSet/first"}}}`,
-			world: world{sets: map[string][]string{"t": {"s"}}, cached: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI},
-				live: map[string]string{mapiS: underMachineAPI}},
-			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
+			world: world{sets: map[string][]string{"t": {"s"}},
+				live: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI, mapiS: underMachineAPI}},
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
 		},
 		"a relabelled template is judged by its stored label": {
 			path: "/validate/infrastructure",
@@ -337,8 +336,8 @@ func TestAConversionThatCannotBeTriedIsOnlySaid(t *testing.T) {
 func TestUnconvertibleFieldsAreWarnedOf(t *testing.T) {
 	var asked policies.Change
 	w := &world{
-		live: map[string]string{capiA: `{"metadata":{"name":"a","namespace":"c"},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"i"}}}`},
-		cached: map[string]string{
+		live: map[string]string{
+			capiA: `{"metadata":{"name":"a","namespace":"c"},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"i"}}}`,
 			"infrastructure.cluster.x-k8s.io AWSMachine c/i": `{"metadata":{"name":"i"},"status":{"ready":true}}`,
 		},
 		convert: func(_ context.Context, c policies.Change) (field.ErrorList, error) {
