@@ -20,8 +20,10 @@ var (
 )
 
 // AuthorityPatch is the JSON patch that gives a CRD of the Machine API the authority fields of the Machine's, with
-// their validation and default. Both are the CRDs as JSON, and the Machine's must have the fields.
-func AuthorityPatch(machine, target []byte) ([]policies.Operation, error) {
+// their validation and, unless it is to go bare, their default. Both are the CRDs as JSON, and the Machine's must have the fields.
+//
+// A MachineHealthCheck has no default: a release has one, and the cluster-version-operator would see a difference for ever.
+func AuthorityPatch(machine, target []byte, bare bool) ([]policies.Operation, error) {
 	from, err := versionSchema(machine)
 	if err != nil {
 		return nil, fmt.Errorf("the Machine's CRD: %w", err)
@@ -38,7 +40,21 @@ func AuthorityPatch(machine, target []byte) ([]policies.Operation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if bare {
+		if spec[0].Value, err = withoutDefault(spec[0].Value.(json.RawMessage)); err != nil {
+			return nil, err
+		}
+	}
 	return slices.Concat(spec, status, addRules(from.Properties["status"], to.Properties["status"])), nil
+}
+
+func withoutDefault(raw json.RawMessage) (json.RawMessage, error) {
+	var field map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &field); err != nil {
+		return nil, err
+	}
+	delete(field, "default")
+	return json.Marshal(field)
 }
 
 const schemaPath = "/spec/versions/0/schema/openAPIV3Schema/properties/"

@@ -53,6 +53,8 @@ type Change struct {
 	Actor     Actor
 	// Username is who asks, for messages and metrics; rules decide by Actor.
 	Username string
+	// Replaces says that an UPDATE is a PUT of the whole object: what the client's types lack is missing in it.
+	Replaces bool
 	// Propagation is what a DELETE asks for; empty where it asks for nothing.
 	Propagation metav1.DeletionPropagation
 	// Old is the stored object, nil for CREATE; New the requested one, nil for DELETE.
@@ -72,7 +74,7 @@ type Facts struct {
 	Stored *Object
 	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none.
 	Infra *Object
-	// Owners are the Cluster API Machines, from the API server, that the object's owner references name.
+	// Owners are what the object's owner references name, from the API server: the Cluster API Machines of a provider's machine, the MachineSet of a Machine API Machine.
 	Owners []*Object
 	// Holders are the names of other Machines with the object's spec.providerID.
 	Holders []string

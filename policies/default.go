@@ -31,6 +31,10 @@ type Patch struct {
 	Path string
 	// Value is what json.Marshal takes.
 	Value any
+	// Says warns whoever asked of what is filled in; "": it goes without saying.
+	Says string
+	// By is the ID of the Defaulter: Patches fills it in.
+	By string
 }
 
 // Defaulters is a list of defaults, none of which looks at what another one fills in.
@@ -62,7 +66,10 @@ func (d Defaulters) Needs(c Change) Need {
 func (d Defaulters) Patches(c Change) []Patch {
 	var out []Patch
 	for _, row := range d.Applying(c) {
-		out = append(out, row.Default(c)...)
+		for _, p := range row.Default(c) {
+			p.By = row.ID
+			out = append(out, p)
+		}
 	}
 	return out
 }

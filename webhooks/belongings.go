@@ -81,10 +81,14 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 	return err
 }
 
-// owners reads the Cluster API Machines that own the object, or are to own it.
+// owners reads what owns the object, or is to own it: the MachineSet of a Machine API Machine, the Machines of a provider's machine.
 func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	var out []*policies.Object
-	for _, ref := range named(coreKind(policies.ClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...) {
+	refs := named(coreKind(policies.ClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...)
+	if c.Side == policies.MachineAPI {
+		refs = named(coreKind(policies.MachineAPI, "MachineSet"), c.Namespace, authority.OwningSet(c.New))
+	}
+	for _, ref := range refs {
 		o, err := l.live(ctx, ref)
 		if err != nil {
 			return nil, err

@@ -112,6 +112,11 @@ func Routes(c Catalog) []Route {
 			}},
 		},
 		{
+			Name: "machine-api-keep", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
+			Operations: ops(update), FailurePolicy: ignore, Own: true,
+			Conditions: conditions("leaves-out-a-request", cel.DropsRequest()),
+		},
+		{
 			Name: "machine-api-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
 			Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved, Own: true,
 			Conditions: leavesOut(),

@@ -3,7 +3,11 @@
 
 package authority
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/poundlock/poundlock/policies"
+)
 
 // Acknowledgement is how a provider's machine controller tells that it is paused, and that it no longer is.
 type Acknowledgement uint8
@@ -51,6 +55,22 @@ func (o Objects) infraSays() Answer {
 	case ByCondition:
 	}
 	return NoAnswer
+}
+
+// acknowledged reports whether the controllers of the object under review have acknowledged, on the object itself, the pause that a move asks for. Of a provider
+// that answers nothing nobody can tell, so it has not.
+func acknowledged(c policies.Change) bool {
+	o := stored(c)
+	switch c.Side {
+	case policies.MachineAPI:
+		return Read(o).Condition(ConditionPaused).Status == "True"
+	case policies.ClusterAPI:
+		return o.HasAnnotation(PausedAnnotation) && Paused(o).Status == "True"
+	case policies.Infrastructure:
+		return o.HasAnnotation(PausedAnnotation) && Objects{Infra: o, InfraUnheard: true}.infraSays() == SaysPaused
+	case policies.Surroundings:
+	}
+	return false
 }
 
 func either(acting bool) Answer {

@@ -215,9 +215,9 @@ func TestRulesStand(t *testing.T) {
 		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked",
 		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/provider-id", "authority/infra-owner", "authority/propagation",
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/status-owned", "authority/paused-owned",
-		"authority/create-machineapi", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
+		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
 		"authority/request-warning", "authority/unconvertible", "authority/delete-detached", "authority/delete-recreated",
-		"authority/delete-orphans", "authority/delete-propagates", "authority/delete-infrastructure", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default",
+		"authority/delete-orphans", "authority/delete-propagates", "authority/delete-infrastructure", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default", "authority/request-kept",
 	}
 	got := map[string]bool{}
 	for _, r := range authority.Rules() {

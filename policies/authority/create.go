@@ -5,7 +5,9 @@ package authority
 
 import (
 	"fmt"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
@@ -23,6 +25,41 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 	return policies.Deny(field.Invalid(requestPath, string(asked), fmt.Sprintf(
 		"%s exists already and is acted on, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: %s",
 		there(c), c.Kind, moveTo(c, MachineAPI))))
+}
+
+// CreateForSet: the Machine API's MachineSet controller looks at status.authoritativeAPI while its feature gate is on alone. Two sets that scale are two Machines for
+// each that is asked for.
+func CreateForSet(c policies.Change) policies.Verdict {
+	if !createsForSet(c) || len(c.Facts.Owners) == 0 {
+		return policies.Verdict{}
+	}
+	set := c.Facts.Owners[0]
+	shape := Read(set)
+	if shape.Current != ClusterAPI && !shape.leftMachineAPI() {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
+		"Cluster API creates the Machines of MachineSet %s (its authoritativeAPI is %s): no Machine API controller may. Turn its feature gate MachineAPIMigration on, or migrate the set: %s",
+		set.Metadata.Name, shape.Current, migrateCommand(c.Namespace, "machinesets.machine.openshift.io", set.Metadata.Name, MachineAPI))))
+}
+
+// leftMachineAPI reports whether Machine API's controllers have nothing to create any more: a move away has come to their pause, or one back is not over.
+func (s Shape) leftMachineAPI() bool {
+	return s.Current == Migrating && (s.SynchronizedAPI == ClusterAPI || s.Condition(ConditionPaused).Status == "True")
+}
+
+// createsForSet reports whether the Machine API's controllers create a Machine for a MachineSet.
+func createsForSet(c policies.Change) bool {
+	return c.Actor == policies.MachineAPIController && OwningSet(c.New) != ""
+}
+
+// OwningSet is the name of the Machine API MachineSet that controls a Machine; "" for none.
+func OwningSet(machine *policies.Object) string {
+	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: machine.Metadata.OwnerReferences})
+	if ref == nil || ref.Kind != "MachineSet" || !strings.HasPrefix(ref.APIVersion, "machine.openshift.io/") {
+		return ""
+	}
+	return ref.Name
 }
 
 // CreateClusterAPI: Cluster API resources that have a Machine API equivalent are "created as paused, to prevent any

@@ -5,8 +5,11 @@ package authority
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -17,7 +20,7 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/default",
 			Clause: "converting › Summary of the rules outlined above",
-			Says:   "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the name exists, and MachineAPI otherwise.",
+			Says:   "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the name exists, and MachineAPI otherwise, but for the release's MachineHealthCheck: absent means MachineAPI, and the cluster-version-operator undoes what is filled in.",
 			On:     []policies.Scope{{Side: policies.MachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Create}}},
 			Needs: func(c policies.Change) policies.Need {
 				if Read(c.New).Requested != Unset {
@@ -26,6 +29,14 @@ func Defaulters() []policies.Defaulter {
 				return policies.NeedLiveTwin
 			},
 			Default: DefaultRequest,
+		},
+		{
+			ID:     "authority/request-kept",
+			Clause: workflow,
+			Says: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out, and where a replacement of the whole object changes nothing else: " +
+				"a client whose types lack the field drops it, and the CRD's default would make a request to move of that.",
+			On:      []policies.Scope{{Side: policies.MachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
+			Default: KeepRequest,
 		},
 		{
 			ID:      "authority/status-default",
@@ -39,14 +50,15 @@ func Defaulters() []policies.Defaulter {
 
 // DefaultRequest follows the mirror where the request names no authority.
 func DefaultRequest(c policies.Change) []policies.Patch {
-	if Read(c.New).Requested != Unset {
+	switch {
+	case Read(c.New).Requested != Unset:
 		return nil
+	case c.Facts.Twin != nil:
+		return []policies.Patch{{Path: "/spec/authoritativeAPI", Value: ClusterAPI}}
+	case ofRelease(c.Kind, c.New):
+		return nil // whatever the release does not name is a difference, and the cluster-version-operator would write for ever
 	}
-	api := MachineAPI
-	if c.Facts.Twin != nil {
-		api = ClusterAPI
-	}
-	return []policies.Patch{{Path: "/spec/authoritativeAPI", Value: api}}
+	return []policies.Patch{{Path: "/spec/authoritativeAPI", Value: MachineAPI}}
 }
 
 // DefaultStatus reads the stored spec: in a PUT to /status the requested one is whatever the client sent. Of Poundlock's own fields it keeps what a
@@ -81,4 +93,42 @@ func conditions(status map[string]json.RawMessage) []any {
 	var out []any
 	_ = json.Unmarshal(orNull(status["conditions"]), &out)
 	return out
+}
+
+// requestPaths are where a Machine API object asks for an authority.
+var requestPaths = []string{authorityField, "spec.template.spec.authoritativeAPI"}
+
+// KeepRequest puts back a request that a client has left out. The API server has filled in the CRD's default by then: MachineAPI.
+func KeepRequest(c policies.Change) []policies.Patch {
+	var out []policies.Patch
+	for _, path := range requestPaths {
+		if requestAt(c.Old, path) == ClusterAPI && requestAt(c.New, path) != ClusterAPI {
+			remedy := "To change it, patch this field alone"
+			if path == authorityField {
+				remedy = "To migrate: " + moveTo(c, MachineAPI)
+			}
+			out = append(out, policies.Patch{Path: "/" + strings.ReplaceAll(path, ".", "/"), Value: ClusterAPI,
+				Says: fmt.Sprintf("%s stays ClusterAPI: a replacement of the whole object that changes nothing else may come from a client that does not know the field. %s", path, remedy)})
+		}
+	}
+	if c.Actor == policies.Poundlock || c.Actor == policies.Anyone && !(c.Replaces && changesNothingElse(c)) {
+		return nil
+	}
+	return out
+}
+
+func requestAt(o *policies.Object, path string) API {
+	var spec map[string]any
+	_ = json.Unmarshal(orNull(o.Spec), &spec)
+	_, beneath, _ := strings.Cut(path, ".")
+	value, _, _ := unstructured.NestedString(spec, strings.Split(beneath, ".")...)
+	return API(value)
+}
+
+// changesNothingElse reports whether an update differs from what is stored in nothing but requests for an authority.
+func changesNothingElse(c policies.Change) bool {
+	compare := contentOf(c)
+	compare.Most, compare.Except = 1, requestPaths
+	diffs, _, err := compare.Differences(specPath, c.Old.Spec, c.New.Spec)
+	return err == nil && len(diffs) == 0 && len(metadataChanges(c)) == 0 && sameOwners(c) && sameSet(c.Old.Metadata.Finalizers, c.New.Metadata.Finalizers)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
@@ -27,22 +28,35 @@ func TestDefaulters(t *testing.T) {
 	type patches = []policies.Patch
 	request := func(api authority.API) patches { return patches{{Path: "/spec/authoritativeAPI", Value: api}} }
 	status := func(api authority.API) patches { return patches{{Path: "/status/authoritativeAPI", Value: api}} }
+	const moved = `{"spec":{"authoritativeAPI":"ClusterAPI","replicas":2}}`
 	const known = `{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","synchronizedGeneration":7,"conditions":[{"type":"Synchronized","status":"True","newer":1}]}`
 	for name, tt := range map[string]struct {
 		sub            string
 		by             policies.Actor
+		put            bool
 		old, new, twin string
 		want           patches
 		needs          policies.Need
 	}{
-		"a create for nobody without a twin":         {new: `{"spec":{}}`, want: request("MachineAPI"), needs: policies.NeedLiveTwin},
-		"a create for nobody beside a twin":          {new: `{"spec":{}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
-		"a create without a spec beside a twin":      {new: `{}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
-		"a create with an empty text beside a twin":  {new: `{"spec":{"authoritativeAPI":""}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
-		"a create with null beside a twin":           {new: `{"spec":{"authoritativeAPI":null}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
-		"a create for Machine API stays as it is":    {new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, twin: `{}`},
-		"a create for Cluster API stays as it is":    {new: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`},
-		"an update for nobody stays as it is":        {old: `{"spec":{}}`, new: `{"spec":{}}`},
+		"a create for nobody without a twin":        {new: `{"spec":{}}`, want: request("MachineAPI"), needs: policies.NeedLiveTwin},
+		"a create for nobody beside a twin":         {new: `{"spec":{}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create without a spec beside a twin":     {new: `{}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create with an empty text beside a twin": {new: `{"spec":{"authoritativeAPI":""}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create with null beside a twin":          {new: `{"spec":{"authoritativeAPI":null}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create for Machine API stays as it is":   {new: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, twin: `{}`},
+		"a create for Cluster API stays as it is":   {new: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`},
+		"an update for nobody stays as it is":       {old: `{"spec":{}}`, new: `{"spec":{}}`},
+		"a person's patch asks for Machine API":     {old: moved, new: `{"spec":{"authoritativeAPI":"MachineAPI","replicas":2}}`},
+		"a person replaces it without the field":    {put: true, old: moved, new: `{"spec":{"authoritativeAPI":"MachineAPI","replicas":2}}`, want: request("ClusterAPI")},
+		"where there is no CRD default":             {put: true, old: moved, new: `{"spec":{"replicas":2}}`, want: request("ClusterAPI")},
+		"a person replaces it with another label":   {put: true, old: moved, new: `{"metadata":{"labels":{"a":"b"}},"spec":{"authoritativeAPI":"MachineAPI","replicas":2}}`},
+		"a person replaces it with another spec":    {put: true, old: moved, new: `{"spec":{"authoritativeAPI":"MachineAPI","replicas":3}}`},
+		"a controller leaves the field out":         {by: policies.MachineAPIController, old: moved, new: `{"metadata":{"labels":{"a":"b"}},"spec":{"authoritativeAPI":"MachineAPI","replicas":3}}`, want: request("ClusterAPI")},
+		"a controller that knows it":                {by: policies.Autoscaler, old: moved, new: `{"spec":{"authoritativeAPI":"ClusterAPI","replicas":3}}`},
+		"Poundlock asks for Machine API":            {by: policies.Poundlock, put: true, old: moved, new: `{"spec":{"authoritativeAPI":"MachineAPI","replicas":2}}`},
+		"a request for Cluster API is no default":   {by: policies.MachineAPIController, put: true, old: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, new: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`},
+		"a template that lost it": {put: true, old: `{"spec":{"authoritativeAPI":"MachineAPI","template":{"spec":{"authoritativeAPI":"ClusterAPI"}}}}`,
+			new: `{"spec":{"authoritativeAPI":"MachineAPI","template":{"spec":{"authoritativeAPI":"MachineAPI"}}}}`, want: patches{{Path: "/spec/template/spec/authoritativeAPI", Value: authority.ClusterAPI}}},
 		"a first status follows the stored spec":     {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"phase":"x"}}`, want: status("ClusterAPI")},
 		"an empty status follows the stored spec":    {sub: "status", old: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, new: `{"status":{}}`, want: status("MachineAPI")},
 		"a first status without a spec is Machine's": {sub: "status", old: `{}`, new: `{}`, want: status("MachineAPI")},
@@ -66,6 +80,7 @@ func TestDefaulters(t *testing.T) {
 				c := policies.Change{
 					Subject:   policies.Subject{Side: policies.MachineAPI, Kind: kind, Subresource: tt.sub},
 					Actor:     tt.by,
+					Replaces:  tt.put,
 					Operation: admissionv1.Create, Old: parse(t, tt.old), New: parse(t, tt.new), Facts: policies.Facts{Twin: parse(t, tt.twin)},
 				}
 				if c.Old != nil {
@@ -75,13 +90,32 @@ func TestDefaulters(t *testing.T) {
 				if got := all.Needs(c); got != tt.needs {
 					t.Errorf("needs %b, want %b", got, tt.needs)
 				}
-				if diff := cmp.Diff(tt.want, all.Patches(c)); diff != "" {
+				if diff := cmp.Diff(tt.want, all.Patches(c), cmpopts.IgnoreFields(policies.Patch{}, "By", "Says")); diff != "" {
 					t.Errorf("patches (-want +got):\n%s", diff)
 				}
 				if err := all.FixedPoint(c); err != nil {
 					t.Error(err)
 				}
 			})
+		}
+	}
+}
+
+// What a release does not name may not be filled in: its cluster-version-operator would take it out, for ever.
+func TestTheReleasesCheckIsLeftAsItIs(t *testing.T) {
+	c := policies.Change{Subject: policies.Subject{Side: policies.MachineAPI, Kind: "MachineHealthCheck"}, Operation: admissionv1.Create}
+	for name, tt := range map[string]struct {
+		object string
+		want   int
+	}{
+		"the release's":             {`{"metadata":{"name":"machine-api-termination-handler"},"spec":{}}`, 0},
+		"another one of a release":  {`{"metadata":{"name":"x","ownerReferences":[{"apiVersion":"config.openshift.io/v1","kind":"ClusterVersion","name":"version"}]},"spec":{}}`, 0},
+		"a person's":                {`{"metadata":{"name":"x"},"spec":{}}`, 1},
+		"one that somebody manages": {`{"metadata":{"name":"x","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"version"}]},"spec":{}}`, 1},
+	} {
+		c.New = parse(t, tt.object)
+		if got := policies.Defaulters(authority.Defaulters()).Patches(c); len(got) != tt.want {
+			t.Errorf("%s: %v, want %d patches", name, got, tt.want)
 		}
 	}
 }

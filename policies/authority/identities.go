@@ -19,8 +19,8 @@ func OpenShiftIdentities() policies.Identities {
 		policies.GarbageCollector:     {"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"},
 		policies.NamespaceController:  {"system:serviceaccount:kube-system:namespace-controller"},
 	}
-	// AWS, Azure, GCP, OpenStack, vSphere, PowerVS, Nutanix.
-	for _, name := range []string{"capa-manager", "capz-manager", "capg-manager", "capo-manager", "capv-manager", "capi-ibmcloud-manager", "capx-controller-manager"} {
+	// AWS, Azure, GCP, OpenStack, PowerVS, Nutanix. vSphere's runs as the namespace's default account, as whatever names none does: no exception for that would be safe.
+	for _, name := range []string{"capa-controller-manager", "capz-manager", "capg-manager", "capo-manager", "capi-ibmcloud-manager", "capx-controller-manager"} {
 		out[policies.InfrastructureController] = append(out[policies.InfrastructureController], clusterAPI+name)
 	}
 	return out

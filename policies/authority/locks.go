@@ -49,7 +49,7 @@ func lockedReason(c policies.Change, s standing) string {
 // InTransit keeps both specs still while authority moves, so that what the target gets is what the source had.
 func InTransit(c policies.Change) policies.Verdict {
 	s := stand(c)
-	if c.Actor == policies.Poundlock || !s.moving() || s.finishing(c) {
+	if c.Actor == policies.Poundlock || !s.moving() {
 		return policies.Verdict{}
 	}
 	return denySpec(c, transitReason(c, s), mayChange(c)...)
@@ -70,7 +70,7 @@ func transitReason(c policies.Change, s standing) string {
 // InfraLocked keeps a provider's object as the mirror made it: it is what Cluster API will act on after a move.
 func InfraLocked(c policies.Change) policies.Verdict {
 	s := stand(c)
-	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) || s.seenTo(c) {
+	if c.Actor == policies.Poundlock || !s.locked() || s.seenTo(c) {
 		return policies.Verdict{}
 	}
 	reason := fmt.Sprintf("this %s mirrors %s, of which Machine API is in charge: change that instead, or move it first: %s",
@@ -81,7 +81,7 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	if c.Operation == admissionv1.Delete {
 		return denyInfraDelete(c, reason)
 	}
-	return merge(denySpec(c, reason), denyInfraMetadata(c, reason))
+	return merge(denySpec(c, reason, grantedFields(c, "spec")...), denyInfraMetadata(c, reason))
 }
 
 // kindOf is the object's own kind, AWSMachine say; the rules' name of it where a manifest left it out. A review of /scale has no object of that kind.

@@ -86,7 +86,7 @@ func free(m metadataChange) bool { return m.annotation && slices.Contains(FreeAn
 // charge (converting › Admission of non-authoritative resources).
 func MetadataReserved(c policies.Change) policies.Verdict {
 	s := stand(c)
-	if c.Actor == policies.Poundlock || !s.locked() || s.finishing(c) {
+	if c.Actor == policies.Poundlock || !s.locked() {
 		return policies.Verdict{}
 	}
 	refused := slices.DeleteFunc(metadataChanges(c), func(m metadataChange) bool {

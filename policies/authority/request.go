@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
@@ -52,12 +53,25 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 	switch {
 	case c.Old.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("this %s is being deleted: its authority stays where it is", c.Kind)))
+	case ofRelease(c.Kind, c.Old) && askedFor(c.New) == ClusterAPI:
+		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf(
+			"this %s is part of the release: the cluster-version-operator writes its whole spec back, and would undo the move. Leave it with Machine API, and create another %s for the Machines of Cluster API", c.Kind, c.Kind)))
 	case c.Facts.Twin.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("%s is being deleted: authority cannot move to or from it; try again when it is gone", there(c))))
 	case actsOnInfra(c) && c.Facts.Infra.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, infraGoing(c)))
 	}
 	return policies.Verdict{}
+}
+
+// terminationHandler is the one MachineHealthCheck of a release.
+const terminationHandler = "machine-api-termination-handler"
+
+// ofRelease reports whether the cluster-version-operator keeps the object as a release has it.
+func ofRelease(kind string, o *policies.Object) bool {
+	return kind == "MachineHealthCheck" && (o.Metadata.Name == terminationHandler || slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
+		return r.Kind == "ClusterVersion" && strings.HasPrefix(r.APIVersion, "config.openshift.io/")
+	}))
 }
 
 // actsOnInfra reports whether controllers act on a cloud because of the infrastructure object behind this kind.

@@ -216,6 +216,12 @@ func Rules() policies.Set {
 			On:     on(mapi(kinds, onCreate)), Needs: when(beforeMachineAPI, policies.NeedLiveTwin), Check: CreateMachineAPI,
 		},
 		{
+			ID: "authority/create-for-set", Clause: authOf,
+			Says:   "The Machine API's controllers may not create a Machine for a MachineSet for which Cluster API is authoritative, nor while authority moves, once they have acknowledged their pause: with their feature gate off they do not look at authoritativeAPI.",
+			Remedy: "Turn the feature gate MachineAPIMigration on for the Machine API's controllers, or migrate the MachineSet to Machine API.",
+			On:     on(mapi(machine, onCreate)), Needs: when(createsForSet, policies.NeedOwners), Check: CreateForSet,
+		},
+		{
 			ID: "authority/create-clusterapi", Clause: authOf,
 			Says:   "A Cluster API object may be created beside its Machine API twin only paused; where Cluster API is in charge, only once the twin's controllers have acknowledged their pause.",
 			Remedy: "Create it with the annotation cluster.x-k8s.io/paused, or under another name.",
@@ -229,8 +235,8 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-blocked", Clause: workflow,
-			Says:   "A request for a move is refused only where it can never be fulfilled: the object, its twin or the infrastructure machine is being deleted.",
-			Remedy: "Wait until the deletion is over.",
+			Says:   "A request for a move is refused only where it can never be fulfilled: the object, its twin or the infrastructure machine is being deleted, or the object is the release's MachineHealthCheck machine-api-termination-handler, which the cluster-version-operator keeps as it is.",
+			Remedy: "Wait until the deletion is over; leave the release's MachineHealthCheck with Machine API.",
 			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra), Check: RequestBlocked,
 		},
 		{

@@ -40,7 +40,7 @@ func stand(c policies.Change) standing {
 // locks the object for the actor, else the first that locks it at all, else the first; nil where there is none.
 func Strictest(c policies.Change, twins []*policies.Object) *policies.Object {
 	for _, locks := range []func(standing) bool{
-		func(s standing) bool { return s.locked() && !s.finishing(c) && !s.seenTo(c) },
+		func(s standing) bool { return s.locked() && !s.seenTo(c) },
 		standing.locked,
 		func(standing) bool { return true },
 	} {
@@ -81,12 +81,6 @@ func (s standing) moving() bool { return s.mapi != nil && s.Current == Migrating
 
 // locked reports whether the object under review is not its user's to change.
 func (s standing) locked() bool { return s.mirror() || s.moving() }
-
-// finishing reports whether the actor is a controller that was in charge when the move began: until it acknowledges
-// its pause it may finish what is in flight on its own objects, and the mirror catches up (DESIGN §4, steps 5 and 6).
-func (s standing) finishing(c policies.Change) bool {
-	return s.leaving() && controls(c.Actor, c.Side)
-}
 
 // seenTo reports whether one of Cluster API's controllers sees to what Poundlock did not make and what is not paused (ForeignTo): it acts on its own
 // instance, and could not even end that if it were locked.
@@ -184,5 +178,9 @@ func moveTo(c policies.Change, api API) string {
 	}
 	resource, object, _ := strings.Cut(target, " ")
 	namespace, name, _ := strings.Cut(object, "/")
+	return migrateCommand(namespace, resource, name, api)
+}
+
+func migrateCommand(namespace, resource, name string, api API) string {
 	return fmt.Sprintf(`kubectl -n %s patch %s %s --type merge -p '{"spec":{"authoritativeAPI":"%s"}}'`, namespace, resource, name, api)
 }

@@ -33,12 +33,16 @@ const (
 	Uninitialized Phase = 1 << iota
 	ByMachineAPI
 	ByClusterAPI
+	// LeavingMachineAPI and LeavingClusterAPI last until the controllers of the object under review acknowledge their pause, LeftMachineAPI and LeftClusterAPI from
+	// then on: the mirror has caught up, and nobody would look at a later write again.
 	LeavingMachineAPI
 	LeavingClusterAPI
+	LeftMachineAPI
+	LeftClusterAPI
 	// LeavingUnknown is a move without an origin.
 	LeavingUnknown
 
-	Moving   = LeavingMachineAPI | LeavingClusterAPI | LeavingUnknown
+	Moving   = LeavingMachineAPI | LeavingClusterAPI | LeftMachineAPI | LeftClusterAPI | LeavingUnknown
 	AnyPhase = Uninitialized | ByMachineAPI | ByClusterAPI | Moving
 	// MirroredByClusterAPI is when the Cluster API side is locked at rest.
 	MirroredByClusterAPI = Uninitialized | ByMachineAPI
@@ -79,6 +83,40 @@ func Grants() []Grant {
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
 			Side: policies.ClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + deleteMachineAnnotation + "]"}, Effects: Adds | Changes, While: ByMachineAPI,
 			Why: "it marks the Machine that it has drained, or another one would be deleted",
+		},
+		{
+			Writer: "Machine API's machine controllers", Actor: policies.MachineAPIController,
+			Side: policies.MachineAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.metadata"}, Effects: Writes, While: LeavingMachineAPI,
+			Why: "until they have acknowledged their pause they write down the instance that they have asked for, and mark one that may be interrupted",
+		},
+		{
+			Writer: "Machine API's machine controllers", Actor: policies.MachineAPIController,
+			Side: policies.MachineAPI, Kinds: machine, Fields: append(
+				labelled("machine.openshift.io/region", "machine.openshift.io/zone", "machine.openshift.io/instance-type", "machine.openshift.io/interruptible-instance"),
+				annotated("machine.openshift.io/instance-state", "machine.openshift.io/instance-power-state")...), Effects: Writes, While: ByClusterAPI | Moving,
+			Why: "with the feature gate off they do not look at authoritativeAPI; they write what the instance is, and in which state",
+		},
+		{
+			Writer: "providers' MachineSet controllers of the Machine API", Actor: policies.MachineAPIController,
+			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotated(
+				"machine.openshift.io/vCPU", "machine.openshift.io/memoryMb", "machine.openshift.io/GPU", "capacity.cluster-autoscaler.kubernetes.io/labels",
+			), Effects: Writes, While: ByClusterAPI | Moving,
+			Why: "most of them do not look at authoritativeAPI; they write how large a machine of the set's providerSpec is, for the autoscaler",
+		},
+		{
+			Writer: "Cluster API's core controllers", Actor: policies.ClusterAPIController,
+			Side: policies.ClusterAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.failureDomain", "spec.bootstrap", "spec.infrastructureRef"}, Effects: Writes, While: LeavingClusterAPI,
+			Why: "until they have acknowledged their pause they write down what the provider and the bootstrap provider tell them",
+		},
+		{
+			Writer: "Cluster API's core controllers", Actor: policies.ClusterAPIController,
+			Side: policies.ClusterAPI, Kinds: []string{"MachineSet", "MachineHealthCheck"}, Fields: names, Effects: Writes, While: LeavingClusterAPI,
+			Why: "the same: they write the label of the Cluster",
+		},
+		{
+			Writer: "infrastructure provider", Actor: policies.InfrastructureController,
+			Side: policies.Infrastructure, Kinds: []string{InfraMachine}, Fields: append([]string{"spec"}, names...), Effects: Writes, While: LeavingClusterAPI,
+			Why: "until it has acknowledged its pause it writes down the instance that it has asked for: which fields, differs from one provider to the other",
 		},
 		{
 			Writer: "Cluster API's MachineSet controller", Actor: policies.ClusterAPIController,
@@ -127,7 +165,7 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator, Manager: "cluster-autoscaler-operator",
-			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotations(
+			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotated(
 				"machine.openshift.io/cluster-api-autoscaler-node-group-min-size", "machine.openshift.io/cluster-api-autoscaler-node-group-max-size",
 				"autoscaling.openshift.io/machineautoscaler",
 				"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory", "capacity.cluster-autoscaler.kubernetes.io/gpu-count",
@@ -138,10 +176,13 @@ func Grants() []Grant {
 	}
 }
 
-func annotations(keys ...string) []string {
+func labelled(keys ...string) []string  { return keyed("metadata.labels", keys) }
+func annotated(keys ...string) []string { return keyed("metadata.annotations", keys) }
+
+func keyed(of string, keys []string) []string {
 	var out []string
 	for _, key := range keys {
-		out = append(out, "metadata.annotations["+key+"]")
+		out = append(out, of+"["+key+"]")
 	}
 	return out
 }
@@ -164,7 +205,7 @@ func grantedFields(c policies.Change, root string) []string {
 			continue
 		}
 		for _, f := range g.Fields {
-			if strings.HasPrefix(f, root+".") {
+			if f == root || strings.HasPrefix(f, root+".") {
 				out = append(out, f)
 			}
 		}
@@ -173,23 +214,30 @@ func grantedFields(c policies.Change, root string) []string {
 }
 
 func (g Grant) applies(c policies.Change) bool {
-	return g.Actor == c.Actor && g.Side == c.Side && slices.Contains(g.Kinds, c.Kind) && g.While&phase(stand(c)) != 0 && (g.Only == nil || g.Only(c))
+	return g.Actor == c.Actor && g.Side == c.Side && slices.Contains(g.Kinds, c.Kind) && g.While&phase(c) != 0 && (g.Only == nil || g.Only(c))
 }
 
 // Annotated lists the grants of annotations on one side, for the policies and the mirror.
 func Annotated(side policies.Side) []Grant {
 	var out []Grant
 	for _, g := range grants {
-		const of = "metadata.annotations["
-		var keys []string
-		for _, f := range g.Fields {
-			if key, is := strings.CutPrefix(f, of); is && key != "*]" {
-				keys = append(keys, strings.TrimSuffix(key, "]"))
-			}
-		}
-		if g.Side == side && len(keys) > 0 {
+		if keys := g.Names("metadata.annotations"); g.Side == side && len(keys) > 0 {
 			g.Fields = keys
 			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// Names are the row's fields directly beneath spec, or the labels or annotations that it names.
+func (g Grant) Names(of string) []string {
+	var out []string
+	for _, f := range g.Fields {
+		if name, is := strings.CutPrefix(f, of+"."); is && !strings.Contains(name, ".") {
+			out = append(out, name)
+		}
+		if key, is := strings.CutPrefix(f, of+"["); is && key != "*]" {
+			out = append(out, strings.TrimSuffix(key, "]"))
 		}
 	}
 	return out
@@ -201,22 +249,32 @@ func covers(field, path string) bool {
 	return field == path || wild && strings.HasPrefix(path, every+"[")
 }
 
-func phase(s standing) Phase {
+func phase(c policies.Change) Phase {
+	s := stand(c)
 	switch s.Current {
 	case MachineAPI:
 		return ByMachineAPI
 	case ClusterAPI:
 		return ByClusterAPI
 	case Migrating:
-		switch s.SynchronizedAPI {
-		case MachineAPI:
-			return LeavingMachineAPI
-		case ClusterAPI:
-			return LeavingClusterAPI
-		}
-		return LeavingUnknown
+		return moving(c, s)
 	}
 	return Uninitialized
+}
+
+func moving(c policies.Change, s standing) Phase {
+	left := acknowledged(c)
+	switch {
+	case s.SynchronizedAPI == MachineAPI && left:
+		return LeftMachineAPI
+	case s.SynchronizedAPI == MachineAPI:
+		return LeavingMachineAPI
+	case s.SynchronizedAPI == ClusterAPI && left:
+		return LeftClusterAPI
+	case s.SynchronizedAPI == ClusterAPI:
+		return LeavingClusterAPI
+	}
+	return LeavingUnknown
 }
 
 // roleLabel and its values tell a Machine of the control plane.

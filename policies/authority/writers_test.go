@@ -24,8 +24,13 @@ var statuses = map[authority.Phase]string{
 	authority.ByClusterAPI:      `{"authoritativeAPI":"ClusterAPI"}`,
 	authority.LeavingMachineAPI: `{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}`,
 	authority.LeavingClusterAPI: `{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"}`,
+	authority.LeftMachineAPI:    `{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI","conditions":[{"type":"Paused","status":"True"}]}`,
+	authority.LeftClusterAPI:    `{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI","conditions":[{"type":"Paused","status":"True"}]}`,
 	authority.LeavingUnknown:    `{"authoritativeAPI":"Migrating"}`,
 }
+
+// left is what a Cluster API object has when its controllers have acknowledged a pause.
+const left = authority.LeftMachineAPI | authority.LeftClusterAPI
 
 // attempt is a write of one field, under every lock.
 type attempt struct {
@@ -41,12 +46,12 @@ type attempt struct {
 // TestNoGrantWidensAnotherLock has every identity try every field that any row names, and some that none does, on every object, in every phase, with
 // every effect: what it is let do beyond a person is what its own rows say, and nothing else.
 func TestNoGrantWidensAnotherLock(t *testing.T) {
-	paths := []string{"spec.clusterName", "spec.template", "spec.paused", "metadata.labels[k8s.io/x]", "metadata.annotations[openshift.io/x]", "metadata.annotations[machine.openshift.io/vCPU]", "metadata.ownerReferences", "metadata.finalizers", "metadata.name"}
+	paths := []string{"spec.clusterName", "spec.template", "spec.paused", "metadata.labels[k8s.io/x]", "metadata.annotations[openshift.io/x]", "metadata.annotations[machine.openshift.io/vCPU]", "spec.instanceType", "metadata.ownerReferences", "metadata.finalizers", "metadata.name"}
 	actors := []policies.Actor{policies.MachineAPIController, policies.ClusterAPIController, policies.InfrastructureController, policies.NamespaceController}
 	for _, g := range authority.Grants() {
 		actors = append(actors, g.Actor)
 		for _, f := range g.Fields {
-			if !strings.HasSuffix(f, "[*]") {
+			if !strings.HasSuffix(f, "[*]") && f != "spec" {
 				paths = append(paths, f)
 			}
 		}
@@ -109,7 +114,7 @@ func granted(a attempt, actor policies.Actor) (row string, ok bool) {
 		}
 		for _, f := range g.Fields {
 			every, wild := strings.CutSuffix(f, "[*]")
-			if f == a.path || wild && strings.HasPrefix(a.path, every+"[") {
+			if f == a.path || wild && strings.HasPrefix(a.path, every+"[") || strings.HasPrefix(a.path, f+".") {
 				return name(i, g), true
 			}
 		}
@@ -117,14 +122,18 @@ func granted(a attempt, actor policies.Actor) (row string, ok bool) {
 	return "", false
 }
 
-// exempt is what a lock lets a side's own controllers do on other grounds: to finish what is in flight, and to own what they are authoritative for.
+// exempt is what a lock lets a side's own controllers do on other grounds: to own what they are authoritative for, also while authority leaves, and to say which
+// instance an object has.
 func exempt(a attempt, actor policies.Actor) bool {
 	own := map[policies.Actor]policies.Side{policies.MachineAPIController: policies.MachineAPI, policies.ClusterAPIController: policies.ClusterAPI, policies.InfrastructureController: policies.Infrastructure}
-	leaving, rests := authority.LeavingClusterAPI, authority.ByClusterAPI
+	leaving, rests := authority.LeavingClusterAPI|authority.LeftClusterAPI, authority.ByClusterAPI
 	if a.side == policies.MachineAPI {
-		leaving, rests = authority.LeavingMachineAPI, authority.ByMachineAPI
+		leaving, rests = authority.LeavingMachineAPI|authority.LeftMachineAPI, authority.ByMachineAPI
 	}
-	return own[actor] == a.side && own[actor] != "" && (a.phase == leaving || a.phase == rests)
+	if a.path == "spec.providerID" && a.phase == rests {
+		return own[actor] == a.side || actor == policies.ClusterAPIController && a.side == policies.Infrastructure
+	}
+	return own[actor] == a.side && (a.phase == rests || a.path == "metadata.ownerReferences" && a.phase&leaving != 0)
 }
 
 func denied(t *testing.T, a attempt, actor policies.Actor) []string {
@@ -178,6 +187,8 @@ func object(a attempt, requested string, has bool, value string) string {
 	o := map[string]any{"metadata": metadata, "spec": spec}
 	if a.side == policies.MachineAPI {
 		o["status"] = json.RawMessage(statuses[a.phase])
+	} else if a.phase&left != 0 {
+		o["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Paused", "status": "True"}}}
 	}
 	raw, _ := json.Marshal(o)
 	return string(raw)

@@ -40,11 +40,11 @@ func text(of, member string) string {
 
 // differences is the Go rules' lock by exception (policies.Comparison): the paths at which two objects differ, joined
 // with commas, no text where they do not. Absent and null are equal, and empty too but beneath a field of exact. The members
-// of the top level that are named in except may differ.
+// of the top level that the expression except lists may differ.
 //
 // CEL has no recursion, so that the comparison of one level is written out inside that of the one above.
-func differences(path, before, after string, exact [][]string, except ...string) string {
-	keys := fmt.Sprintf("%s.filter(k, !(k in %s))", keysOf(before, after), quoteAll(except))
+func differences(path, before, after string, exact [][]string, except string) string {
+	keys := fmt.Sprintf("%s.filter(k, !(k in %s))", keysOf(before, after), except)
 	return fmt.Sprintf("(%s == %s ? '' : %s)", before, after, differ(exact).members(keys, before, after, quote(path), 1))
 }
 

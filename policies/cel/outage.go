@@ -25,6 +25,15 @@ func Moved() string {
 	return either(fmt.Sprintf(`["spec", "status"].exists(part, type(o[?part].orValue(null)) == map && !(o[part].?authoritativeAPI.orValue(null) in [dyn(null), dyn(""), dyn(%q)]))`, authority.MachineAPI))
 }
 
+// DropsRequest reports whether an update leaves out a request for Cluster API, or makes one for Machine API of it, which looks the same once the CRD's default is in.
+func DropsRequest() string {
+	drops := func(of string) string {
+		asks := func(o string) string { return text(fmt.Sprintf(of, o), "authoritativeAPI") }
+		return fmt.Sprintf(`%s == %q && %s in ["", %q]`, asks("dyn(oldObject)"), authority.ClusterAPI, asks("dyn(object)"), authority.MachineAPI)
+	}
+	return fmt.Sprintf("(%s) || (%s)", drops(object("%[1]s", "spec")), drops(object(object(object("%[1]s", "spec"), "template"), "spec")))
+}
+
 // ChangesSyncFinalizer reports whether an update adds the sync finalizer or removes it.
 func ChangesSyncFinalizer() string {
 	return fmt.Sprintf(`request.operation == "UPDATE" && (%[1]q in %[2]s) != (%[1]q in %[3]s)`, authority.SyncFinalizer,

@@ -298,7 +298,7 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("template", orMachineAPI(templateAuthority("variables.newSpec"))),
 		variable("moving", `variables.current == "Migrating"`),
 		variable("byMachineAPI", fmt.Sprintf(`request.userInfo.username in %s`, quoteAll(o.Identities[policies.MachineAPIController]))),
-		variable("finishing", `variables.moving && variables.origin == "MachineAPI" && variables.byMachineAPI`),
+		variable("phase", phase()),
 		variable("oldID", text("variables.oldSpec", "providerID")),
 		variable("newID", text("variables.newSpec", "providerID")),
 		variable("sharesInstance", list("variables.oldStatus", "conditions")+fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?reason.orValue('') == %q)`, authority.ConditionSettled, authority.ReasonInstanceShared)),
@@ -308,11 +308,15 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + " --type merge -p '{\"spec\":{\"authoritativeAPI\":\""`),
 		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
 		variable("transit", transit()),
-		variable("annotates", grantedAnnotations(o)),
-		variable("reservedLabels", reservedNames("labels", nil, "[]")),
-		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(), "variables.annotates")),
+		variable("labels", granted(o, "metadata.labels", authority.Adds|authority.Changes)),
+		variable("unlabels", granted(o, "metadata.labels", authority.Removes)),
+		variable("annotates", granted(o, "metadata.annotations", authority.Adds|authority.Changes)),
+		variable("unannotates", granted(o, "metadata.annotations", authority.Removes)),
+		variable("specifies", `["authoritativeAPI"] + `+granted(o, "spec", authority.Writes)),
+		variable("reservedLabels", reservedNames("labels", nil, "variables.labels", "variables.unlabels")),
+		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(), "variables.annotates", "variables.unannotates")),
 		variable("setThere", setThere(twins(o.Pairs))),
-		variable("specChanges", differences("spec", "variables.oldSpec", "variables.newSpec", exactFields(), "authoritativeAPI")),
+		variable("specChanges", differences("spec", "variables.oldSpec", "variables.newSpec", exactFields(), "variables.specifies")),
 	}
 }
 
@@ -325,26 +329,40 @@ func exactFields() [][]string {
 	return out
 }
 
-// grantedAnnotations lists the annotations that rows of authority.Grants let the request's user add or change.
-func grantedAnnotations(o Options) string {
+// granted lists the names beneath spec, metadata.labels or metadata.annotations that rows of authority.Grants let the request's user write with an effect.
+func granted(o Options, of string, effect authority.Effect) string {
 	var rows []string
-	for _, g := range authority.Annotated(policies.MachineAPI) {
-		rows = append(rows, fmt.Sprintf(`(request.userInfo.username in %s && request.kind.kind in %s && variables.current in %s ? %s : [])`,
-			quoteAll(o.Identities[g.Actor]), quoteAll(g.Kinds), quoteAll(atRest(g.While)), quoteAll(g.Fields)))
+	for _, g := range authority.Grants() {
+		if names := g.Names(of); g.Side == policies.MachineAPI && g.Only == nil && g.Effects&effect == effect && len(names) > 0 {
+			rows = append(rows, fmt.Sprintf(`(request.userInfo.username in %s && request.kind.kind in %s && variables.phase in %s ? %s : [])`,
+				quoteAll(o.Identities[g.Actor]), quoteAll(g.Kinds), quoteAll(phases(g.While)), quoteAll(names)))
+		}
 	}
 	return strings.Join(append(rows, "[]"), " + ")
 }
 
-// atRest are the values of status.authoritativeAPI of the phases at rest; no row of annotations names another.
-func atRest(p authority.Phase) []string {
+// phases are the values of the variable phase for those of a row. Uninitialized locks nothing on the Machine API's side.
+func phases(of authority.Phase) []string {
 	var out []string
-	if p&authority.ByMachineAPI != 0 {
-		out = append(out, string(authority.MachineAPI))
-	}
-	if p&authority.ByClusterAPI != 0 {
-		out = append(out, string(authority.ClusterAPI))
+	for _, p := range []struct {
+		phase authority.Phase
+		name  string
+	}{
+		{authority.ByMachineAPI, "MachineAPI"}, {authority.ByClusterAPI, "ClusterAPI"},
+		{authority.LeavingMachineAPI, "leaving MachineAPI"}, {authority.LeavingClusterAPI, "leaving ClusterAPI"},
+		{authority.LeftMachineAPI, "left MachineAPI"}, {authority.LeftClusterAPI, "left ClusterAPI"}, {authority.LeavingUnknown, "leaving "},
+	} {
+		if of&p.phase != 0 {
+			out = append(out, p.name)
+		}
 	}
 	return out
+}
+
+// phase is authority.Phase of a Machine API object.
+func phase() string {
+	acknowledged := list("variables.oldStatus", "conditions") + fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "True")`, authority.ConditionPaused)
+	return fmt.Sprintf(`!variables.moving ? variables.current : (variables.origin != '' && %s ? "left " : "leaving ") + variables.origin`, acknowledged)
 }
 
 func variable(name, expression string) admissionregistrationv1.Variable {

@@ -38,12 +38,12 @@ func authorityTwins() []Twin {
 		},
 		{
 			Rule: "authority/in-transit", Variable: "inTransit",
-			Fields: `variables.moving && !variables.finishing ? variables.specChanges : ''`,
+			Fields: `variables.moving ? variables.specChanges : ''`,
 			Reason: `variables.transit`,
 		},
 		{
 			Rule: "authority/metadata-reserved", Variable: "metadataReserved",
-			Fields: `(variables.current == "ClusterAPI" || variables.moving) && !variables.finishing ? ` +
+			Fields: `variables.current == "ClusterAPI" || variables.moving ? ` +
 				`(variables.reservedLabels.map(k, "metadata.labels[" + string(k) + "]") + variables.reservedAnnotations.map(k, "metadata.annotations[" + string(k) + "]")).join(', ') : ''`,
 			Reason: `variables.moving ` +
 				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
@@ -98,11 +98,11 @@ func authorityTwins() []Twin {
 }
 
 // reservedNames lists the labels or annotations with a reserved name that a request adds, changes or removes, but for
-// the names that are free, and those that the user is granted to add or change.
-func reservedNames(of string, free []string, granted string) string {
+// the names that are free, those that the user is granted to add or change, and those that the user is granted to remove.
+func reservedNames(of string, free []string, set, removed string) string {
 	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
-	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[5]s)) + %[1]s.filter(k, !(k in %[2]s))).filter(k, !(k in %[3]s) && %[4]s)`,
-		before, after, quoteAll(free), reserved("k"), granted)
+	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[5]s)) + %[1]s.filter(k, !(k in %[2]s) && !(k in %[6]s))).filter(k, !(k in %[3]s) && %[4]s)`,
+		before, after, quoteAll(free), reserved("k"), set, removed)
 }
 
 // setThere is the commands that make the changes of reserved names on the twin.

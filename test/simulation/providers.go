@@ -48,7 +48,7 @@ const (
 
 func providers() []provider {
 	return []provider{
-		{platform: "AWS", account: "capa-manager", size: "instanceType", image: "ami.id", zone: "us-east-1a",
+		{platform: "AWS", account: "capa-controller-manager", size: "instanceType", image: "ami.id", zone: "us-east-1a",
 			id: "spec.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byCondition},
 		{platform: "Azure", account: "capz-manager", size: "vmSize", image: "image.id",
 			state: "status.vmState", ready: "VMRunning", answers: byBlockMove},
@@ -56,7 +56,7 @@ func providers() []provider {
 			state: "status.instanceState", answers: inSilence},
 		{platform: "OpenStack", account: "capo-manager", size: "flavor", image: "image.filter.name",
 			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: inSilence},
-		{platform: "VSphere", account: "capv-manager", image: "template", ready: "VMProvisioned", answers: byNewCondition},
+		{platform: "VSphere", account: "default", image: "template", ready: "VMProvisioned", answers: byNewCondition},
 		{platform: "PowerVS", account: "capi-ibmcloud-manager", size: "systemType", image: "image.name",
 			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byNewCondition},
 		{platform: "Nutanix", account: "capx-controller-manager", image: "image.name", id: "status.vmUUID", ready: "VMProvisioned", answers: inSilence,
