@@ -53,8 +53,6 @@ type Change struct {
 	Actor     Actor
 	// Username is who asks, for messages and metrics; rules decide by Actor.
 	Username string
-	// Replaces says that an UPDATE is a PUT of the whole object: what the client's types lack is missing in it.
-	Replaces bool
 	// Propagation is what a DELETE asks for; empty where it asks for nothing.
 	Propagation metav1.DeletionPropagation
 	// Old is the stored object, nil for CREATE; New the requested one, nil for DELETE.

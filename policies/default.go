@@ -31,10 +31,6 @@ type Patch struct {
 	Path string
 	// Value is what json.Marshal takes.
 	Value any
-	// Says warns whoever asked of what is filled in; "": it goes without saying.
-	Says string
-	// By is the ID of the Defaulter: Patches fills it in.
-	By string
 }
 
 // Defaulters is a list of defaults, none of which looks at what another one fills in.
@@ -66,10 +62,7 @@ func (d Defaulters) Needs(c Change) Need {
 func (d Defaulters) Patches(c Change) []Patch {
 	var out []Patch
 	for _, row := range d.Applying(c) {
-		for _, p := range row.Default(c) {
-			p.By = row.ID
-			out = append(out, p)
-		}
+		out = append(out, row.Default(c)...)
 	}
 	return out
 }

@@ -160,7 +160,6 @@ func readObjects(c *policies.Change, req *request) (err error) {
 	if c.New, err = policies.ParseCheckedObject(req.Object); err != nil {
 		return fmt.Errorf("object: %w", err)
 	}
-	c.Replaces = replaces(req)
 	if c.Propagation, err = propagation(req); err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
@@ -209,12 +208,6 @@ func propagation(req *request) (metav1.DeletionPropagation, error) {
 		return metav1.DeletePropagationOrphan, nil
 	}
 	return metav1.DeletePropagationBackground, nil
-}
-
-// replaces reports whether an UPDATE is a PUT: the kind of its options tells.
-func replaces(req *request) bool {
-	var o metav1.TypeMeta
-	return req.Operation == update && len(req.Options) > 0 && json.Unmarshal(req.Options, &o) == nil && o.Kind == "UpdateOptions"
 }
 
 func resourceText(req *request) string {

@@ -43,7 +43,6 @@ func defaulted(o *policies.Object, patches []policies.Patch) (*admissionv1.Admis
 	if len(patches) == 0 {
 		return r, nil
 	}
-	r.Warnings = fit(saidBy(patches))
 	ops, err := policies.Operations(o, patches)
 	if err != nil {
 		return nil, err
@@ -61,16 +60,6 @@ func refused(code int32, reason metav1.StatusReason, text string) *admissionv1.A
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: text,
 	}}
-}
-
-func saidBy(patches []policies.Patch) []sentence {
-	var out []sentence
-	for _, p := range patches {
-		if p.Says != "" {
-			out = append(out, sentence{text: p.Says, rule: p.By})
-		}
-	}
-	return out
 }
 
 func warnings(j policies.Judgement, doubts []string) []sentence {

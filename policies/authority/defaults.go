@@ -5,7 +5,6 @@ package authority
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -31,10 +30,9 @@ func Defaulters() []policies.Defaulter {
 			Default: DefaultRequest,
 		},
 		{
-			ID:     "authority/request-kept",
-			Clause: workflow,
-			Says: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out, and where a replacement of the whole object changes nothing else: " +
-				"a client whose types lack the field drops it, and the CRD's default would make a request to move of that.",
+			ID:      "authority/request-kept",
+			Clause:  workflow,
+			Says:    "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that.",
 			On:      []policies.Scope{{Side: policies.MachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Default: KeepRequest,
 		},
@@ -98,21 +96,17 @@ func conditions(status map[string]json.RawMessage) []any {
 // requestPaths are where a Machine API object asks for an authority.
 var requestPaths = []string{authorityField, "spec.template.spec.authoritativeAPI"}
 
-// KeepRequest puts back a request that a client has left out. The API server has filled in the CRD's default by then: MachineAPI.
+// KeepRequest puts back a request that a controller has left out. The API server has filled in the CRD's default by then: MachineAPI. No controller asks for a move. Of a
+// person's request nobody can tell what it left out: for a PATCH, too, the API server gives a review the options of an UPDATE.
 func KeepRequest(c policies.Change) []policies.Patch {
+	if c.Actor == policies.Poundlock || c.Actor == policies.Anyone {
+		return nil
+	}
 	var out []policies.Patch
 	for _, path := range requestPaths {
 		if requestAt(c.Old, path) == ClusterAPI && requestAt(c.New, path) != ClusterAPI {
-			remedy := "To change it, patch this field alone"
-			if path == authorityField {
-				remedy = "To migrate: " + moveTo(c, MachineAPI)
-			}
-			out = append(out, policies.Patch{Path: "/" + strings.ReplaceAll(path, ".", "/"), Value: ClusterAPI,
-				Says: fmt.Sprintf("%s stays ClusterAPI: a replacement of the whole object that changes nothing else may come from a client that does not know the field. %s", path, remedy)})
+			out = append(out, policies.Patch{Path: "/" + strings.ReplaceAll(path, ".", "/"), Value: ClusterAPI})
 		}
-	}
-	if c.Actor == policies.Poundlock || c.Actor == policies.Anyone && !(c.Replaces && changesNothingElse(c)) {
-		return nil
 	}
 	return out
 }
@@ -123,12 +117,4 @@ func requestAt(o *policies.Object, path string) API {
 	_, beneath, _ := strings.Cut(path, ".")
 	value, _, _ := unstructured.NestedString(spec, strings.Split(beneath, ".")...)
 	return API(value)
-}
-
-// changesNothingElse reports whether an update differs from what is stored in nothing but requests for an authority.
-func changesNothingElse(c policies.Change) bool {
-	compare := contentOf(c)
-	compare.Most, compare.Except = 1, requestPaths
-	diffs, _, err := compare.Differences(specPath, c.Old.Spec, c.New.Spec)
-	return err == nil && len(diffs) == 0 && len(metadataChanges(c)) == 0 && sameOwners(c) && sameSet(c.Old.Metadata.Finalizers, c.New.Metadata.Finalizers)
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
@@ -33,7 +32,6 @@ func TestDefaulters(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sub            string
 		by             policies.Actor
-		put            bool
 		old, new, twin string
 		want           patches
 		needs          policies.Need
@@ -47,15 +45,12 @@ func TestDefaulters(t *testing.T) {
 		"a create for Cluster API stays as it is":   {new: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`},
 		"an update for nobody stays as it is":       {old: `{"spec":{}}`, new: `{"spec":{}}`},
 		"a person's patch asks for Machine API":     {old: moved, new: `{"spec":{"authoritativeAPI":"MachineAPI","replicas":2}}`},
-		"a person replaces it without the field":    {put: true, old: moved, new: `{"spec":{"authoritativeAPI":"MachineAPI","replicas":2}}`, want: request("ClusterAPI")},
-		"where there is no CRD default":             {put: true, old: moved, new: `{"spec":{"replicas":2}}`, want: request("ClusterAPI")},
-		"a person replaces it with another label":   {put: true, old: moved, new: `{"metadata":{"labels":{"a":"b"}},"spec":{"authoritativeAPI":"MachineAPI","replicas":2}}`},
-		"a person replaces it with another spec":    {put: true, old: moved, new: `{"spec":{"authoritativeAPI":"MachineAPI","replicas":3}}`},
+		"where there is no CRD default":             {by: policies.MachineAPIController, old: moved, new: `{"spec":{"replicas":2}}`, want: request("ClusterAPI")},
 		"a controller leaves the field out":         {by: policies.MachineAPIController, old: moved, new: `{"metadata":{"labels":{"a":"b"}},"spec":{"authoritativeAPI":"MachineAPI","replicas":3}}`, want: request("ClusterAPI")},
 		"a controller that knows it":                {by: policies.Autoscaler, old: moved, new: `{"spec":{"authoritativeAPI":"ClusterAPI","replicas":3}}`},
-		"Poundlock asks for Machine API":            {by: policies.Poundlock, put: true, old: moved, new: `{"spec":{"authoritativeAPI":"MachineAPI","replicas":2}}`},
-		"a request for Cluster API is no default":   {by: policies.MachineAPIController, put: true, old: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, new: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`},
-		"a template that lost it": {put: true, old: `{"spec":{"authoritativeAPI":"MachineAPI","template":{"spec":{"authoritativeAPI":"ClusterAPI"}}}}`,
+		"Poundlock asks for Machine API":            {by: policies.Poundlock, old: moved, new: `{"spec":{"authoritativeAPI":"MachineAPI","replicas":2}}`},
+		"a request for Cluster API is no default":   {by: policies.MachineAPIController, old: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, new: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`},
+		"a template that lost it": {by: policies.AutoscalerOperator, old: `{"spec":{"authoritativeAPI":"MachineAPI","template":{"spec":{"authoritativeAPI":"ClusterAPI"}}}}`,
 			new: `{"spec":{"authoritativeAPI":"MachineAPI","template":{"spec":{"authoritativeAPI":"MachineAPI"}}}}`, want: patches{{Path: "/spec/template/spec/authoritativeAPI", Value: authority.ClusterAPI}}},
 		"a first status follows the stored spec":     {sub: "status", old: `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"phase":"x"}}`, want: status("ClusterAPI")},
 		"an empty status follows the stored spec":    {sub: "status", old: `{"spec":{"authoritativeAPI":"MachineAPI"}}`, new: `{"status":{}}`, want: status("MachineAPI")},
@@ -80,7 +75,6 @@ func TestDefaulters(t *testing.T) {
 				c := policies.Change{
 					Subject:   policies.Subject{Side: policies.MachineAPI, Kind: kind, Subresource: tt.sub},
 					Actor:     tt.by,
-					Replaces:  tt.put,
 					Operation: admissionv1.Create, Old: parse(t, tt.old), New: parse(t, tt.new), Facts: policies.Facts{Twin: parse(t, tt.twin)},
 				}
 				if c.Old != nil {
@@ -90,7 +84,7 @@ func TestDefaulters(t *testing.T) {
 				if got := all.Needs(c); got != tt.needs {
 					t.Errorf("needs %b, want %b", got, tt.needs)
 				}
-				if diff := cmp.Diff(tt.want, all.Patches(c), cmpopts.IgnoreFields(policies.Patch{}, "By", "Says")); diff != "" {
+				if diff := cmp.Diff(tt.want, all.Patches(c)); diff != "" {
 					t.Errorf("patches (-want +got):\n%s", diff)
 				}
 				if err := all.FixedPoint(c); err != nil {
