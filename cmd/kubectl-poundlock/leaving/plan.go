@@ -99,10 +99,11 @@ func ChangeOf(item fleet.Item) Change {
 	}
 }
 
+// marks leaves out that of the surroundings, which come off last, with those of other kinds.
 func marks(o *policies.Object) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(o.Metadata.Annotations)) {
-		if domain, _, ok := strings.Cut(name, "/"); ok && domain == authority.Domain {
+		if domain, _, ok := strings.Cut(name, "/"); ok && domain == authority.Domain && name != authority.HoldsMirrorsAnnotation {
 			out = append(out, name)
 		}
 	}
