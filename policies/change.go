@@ -183,6 +183,8 @@ const (
 	AutoscalerOperator Actor = "AutoscalerOperator"
 	// ControlPlaneOperator is OpenShift's control-plane-machine-set-operator.
 	ControlPlaneOperator Actor = "ControlPlaneOperator"
+	// EtcdOperator is OpenShift's cluster-etcd-operator.
+	EtcdOperator Actor = "EtcdOperator"
 	// GarbageCollector is Kubernetes' own.
 	GarbageCollector Actor = "GarbageCollector"
 	// NamespaceController is Kubernetes' own: it empties a namespace that is being deleted.

@@ -70,6 +70,7 @@ func identityRows() []identityRow {
 		{policies.Autoscaler, "identity-autoscaler", "the cluster autoscaler"},
 		{policies.AutoscalerOperator, "identity-autoscaler-operator", "the operator that writes the limits of autoscaling onto MachineSets"},
 		{policies.ControlPlaneOperator, "identity-control-plane-operator", "OpenShift's operator of ControlPlaneMachineSets"},
+		{policies.EtcdOperator, "identity-etcd-operator", "OpenShift's operator of etcd, which holds the Machines of the control plane by a hook"},
 		{policies.GarbageCollector, "identity-garbage-collector", "Kubernetes' garbage collector"},
 		{policies.NamespaceController, "identity-namespace-controller", "Kubernetes' namespace controller"},
 	}

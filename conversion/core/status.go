@@ -5,6 +5,7 @@ package core
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -187,7 +188,11 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	var c clusterv1.MachineStatus
 	observe(t.Core, &c)
 	m := machinev1beta1.MachineStatus{Conditions: conditionsFrom(c.Conditions)}
-	if phase := phaseFrom[clusterv1.MachinePhase(c.Phase)]; phase != "" {
+	phase := phaseFrom[clusterv1.MachinePhase(c.Phase)]
+	if phase == machinev1beta1.PhaseDeleting {
+		phase = deletingFrom(c, &m)
+	}
+	if phase != "" {
 		m.Phase = &phase
 	}
 	if c.NodeRef.Name != "" {
@@ -205,6 +210,45 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 		out["providerStatus"] = env.Platform.Status.ToMachineAPI(nested(t.Infra, "spec"), nested(t.Infra, "status"))
 	}
 	return out
+}
+
+// deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause holds, drains the Node of a Machine that is
+// being deleted, in phase Deleting, and not Drained. So the phase stays as it is until Cluster API is past its drain, and then comes with the condition.
+func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) string {
+	at, past := pastDrain(c)
+	if !past {
+		return ""
+	}
+	m.Conditions = append(m.Conditions, machinev1beta1.Condition{
+		Type: machinev1beta1.MachineDrained, Status: corev1.ConditionTrue, LastTransitionTime: at,
+		Message: "Cluster API has drained the Node, or has left the drain out",
+	})
+	return machinev1beta1.PhaseDeleting
+}
+
+// afterDrain are the reasons of the condition Deleting that Cluster API's controller gives only when it is past its drain.
+var afterDrain = []string{
+	clusterv1.MachineDeletingWaitingForVolumeDetachReason, clusterv1.MachineDeletingWaitingForPreTerminateHookReason,
+	clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, clusterv1.MachineDeletingWaitingForBootstrapDeletionReason,
+	clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason,
+}
+
+// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by the condition that says so, or by what it does now. Anything
+// less is no proof, and a condition that nobody can prove would have a drain left out.
+func pastDrain(c clusterv1.MachineStatus) (since metav1.Time, past bool) {
+	if d := c.Deprecated; d != nil && d.V1Beta1 != nil {
+		for _, one := range d.V1Beta1.Conditions {
+			if one.Type == clusterv1.DrainingSucceededV1Beta1Condition && one.Status == corev1.ConditionTrue {
+				return one.LastTransitionTime, true
+			}
+		}
+	}
+	for _, one := range c.Conditions {
+		if one.Type == clusterv1.MachineDeletingCondition && one.Status == metav1.ConditionTrue && slices.Contains(afterDrain, one.Reason) {
+			return one.LastTransitionTime, true
+		}
+	}
+	return metav1.Time{}, false
 }
 
 func failureFrom(d *clusterv1.MachineDeprecatedStatus, m *machinev1beta1.MachineStatus) {

@@ -129,3 +129,52 @@ func fields(t *testing.T, text string) map[string]any {
 	}
 	return out
 }
+
+// TestADeletionIsNoWorkForTheMachineAPI: its drain controller drains the Node of a Machine that is being deleted, in phase Deleting, and not Drained. So a mirror is in
+// that phase only once Cluster API is past its drain, and has the condition in the same status.
+func TestADeletionIsNoWorkForTheMachineAPI(t *testing.T) {
+	deleting := func(reason, more string) string {
+		return `{phase: Deleting, conditions: [{type: Deleting, status: "True", reason: ` + reason + `, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]` + more + `}`
+	}
+	v1beta1 := func(status string) string {
+		return `, deprecated: {v1beta1: {conditions: [{type: DrainingSucceeded, status: "` + status + `", lastTransitionTime: "2026-01-01T00:01:00Z"}]}}`
+	}
+	for name, c := range map[string]struct {
+		status  string
+		drained string // when, "" for not
+	}{
+		"it has just begun":                                {status: deleting("Deleting", "")},
+		"nobody has observed it":                           {status: `{phase: Deleting}`},
+		"a hook holds it before the drain":                 {status: deleting("WaitingForPreDrainHook", "")},
+		"it is being drained":                              {status: deleting("DrainingNode", v1beta1("False"))},
+		"something went wrong, and nobody knows how far":   {status: deleting("InternalError", "")},
+		"a reason that no build has ever heard of":         {status: deleting("Pondering", "")},
+		"a condition that says that it is not deleted":     {status: `{phase: Deleting, conditions: [{type: Deleting, status: "False", reason: DeletingNode}]}`},
+		"it is drained":                                    {deleting("Deleting", v1beta1("True")), "2026-01-01T00:01:00Z"},
+		"it is drained, and something went wrong later":    {deleting("InternalError", v1beta1("True")), "2026-01-01T00:01:00Z"},
+		"its volumes are being detached":                   {deleting("WaitingForVolumeDetach", v1beta1("True")), "2026-01-01T00:01:00Z"},
+		"a hook holds it after a drain that was left out":  {deleting("WaitingForPreTerminateHook", ""), "2026-01-01T00:00:00Z"},
+		"its instance is being terminated":                 {deleting("WaitingForInfrastructureDeletion", ""), "2026-01-01T00:00:00Z"},
+		"what it booted from is being deleted":             {deleting("WaitingForBootstrapDeletion", ""), "2026-01-01T00:00:00Z"},
+		"its Node is being deleted":                        {deleting("DeletingNode", ""), "2026-01-01T00:00:00Z"},
+		"it is all but gone":                               {deleting("DeletionCompleted", ""), "2026-01-01T00:00:00Z"},
+		"it is gone, by its phase, and nobody knows a why": {status: `{phase: Deleted}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := core.StatusToMachineAPI("Machine", core.Twin{Core: wrap(map[string]any{"status": fields(t, c.status)})}, env())
+			var want any
+			if c.drained != "" {
+				want = "Deleting"
+			}
+			diff(t, want, m["phase"])
+			when := ""
+			conditions, _ := m["conditions"].([]any)
+			for _, one := range conditions {
+				if d := one.(map[string]any); d["type"] == "Drained" && d["status"] == "True" {
+					when = d["lastTransitionTime"].(string)
+				}
+			}
+			diff(t, c.drained, when)
+		})
+	}
+}

@@ -16,6 +16,7 @@ func OpenShiftIdentities() policies.Identities {
 		policies.Autoscaler:           {machineAPI + "cluster-autoscaler"},
 		policies.AutoscalerOperator:   {machineAPI + "cluster-autoscaler-operator"},
 		policies.ControlPlaneOperator: {machineAPI + "control-plane-machine-set-operator"},
+		policies.EtcdOperator:         {"system:serviceaccount:openshift-etcd-operator:etcd-operator"},
 		policies.GarbageCollector:     {"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"},
 		policies.NamespaceController:  {"system:serviceaccount:kube-system:namespace-controller"},
 	}

@@ -90,7 +90,7 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	refused := slices.DeleteFunc(metadataChanges(c), func(m metadataChange) bool {
-		return !Reserved(m.key) || free(m) || pauses(c, m) || m.granted(c)
+		return !Reserved(m.key) || free(m) || pauses(c, m) || unpauses(c, m) || m.granted(c)
 	})
 	if len(refused) == 0 {
 		return policies.Verdict{}
@@ -192,6 +192,12 @@ func pauses(c policies.Change, m metadataChange) bool {
 	return c.Side != policies.MachineAPI && m.annotation && m.key == PausedAnnotation
 }
 
+// unpauses reports whether a request takes Cluster API's pause off a Machine API object. Poundlock never puts it there, but a person may have: the Machine API's
+// health checks and the autoscaler obey it, whichever API is authoritative.
+func unpauses(c policies.Change, m metadataChange) bool {
+	return c.Side == policies.MachineAPI && m.annotation && m.key == PausedAnnotation && m.removed
+}
+
 // deleteMachineAnnotation chooses the Machine that goes when its set is scaled down.
 const deleteMachineAnnotation = "cluster.x-k8s.io/delete-machine"
 
@@ -227,7 +233,7 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	}
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
-		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !pauses(c, m) && !m.granted(c) {
+		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !pauses(c, m) && !unpauses(c, m) && !m.granted(c) {
 			errs = append(errs, field.Forbidden(m.path(),
 				fmt.Sprintf("%s, which is in charge, carries it with the value %q, and the mirror follows: change it there", there(c), brief(want))))
 		}

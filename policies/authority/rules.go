@@ -83,7 +83,7 @@ func Rules() policies.Set {
 	return policies.Set{
 		{
 			ID: "authority/spec-locked", Clause: admission,
-			Says:   "The spec of a Machine API object may not be changed while Cluster API is in charge of it, but for spec.authoritativeAPI. Beneath providerSpec an empty object or list that is added or removed is a change, elsewhere it equals an absent one.",
+			Says:   "The spec of a Machine API object may not be changed while Cluster API is in charge of it, but for spec.authoritativeAPI. The etcd operator alone may add its hook, EtcdQuorumOperator, to a control plane Machine, and remove it; the mirror carries that over. Beneath providerSpec an empty object or list that is added or removed is a change, elsewhere it equals an absent one.",
 			Remedy: "Change the Cluster API object of the same name, or move authority to Machine API first.",
 			On:     on(mapi(kinds, onUpdate)), Check: SpecLocked,
 		},
@@ -95,7 +95,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/in-transit", Clause: "converting › Migration of resources",
-			Says:   "While authority is moving, the spec of the Machine API object may not be changed, but for spec.authoritativeAPI.",
+			Says:   "While authority is moving, the spec of the Machine API object may not be changed, but for spec.authoritativeAPI and the hook of the etcd operator.",
 			Remedy: "Try again in a moment, or set spec.authoritativeAPI back to cancel the move.",
 			On:     on(mapi(kinds, onUpdate)), Check: InTransit,
 		},
@@ -127,7 +127,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Says:   "On the Machine API object that is not in charge, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. The cluster-autoscaler-operator may add and change the limits of autoscaling on a MachineSet while Cluster API is authoritative; the mirror carries them over.",
+			Says:   "On the Machine API object that is not in charge, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. The cluster-autoscaler-operator may add and change the limits of autoscaling on a MachineSet while Cluster API is authoritative; the mirror carries them over.",
 			Remedy: "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
 			On:     on(mapi(kinds, onUpdate)), Check: MetadataReserved,
 		},

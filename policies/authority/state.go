@@ -30,7 +30,7 @@ type State struct {
 	InfraActs bool
 	// Synchronized is the status of the Synchronized condition, "" where there is none.
 	Synchronized metav1.ConditionStatus
-	// CaughtUp says that the mirror was made from the origin's present generations, the provider's object's included.
+	// CaughtUp says that the mirror was made from the origin's present generations, the provider's object's included, and has its hooks.
 	CaughtUp bool
 	// Instance is what is known of the instance.
 	Instance Instance
@@ -117,7 +117,7 @@ func (o Objects) State() State {
 	} else if o.Infra.HasAnnotation(MirrorAnnotation) {
 		s.Infra = Party{Exists: true, Told: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
-	s.CaughtUp = o.caughtUp(s.source(), shape)
+	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source())
 	return s
 }
 

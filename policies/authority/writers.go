@@ -164,6 +164,11 @@ func Grants() []Grant {
 			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, and releases them when the set is deleted",
 		},
 		{
+			Writer: "cluster-etcd-operator", Actor: policies.EtcdOperator,
+			Side: policies.MachineAPI, Kinds: machine, Fields: []string{preDrainField}, Effects: Writes, While: AnyPhase, Only: changesEtcdHook,
+			Why: "it holds each Machine of the control plane until the etcd member has left, and lets go of it on the Machine API's side alone; the mirror carries both over",
+		},
+		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator, Manager: "cluster-autoscaler-operator",
 			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotated(
 				"machine.openshift.io/cluster-api-autoscaler-node-group-min-size", "machine.openshift.io/cluster-api-autoscaler-node-group-max-size",

@@ -175,6 +175,8 @@ func object(a attempt, requested string, has bool, value string) string {
 		metadata[rest] = []any{map[string]any{"apiVersion": "machine.openshift.io/v1", "kind": "ControlPlaneMachineSet", "name": "cluster", "uid": value, "controller": true}}
 	} else if has && rest == "finalizers" {
 		metadata[rest] = []string{authority.SyncFinalizer, "example.com/" + value}
+	} else if has && a.path == "spec.lifecycleHooks.preDrain" {
+		spec["lifecycleHooks"] = map[string]any{"preDrain": hooks(a.effect, value)}
 	} else if has && parent == "spec" {
 		at := spec
 		names := strings.Split(rest, ".")
@@ -192,4 +194,17 @@ func object(a attempt, requested string, has bool, value string) string {
 	}
 	raw, _ := json.Marshal(o)
 	return string(raw)
+}
+
+// hooks are a list that differs by etcd's hook alone, whatever the effect.
+func hooks(effect authority.Effect, value string) []any {
+	etcds := map[string]any{"name": authority.EtcdHookName, "owner": authority.EtcdHookOwner}
+	if effect != authority.Changes {
+		return []any{etcds}
+	}
+	others := map[string]any{"name": "other", "owner": "somebody"}
+	if value == "before" {
+		return []any{others}
+	}
+	return []any{others, etcds}
 }

@@ -314,9 +314,12 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("unannotates", granted(o, "metadata.annotations", authority.Removes)),
 		variable("specifies", `["authoritativeAPI"] + `+granted(o, "spec", authority.Writes)),
 		variable("reservedLabels", reservedNames("labels", nil, "variables.labels", "variables.unlabels")),
-		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(), "variables.annotates", "variables.unannotates")),
+		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(), "variables.annotates", "(variables.unannotates + "+quoteAll([]string{authority.PausedAnnotation})+")")),
 		variable("setThere", setThere(twins(o.Pairs))),
-		variable("specChanges", differences("spec", "variables.oldSpec", "variables.newSpec", exactFields(), "variables.specifies")),
+		variable("holdsForEtcd", holdsForEtcd(o)),
+		variable("judgedOld", judgedSpec("variables.oldSpec")),
+		variable("judgedNew", judgedSpec("variables.newSpec")),
+		variable("specChanges", differences("spec", "variables.judgedOld", "variables.judgedNew", exactFields(), "variables.specifies")),
 	}
 }
 

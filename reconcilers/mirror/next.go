@@ -59,8 +59,10 @@ func (c converting) next(s *state) *write {
 	if w, does := c.reflect(s); does {
 		return w
 	}
-	step, follows := s.deletion().Next(), s.followed()
+	step, hook, follows := s.deletion().Next(), s.etcdHook(), s.followed()
 	switch {
+	case hook != nil:
+		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
 	case step == authority.AwaitAuthority:
 		return c.observe(s)
 	case step != authority.KeepMirroring:

@@ -10,12 +10,14 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/poundlock/poundlock/test/neighbours"
 )
 
 // The hook with which the etcd operator holds a Machine whose Node is a voting member. It goes when etcd can do without it.
 const (
-	EtcdHook      = "EtcdQuorumOperator"
-	EtcdHookOwner = "clusteroperator/etcd"
+	EtcdHook      = neighbours.EtcdHook
+	EtcdHookOwner = neighbours.EtcdHookOwner
 )
 
 // EtcdNamespace and EtcdMembers name the ConfigMap in which the simulated etcd keeps its members, by the names of their Nodes, and what became of them.
@@ -110,11 +112,8 @@ func (m Membership) with(left bool, node, machine string) Membership {
 type voter struct {
 	machine string
 	// node is its Node's name, "" while it has none.
-	node string
-	// deleting and hooked are by the word of the side that is in charge.
+	node             string
 	deleting, hooked bool
-	// moving: nobody is in charge, and nothing of it may be written.
-	moving bool
 }
 
 // quorum is what an etcd operator decides by.
@@ -138,14 +137,12 @@ type deedVerb string
 
 const (
 	nothing deedVerb = ""
-	hook    deedVerb = "hook"
-	unhook  deedVerb = "unhook"
 	join    deedVerb = "join"
 	leave   deedVerb = "leave"
 )
 
-// next follows the operator of a cluster: a Machine is held before it votes, and let go once it no longer does. One that is being deleted is never held anew,
-// and stops to vote only when so many healthy members are left as there are to be.
+// next follows the operator of a cluster: a Machine votes only once it is held (neighbours.EtcdOperator). One that is being deleted stops to vote only when so many healthy
+// members are left as there are to be.
 func (q quorum) next() deed {
 	for _, v := range q.voters {
 		if d := q.of(v); d.verb != nothing {
@@ -165,12 +162,8 @@ func (q quorum) of(v voter) deed {
 	switch {
 	case v.deleting && member && q.enoughWithout(v.node):
 		return deed{leave, v.machine, v.node}
-	case v.deleting && !member && v.hooked && !v.moving:
-		return deed{unhook, v.machine, v.node}
 	case v.deleting:
 		return deed{}
-	case !v.hooked && !v.moving && (member || q.healthy[v.node]):
-		return deed{hook, v.machine, v.node}
 	case v.hooked && !member && q.healthy[v.node]:
 		return deed{join, v.machine, v.node}
 	}

@@ -20,24 +20,19 @@ func TestWhatTheEtcdOperatorDoesNext(t *testing.T) {
 		voters        []voter
 		want          deed
 	}{
-		"a Machine is held before it votes":                             {voters: []voter{{machine: "m-a", node: "a"}}, want: deed{hook, "m-a", "a"}},
-		"and then votes":                                                {voters: []voter{held("a")}, want: deed{join, "m-a", "a"}},
-		"one without a Node is let be":                                  {voters: []voter{{machine: "m-a"}}},
-		"one whose Node is not ready does not come to vote":             {voters: []voter{held("a")}, sick: []string{"a"}},
-		"whose hook was taken away is held again":                       {members: []string{"a"}, voters: []voter{{machine: "m-a", node: "a"}}, want: deed{hook, "m-a", "a"}},
-		"on the move, nothing is written":                               {members: []string{"a"}, voters: []voter{{machine: "m-a", node: "a", moving: true}}},
-		"all is well":                                                   {members: []string{"a", "b", "c"}, voters: []voter{held("a"), held("b"), held("c")}},
-		"one that goes is held while it is needed":                      {members: []string{"a", "b", "c"}, voters: []voter{going("a"), held("b"), held("c")}},
-		"with its replacement in, it stops to vote":                     {members: []string{"a", "b", "c", "d"}, voters: []voter{going("a"), held("b"), held("c"), held("d")}, want: deed{leave, "m-a", "a"}},
-		"but not while another is sick":                                 {members: []string{"a", "b", "c", "d"}, sick: []string{"b"}, voters: []voter{going("a"), held("b"), held("c"), held("d")}},
-		"it is sick itself, and enough others are not":                  {members: []string{"a", "b", "c", "d"}, sick: []string{"a"}, voters: []voter{going("a"), held("b"), held("c"), held("d")}, want: deed{leave, "m-a", "a"}},
-		"and then is let go":                                            {members: []string{"b", "c", "d"}, voters: []voter{going("a"), held("b"), held("c"), held("d")}, want: deed{unhook, "m-a", "a"}},
-		"one that is let go is not held anew":                           {members: []string{"b", "c", "d"}, voters: []voter{{machine: "m-a", node: "a", deleting: true}}},
-		"somebody took the hook away, and it is not put back":           {members: []string{"a", "b", "c"}, voters: []voter{{machine: "m-a", node: "a", deleting: true}, held("b"), held("c")}},
-		"what is left of one that went by force goes when it can":       {members: []string{"a", "b", "c", "d"}, sick: []string{"a"}, voters: []voter{held("b"), held("c"), held("d")}, want: deed{leave, "", "a"}},
-		"what is left of one that went by force stays while it has to":  {members: []string{"a", "b", "c"}, sick: []string{"a"}, voters: []voter{held("b"), held("c")}},
-		"one that never had a Node is let go":                           {members: []string{"a", "b", "c"}, voters: []voter{{machine: "m-x", hooked: true, deleting: true}}, want: deed{unhook, "m-x", ""}},
-		"two that go at once, with one replacement: one of them may go": {members: []string{"a", "b", "c", "d"}, voters: []voter{going("a"), going("b"), held("c"), held("d")}, want: deed{leave, "m-a", "a"}},
+		"a Machine does not vote before it is held": {voters: []voter{{machine: "m-a", node: "a"}}},
+		"and then votes":                                                    {voters: []voter{held("a")}, want: deed{join, "m-a", "a"}},
+		"one without a Node is let be":                                      {voters: []voter{{machine: "m-a"}}},
+		"one whose Node is not ready does not come to vote":                 {voters: []voter{held("a")}, sick: []string{"a"}},
+		"all is well":                                                       {members: []string{"a", "b", "c"}, voters: []voter{held("a"), held("b"), held("c")}},
+		"one that goes is held while it is needed":                          {members: []string{"a", "b", "c"}, voters: []voter{going("a"), held("b"), held("c")}},
+		"with its replacement in, it stops to vote":                         {members: []string{"a", "b", "c", "d"}, voters: []voter{going("a"), held("b"), held("c"), held("d")}, want: deed{leave, "m-a", "a"}},
+		"but not while another is sick":                                     {members: []string{"a", "b", "c", "d"}, sick: []string{"b"}, voters: []voter{going("a"), held("b"), held("c"), held("d")}},
+		"it is sick itself, and enough others are not":                      {members: []string{"a", "b", "c", "d"}, sick: []string{"a"}, voters: []voter{going("a"), held("b"), held("c"), held("d")}, want: deed{leave, "m-a", "a"}},
+		"somebody took the hook away, and it votes as long as it is needed": {members: []string{"a", "b", "c"}, voters: []voter{{machine: "m-a", node: "a", deleting: true}, held("b"), held("c")}},
+		"what is left of one that went by force goes when it can":           {members: []string{"a", "b", "c", "d"}, sick: []string{"a"}, voters: []voter{held("b"), held("c"), held("d")}, want: deed{leave, "", "a"}},
+		"what is left of one that went by force stays while it has to":      {members: []string{"a", "b", "c"}, sick: []string{"a"}, voters: []voter{held("b"), held("c")}},
+		"two that go at once, with one replacement: one of them may go":     {members: []string{"a", "b", "c", "d"}, voters: []voter{going("a"), going("b"), held("c"), held("d")}, want: deed{leave, "m-a", "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := quorum{Membership: Membership{Members: c.members}, voters: c.voters, healthy: map[string]bool{}, desired: 3}

@@ -26,6 +26,7 @@ import (
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers/provision"
+	"github.com/poundlock/poundlock/test/neighbours"
 )
 
 // MachineAPIControllers is the identity under which the Machine API's controllers run in a cluster: what Poundlock's flags name by default.
@@ -96,7 +97,7 @@ func lots(p platform) map[Side][]lot {
 			{p.identity(), false, addInfraMachine},
 			{"", true, addKubelets},
 		},
-		Etcd: {{EtcdOperator, true, addEtcd}},
+		Etcd: {{neighbours.EtcdOperator{}.Identity(), true, addEtcd}},
 	}
 }
 

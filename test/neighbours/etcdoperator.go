@@ -1,0 +1,72 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neighbours
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The hook of etcd's operator.
+const (
+	EtcdHook      = "EtcdQuorumOperator"
+	EtcdHookOwner = "clusteroperator/etcd"
+)
+
+// roleLabel tells a Machine of the control plane.
+const roleLabel = "machine.openshift.io/cluster-api-machine-role"
+
+// EtcdOperator is cluster-etcd-operator, as far as it writes to Machines (rows 40 and 41 of the survey of writers). It knows the Machine API alone. Every minute it adds its
+// hook to each Machine of role master that is not being deleted; it removes it from one that is, once no member of etcd is on its addresses. Either is a PUT of the
+// whole object, in the Go type that it was built with. Where no master is in phase Running, it takes the Machine API for one that does not function, and writes nothing.
+type EtcdOperator struct {
+	// Member reports whether a member of etcd is on the Machine's addresses.
+	Member func(*machinev1beta1.Machine) bool
+}
+
+// Identity is its service account.
+func (EtcdOperator) Identity() string {
+	return "system:serviceaccount:openshift-etcd-operator:etcd-operator"
+}
+
+// Pass is one look at all masters.
+func (e EtcdOperator) Pass(ctx context.Context, c client.Client) error {
+	masters := &machinev1beta1.MachineList{}
+	if err := c.List(ctx, masters, client.MatchingLabels{roleLabel: "master"}); err != nil {
+		return err
+	}
+	running := func(m machinev1beta1.Machine) bool { return m.Status.Phase != nil && *m.Status.Phase == machinev1beta1.PhaseRunning }
+	if !slices.ContainsFunc(masters.Items, running) {
+		return nil
+	}
+	var failed []error
+	for i := range masters.Items {
+		if m := masters.Items[i].DeepCopy(); e.change(m) {
+			failed = append(failed, quiet(c.Update(ctx, m, client.FieldOwner("cluster-etcd-operator"))))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// change makes a Machine what it should be, and reports whether it was not.
+func (e EtcdOperator) change(m *machinev1beta1.Machine) bool {
+	hooks := &m.Spec.LifecycleHooks.PreDrain
+	switch held := slices.Contains(*hooks, etcdHook()); {
+	case m.DeletionTimestamp == nil && !held:
+		*hooks = append(*hooks, etcdHook())
+		return true
+	case m.DeletionTimestamp != nil && held && !e.Member(m):
+		*hooks = slices.DeleteFunc(*hooks, func(h machinev1beta1.LifecycleHook) bool { return h == etcdHook() })
+		return true
+	}
+	return false
+}
+
+func etcdHook() machinev1beta1.LifecycleHook {
+	return machinev1beta1.LifecycleHook{Name: EtcdHook, Owner: EtcdHookOwner}
+}

@@ -1,0 +1,111 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neighbours
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Writer is one component.
+type Writer interface {
+	// Identity is the user name that it has in a cluster.
+	Identity() string
+	// Pass does what the component does each time it looks: it reads, and sends what follows. A request that is refused is an error, and the others are sent all the same.
+	Pass(ctx context.Context, c client.Client) error
+}
+
+// Start has a writer look every so often, as its identity, until ctx ends. config may impersonate. A conflict, and what is gone meanwhile, is no news to a
+// controller: it looks again.
+func Start(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, every time.Duration, w Writer) (*Log, error) {
+	log := &Log{}
+	config = rest.CopyConfig(config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: w.Identity()}
+	config.Wrap(log.Wrap)
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", w.Identity(), err)
+	}
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for ; ctx.Err() == nil; <-tick.C {
+			_ = w.Pass(ctx, c) // the log has it
+		}
+	}()
+	return log, nil
+}
+
+// Log is what writers asked of the API server. The zero Log is ready.
+type Log struct {
+	mu      sync.Mutex
+	written []string
+	refused []string
+}
+
+// Wrap records the requests of a client that write, by their answers.
+func (l *Log) Wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		answer, err := next.RoundTrip(r)
+		if err == nil && r.Method != http.MethodGet {
+			err = l.note(r, answer)
+		}
+		return answer, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (l *Log) note(r *http.Request, answer *http.Response) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	what := r.Method + " " + r.URL.Path
+	switch {
+	case answer.StatusCode < http.StatusMultipleChoices:
+		l.written = append(l.written, what)
+	case answer.StatusCode != http.StatusConflict && answer.StatusCode != http.StatusNotFound:
+		said, err := io.ReadAll(answer.Body)
+		answer.Body = io.NopCloser(bytes.NewReader(said))
+		l.refused = append(l.refused, fmt.Sprintf("%s: %d %s", what, answer.StatusCode, said))
+		return err
+	}
+	return nil
+}
+
+// Written lists the requests that changed something in a resource: "PUT /apis/…/machines/NAME".
+func (l *Log) Written(resource string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.written), func(w string) bool { return !strings.Contains(w, "/"+resource) })
+}
+
+// Refused lists the requests that the API server did not take, with its words.
+func (l *Log) Refused() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.refused)
+}
+
+// quiet leaves out what a controller does not take for an error.
+func quiet(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
