@@ -35,7 +35,7 @@ const nameless = "the Machines of a set are named by it, in both APIs"
 var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Same("metadata.name", "metadata.name"),
 	set.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.", setLabelsTo, setLabelsFrom),
-	set.Iso(at("metadata.annotations"), at("metadata.annotations"), "As they are, but for those whose name differs (see Names) and for last-applied-configuration.", setAnnotationsTo, setAnnotationsFrom),
+	set.Iso(at("metadata.annotations"), at("metadata.annotations"), "As they are, but for those whose name differs (see Names), for last-applied-configuration, and for what the cluster-autoscaler-operator writes beside the limits of autoscaling.", setAnnotationsTo, setAnnotationsFrom),
 	set.Same("spec.replicas", "spec.replicas"),
 	set.Iso(at("spec.minReadySeconds"), at("Template"+conversion.Elsewhere+"spec.template.spec.minReadySeconds"), "0 is none.", setReadyTo, setReadyFrom),
 	set.Words("spec.deletePolicy", "spec.deletion.order", "Absent is Random on both sides.",

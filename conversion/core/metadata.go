@@ -151,7 +151,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		name, renamed := clusterAPIName(k)
 		_, theirs := machineAPIName(k)
 		switch {
-		case stays(k):
+		case stays(k) || k == oldDelete:
 		case renamed:
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
@@ -160,12 +160,20 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 			put(&c.Annotations, k, v)
 		}
 	}
-	// The older name still marks a Machine for deletion.
-	if v, there := annotations[oldDelete]; there {
-		if _, both := c.Annotations[clusterv1.DeleteMachineAnnotation]; !both {
-			put(&c.Annotations, clusterv1.DeleteMachineAnnotation, v)
-			remember(c, DerivedAnnotation, clusterv1.DeleteMachineAnnotation)
-		}
+	oldDeleteTo(annotations, c)
+}
+
+// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and means nothing in Cluster API. Derived says which of the two names Machine API has:
+// the newer one where it lists none, the older one where it lists Cluster API's, both where it lists the older one.
+func oldDeleteTo(annotations map[string]string, c *metadata) {
+	v, there := annotations[oldDelete]
+	_, both := c.Annotations[clusterv1.DeleteMachineAnnotation]
+	switch {
+	case there && both:
+		remember(c, DerivedAnnotation, oldDelete)
+	case there:
+		put(&c.Annotations, clusterv1.DeleteMachineAnnotation, v)
+		remember(c, DerivedAnnotation, clusterv1.DeleteMachineAnnotation)
 	}
 }
 
@@ -188,13 +196,28 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 		name, renamed := machineAPIName(k)
 		theirs, ours := clusterAPIName(k)
 		switch {
+		case k == clusterv1.DeleteMachineAnnotation:
+			deleteFrom(derived, v, m)
 		case stays(k) || slices.Contains(derived, k) || elsewhere(k, v):
 		case renamed:
 			put(&m.Annotations, name, v)
+		case k == oldDelete:
+			p.Unsupported(annotation(k), v, "this is a Machine API's name: Cluster API's is "+clusterv1.DeleteMachineAnnotation)
 		case ours:
 			p.Unsupported(annotation(k), v, "this is the Machine API's name: Cluster API's is "+theirs)
 		default:
 			put(&m.Annotations, k, v)
 		}
+	}
+}
+
+// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for the mark of a Machine that goes first.
+func deleteFrom(derived []string, v string, m *metadata) {
+	name, _ := machineAPIName(clusterv1.DeleteMachineAnnotation)
+	if !slices.Contains(derived, clusterv1.DeleteMachineAnnotation) {
+		put(&m.Annotations, name, v)
+	}
+	if slices.Contains(derived, clusterv1.DeleteMachineAnnotation) || slices.Contains(derived, oldDelete) {
+		put(&m.Annotations, oldDelete, v)
 	}
 }

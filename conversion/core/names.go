@@ -18,6 +18,8 @@ const (
 	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
 	// DerivedAnnotation lists the labels and annotations of a Cluster API object that only Cluster API's side has.
 	DerivedAnnotation = "poundlock.openshift.io/derived"
+	// OldDeleteAnnotation is the older name by which a Machine of the Machine API is chosen to go first; its controllers read it as the newer one.
+	OldDeleteAnnotation = oldDelete
 	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that stand in the Machine API's spec.metadata.labels.
 	NodeLabelsAnnotation = "poundlock.openshift.io/node-labels"
 
@@ -76,9 +78,17 @@ func machineAPIName(clusterAPI string) (string, bool) {
 	return "", false
 }
 
+// operators are what the cluster-autoscaler-operator writes to a set of the Machine API beside the limits: whose MachineAutoscaler it is, and its older names for what a
+// machine has. On the twin, nobody would write them again.
+var operators = []string{
+	"autoscaling.openshift.io/machineautoscaler",
+	"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory",
+	"capacity.cluster-autoscaler.kubernetes.io/gpu-count", "capacity.cluster-autoscaler.kubernetes.io/gpu-type", "capacity.cluster-autoscaler.kubernetes.io/maxPods",
+}
+
 // stays tells an annotation that never leaves its object.
 func stays(annotation string) bool {
-	return annotation == lastApplied || annotation == clusterv1.PausedAnnotation || strings.HasPrefix(annotation, ownDomain)
+	return annotation == lastApplied || slices.Contains(operators, annotation) || annotation == clusterv1.PausedAnnotation || strings.HasPrefix(annotation, ownDomain)
 }
 
 // reachesNode tells a label that Cluster API hands on from the Machine to its Node.

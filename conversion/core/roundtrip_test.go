@@ -197,4 +197,8 @@ func normalMachine(m *mapiMachine) {
 			delete(m.Metadata.Annotations, k)
 		}
 	}
+	// Two names for one mark: there is one value on the other side.
+	if v, both := m.Metadata.Annotations["machine.openshift.io/delete-machine"]; both && m.Metadata.Annotations[oldDelete] != "" {
+		m.Metadata.Annotations[oldDelete] = v
+	}
 }

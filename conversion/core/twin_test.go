@@ -5,6 +5,7 @@ package core_test
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,7 @@ func TestWhatAMachineAPIObjectMaySay(t *testing.T) {
 		"no cluster's label":                {"Machine", `{"metadata": {"labels": {"machine.openshift.io/cluster-api-cluster": null}}}`, nil, nil},
 		"Cluster API's label":               {"Machine", `{"metadata": {"labels": {"cluster.x-k8s.io/control-plane": ""}}}`, nil, []string{"metadata.labels[cluster.x-k8s.io/control-plane]: FieldValueNotSupported"}},
 		"Cluster API's annotation":          {"Machine", `{"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}}`, nil, []string{"metadata.annotations[cluster.x-k8s.io/delete-machine]: FieldValueNotSupported"}},
+		"what an operator writes":           {"MachineSet", `{"metadata": {"annotations": {"autoscaling.openshift.io/machineautoscaler": "n/a", "capacity.cluster-autoscaler.kubernetes.io/cpu": "4"}}}`, nil, nil},
 		"the annotation of every apply":     {"Machine", `{"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}}`, nil, nil},
 		"a selector of nothing":             {"MachineSet", `{"spec": {"selector": null}}`, nil, []string{"spec.selector: FieldValueRequired"}},
 		"a selector by Cluster API's label": {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, nil, []string{"spec.selector.matchLabels[cluster.x-k8s.io/cluster-name]: FieldValueNotSupported"}},
@@ -319,6 +321,43 @@ func TestTheSelectorThatClusterAPICompletes(t *testing.T) {
 				t.Fatal(err)
 			}
 			diff(t, metav1.FormatLabelSelector(&want), again)
+		})
+	}
+}
+
+// TestTheMarkOfAMachine: the Machine API has two names for it, and Cluster API one. Nothing of the older name stays behind in Cluster API.
+func TestTheMarkOfAMachine(t *testing.T) {
+	const newer, older, there, derived = "machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine", "cluster.x-k8s.io/delete-machine", core.DerivedAnnotation
+	for sentence, c := range map[string]struct{ machineAPI, clusterAPI, back map[string]string }{
+		"the newer name":               {map[string]string{newer: "a"}, map[string]string{there: "a"}, map[string]string{newer: "a"}},
+		"the older name":               {map[string]string{older: "a"}, map[string]string{there: "a", derived: there}, map[string]string{older: "a"}},
+		"both, with the newer's value": {map[string]string{newer: "a", older: "b"}, map[string]string{there: "a", derived: older}, map[string]string{newer: "a", older: "a"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			m := object(t, fullMachine)
+			m.SetAnnotations(c.machineAPI)
+			twin, errs := core.ToClusterAPI("Machine", m, env())
+			diff(t, nil, errs.ToAggregate())
+			got := twin.Core.GetAnnotations()
+			maps.DeleteFunc(got, func(k, _ string) bool { return c.clusterAPI[k] == "" && k != newer && k != older })
+			if d := got[derived]; d != "" {
+				got[derived] = strings.Join(slices.DeleteFunc(strings.Split(d, ","), func(n string) bool { return n != older && n != there }), ",")
+			}
+			diff(t, c.clusterAPI, got)
+			machine, errs := core.ToMachineAPI("Machine", twin, env())
+			diff(t, nil, errs.ToAggregate())
+			back := machine.GetAnnotations()
+			maps.DeleteFunc(back, func(k, _ string) bool { return k != newer && k != older })
+			diff(t, c.back, back)
+			// Cluster API's own removal leaves neither.
+			annotations := twin.Core.GetAnnotations()
+			delete(annotations, there)
+			twin.Core.SetAnnotations(annotations)
+			machine, errs = core.ToMachineAPI("Machine", twin, env())
+			diff(t, nil, errs.ToAggregate())
+			if all := machine.GetAnnotations(); all[newer]+all[older] != "" {
+				t.Errorf("unmarked in Cluster API, the Machine has %v", all)
+			}
 		})
 	}
 }

@@ -42,8 +42,16 @@ func lockedReason(c policies.Change, s standing) string {
 	if s.Current == Unset {
 		return fmt.Sprintf("who is in charge of %s is not settled yet: Poundlock does it within moments of its creation, try again then", there(c))
 	}
-	return fmt.Sprintf("%s is in charge of this %s: change %s instead, or move it first: %s",
-		s.inCharge().Text(), c.Kind, there(c), moveTo(c, s.inCharge().Other()))
+	return fmt.Sprintf("%s is in charge of this %s: change %s instead%s, or move it first: %s",
+		s.inCharge().Text(), c.Kind, there(c), scaleInstead(c), moveTo(c, s.inCharge().Other()))
+}
+
+// scaleInstead has the command that ScaleLocked has, for a change of replicas that does not come through /scale: the console's, an apply's, an editor's.
+func scaleInstead(c policies.Change) string {
+	if c.Kind != "MachineSet" || c.Subresource != "" || c.Operation != admissionv1.Update || sameReplicas(c) {
+		return ""
+	}
+	return " (its replicas by: " + scaleThere(c) + ")"
 }
 
 // InTransit keeps both specs still while authority moves, so that what the target gets is what the source had.

@@ -140,8 +140,16 @@ func Renamed() map[string]string {
 	}
 }
 
+// Older lists the names that the Machine API still reads as another one, by what Cluster API calls that.
+func Older() map[string]string {
+	return map[string]string{"machine.openshift.io/cluster-api-delete-machine": deleteMachineAnnotation}
+}
+
 // nameThere is what the other API calls a label or annotation.
 func nameThere(c policies.Change, key string) string {
+	if name, older := Older()[key]; older && c.Side == policies.MachineAPI {
+		return name
+	}
 	for machineAPI, clusterAPI := range Renamed() {
 		switch {
 		case c.Side == policies.MachineAPI && key == machineAPI:

@@ -83,7 +83,7 @@ func Rules() policies.Set {
 	return policies.Set{
 		{
 			ID: "authority/spec-locked", Clause: admission,
-			Says:   "The spec of a Machine API object may not be changed while Cluster API is in charge of it, but for spec.authoritativeAPI. The etcd operator alone may add its hook, EtcdQuorumOperator, to a control plane Machine, and remove it; the mirror carries that over. Beneath providerSpec an empty object or list that is added or removed is a change, elsewhere it equals an absent one.",
+			Says:   "The spec of a Machine API object may not be changed while Cluster API is in charge of it, but for spec.authoritativeAPI. The autoscaler alone may change replicas. The etcd operator alone may add its hook, EtcdQuorumOperator, to a control plane Machine, and remove it; the mirror carries that over. Beneath providerSpec an empty object or list that is added or removed is a change, elsewhere it equals an absent one.",
 			Remedy: "Change the Cluster API object of the same name, or move authority to Machine API first.",
 			On:     on(mapi(kinds, onUpdate)), Check: SpecLocked,
 		},
@@ -114,7 +114,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/scale-locked", Clause: "converting › The Cluster Autoscaler in mixed MachineSet clusters",
-			Says:   "The set that is not in charge may not be scaled through its scale subresource, nor either set while authority is moving. The autoscaler is let through on the Cluster API side.",
+			Says:   "The set that is not in charge may not be scaled through its scale subresource, but by the autoscaler. While authority is moving, nobody may scale either set.",
 			Remedy: "Scale the set of the API that is in charge: the message has the command.",
 			On:     on(sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate))),
 			Needs: func(c policies.Change) policies.Need {
@@ -127,13 +127,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Says:   "On the Machine API object that is not in charge, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. The cluster-autoscaler-operator may add and change the limits of autoscaling on a MachineSet while Cluster API is authoritative; the mirror carries them over.",
+			Says:   "On the Machine API object that is not in charge, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. The autoscaler may mark a Machine as the one to go, and its operator write the limits of autoscaling on a MachineSet, while Cluster API is authoritative; the mirror carries both over, and their removal.",
 			Remedy: "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
 			On:     on(mapi(kinds, onUpdate)), Check: MetadataReserved,
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Says:   "The same on the Cluster API object while Machine API is in charge of its twin. The autoscaler alone may mark a Machine with cluster.x-k8s.io/delete-machine, and the mirror carries it over.",
+			Says:   "The same on the Cluster API object while Machine API is in charge of its twin. The autoscaler alone may mark a Machine with cluster.x-k8s.io/delete-machine, and take the mark back; the mirror carries both over.",
 			Remedy: "Set it on the Machine API object, whose value the mirror follows: the message has its name there and the command.",
 			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
 		},

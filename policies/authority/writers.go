@@ -81,8 +81,18 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.ClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + deleteMachineAnnotation + "]"}, Effects: Adds | Changes, While: ByMachineAPI,
-			Why: "it marks the Machine that it has drained, or another one would be deleted",
+			Side: policies.ClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + deleteMachineAnnotation + "]"}, Effects: Writes, While: ByMachineAPI,
+			Why: "it marks the Machine that it has drained, or another one would be deleted, and takes the mark back where it could not scale",
+		},
+		{
+			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
+			Side: policies.MachineAPI, Kinds: machineSet, Fields: []string{"spec.replicas"}, Effects: Writes, While: ByClusterAPI,
+			Why: "in the releases so far it knows the Machine API's sets alone, and scales them",
+		},
+		{
+			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
+			Side: policies.MachineAPI, Kinds: machine, Fields: annotated("machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"), Effects: Writes, While: ByClusterAPI,
+			Why: "the same: it marks the Machine under both names, and takes both back",
 		},
 		{
 			Writer: "Machine API's machine controllers", Actor: policies.MachineAPIController,
@@ -172,11 +182,17 @@ func Grants() []Grant {
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator, Manager: "cluster-autoscaler-operator",
 			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotated(
 				"machine.openshift.io/cluster-api-autoscaler-node-group-min-size", "machine.openshift.io/cluster-api-autoscaler-node-group-max-size",
+			), Effects: Writes, While: ByClusterAPI,
+			Why: "it writes the limits of a MachineAutoscaler, which supports no kind but the Machine API's MachineSet; a MachineAutoscaler is not deleted before they are removed",
+		},
+		{
+			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator,
+			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotated(
 				"autoscaling.openshift.io/machineautoscaler",
 				"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory", "capacity.cluster-autoscaler.kubernetes.io/gpu-count",
 				"capacity.cluster-autoscaler.kubernetes.io/gpu-type", "capacity.cluster-autoscaler.kubernetes.io/maxPods",
-			), Effects: Adds | Changes, While: ByClusterAPI,
-			Why: "it writes the limits of a MachineAutoscaler, which supports no kind but the Machine API's MachineSet",
+			), Effects: Writes, While: ByClusterAPI,
+			Why: "it writes them together with the limits; they are of the Machine API's set alone",
 		},
 	}
 }

@@ -308,6 +308,8 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + " --type merge -p '{\"spec\":{\"authoritativeAPI\":\""`),
 		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
 		variable("transit", transit()),
+		variable("scaleInstead", fmt.Sprintf(`request.kind.kind == "MachineSet" && %s != %s ? " (its replicas by: " + %s + ")" : ''`,
+			replicasOf("object"), replicasOf("oldObject"), scaleCommand("cluster.x-k8s.io", twins(o.Pairs)))),
 		variable("labels", granted(o, "metadata.labels", authority.Adds|authority.Changes)),
 		variable("unlabels", granted(o, "metadata.labels", authority.Removes)),
 		variable("annotates", granted(o, "metadata.annotations", authority.Adds|authority.Changes)),

@@ -31,11 +31,13 @@ type scaled struct {
 	namespaces []string
 }
 
-func scaledSides(pairs authority.Pairs) []scaled {
+func scaledSides(o Options) []scaled {
+	pairs := o.Pairs
 	set, _ := authority.KindNamed("MachineSet")
 	here := scaled{
 		name: "poundlock-scale-machine-api", version: set.MachineAPI, actors: []policies.Actor{policies.Poundlock},
-		locked: fmt.Sprintf(`%s in ["ClusterAPI", "Migrating"]`, text(object("dyn(params)", "status"), "authoritativeAPI")),
+		locked: fmt.Sprintf(`%[1]s == "Migrating" || %[1]s == "ClusterAPI" && !(request.userInfo.username in %[2]s)`,
+			text(object("dyn(params)", "status"), "authoritativeAPI"), quoteAll(o.Identities[policies.Autoscaler])),
 		reason: fmt.Sprintf(`variables.moving ? variables.transit : "Cluster API is in charge of this MachineSet, so scale that one: " + %s`, scaleCommand("cluster.x-k8s.io", twins(pairs))),
 	}
 	annotations := object("dyn(params).metadata", "annotations")
@@ -70,7 +72,7 @@ func origins(pairs authority.Pairs) string {
 // sets says, and say nothing of a set that it does not know.
 func ScalePolicies(o Options) []Policy {
 	var out []Policy
-	for _, s := range scaledSides(o.Pairs) {
+	for _, s := range scaledSides(o) {
 		out = append(out, Policy{Policy: s.policy(o), Binding: s.binding(o)})
 	}
 	return out

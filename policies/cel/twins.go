@@ -34,7 +34,7 @@ func authorityTwins() []Twin {
 		{
 			Rule: "authority/spec-locked", Variable: "specLocked",
 			Fields: `variables.current == "ClusterAPI" ? variables.specChanges : ''`,
-			Reason: `"Cluster API is in charge of this " + request.kind.kind + ": change " + variables.there + " instead, or move it first: " + variables.toMachineAPI`,
+			Reason: `"Cluster API is in charge of this " + request.kind.kind + ": change " + variables.there + " instead" + variables.scaleInstead + ", or move it first: " + variables.toMachineAPI`,
 		},
 		{
 			Rule: "authority/in-transit", Variable: "inTransit",
@@ -113,8 +113,10 @@ func setThere(namespaces string) string {
 
 func setNames(namespaces, verb, names, of string) string {
 	var renamed []string
-	for machineAPI, clusterAPI := range authority.Renamed() {
-		renamed = append(renamed, quote(machineAPI)+": "+quote(clusterAPI))
+	for _, names := range []map[string]string{authority.Renamed(), authority.Older()} {
+		for machineAPI, clusterAPI := range names {
+			renamed = append(renamed, quote(machineAPI)+": "+quote(clusterAPI))
+		}
 	}
 	slices.Sort(renamed)
 	after, name := object("variables.is.metadata", of), fmt.Sprintf("{%s}[?string(k)].orValue(string(k))", strings.Join(renamed, ", "))

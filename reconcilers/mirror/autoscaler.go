@@ -4,116 +4,354 @@
 package mirror
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// autoscalerManager is who carries over what the autoscaler says, in the managed fields of the Machine API object: whoever applies that object
+// autoscalerManager is who carries over what the autoscaler says, in the managed fields of the authoritative object: whoever applies that object
 // with replicas of their own is told of the conflict.
 const autoscalerManager = "poundlock-autoscaler"
 
 // machineAPIDelete is the Machine API's name of the annotation by which a Machine is chosen when a set is scaled down.
 const machineAPIDelete = "machine.openshift.io/delete-machine"
 
+// stream is the way back, from a mirror to its authority, for what others may write to the mirror.
+type stream struct {
+	*state
+	mirror, source *unstructured.Unstructured
+	// side is the mirror's.
+	side policies.Side
+}
+
 // followed carries over to the authority what a writer that knows its mirror alone wrote there: the cluster autoscaler the replicas of a set and, of a
-// Machine, the mark that chooses it, in Cluster API (converting › The Cluster Autoscaler in mixed MachineSet clusters); its operator the limits of
-// a set, in the Machine API. authority.Grants has them all.
+// Machine, the marks that choose it (converting › The Cluster Autoscaler in mixed MachineSet clusters; the releases so far write to the Machine API alone); its
+// operator the limits of a set, in the Machine API. authority.Grants has them all.
 //
 // Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), but admission may be absent: wrote
 // decides from the managed fields.
 func (s *state) followed() *write {
+	f, back := s.stream()
 	switch {
-	case presence(s.core) != authority.Present || presence(s.machineAPI) != authority.Present:
-		return nil
-	case s.said().Current == authority.ClusterAPI:
-		return s.limited()
-	case s.said().Current != authority.MachineAPI || !s.isMirror(s.core):
+	case !back:
 		return nil
 	case s.kind.Scales:
-		return s.scaled()
+		return first(f.scaled, f.limited)
+	case s.kind.Infra == authority.InfraMachine:
+		return f.chosen()
 	}
-	return s.chosen()
+	return nil
 }
 
-// limited carries over the annotations of a Machine API set that has moved.
-func (s *state) limited() *write {
-	for _, g := range authority.Annotated(policies.MachineAPI) {
-		if g.Manager == "" || g.While&authority.ByClusterAPI == 0 || !slices.Contains(g.Kinds, s.kind.Name) {
+// stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, so that what is not yet carried
+// over was written before it, and counts.
+func (s *state) stream() (f stream, back bool) {
+	if presence(s.core) != authority.Present || presence(s.machineAPI) != authority.Present {
+		return stream{}, false
+	}
+	switch s.source() {
+	case authority.ClusterAPI:
+		return stream{s, s.machineAPI, s.core, policies.MachineAPI}, true
+	case authority.MachineAPI:
+		return stream{s, s.core, s.machineAPI, policies.ClusterAPI}, s.isMirror(s.core)
+	}
+	return stream{}, false
+}
+
+// there is an annotation's name on the authority.
+func (f stream) there(key string) string {
+	if f.side == policies.MachineAPI {
+		return core.ClusterAPIAnnotation(key)
+	}
+	return key
+}
+
+// limited carries over the annotations of a set: those that their writer has set on its mirror, and those that it has taken away.
+func (f stream) limited() *write {
+	for _, g := range authority.Annotated(f.side) {
+		if g.Manager == "" || !slices.Contains(g.Kinds, f.kind.Name) {
 			continue
 		}
+		changes, fields := map[string]any{}, []string(nil)
 		for _, key := range g.Fields {
-			asked, has := s.machineAPI.GetAnnotations()[key]
-			name := core.ClusterAPIAnnotation(key)
-			now, known := s.core.GetAnnotations()[name]
-			if !has || known && now == asked || !s.wrote(g.Manager, s.machineAPI, s.core, "f:metadata", "f:annotations", "f:"+key) {
-				continue
+			if value, changed := f.annotated(g, key); changed {
+				changes[f.there(key)] = value
+				fields = append(fields, "metadata.annotations."+f.there(key))
 			}
-			return &write{verb: patch, by: autoscalerManager, object: s.core, reason: "AutoscalerFollowed", fields: []string{"metadata.annotations." + name},
-				patch: metadataPatch(s.core, map[string]any{"annotations": map[string]any{name: asked}}),
-				note:  fmt.Sprintf("set %s of %s to %q, because %s has set it on its mirror", name, describe(s.core), asked, g.Writer)}
+		}
+		if len(fields) > 0 {
+			return f.annotate(changes, fields, fmt.Sprintf("made %s of %s equal to its mirror, where %s has changed it", brief(fields), describe(f.source), g.Writer))
 		}
 	}
 	return nil
 }
 
+// annotated is what a writer has made of an annotation on the mirror, nil: it has taken it away.
+func (f stream) annotated(g authority.Grant, key string) (value any, changed bool) {
+	asked, has := f.mirror.GetAnnotations()[key]
+	now, known := f.source.GetAnnotations()[f.there(key)]
+	switch {
+	case has:
+		return asked, (!known || now != asked) && f.wrote(g.Manager, annotationPath(key), annotationPath(f.there(key)))
+	case known:
+		return nil, g.Effects&authority.Removes != 0 && f.withdrawn(annotationPath(f.there(key)))
+	}
+	return nil, false
+}
+
+func annotationPath(key string) []string { return []string{"f:metadata", "f:annotations", "f:" + key} }
+
+// annotate writes annotations to the authority, in the name of whom it follows.
+func (f stream) annotate(changes map[string]any, fields []string, note string) *write {
+	return &write{verb: patch, by: autoscalerManager, object: f.source, reason: "AutoscalerFollowed", fields: fields, note: note,
+		patch: metadataPatch(f.source, map[string]any{"annotations": changes})}
+}
+
 // wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
-// mirror as owner no more. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5).
-func (s *state) wrote(manager string, mirror, source *unstructured.Unstructured, path ...string) bool {
-	return !owns(mirror, path...) && slices.ContainsFunc(mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == manager && holds(owned(e), path) && s.since(e, mirror, source, path)
+// mirror as owner no more. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5). there is the field's path on the authority.
+func (f stream) wrote(manager string, path, there []string) bool {
+	return !owns(f.mirror, path...) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && holds(owned(e), path) && f.since(e, there)
 	})
 }
 
 // since reports whether an entry is later than the mirror's last write. Times are in seconds: within one the owner decides, since each apply of the
-// mirror's would have taken the field. Before the mirror has been made equal in this direction once, its last write was the switch.
+// mirror's would have taken the field. Before the mirror has been made equal in this direction once, its last write was the switch; and if the authority
+// has still what Poundlock wrote there from what is the mirror now, or nothing at all, the mirror may not have been read again before the switch: a move waits for a
+// generation, which no annotation changes.
 // An entry of /scale has no time: the API server leaves it out. It is later if the mirror has claimed the field, or if the authority's is still the
 // mirror's from before the switch: both sides were equal then, so that it is the mirror's side that has changed.
-func (s *state) since(e metav1.ManagedFieldsEntry, mirror, source *unstructured.Unstructured, path []string) bool {
-	before, claimed := s.said().SynchronizedGeneration == 0, claimed(mirror)
+func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
+	before, claimed := f.said().SynchronizedGeneration == 0, claimed(f.mirror)
 	switch {
 	case e.Subresource == "scale":
-		return !before && claimed || before && owns(source, path...)
+		return !before && claimed || before && owns(f.source, there...)
 	case e.Subresource != "" || e.Time == nil:
 		return false
 	case before:
-		switched := s.said().Condition(authority.ConditionSynchronized)
-		return switched.Status == metav1.ConditionUnknown && !e.Time.Before(&switched.LastTransitionTime)
+		switched := f.said().Condition(authority.ConditionSynchronized)
+		return switched.Status == metav1.ConditionUnknown &&
+			(!e.Time.Before(&switched.LastTransitionTime) || ownedByUs(f.source, there) || !f.onAuthority(there))
 	}
-	return claimed && !slices.ContainsFunc(mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return ours(o) && e.Time.Before(o.Time) })
+	return claimed && !slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return ours(o) && e.Time.Before(o.Time) })
 }
 
-func (s *state) scaled() *write {
-	asked, has := replicas(s.core)
-	now, _ := replicas(s.machineAPI)
-	if !has || asked == now || !s.wrote(authority.AutoscalerManager, s.core, s.machineAPI, "f:spec", "f:replicas") {
+// onAuthority reports whether the authority has a field that it may lack.
+func (f stream) onAuthority(path []string) bool {
+	at := make([]string, len(path))
+	for i, step := range path {
+		at[i] = strings.TrimPrefix(step, "f:")
+	}
+	return valueAt(f.source, at) != nil
+}
+
+// withdrawn reports whether a field that the mirror lacks was taken away from it. Nobody owns what is absent, so the authority is the proof: what Poundlock wrote
+// there, and nobody has written since, it had from the mirror, then or as the authority of the time. Who took it away, admission knows: the lock
+// lets the writer alone.
+func (f stream) withdrawn(there []string) bool {
+	if f.said().SynchronizedGeneration == 0 {
+		return f.said().Condition(authority.ConditionSynchronized).Status == metav1.ConditionUnknown && ownedByUs(f.source, there)
+	}
+	return claimed(f.mirror) && ownedByUs(f.source, there)
+}
+
+// ownedByUs reports whether Poundlock owns a field, and nobody else does.
+func ownedByUs(o *unstructured.Unstructured, path []string) bool {
+	by := ownersOf(o, path)
+	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != fieldManager && manager != autoscalerManager })
+}
+
+// ownersOf lists the managers of a field, through whatever subresource.
+func ownersOf(o *unstructured.Unstructured, path []string) []string {
+	var out []string
+	for _, e := range o.GetManagedFields() {
+		if holds(owned(e), path) {
+			out = append(out, e.Manager)
+		}
+	}
+	return out
+}
+
+var replicasPath = []string{"f:spec", "f:replicas"}
+
+// scaled carries over the replicas of a set. Where there are to be fewer, the marks of its Machines come first: else the set would delete others.
+func (f stream) scaled() *write {
+	asked, has := replicas(f.mirror)
+	now, _ := replicas(f.source)
+	if !has || asked == now || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() {
 		return nil
 	}
-	body := metadataPatch(s.machineAPI, map[string]any{})
+	if asked < now {
+		for _, m := range f.markedMachines {
+			if w := m.markedFor(f.side); w != nil {
+				return w
+			}
+		}
+	}
+	body := metadataPatch(f.source, map[string]any{})
 	body["spec"] = map[string]any{"replicas": asked}
-	return &write{verb: patch, by: autoscalerManager, object: s.machineAPI, patch: body, reason: "AutoscalerFollowed", fields: []string{"spec.replicas"},
-		note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror in Cluster API", describe(s.machineAPI), now, asked)}
+	return &write{verb: patch, by: autoscalerManager, object: f.source, patch: body, reason: "AutoscalerFollowed", fields: []string{"spec.replicas"},
+		note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", describe(f.source), now, asked)}
 }
 
-// mark is where a Machine of Cluster API is chosen.
-var mark = []string{"f:metadata", "f:annotations", "f:" + clusterv1.DeleteMachineAnnotation}
+// emptied reports whether the mirror was scaled to 0 through /scale later than the mirror's last write. There the API server gives 0 replicas no owner,
+// and takes the field from the mirror. Anybody's request looks like that where admission is absent, so it counts only for a set that the autoscaler
+// may empty by its limits.
+func (f stream) emptied() bool {
+	asked, has := replicas(f.mirror)
+	if !has || asked != 0 || len(ownersOf(f.mirror, replicasPath)) > 0 || f.source.GetAnnotations()[f.minSize()] != "0" {
+		return false
+	}
+	if f.said().SynchronizedGeneration == 0 {
+		return owns(f.source, replicasPath...)
+	}
+	return claimed(f.mirror)
+}
 
-func (s *state) chosen() *write {
-	value, marked := s.core.GetAnnotations()[clusterv1.DeleteMachineAnnotation]
-	_, known := s.machineAPI.GetAnnotations()[machineAPIDelete]
-	if s.kind.Infra != authority.InfraMachine || !marked || known || !s.wrote(authority.AutoscalerManager, s.core, s.machineAPI, mark...) {
+// minSize is the annotation of the authority with the fewest replicas that the autoscaler may ask for.
+func (f stream) minSize() string {
+	if f.side == policies.MachineAPI {
+		return clusterv1.AutoscalerMinSizeAnnotation
+	}
+	return "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
+}
+
+// marks are the annotations by which the controllers of a side choose the Machine that goes first.
+func marks(side policies.Side) []string {
+	if side == policies.MachineAPI {
+		return []string{machineAPIDelete, core.OldDeleteAnnotation}
+	}
+	return []string{clusterv1.DeleteMachineAnnotation}
+}
+
+// markOf is the first mark that a Machine has, "" for none.
+func markOf(o *unstructured.Unstructured, side policies.Side) (key, value string) {
+	for _, key := range marks(side) {
+		if value, has := o.GetAnnotations()[key]; has {
+			return key, value
+		}
+	}
+	return "", ""
+}
+
+func (f stream) sourceSide() policies.Side {
+	if f.side == policies.MachineAPI {
+		return policies.ClusterAPI
+	}
+	return policies.MachineAPI
+}
+
+// chosen carries over the mark of a Machine, and that it was taken back.
+func (f stream) chosen() *write {
+	to := marks(f.sourceSide())
+	key, value := markOf(f.mirror, f.side)
+	known, _ := markOf(f.source, f.sourceSide())
+	switch {
+	case key != "" && known == "" && f.wrote(authority.AutoscalerManager, annotationPath(key), annotationPath(to[0])):
+		return f.annotate(map[string]any{to[0]: value}, []string{"metadata.annotations." + to[0]},
+			"marked "+describe(f.source)+" as the one to go, because the cluster autoscaler has marked its mirror")
+	case key == "" && known != "":
+		return f.unmark(to)
+	}
+	return nil
+}
+
+// unmark takes every mark off the authority, if each of them came from the mirror.
+func (f stream) unmark(names []string) *write {
+	gone, fields := map[string]any{}, []string(nil)
+	for _, name := range names {
+		if _, has := f.source.GetAnnotations()[name]; !has {
+			continue
+		}
+		if !f.withdrawn(annotationPath(name)) {
+			return nil
+		}
+		gone[name] = nil
+		fields = append(fields, "metadata.annotations."+name)
+	}
+	return f.annotate(gone, fields, "took the mark off "+describe(f.source)+", because the cluster autoscaler has taken it off its mirror")
+}
+
+// markedFor has the mark of a Machine on the side that acts for its set before that has fewer replicas; side is the one to which the autoscaler writes.
+// A Machine may have another authority than its set, and need not convert: then its mirror gets the mark alone.
+func (s *state) markedFor(side policies.Side) *write {
+	from, to, origin := s.machineAPI, s.core, authority.MachineAPI
+	other := policies.ClusterAPI
+	if side == policies.ClusterAPI {
+		from, to, origin, other = s.core, s.machineAPI, authority.ClusterAPI, policies.MachineAPI
+	}
+	switch {
+	case presence(to) != authority.Present:
+		return nil
+	case s.source() != origin:
+		return s.followed()
+	}
+	key, value := markOf(from, side)
+	if known, _ := markOf(to, other); key == "" || known != "" {
 		return nil
 	}
-	return &write{verb: patch, by: autoscalerManager, object: s.machineAPI, reason: "AutoscalerFollowed", fields: []string{"metadata.annotations." + machineAPIDelete},
-		patch: metadataPatch(s.machineAPI, map[string]any{"annotations": map[string]any{machineAPIDelete: value}}),
-		note:  "marked " + describe(s.machineAPI) + " as the one to go, because the cluster autoscaler has marked its mirror in Cluster API"}
+	name := marks(other)[0]
+	return &write{verb: patch, object: to, reason: "MirrorUpdated", fields: []string{"metadata.annotations." + name},
+		patch: metadataPatch(to, map[string]any{"annotations": map[string]any{name: value}}), note: "marked " + describe(to) + " as the one to go, like " + describe(from)}
+}
+
+// marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the authority loses its mark.
+func (s *state) marksOn(want *unstructured.Unstructured) {
+	annotations := want.GetAnnotations()
+	if _, marked := annotations[machineAPIDelete]; !marked || s.machineAPI == nil {
+		return
+	}
+	if value, has := s.machineAPI.GetAnnotations()[core.OldDeleteAnnotation]; has {
+		annotations[core.OldDeleteAnnotation] = value
+		want.SetAnnotations(annotations)
+	}
+}
+
+// gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
+func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *state) error {
+	f, back := s.stream()
+	if !back || !s.kind.Scales {
+		return nil
+	}
+	asked, has := replicas(f.mirror)
+	if now, _ := replicas(f.source); !has || asked >= now {
+		return nil
+	}
+	machine, _ := authority.KindNamed("Machine")
+	here, there, namespace := machine.MachineAPIGVK(), machine.ClusterAPIGVK(), s.pair.ClusterAPI
+	if f.side == policies.ClusterAPI {
+		here, there, namespace = there, here, s.pair.MachineAPI
+	}
+	found, err := all(ctx, from, here, f.mirror.GetNamespace())
+	if err != nil {
+		return err
+	}
+	for _, o := range found {
+		owner := controllerOf(o)
+		if key, _ := markOf(o, f.side); key == "" || owner == nil || owner.UID != f.mirror.GetUID() {
+			continue
+		}
+		twin, err := get(ctx, from, there, namespace, o.GetName())
+		if err != nil {
+			return err
+		}
+		m := &state{kind: machine, pair: s.pair, name: o.GetName(), machineAPI: o, core: twin}
+		if f.side == policies.ClusterAPI {
+			m.machineAPI, m.core = twin, o
+		}
+		s.markedMachines = append(s.markedMachines, m)
+	}
+	return nil
 }
 
 func replicas(o *unstructured.Unstructured) (n int64, says bool) {

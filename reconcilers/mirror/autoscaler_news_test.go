@@ -4,11 +4,16 @@
 package mirror
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -35,6 +40,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 	}
 	theirs := func(second string) string { return wrote("cluster-autoscaler", "Update", "", second, both) }
 	scale := wrote("cluster-autoscaler", "Update", "scale", "", both)
+	const beforeSwitch = "before the switch: the authority had that value at the switch, and has another since"
 	const switched, inStep, never = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`, `{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`, ""
 	for _, c := range []struct {
 		sentence     string
@@ -58,7 +64,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 		{"through /scale before the switch, or after it: somebody has scaled the authority since, and wins", 0, switched, []string{mine("10"), scale}, false},
 		{"right after a switch", 0, switched, []string{mine("10"), theirs("20")}, true},
 		{"right after a switch, to an object that the mirror has never written", 0, switched, []string{theirs("21")}, true},
-		{"before the switch: the authority had that value at the switch, and has another since", 0, switched, []string{mine("10"), theirs("19")}, false},
+		{beforeSwitch, 0, switched, []string{mine("10"), theirs("19")}, false},
 		{"before there was any mirror", 0, never, []string{mine("10"), theirs("19")}, false},
 	} {
 		for _, kind := range []string{"MachineSet", "Machine"} {
@@ -68,7 +74,10 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 			s.machineAPI = parse(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8"}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: %d, conditions: [%s]}}`,
 				c.generation, c.synchronized))
 			if slices.Contains(c.managers, "still") {
-				s.machineAPI.SetManagedFields(parse(t, `{metadata: {managedFields: [`+wrote(fieldManager, "Apply", "", "10", both)+`]}}`).GetManagedFields())
+				s.machineAPI.SetManagedFields(parse(t, `{metadata: {managedFields: [`+wrote(fieldManager, "Apply", "", "10", strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
+			}
+			if lag := kind == "Machine" && c.sentence == beforeSwitch; lag {
+				c.follows = true // the mark is not on the authority, which may never have had it
 			}
 			if got := s.followed() != nil; got != c.follows {
 				t.Errorf("%s: %s: followed: %t", kind, c.sentence, got)
@@ -115,7 +124,7 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 		{"a person wrote, past the locks", []string{mine, wrote("kubectl-annotate", "Update", "", "31", both)}, authority.ClusterAPI, false},
 		{"managed fields were cleared", nil, authority.ClusterAPI, false},
 		{"the set is the authority", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.MachineAPI, false},
-		{"authority moves", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.Migrating, false},
+		{"its operator wrote before the move began", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.Migrating, true},
 	} {
 		s := &state{kind: kindNamed(t, "MachineSet"), name: "m"}
 		s.core = parse(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
@@ -129,4 +138,204 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 			t.Errorf("%s: writes %v to %s", c.sentence, w.fields, describe(w.object))
 		}
 	}
+}
+
+// TestWhatTheAutoscalerSaysToTheMachineAPIsMirror: Cluster API is authoritative. The replicas differ, or the marks do.
+func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
+	const newer, older, there = "machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine", "cluster.x-k8s.io/delete-machine"
+	const switched, inStep = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`, `{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`
+	marked := `{"f:metadata": {"f:annotations": {"f:` + newer + `": {}, "f:` + older + `": {}}}}`
+	markedThere := `{"f:metadata": {"f:annotations": {"f:` + there + `": {}}}}`
+	mine, replicated := wrote(fieldManager, "Apply", "", "30", `{"f:spec": {"f:order": {}}}`), `{"f:spec": {"f:replicas": {}}}`
+	scale := wrote("cluster-autoscaler", "Update", "scale", "", replicated)
+	autoscaler := func(second string) string { return wrote("cluster-autoscaler", "Update", "", second, marked) }
+	const both = newer + ": t1, " + older + ": t2"
+	for _, c := range []struct {
+		sentence, kind, api, synchronized string
+		generation                        int
+		// on and by are the mirror's annotations, or replicas, and managed fields; thereOn and thereBy the authority's.
+		on, by, thereOn, thereBy string
+		want                     string
+	}{
+		{sentence: "it marks a Machine", kind: "Machine", on: both, by: mine + "," + autoscaler("31"), want: there + "=t1"},
+		{sentence: "it marks a Machine by the older name alone", kind: "Machine", on: older + ": t2", by: mine + "," + autoscaler("31"), want: there + "=t2"},
+		{sentence: "it has marked what is marked", kind: "Machine", on: both, by: mine + "," + autoscaler("31"), thereOn: there + ": t1", thereBy: wrote("kubectl", "Update", "", "29", markedThere)},
+		{sentence: "a person marks, past the locks", kind: "Machine", on: both, by: mine + "," + wrote("kubectl", "Update", "", "31", marked)},
+		{sentence: "managed fields were cleared", kind: "Machine", on: both},
+		{sentence: "it has marked before the move began", kind: "Machine", api: "Migrating", on: both, by: mine + "," + autoscaler("31"), want: there + "=t1"},
+		{sentence: "it marks right after the switch", kind: "Machine", generation: -1, synchronized: switched, on: both, by: autoscaler("20"), want: there + "=t1"},
+		{sentence: "it has marked right before the switch", kind: "Machine", generation: -1, synchronized: switched, on: both, by: autoscaler("19"), want: there + "=t1"},
+		{sentence: "it has marked before there was any mirror", kind: "Machine", generation: -1, on: both, by: autoscaler("19")},
+		{sentence: "it takes its mark back", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere), want: there + "="},
+		{sentence: "it takes back a mark from before the switch", kind: "Machine", generation: -1, synchronized: switched, thereOn: there + ": t1", thereBy: wrote(fieldManager, "Apply", "", "10", markedThere), want: there + "="},
+		{sentence: "one name of two is gone: it is marked still", kind: "Machine", on: older + ": t2", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
+		{sentence: "a person's mark on the authority is new to the mirror", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote("kubectl", "Update", "", "31", markedThere)},
+		{sentence: "a manifest has the mark, too", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere) + "," + wrote("kubectl", "Apply", "", "32", markedThere)},
+		{sentence: "the authority's managed fields were cleared", kind: "Machine", by: mine, thereOn: there + ": t1"},
+		{sentence: "the mirror was created anew by a person, without the mark", kind: "Machine", thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
+		{sentence: "and adopted", kind: "Machine", generation: -1, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
+		{sentence: "it scales up", kind: "MachineSet", on: "5", by: mine + "," + scale, thereOn: "3", want: "replicas=5"},
+		{sentence: "it scales right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: scale, thereOn: "3", thereBy: wrote(fieldManager, "Apply", "", "10", replicated), want: "replicas=5"},
+		{sentence: "it scaled before the switch, and a person has scaled the authority since", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: scale, thereOn: "3", thereBy: wrote("kubectl", "Update", "", "22", replicated)},
+		{sentence: "a person scales, past the locks", kind: "MachineSet", on: "5", by: mine + "," + wrote("kubectl", "Update", "scale", "", replicated), thereOn: "3"},
+		{sentence: "it has scaled before the move began", kind: "MachineSet", api: "Migrating", on: "5", by: mine + "," + scale, thereOn: "3", want: "replicas=5"},
+		{sentence: "it scales to zero, which has no owner", kind: "MachineSet", on: "0", by: mine, thereOn: "3, min: 0", want: "replicas=0"},
+		{sentence: "it scales to zero right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "0", thereOn: "3, min: 0", thereBy: wrote(fieldManager, "Apply", "", "10", replicated), want: "replicas=0"},
+		{sentence: "a set at zero, and a person has scaled the authority since the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "0", thereOn: "3, min: 0", thereBy: wrote("kubectl", "Update", "", "22", replicated)},
+		{sentence: "zero of a set that it may not empty is nobody's", kind: "MachineSet", on: "0", by: mine, thereOn: "3, min: 1"},
+		{sentence: "zero of a set that it does not scale is nobody's", kind: "MachineSet", on: "0", by: mine, thereOn: "3"},
+		{sentence: "zero with an owner is that one's", kind: "MachineSet", on: "0", by: mine + "," + wrote("kubectl", "Update", "", "31", replicated), thereOn: "3, min: 0"},
+		{sentence: "managed fields were cleared, and it is zero", kind: "MachineSet", on: "0", thereOn: "3, min: 0"},
+	} {
+		generation := max(c.generation+1, 0)
+		if c.api == "" {
+			c.api = "ClusterAPI"
+		}
+		if c.synchronized == "" {
+			c.synchronized = inStep
+		}
+		s := &state{kind: kindNamed(t, c.kind), name: "m"}
+		form := `{apiVersion: v1, kind: %s, metadata: {name: m, resourceVersion: "8", annotations: {%s}, managedFields: [%s]}, spec: {%s}%s}`
+		spec, annotations, specThere, annotationsThere := "", c.on, "", c.thereOn
+		if c.kind == "MachineSet" {
+			replicas, least, limited := strings.Cut(c.thereOn, ", min: ")
+			spec, annotations, specThere, annotationsThere = "replicas: "+c.on, "", "replicas: "+replicas, ""
+			if limited {
+				annotationsThere = fmt.Sprintf("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: %q", least)
+			}
+		}
+		status := fmt.Sprintf(`, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: %d, conditions: [%s]}`, c.api, generation, c.synchronized)
+		s.machineAPI = parse(t, fmt.Sprintf(form, c.kind, annotations, c.by, spec, status))
+		s.core = parse(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
+		got := ""
+		if w := s.followed(); w != nil {
+			if w.object != s.core || w.by != autoscalerManager {
+				t.Errorf("%s: writes to %s as %s", c.sentence, describe(w.object), w.by)
+			}
+			got = shown(w)
+		}
+		if got != c.want {
+			t.Errorf("%s: carries over %q, want %q", c.sentence, got, c.want)
+		}
+	}
+}
+
+// shown is what a patch changes: replicas, else annotations.
+func shown(w *write) string {
+	if spec := below(w.patch, "spec"); spec != nil {
+		return fmt.Sprintf("replicas=%v", spec["replicas"])
+	}
+	var out []string
+	for key, value := range below(below(w.patch, "metadata"), "annotations") {
+		if value == nil {
+			value = ""
+		}
+		out = append(out, fmt.Sprintf("%s=%v", key, value))
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+// TestMarksComeBeforeReplicas: the set is Cluster API's, and the autoscaler has scaled its mirror down.
+func TestMarksComeBeforeReplicas(t *testing.T) {
+	marked := wrote("cluster-autoscaler", "Update", "", "31", `{"f:metadata": {"f:annotations": {"f:machine.openshift.io/delete-machine": {}}}}`)
+	mine := wrote(fieldManager, "Apply", "", "30", `{"f:spec": {"f:order": {}}}`)
+	for _, c := range []struct {
+		sentence, machine, twin string
+		replicas                int
+		want                    []string
+	}{
+		{"Cluster API's Machine", `{annotations: {machine.openshift.io/delete-machine: t}, managedFields: [` + mine + `, ` + marked + `]}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 1}`, `{}`, 1,
+			[]string{"Machine: cluster.x-k8s.io/delete-machine=t", "MachineSet: replicas=1"}},
+		{"Machine API's Machine, whose mirror lags", `{annotations: {machine.openshift.io/cluster-api-delete-machine: t}}, status: {authoritativeAPI: MachineAPI}`, `{}`, 1,
+			[]string{"Machine: cluster.x-k8s.io/delete-machine=t", "MachineSet: replicas=1"}},
+		{"a Machine that is marked in both APIs", `{annotations: {machine.openshift.io/delete-machine: t}}, status: {authoritativeAPI: MachineAPI}`, `{annotations: {cluster.x-k8s.io/delete-machine: t}}`, 1,
+			[]string{"MachineSet: replicas=1"}},
+		{"a Machine without a twin", `{annotations: {machine.openshift.io/delete-machine: t}}, status: {authoritativeAPI: MachineAPI}`, "", 1,
+			[]string{"MachineSet: replicas=1"}},
+		{"more replicas choose nobody", `{annotations: {machine.openshift.io/delete-machine: t}}, status: {authoritativeAPI: MachineAPI}`, `{}`, 3,
+			[]string{"MachineSet: replicas=3"}},
+	} {
+		set := &state{kind: kindNamed(t, "MachineSet"), name: "m"}
+		set.machineAPI = parseAs(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, managedFields: [%s, %s]}, spec: {replicas: %d}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 1}}`,
+			mine, wrote("cluster-autoscaler", "Update", "scale", "", `{"f:spec": {"f:replicas": {}}}`), c.replicas))
+		set.core = parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 2}}`)
+		machine := &state{kind: kindNamed(t, "Machine"), name: "m-1", machineAPI: parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: `+c.machine+`}`)}
+		machine.machineAPI.SetName("m-1")
+		if c.twin != "" {
+			machine.core = parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: `+c.twin+`}`)
+			machine.core.SetName("m-1")
+		}
+		set.markedMachines = []*state{machine}
+		var got []string
+		for range 3 {
+			w := set.followed()
+			if w == nil {
+				break
+			}
+			got = append(got, w.object.GetKind()+": "+shown(w))
+			now := w.object.DeepCopy()
+			if spec := below(w.patch, "spec"); spec != nil {
+				now.Object["spec"] = spec
+			} else {
+				now.SetAnnotations(map[string]string{"cluster.x-k8s.io/delete-machine": "t"})
+			}
+			set.store(w.object, now)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.sentence, diff)
+		}
+	}
+}
+
+// TestAMirrorThatDoesNotConvertStaysTrue: the autoscaler reads nodeRef, errorMessage and providerID of Machines, and the replicas of sets.
+func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
+	machine := &state{kind: kindNamed(t, "Machine"), name: "m"}
+	machine.machineAPI = parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, errorMessage: old}}`)
+	machine.core = parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m}, spec: {providerID: "aws:///i-1", version: v1}, status: {nodeRef: {name: node}}}`)
+	set := &state{kind: kindNamed(t, "MachineSet"), name: "m"}
+	set.machineAPI = parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
+	set.core = parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
+	c := converting{now: time.Now}
+	for _, s := range []*state{machine, set} {
+		var last string
+		for range 9 {
+			w := c.toMachineAPI(s)
+			if w == nil {
+				break
+			}
+			last = w.reason
+			s.machineAPI = parseAs(t, afterPatch(t, s.machineAPI, w.patch))
+		}
+		if last != "FieldsNotConvertible" || c.toMachineAPI(s) != nil {
+			t.Errorf("%s: the last write is %s, want the reason why the rest is not mirrored, and nothing after it", s.kind.Name, last)
+		}
+	}
+	status := below(machine.machineAPI.Object, "status")
+	if text(below(status, "nodeRef"), "name") != "node" || status["errorMessage"] != nil || nested(machine.machineAPI, "spec", "providerID") != "aws:///i-1" {
+		t.Errorf("the Machine's mirror is %v", machine.machineAPI.Object)
+	}
+	if n, _ := replicas(set.machineAPI); n != 5 || !sameScalar(below(set.machineAPI.Object, "status")["replicas"], int64(4)) {
+		t.Errorf("the set's mirror is %v", set.machineAPI.Object)
+	}
+}
+
+// afterPatch is an object after a merge patch.
+func afterPatch(t *testing.T, o *unstructured.Unstructured, change map[string]any) string {
+	t.Helper()
+	before, err1 := json.Marshal(o.Object)
+	patch, err2 := json.Marshal(change)
+	after, err3 := jsonpatch.MergePatch(before, patch)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	return string(after)
+}
+
+// parseAs keeps the object's own kind.
+func parseAs(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	read(t, text, &o.Object)
+	return o
 }

@@ -61,6 +61,8 @@ type state struct {
 	made types.UID
 	// children are the objects that the mirror owns, while it is being deleted and may have to let go of them.
 	children []*unstructured.Unstructured
+	// markedMachines are the pairs of the Machines that the autoscaler has marked, where it wants this set to have fewer.
+	markedMachines []*state
 
 	// read remembers what machineAPI says: it is asked often and costs a marshalling.
 	read struct {
@@ -71,6 +73,11 @@ type state struct {
 
 // store puts an object that a write returned in the place of what was read; nil: it is gone.
 func (s *state) store(was, now *unstructured.Unstructured) {
+	for _, m := range s.markedMachines {
+		if m.name == was.GetName() && m.kind.Name == was.GetKind() {
+			m.store(was, now)
+		}
+	}
 	switch at := was.GroupVersionKind(); {
 	case at == s.kind.MachineAPIGVK() && was.GetName() == s.name:
 		s.machineAPI = now
@@ -103,7 +110,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*st
 	}
 	s := &state{kind: r.kind, pair: pair, name: k.Name}
 	for _, step := range []func(context.Context, client.Reader, *state) error{
-		r.gatherPair, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChildren,
+		r.gatherPair, r.gatherMarked, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChildren,
 	} {
 		if err := step(ctx, present{from, s}, s); err != nil {
 			return nil, fmt.Errorf("reading %s %s: %w", r.kind.Name, k, err)

@@ -75,6 +75,8 @@ func (c converting) next(s *state) *write {
 		return follows
 	case s.surroundings == authority.Go:
 		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, s.reason, s.missing) })
+	case s.missing != "" && s.source() == authority.ClusterAPI && s.core != nil:
+		return c.failsFromClusterAPI(s, s.reason, s.missing)
 	case s.missing != "":
 		return c.fails(s, s.reason, s.missing)
 	case s.source() == authority.MachineAPI || s.core == nil:
@@ -160,11 +162,11 @@ func (c converting) toMachineAPI(s *state) *write {
 		infra = s.standIn()
 	}
 	if infra == nil && s.infraName() != "" {
-		return c.fails(s, "InfrastructureNotFound", s.infraMissing())
+		return c.failsFromClusterAPI(s, "InfrastructureNotFound", s.infraMissing())
 	}
 	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: infra}, s.env)
 	if len(errs) > 0 {
-		return c.fails(s, "FieldsNotConvertible", sentences(errs))
+		return c.failsFromClusterAPI(s, "FieldsNotConvertible", sentences(errs))
 	}
 	want := s.wantMachineAPI(converted)
 	status := core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: infra}, s.env)
@@ -175,10 +177,41 @@ func (c converting) toMachineAPI(s *state) *write {
 		func() *write { return yielded(s.core) },
 		func() *write { return yielded(s.infra) },
 		s.reattach,
+		func() *write { return c.report(s.machineAPI, status) }, // before the rest, which the API server may refuse
 		func() *write { return s.become(want, s.machineAPI) },
 		s.staleTemplate,
 		func() *write { return c.synchronized(s, s.core.GetGeneration(), status) },
 	)
+}
+
+// failsFromClusterAPI reports why the Machine API's mirror cannot be made equal, and keeps true on it what others act by: the status of a Machine,
+// whose instance it is, and how many a set is to have. The autoscaler counts a Machine without a Node as one that does not start, and one with an error
+// as failed, and then shrinks the set.
+func (c converting) failsFromClusterAPI(s *state, reason, message string) *write {
+	return first(
+		func() *write {
+			return c.report(s.machineAPI, core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env))
+		},
+		func() *write { return s.copies("providerID") },
+		func() *write { return s.copies("replicas") },
+		func() *write { return c.fails(s, reason, message) },
+	)
+}
+
+// copyManager owns what is copied field by field. An update under the mirror's own name that sets a spec would look like its creation of the object (created).
+const copyManager = "poundlock-copy"
+
+// copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
+func (s *state) copies(name string) *write {
+	path := []string{"spec", name}
+	value := valueAt(s.core, path)
+	if value == nil || name == "replicas" && !s.kind.Scales || len(differs("", value, valueAt(s.machineAPI, path))) == 0 {
+		return nil
+	}
+	body := metadataPatch(s.machineAPI, map[string]any{})
+	body["spec"] = map[string]any{name: value}
+	return &write{verb: patch, by: copyManager, object: s.machineAPI, patch: body, reason: "MirrorUpdated", fields: []string{"spec." + name},
+		note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, describe(s.machineAPI), s.describeSource())}
 }
 
 // infraMissing says that what the authoritative Cluster API object refers to does not exist, and what a person can do: the mirror does not create it.
@@ -343,6 +376,7 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
 		put(want, nested(s.machineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
 	}
+	s.marksOn(want)
 	want.SetOwnerReferences(s.machineAPIOwner())
 	return want
 }

@@ -4,16 +4,24 @@
 package journeys
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/neighbours"
+	"github.com/poundlock/poundlock/test/scene"
 )
 
-const autoscaler = "system:serviceaccount:openshift-machine-api:cluster-autoscaler"
-
-// autoscalerMay is what the cluster autoscaler is granted on Cluster API, where it looks and scales.
+// autoscalerMay is what the cluster autoscaler is granted on the API that it knows, and its operator.
 const autoscalerMay = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -26,9 +34,23 @@ kind: RoleBinding
 metadata: {name: cluster-autoscaler, namespace: openshift-cluster-api}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: cluster-autoscaler}
 subjects: [{kind: ServiceAccount, name: cluster-autoscaler, namespace: openshift-machine-api}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: cluster-autoscaler, namespace: openshift-machine-api}
+rules:
+- {apiGroups: [machine.openshift.io], resources: [machinesets, machinesets/scale, machines], verbs: [get, list, watch, update, patch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: cluster-autoscaler, namespace: openshift-machine-api}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: cluster-autoscaler}
+subjects:
+- {kind: ServiceAccount, name: cluster-autoscaler, namespace: openshift-machine-api}
+- {kind: ServiceAccount, name: cluster-autoscaler-operator, namespace: openshift-machine-api}
 `
 
-// converting › The Cluster Autoscaler in mixed MachineSet clusters: it looks at Cluster API alone, whoever is in charge.
+// converting › The Cluster Autoscaler in mixed MachineSet clusters: one of a release to come looks at Cluster API alone, whoever is in charge.
 func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 	story(t)
 	apply(t, autoscalerMay)
@@ -47,6 +69,20 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 	refused(t, kubectl(t, "", asAutoscaler(append(mirror.args("patch"), "--type=merge", "-p", `{"spec":{"deletion":{"order":"Newest"}}}`))...), "authority/spec-locked")
 	refused(t, kubectl(t, "", append(capiMachine(old).args("annotate"), "cluster.x-k8s.io/delete-machine=now")...), "authority/metadata-reserved")
 
+	// It chooses a Machine, and takes that back.
+	a, err := neighbours.NewClusterAPIAutoscaler(stage.Plane.Admin(), capi)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		persists(t, func() error {
+			return map[bool]func(context.Context, string) error{true: a.Mark, false: a.Unmark}[want](t.Context(), old)
+		})
+		eventually(t, "the choice has come over", func() string {
+			return fmt.Sprint(annotation(t, mapiMachine(old), "machine.openshift.io/delete-machine") != "", annotation(t, capiMachine(old), "cluster.x-k8s.io/delete-machine") != "")
+		}, fmt.Sprint(want, want))
+	}
+
 	// It chooses the Machine that it has drained, then scales down, on the object this time: it is that one which goes.
 	must(t, asAutoscaler(append(capiMachine(old).args("annotate"), "cluster.x-k8s.io/delete-machine=now"))...)
 	eventually(t, "the choice has come over", func() string {
@@ -63,15 +99,184 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 	move(t, set, "ClusterAPI")
 	must(t, asAutoscaler(scaled(mirror, 1))...)
 	sized(t, set, 1)
-	refused(t, kubectl(t, "", set.args("scale", "--replicas=3")...), "authority/scale-locked")
+	// A person gets the same command by every door.
+	const instead = "kubectl -n openshift-cluster-api scale machinesets.cluster.x-k8s.io autoscaled --replicas=3"
+	manifest := strings.Replace(scene.MachineSet(set.name, 3), "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1)
+	for rule, a := range map[string]answer{
+		"authority/scale-locked]": kubectl(t, "", set.args("scale", "--replicas=3")...),
+		"authority/spec-locked":   kubectl(t, "", append(set.args("patch"), "--type=json", "-p", `[{"op":"replace","path":"/spec/replicas","value":3}]`)...),
+		"authority/spec-locked]":  kubectl(t, manifest, "apply", "--server-side", "--force-conflicts", "-f", "-"),
+	} {
+		refused(t, a, rule)
+		refused(t, a, instead)
+	}
 	move(t, set, "MachineAPI")
 	must(t, set.args("scale", "--replicas=0")...)
 	sized(t, set, 0)
 }
 
+// TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative: the autoscaler of the releases so far, and its operator, know nothing but the Machine API.
+func TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative(t *testing.T) {
+	story(t)
+	apply(t, autoscalerMay)
+	a, operator := autoscalers(t)
+	for _, api := range []string{"MachineAPI", "ClusterAPI"} {
+		t.Run(api, func(t *testing.T) {
+			set := newSet(t, "scaled-by-"+strings.ToLower(api), 1)
+			persists(t, func() error { return operator.Limit(t.Context(), set.name, 2, 4) })
+			limited(t, set, "2", "4")
+			if api == "ClusterAPI" {
+				move(t, set, api)
+				move(t, mapiMachine(machinesOf(t, set.name)[0]), api)
+			}
+			persists(t, func() error { return operator.Release(t.Context(), set.name) })
+			limited(t, set, "", "")
+			persists(t, func() error { return operator.Limit(t.Context(), set.name, 0, 5) })
+			limited(t, set, "0", "5")
+			persists(t, func() error { return a.Scale(t.Context(), set.name, 4) })
+			sized(t, set, 4)
+
+			machines := machinesOf(t, set.name)
+			persists(t, func() error { return a.Mark(t.Context(), machines[0]) })
+			chosen(t, machines[0], true)
+			persists(t, func() error { return a.Unmark(t.Context(), machines[0]) })
+			chosen(t, machines[0], false)
+
+			// It is the marked ones that go: the first and the last by name.
+			persists(t, func() error { return a.Remove(t.Context(), set.name, machines[0], 4) })
+			gone(t, machines[0])
+			persists(t, func() error { return a.Remove(t.Context(), set.name, machines[3], 3) })
+			gone(t, machines[3])
+			sized(t, set, 2)
+			if diff := cmp.Diff(machines[1:3], machinesOf(t, set.name)); diff != "" {
+				t.Errorf("Machines left (-want +got):\n%s", diff)
+			}
+			persists(t, func() error { return a.Remove(t.Context(), set.name, machines[1], 2) })
+			persists(t, func() error { return a.Remove(t.Context(), set.name, machines[2], 1) })
+			sized(t, set, 0)
+
+			persists(t, func() error { return operator.Limit(t.Context(), set.name, 1, 3) })
+			limited(t, set, "1", "3")
+			persists(t, func() error { return operator.Release(t.Context(), set.name) })
+			limited(t, set, "", "")
+			still(t)
+		})
+	}
+}
+
+// The autoscaler goes on while a set moves: what is refused it tries again, and what it says in the moment after the switch counts.
+func TestTheAutoscalerScalesDuringAMove(t *testing.T) {
+	story(t)
+	apply(t, autoscalerMay)
+	a, operator := autoscalers(t)
+	set := newSet(t, "scaled-on-the-move", 2)
+	persists(t, func() error { return operator.Limit(t.Context(), set.name, 0, 5) })
+	limited(t, set, "0", "5")
+	victim := machinesOf(t, set.name)[1]
+	stage.Freeze()
+	thaw := sync.OnceFunc(stage.Thaw)
+	t.Cleanup(thaw)
+	request(t, set, "ClusterAPI")
+	authorityIs(t, set, "Migrating")
+	if err := a.Remove(t.Context(), set.name, victim, 2); err == nil || !strings.Contains(err.Error(), "authority/scale-locked") {
+		t.Errorf("during the move the set is scaled: %v", err)
+	}
+	thaw()
+	persists(t, func() error { return a.Remove(t.Context(), set.name, victim, 2) })
+	authorityIs(t, set, "ClusterAPI")
+	gone(t, victim)
+	settled(t, set)
+	sized(t, set, 1)
+
+	last := machinesOf(t, set.name)[0]
+	request(t, set, "MachineAPI")
+	persists(t, func() error { return a.Remove(t.Context(), set.name, last, 1) })
+	authorityIs(t, set, "MachineAPI")
+	settled(t, set)
+	sized(t, set, 0)
+	still(t)
+}
+
+func autoscalers(t *testing.T) (neighbours.Autoscaler, neighbours.AutoscalerOperator) {
+	t.Helper()
+	a, errA := neighbours.NewAutoscaler(stage.Plane.Admin(), mapi)
+	operator, errO := neighbours.NewAutoscalerOperator(stage.Plane.Admin(), mapi)
+	if err := errors.Join(errA, errO); err != nil {
+		t.Fatal(err)
+	}
+	return a, operator
+}
+
+// persists tries again what a controller would: a conflict, and what is refused while authority moves.
+func persists(t *testing.T, do func() error) {
+	t.Helper()
+	eventually(t, "the request is taken", func() string {
+		err := do()
+		if err != nil && !apierrors.IsConflict(err) && !strings.Contains(err.Error(), "try again in a moment") {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(err)
+	}, "<nil>")
+}
+
+// limited waits until both sets have the limits, each under its API's names, and checks that what is the Machine API's alone stays there.
+func limited(t *testing.T, set object, least, most string) {
+	t.Helper()
+	const size = "cluster-api-autoscaler-node-group-"
+	for domain, o := range map[string]object{"machine": set, "cluster": capiSet(set.name)} {
+		suffix := map[string]string{"machine": ".openshift.io/", "cluster": ".x-k8s.io/"}[domain]
+		for limit, want := range map[string]string{"min-size": least, "max-size": most} {
+			eventually(t, limit+" of "+o.resource, func() string { return annotation(t, o, domain+suffix+size+limit) }, want)
+		}
+	}
+	for _, name := range []string{neighbours.TargetOwner, neighbours.Capacity} {
+		if value := annotation(t, capiSet(set.name), name); value != "" {
+			t.Errorf("Cluster API's set has %s: %s", name, value)
+		}
+	}
+	if owned := annotation(t, set, neighbours.TargetOwner) != ""; owned != (least != "") {
+		t.Errorf("the Machine API's set belongs to a MachineAutoscaler: %t, want %t", owned, least != "")
+	}
+}
+
+// chosen waits until a Machine is marked on both sides, or on neither, and Cluster API's has no name of the Machine API's.
+func chosen(t *testing.T, machine string, want bool) {
+	t.Helper()
+	eventually(t, "marks of "+machine, func() string {
+		all := []bool{
+			annotation(t, mapiMachine(machine), "machine.openshift.io/delete-machine") != "", annotation(t, mapiMachine(machine), "machine.openshift.io/cluster-api-delete-machine") != "",
+			annotation(t, capiMachine(machine), "cluster.x-k8s.io/delete-machine") != "",
+		}
+		return fmt.Sprint(all)
+	}, fmt.Sprint([]bool{want, want, want}))
+	for _, name := range []string{"machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"} {
+		if value := annotation(t, capiMachine(machine), name); value != "" {
+			t.Errorf("Cluster API's Machine has %s: %s", name, value)
+		}
+	}
+}
+
+func annotation(t *testing.T, o object, name string) string {
+	t.Helper()
+	return field(t, o, `.metadata.annotations.`+strings.ReplaceAll(name, ".", `\.`))
+}
+
+// still checks that the fleet comes to rest, and that nobody writes to it then.
+func still(t *testing.T) {
+	t.Helper()
+	before := atRest(t)
+	timer := time.NewTimer(3 * time.Second) // that nothing happens cannot be waited for otherwise
+	defer timer.Stop()
+	<-timer.C
+	all := slices.DeleteFunc(moved(before, versions(t)), func(m string) bool { return strings.Contains(m, "Cluster ") }) // they count their Machines, later
+	if len(all) > 0 {
+		t.Errorf("moved:\n%s", strings.Join(all, "\n"))
+	}
+}
+
 // asAutoscaler writes under its identity and its field manager.
 func asAutoscaler(args []string) []string {
-	return append(slices.Clone(args), "--as="+autoscaler, "--field-manager="+authority.AutoscalerManager)
+	return append(slices.Clone(args), "--as="+neighbours.AutoscalerIdentity, "--field-manager="+authority.AutoscalerManager)
 }
 
 // scaled patches /scale, as the autoscaler does; `kubectl scale` takes no field manager.
