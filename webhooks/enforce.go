@@ -28,8 +28,6 @@ import (
 )
 
 const (
-	// probeName is of the object that the probe asks for and that is never stored.
-	probeName = "poundlock-probe"
 	// enforcer is the field manager of the label.
 	enforcer = "poundlock-admission"
 	// lookAgain is after which time the labels are read again.
@@ -45,14 +43,14 @@ func probes() []Route {
 		return Route{
 			Name: name, Mutating: mutating, Probe: true, Own: true, Side: policies.ClusterAPI, Subjects: lease, Operations: ops(create),
 			FailurePolicy: admissionregistrationv1.Ignore,
-			Conditions:    conditions("is-the-probe", fmt.Sprintf(`object.metadata.?name.orValue("") == %q && request.?dryRun.orValue(false)`, probeName)),
+			Conditions:    conditions("is-the-probe", fmt.Sprintf(`object.metadata.?name.orValue("") == %q && request.?dryRun.orValue(false)`, authority.ProbeName)),
 		}
 	}
 	return []Route{door("probe-default", true), door("probe", false)}
 }
 
 // answer is what the door of a probe warns of.
-func (r Route) answer() string { return "Poundlock answers at " + r.Path() }
+func (r Route) answer() string { return authority.ProbeAnswer + r.Path() }
 
 // enforcement has the doors that fail closed do so from the first answer on that came through the API server, by a label of the namespaces. Before that, an
 // installation whose replicas cannot start refuses nothing.
@@ -191,7 +189,7 @@ func (p *prober) ask(ctx context.Context) error {
 	lease := &unstructured.Unstructured{}
 	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
 	lease.SetNamespace(p.namespace)
-	lease.SetName(probeName)
+	lease.SetName(authority.ProbeName)
 	err := p.client.Create(ctx, lease, client.DryRunAll)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +203,7 @@ func (p *prober) ask(ctx context.Context) error {
 	case len(silent) == 0:
 		return nil // whatever else became of the request
 	case err != nil:
-		return fmt.Errorf("trying to create the Lease %s in %s: %w", probeName, p.namespace, err)
+		return fmt.Errorf("trying to create the Lease %s in %s: %w", authority.ProbeName, p.namespace, err)
 	}
 	return fmt.Errorf("the API server has no answer from %s: check the webhook configurations, their caBundle, the Service and network policies", strings.Join(silent, " and "))
 }

@@ -16,12 +16,6 @@ const (
 	preTerminate = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/"
 	// shortest is Machine API's least length of a hook's name and owner.
 	shortest = 3
-
-	// etcdHook is the hook of etcd's operator before the drain, and etcdOwner its owner. Cluster API leaves hooks before the drain out, and the drain, once
-	// each Machine of the control plane is being deleted. So there the hook has a companion that holds the termination, which Cluster API never leaves out.
-	etcdHook      = "EtcdQuorumOperator"
-	etcdOwner     = "clusteroperator/etcd"
-	etcdCompanion = preTerminate + etcdHook
 )
 
 // isHook: Cluster API takes any annotation that begins with one of the prefixes for a hook.
@@ -33,13 +27,6 @@ func isHook(annotation string) bool {
 func hooksTo(p *pass, m *mapiMachine, c *capiMachine) {
 	annotate(p, "spec.lifecycleHooks.preDrain", preDrain, m.Spec.LifecycleHooks.PreDrain, &c.Metadata)
 	annotate(p, "spec.lifecycleHooks.preTerminate", preTerminate, m.Spec.LifecycleHooks.PreTerminate, &c.Metadata)
-	if owner, taken := c.Metadata.Annotations[etcdCompanion]; taken {
-		p.Unsupported("spec.lifecycleHooks.preTerminate", owner,
-			"the name is that of etcd's hook before the drain, which holds the termination as well in Cluster API")
-	}
-	if c.Metadata.Annotations[preDrain+etcdHook] == etcdOwner {
-		put(&c.Metadata.Annotations, etcdCompanion, etcdOwner)
-	}
 }
 
 func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook, c *metadata) {
@@ -75,7 +62,7 @@ func hookName(name string) bool {
 
 func hooksFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	for _, k := range sorted(c.Metadata.Annotations) {
-		if !isHook(k) || k == etcdCompanion && c.Metadata.Annotations[k] == etcdOwner {
+		if !isHook(k) {
 			continue
 		}
 		drain, terminate := strings.CutPrefix(k, preDrain)

@@ -65,7 +65,7 @@ var Machines = conversion.Table[mapiMachine, capiMachine]{
 		annotationsTo, annotationsFrom),
 	machine.Iso(at("spec.lifecycleHooks.preDrain[].name", "spec.lifecycleHooks.preDrain[].owner",
 		"spec.lifecycleHooks.preTerminate[].name", "spec.lifecycleHooks.preTerminate[].owner"), at("Machine"+conversion.Elsewhere+"metadata.annotations"),
-		"An annotation pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate… with the owner as its value. The lists come back in the order of their names; name and owner have at least 3 characters, the name no domain. etcd's hook EtcdQuorumOperator, before the drain, is an annotation of both kinds.",
+		"An annotation pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate… with the owner as its value. The lists come back in the order of their names; name and owner have at least 3 characters, the name no domain.",
 		hooksTo, hooksFrom),
 	machine.OnlyMAPI("spec.metadata.name", "Cluster API names no Nodes"),
 	machine.OnlyMAPI("spec.metadata.generateName", "Cluster API names no Nodes"),

@@ -190,7 +190,7 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	m := machinev1beta1.MachineStatus{Conditions: conditionsFrom(c.Conditions)}
 	phase := phaseFrom[clusterv1.MachinePhase(c.Phase)]
 	if phase == machinev1beta1.PhaseDeleting {
-		phase = deletingFrom(t.Core, c, &m)
+		phase = deletingFrom(c, &m)
 	}
 	if phase != "" {
 		m.Phase = &phase
@@ -212,11 +212,10 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	return out
 }
 
-// deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause holds, drains the Node of a
-// Machine that is being deleted, in phase Deleting, and not Drained. So the phase stays as it is until Cluster API is past its drain, and then comes with
-// the condition.
-func deletingFrom(core *unstructured.Unstructured, c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) string {
-	at, past := pastDrain(core, c)
+// deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause holds, drains the Node of a Machine that is
+// being deleted, in phase Deleting, and not Drained. So the phase stays as it is until Cluster API is past its drain, and then comes with the condition.
+func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) string {
+	at, past := pastDrain(c)
 	if !past {
 		return ""
 	}
@@ -234,20 +233,14 @@ var afterDrain = []string{
 	clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason,
 }
 
-// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by the condition that says so, or by what it does
-// now. Anything less is no proof, and a condition that nobody can prove would have a drain left out. While a hook before the drain is there, what is left
-// out may yet come.
-func pastDrain(core *unstructured.Unstructured, c clusterv1.MachineStatus) (since metav1.Time, past bool) {
+// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by the condition that says so, or by what it does now. Anything
+// less is no proof, and a condition that nobody can prove would have a drain left out.
+func pastDrain(c clusterv1.MachineStatus) (since metav1.Time, past bool) {
 	if d := c.Deprecated; d != nil && d.V1Beta1 != nil {
 		for _, one := range d.V1Beta1.Conditions {
 			if one.Type == clusterv1.DrainingSucceededV1Beta1Condition && one.Status == corev1.ConditionTrue {
 				return one.LastTransitionTime, true
 			}
-		}
-	}
-	for annotation := range core.GetAnnotations() {
-		if strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) {
-			return metav1.Time{}, false
 		}
 	}
 	for _, one := range c.Conditions {

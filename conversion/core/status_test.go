@@ -139,14 +139,10 @@ func TestADeletionIsNoWorkForTheMachineAPI(t *testing.T) {
 	v1beta1 := func(status string) string {
 		return `, deprecated: {v1beta1: {conditions: [{type: DrainingSucceeded, status: "` + status + `", lastTransitionTime: "2026-01-01T00:01:00Z"}]}}`
 	}
-	const hook = "pre-drain.delete.hook.machine.cluster.x-k8s.io/EtcdQuorumOperator"
 	for name, c := range map[string]struct {
 		status  string
 		drained string // when, "" for not
-		hooked  bool
 	}{
-		"the drain was left out, and a hook before it is there": {status: deleting("WaitingForPreTerminateHook", ""), hooked: true},
-		"it is drained, and a hook before the drain came later": {status: deleting("WaitingForPreDrainHook", v1beta1("True")), drained: "2026-01-01T00:01:00Z", hooked: true},
 		"it has just begun":                                {status: deleting("Deleting", "")},
 		"nobody has observed it":                           {status: `{phase: Deleting}`},
 		"a hook holds it before the drain":                 {status: deleting("WaitingForPreDrainHook", "")},
@@ -154,22 +150,18 @@ func TestADeletionIsNoWorkForTheMachineAPI(t *testing.T) {
 		"something went wrong, and nobody knows how far":   {status: deleting("InternalError", "")},
 		"a reason that no build has ever heard of":         {status: deleting("Pondering", "")},
 		"a condition that says that it is not deleted":     {status: `{phase: Deleting, conditions: [{type: Deleting, status: "False", reason: DeletingNode}]}`},
-		"it is drained":                                    {deleting("Deleting", v1beta1("True")), "2026-01-01T00:01:00Z", false},
-		"it is drained, and something went wrong later":    {deleting("InternalError", v1beta1("True")), "2026-01-01T00:01:00Z", false},
-		"its volumes are being detached":                   {deleting("WaitingForVolumeDetach", v1beta1("True")), "2026-01-01T00:01:00Z", false},
-		"a hook holds it after a drain that was left out":  {deleting("WaitingForPreTerminateHook", ""), "2026-01-01T00:00:00Z", false},
-		"its instance is being terminated":                 {deleting("WaitingForInfrastructureDeletion", ""), "2026-01-01T00:00:00Z", false},
-		"what it booted from is being deleted":             {deleting("WaitingForBootstrapDeletion", ""), "2026-01-01T00:00:00Z", false},
-		"its Node is being deleted":                        {deleting("DeletingNode", ""), "2026-01-01T00:00:00Z", false},
-		"it is all but gone":                               {deleting("DeletionCompleted", ""), "2026-01-01T00:00:00Z", false},
+		"it is drained":                                    {deleting("Deleting", v1beta1("True")), "2026-01-01T00:01:00Z"},
+		"it is drained, and something went wrong later":    {deleting("InternalError", v1beta1("True")), "2026-01-01T00:01:00Z"},
+		"its volumes are being detached":                   {deleting("WaitingForVolumeDetach", v1beta1("True")), "2026-01-01T00:01:00Z"},
+		"a hook holds it after a drain that was left out":  {deleting("WaitingForPreTerminateHook", ""), "2026-01-01T00:00:00Z"},
+		"its instance is being terminated":                 {deleting("WaitingForInfrastructureDeletion", ""), "2026-01-01T00:00:00Z"},
+		"what it booted from is being deleted":             {deleting("WaitingForBootstrapDeletion", ""), "2026-01-01T00:00:00Z"},
+		"its Node is being deleted":                        {deleting("DeletingNode", ""), "2026-01-01T00:00:00Z"},
+		"it is all but gone":                               {deleting("DeletionCompleted", ""), "2026-01-01T00:00:00Z"},
 		"it is gone, by its phase, and nobody knows a why": {status: `{phase: Deleted}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := wrap(map[string]any{"status": fields(t, c.status)})
-			if c.hooked {
-				o.SetAnnotations(map[string]string{hook: "clusteroperator/etcd"})
-			}
-			m := core.StatusToMachineAPI("Machine", core.Twin{Core: o}, env())
+			m := core.StatusToMachineAPI("Machine", core.Twin{Core: wrap(map[string]any{"status": fields(t, c.status)})}, env())
 			var want any
 			if c.drained != "" {
 				want = "Deleting"

@@ -14,18 +14,14 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The hook by which etcd's operator holds a Machine of the control plane until its member has left. The operator knows the Machine API alone, so it writes
-// there whichever API is authoritative.
+// The hook by which etcd's operator holds a Machine of the control plane until its member has left. The operator knows the Machine API alone, so it writes there
+// whichever API is authoritative.
 const (
 	EtcdHookName  = "EtcdQuorumOperator"
 	EtcdHookOwner = "clusteroperator/etcd"
 	// EtcdHookAnnotation is the hook on a Machine of Cluster API; its value is the owner.
 	EtcdHookAnnotation = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/" + EtcdHookName
-	// EtcdCompanionAnnotation goes with it, with the same owner: Cluster API leaves hooks before the drain out, and the drain, once each Machine of the
-	// control plane is being deleted, but never one that holds the termination.
-	EtcdCompanionAnnotation = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/" + EtcdHookName
-	// EtcdHookSeenAnnotation is Poundlock's record on a Machine API Machine that it saw this very object, by its UID, with the hook, and Cluster API's with
-	// it too.
+	// EtcdHookSeenAnnotation is Poundlock's record on a Machine API Machine that it saw this very object, by its UID, with the hook, and Cluster API's with it too.
 	EtcdHookSeenAnnotation = Domain + "/etcd-hook-seen"
 )
 
@@ -82,8 +78,8 @@ func hooks(o *policies.Object) (map[string]string, bool) {
 	return out, true
 }
 
-// hooksCarried reports whether each side of a Machine has the other's hooks: on Cluster API's they are annotations, which move no generation. A hook that
-// only Cluster API's mirror has may be what its MachineSet propagates, and waits for nobody.
+// hooksCarried reports whether each side of a Machine has the other's hooks: on Cluster API's they are annotations, which move no generation. A hook that only Cluster
+// API's mirror has may be what its MachineSet propagates, and waits for nobody.
 func (o Objects) hooksCarried(source API) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI == nil || o.ClusterAPI == nil {
 		return true
@@ -98,9 +94,8 @@ func (o Objects) hooksCarried(source API) bool {
 			return false
 		}
 	}
-	for annotation, owner := range theirs {
-		companion := annotation == EtcdCompanionAnnotation && owner == EtcdHookOwner
-		if _, has := ours[annotation]; !has && source == ClusterAPI && isHook(annotation) && !companion {
+	for annotation := range theirs {
+		if _, has := ours[annotation]; !has && source == ClusterAPI && isHook(annotation) {
 			return false
 		}
 	}
@@ -109,6 +104,5 @@ func (o Objects) hooksCarried(source API) bool {
 
 // isHook: Cluster API takes any annotation that begins with one of the prefixes for a hook.
 func isHook(annotation string) bool {
-	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) ||
-		strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
+	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) || strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
 }

@@ -20,54 +20,53 @@ func TestAMoveComparesTheHooks(t *testing.T) {
 		hooks, annotations       string
 		fromMachine, fromCluster bool
 	}{
-		"none":     {``, ``, true, true},
-		"the same": {`"preDrain":[` + etcds + `]`, etcdThere, true, true},
-		"the same, of both kinds": {
-			`"preDrain":[` + etcds + `],"preTerminate":[{"name":"wait","owner":"me"}]`, etcdThere + "," + one(terminate, "/wait", "me"), true, true,
-		},
-		"one added in the Machine API":             {`"preDrain":[` + etcds + `]`, ``, false, false},
-		"one of two added in the Machine API":      {`"preDrain":[` + etcds + `,{"name":"wait","owner":"me"}]`, one(drain, "/wait", "me"), false, false},
-		"one added in Cluster API":                 {``, etcdThere, true, false},
-		"one of the other kind added":              {`"preTerminate":[{"name":"wait","owner":"me"}]`, one(drain, "/wait", "me"), false, false},
-		"one added in Cluster API, without a name": {``, one(drain, "", "me"), true, false},
-		"one has another owner":                    {`"preDrain":[` + etcds + `]`, one(drain, "/EtcdQuorumOperator", "else"), true, false},
-		"what only Cluster API has of etcd's hook": {
-			`"preDrain":[` + etcds + `]`, etcdThere + "," + one(terminate, "/EtcdQuorumOperator", "clusteroperator/etcd"), true, true,
-		},
-		"another hook of that name":                 {``, one(terminate, "/EtcdQuorumOperator", "me"), true, false},
+		"none":                                      {``, ``, true, true},
+		"the same":                                  {`"preDrain":[` + etcds + `]`, etcdThere, true, true},
+		"the same, of both kinds":                   {`"preDrain":[` + etcds + `],"preTerminate":[{"name":"wait","owner":"me"}]`, etcdThere + "," + one(terminate, "/wait", "me"), true, true},
+		"one added in the Machine API":              {`"preDrain":[` + etcds + `]`, ``, false, false},
+		"one of two added in the Machine API":       {`"preDrain":[` + etcds + `,{"name":"wait","owner":"me"}]`, one(drain, "/wait", "me"), false, false},
+		"one added in Cluster API":                  {``, etcdThere, true, false},
+		"one of the other kind added":               {`"preTerminate":[{"name":"wait","owner":"me"}]`, one(drain, "/wait", "me"), false, false},
+		"one added in Cluster API, without a name":  {``, one(drain, "", "me"), true, false},
+		"one has another owner":                     {`"preDrain":[` + etcds + `]`, one(drain, "/EtcdQuorumOperator", "else"), true, false},
 		"another annotation":                        {``, one("note", "", "x"), true, true},
 		"hooks that make no sense are compared too": {`"preDrain":"x"`, ``, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for from, want := range map[authority.API]bool{authority.MachineAPI: c.fromMachine, authority.ClusterAPI: c.fromCluster} {
-				status := fmt.Sprintf(`"authoritativeAPI":%q,"synchronizedAPI":%q`, from, from)
-				if got := hooked(t, 0, from.Other(), status, c.hooks, c.annotations).CaughtUp; got != want {
+				kinds := authority.Kinds()
+				state := func(kind authority.Kind) authority.State {
+					return authority.Objects{
+						Kind: kind, Enabled: true,
+						MachineAPI: parse(t, fmt.Sprintf(`{"metadata":{"name":"x","generation":1},"spec":{"authoritativeAPI":%q,"lifecycleHooks":{%s}},
+							"status":{"authoritativeAPI":%q,"synchronizedAPI":%q,"synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True"}]}}`, from.Other(), c.hooks, from, from)),
+						ClusterAPI: parse(t, fmt.Sprintf(`{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""%s}}}`, comma(c.annotations))),
+						Infra:      parse(t, `{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x"}}}`),
+					}.State()
+				}
+				if got := state(kinds[0]).CaughtUp; got != want {
 					t.Errorf("from %s: caught up: %t, want %t", from, got, want)
 				}
-				if !hooked(t, 1, from.Other(), status, c.hooks, c.annotations).CaughtUp {
+				if !state(kinds[1]).CaughtUp {
 					t.Errorf("from %s: a set has no hooks of its own", from)
 				}
 			}
 		})
 	}
-	moving := hooked(t, 0, authority.MachineAPI, `"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"`, `"preDrain":[`+etcds+`]`, "")
-	if step := authority.Next(moving); step.Action != authority.Wait || step.Reason != authority.ReasonCatchingUp {
+	moving := authority.Objects{Kind: authority.Kinds()[0], Enabled: true,
+		MachineAPI: parse(t, `{"metadata":{"name":"x","generation":1},"spec":{"authoritativeAPI":"MachineAPI","lifecycleHooks":{"preDrain":[`+etcds+`]}},
+			"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True"}]}}`),
+		ClusterAPI: parse(t, `{"metadata":{"name":"x","generation":1,"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`),
+		Infra:      parse(t, `{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`),
+	}
+	if step := authority.Next(moving.State()); step.Action != authority.Wait || step.Reason != authority.ReasonCatchingUp {
 		t.Errorf("with a hook that is not carried over, the move goes on: %+v", step)
 	}
 }
 
-// hooked is the state of a pair that is mirrored, by its generations, and paused in Cluster API.
-func hooked(t *testing.T, kind int, requested authority.API, status, hooks, annotations string) authority.State {
-	t.Helper()
-	if annotations != "" {
-		annotations = "," + annotations
+func comma(more string) string {
+	if more == "" {
+		return ""
 	}
-	mirror := `{"metadata":{"name":"x","generation":1,"annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":""` +
-		annotations + `}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`
-	return authority.Objects{
-		Kind: authority.Kinds()[kind], Enabled: true,
-		MachineAPI: parse(t, fmt.Sprintf(`{"metadata":{"name":"x","generation":1},"spec":{"authoritativeAPI":%q,"lifecycleHooks":{%s}},
-			"status":{%s,"synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True"}]}}`, requested, hooks, status)),
-		ClusterAPI: parse(t, mirror), Infra: parse(t, mirror),
-	}.State()
+	return "," + more
 }

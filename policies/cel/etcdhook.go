@@ -10,13 +10,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// holdsForEtcd tells whether a request is of etcd's operator, on a Machine of the control plane, and adds or removes no hook but its own: the condition of
-// its row in authority.Grants.
+// holdsForEtcd tells whether a request is of etcd's operator, on a Machine of the control plane, and adds or removes no hook but its own: the condition of its row in
+// authority.Grants.
 func holdsForEtcd(o Options) string {
 	label, roles := authority.ControlPlaneRole()
-	role := fmt.Sprintf("string(%s[?%s].orValue(''))", object("variables.was.metadata", "labels"), quote(label))
 	return fmt.Sprintf(`request.operation == "UPDATE" && request.kind.kind == "Machine" && request.userInfo.username in %s && %s in %s && %s == %s`,
-		quoteAll(o.Identities[policies.EtcdOperator]), role, quoteAll(roles), otherHooks("variables.oldSpec"), otherHooks("variables.newSpec"))
+		quoteAll(o.Identities[policies.EtcdOperator]), fmt.Sprintf("string(%s[?%s].orValue(''))", object("variables.was.metadata", "labels"), quote(label)), quoteAll(roles),
+		otherHooks("variables.oldSpec"), otherHooks("variables.newSpec"))
 }
 
 func otherHooks(spec string) string {
@@ -26,6 +26,6 @@ func otherHooks(spec string) string {
 
 // judgedSpec is what of a spec the locks compare: all but the list that the request's user may write.
 func judgedSpec(spec string) string {
-	hooks := object(spec, "lifecycleHooks") + `.transformMap(l, h, l != "preDrain", h)`
-	return fmt.Sprintf(`variables.holdsForEtcd ? dyn(%[1]s.transformMap(k, v, k == "lifecycleHooks" ? dyn(%[2]s) : dyn(v))) : dyn(%[1]s)`, spec, hooks)
+	return fmt.Sprintf(`variables.holdsForEtcd ? dyn(%s.transformMap(k, v, k == "lifecycleHooks" ? dyn(%s.transformMap(l, h, l != "preDrain", h)) : dyn(v))) : dyn(%s)`,
+		spec, object(spec, "lifecycleHooks"), spec)
 }

@@ -15,13 +15,13 @@ import (
 // etcdHookManager is who writes what follows from etcd's hook, in managed fields: apart from the mirror's applies, which know nothing of it.
 const etcdHookManager = "poundlock-etcd-hook"
 
-// etcdHook carries the hook of etcd's operator against the stream. The operator writes to the Machine API's Machines alone, so while Cluster API is
-// authoritative its writes are to the mirror (authority.Grants).
+// etcdHook carries the hook of etcd's operator against the stream. The operator writes to the Machine API's Machines alone, so while Cluster API is authoritative its
+// writes are to the mirror (authority.Grants).
 //
-// An addition is carried always: it only holds a drain. A removal lets the drain begin, and that the mirror lacks the hook proves no removal: one that was
-// just made or restored lacks it too, and managed fields keep no trace of who removed what. So Poundlock keeps a record on the mirror that it saw this
-// very object, by its UID, with the hook while Cluster API's had it. The removal is carried only from an object with that record that is being deleted,
-// which is when the operator removes it. That is sound, since
+// An addition is carried always: it only holds a drain. A removal lets the drain begin, and that the mirror lacks the hook proves no removal: one that was just made or
+// restored lacks it too, and managed fields keep no trace of who removed what. So Poundlock keeps a record on the mirror that it saw this very object, by its UID,
+// with the hook while Cluster API's had it. The removal is carried only from an object with that record that is being deleted, which is when the operator
+// removes it. That is sound, since
 //   - the record is written only on top of the resourceVersion that has the hook, and admission lets nobody else write it;
 //   - who removes the hook from then on is the operator: admission lets nobody else, and the mirror itself removes it only together with the record;
 //   - an object that was made again has another UID, and nothing comes back on one that is being deleted, so a stale look can only be too careful;
@@ -43,12 +43,9 @@ func (s *state) etcdHook() *write {
 	owner, there := s.core.GetAnnotations()[authority.EtcdHookAnnotation]
 	here, seen := hasEtcdHook(s.machineAPI), record == string(s.machineAPI.GetUID())
 	deleting := presence(s.machineAPI) == authority.Deleting
-	companion := s.core.GetAnnotations()[authority.EtcdCompanionAnnotation]
 	switch {
-	case here && !there && !seen, owner == authority.EtcdHookOwner && companion == "" && (here || !seen || !deleting):
+	case here && !there && !seen:
 		return s.carryHook(authority.EtcdHookOwner, "added the hook %s to %s")
-	case !there && companion == authority.EtcdHookOwner:
-		return s.letGo()
 	case here && !there && !deleting:
 		return s.dropHook()
 	case here && owner == authority.EtcdHookOwner && !seen:
@@ -61,24 +58,11 @@ func (s *state) etcdHook() *write {
 	return nil
 }
 
-// letGo takes the companion off Cluster API's Machine after the hook, which a person has removed there.
-func (s *state) letGo() *write {
-	return s.annotateCore("MirrorUpdated", "", map[string]any{authority.EtcdCompanionAnnotation: nil})
-}
-
-// carryHook writes what etcd's operator did to Cluster API's Machine: the hook and its companion in one.
+// carryHook writes what etcd's operator did to Cluster API's Machine.
 func (s *state) carryHook(value any, what string) *write {
-	note := fmt.Sprintf(what, authority.EtcdHookName, describe(s.core)) + ", as etcd's operator has done in the Machine API"
-	return s.annotateCore("EtcdHookFollowed", note, map[string]any{authority.EtcdHookAnnotation: value, authority.EtcdCompanionAnnotation: value})
-}
-
-func (s *state) annotateCore(reason, note string, annotations map[string]any) *write {
-	var fields []string
-	for _, key := range sortedKeys(annotations) {
-		fields = append(fields, "metadata.annotations."+key)
-	}
-	return &write{verb: patch, by: etcdHookManager, object: s.core, reason: reason, note: note, fields: fields,
-		patch: metadataPatch(s.core, map[string]any{"annotations": annotations})}
+	return &write{verb: patch, by: etcdHookManager, object: s.core, reason: "EtcdHookFollowed", fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
+		patch: metadataPatch(s.core, map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
+		note:  fmt.Sprintf(what, authority.EtcdHookName, describe(s.core)) + ", as etcd's operator has done in the Machine API"}
 }
 
 // dropHook takes off the mirror what the authority has no more, and the record in the same write: without the one, the other would prove a removal.

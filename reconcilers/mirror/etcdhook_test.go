@@ -18,8 +18,7 @@ import (
 
 const etcdHookJSON = `{"name":"EtcdQuorumOperator","owner":"clusteroperator/etcd"}`
 
-// TestEtcdHook is about the one field of a Machine that is written on the Machine API's side alone, whichever API is authoritative. The test is everybody
-// but the mirror.
+// TestEtcdHook is about the one field of a Machine that is written on the Machine API's side alone, whichever API is authoritative. The test is everybody but the mirror.
 func TestEtcdHook(t *testing.T) {
 	w := &twins{twinsWorld(t), authority.Kinds()[0]}
 	t.Run("it is added to the mirror, and carried over", w.hookAdded)
@@ -73,12 +72,8 @@ func (w *twins) isNot(t *testing.T, name string, here, there bool) string {
 		return fmt.Sprint(h) == "map[name:EtcdQuorumOperator owner:clusteroperator/etcd]"
 	})
 	value, carried := w.core(t, name).GetAnnotations()[authority.EtcdHookAnnotation]
-	companion, held := w.core(t, name).GetAnnotations()[authority.EtcdCompanionAnnotation]
-	if has != here || carried != there || held != there || there && (value != authority.EtcdHookOwner || companion != value) {
-		return fmt.Sprintf("Machine API %t, Cluster API %t (%q, %q)", has, carried, value, companion)
-	}
-	if n := len(below(w.mapi(t, name), "spec", "lifecycleHooks", "preTerminate")); n > 0 {
-		return fmt.Sprintf("the companion is %d hooks in the Machine API", n)
+	if has != here || carried != there || there && value != authority.EtcdHookOwner {
+		return fmt.Sprintf("Machine API %t, Cluster API %t (%s)", has, carried, value)
 	}
 	return ""
 }
@@ -188,8 +183,7 @@ func (w *twins) hookRestored(t *testing.T) {
 	w.runs(t, "restored", etcdHookJSON)
 	w.is(t, "restored", true, true)
 	w.deletes(t, "restored")
-	restored := `{"metadata":{"annotations":{%q:"another"}},"spec":{"lifecycleHooks":{"preDrain":null}}}`
-	w.patch(t, w.mapi(t, "restored"), "", fmt.Sprintf(restored, authority.EtcdHookSeenAnnotation))
+	w.patch(t, w.mapi(t, "restored"), "", fmt.Sprintf(`{"metadata":{"annotations":{%q:"another"}},"spec":{"lifecycleHooks":{"preDrain":null}}}`, authority.EtcdHookSeenAnnotation))
 	w.is(t, "restored", false, true)
 }
 
@@ -217,9 +211,7 @@ func (w *twins) hookCrash(t *testing.T) {
 	w.runs(t, "crash", etcdHookJSON)
 	w.is(t, "crash", true, true)
 	w.patch(t, w.core(t, "crash"), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/note":"x"}}}`)
-	stopped := w.writes.stopAt(func(r *http.Request) bool {
-		return r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/machines/crash")
-	})
+	stopped := w.writes.stopAt(func(r *http.Request) bool { return r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/machines/crash") })
 	w.patch(t, w.mapi(t, "crash"), "", fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, authority.EtcdHookSeenAnnotation))
 	goOn := <-stopped
 	if err := w.Delete(t.Context(), w.core(t, "crash")); err != nil {

@@ -92,8 +92,7 @@ func TestEtcdHoldsAMachineThatClusterAPIRuns(t *testing.T) {
 	without := `[{"op":"remove","path":"/spec/lifecycleHooks/preDrain"}]`
 	refused(t, kubectl(t, "", append(mapiMachine(name).args("patch"), "--type=json", "-p", without)...), "authority/spec-locked")
 	more := `{"spec":{"lifecycleHooks":{"preDrain":null},"providerSpec":{"value":{"instanceType":"m6i.metal"}}}}`
-	asOperator := "--as=" + neighbours.EtcdOperator{}.Identity()
-	refused(t, kubectl(t, "", append(mapiMachine(name).args("patch"), "--type=merge", "-p", more, asOperator)...), "authority/spec-locked")
+	refused(t, kubectl(t, "", append(mapiMachine(name).args("patch"), "--type=merge", "-p", more, "--as="+neighbours.EtcdOperator{}.Identity())...), "authority/spec-locked")
 
 	log := start()
 	for _, o := range []object{capiMachine(name), awsMachine(name), mapiMachine(name)} {
@@ -140,69 +139,5 @@ func TestEtcdHoldsAMachineAnew(t *testing.T) {
 	}
 	if all := log.Refused(); len(all) > 0 || len(log.Written("machines/")) != 1 {
 		t.Errorf("etcd's operator wrote %v, and was refused %v", log.Written("machines/"), all)
-	}
-}
-
-// Cluster API leaves hooks before the drain out, and the drain too, once each Machine of the control plane is being deleted. What etcd holds is held all
-// the same.
-func TestEtcdHoldsAControlPlaneThatIsDeletedAtOnce(t *testing.T) {
-	controlPlane(t, false)
-	if err := stage.StopSide(simulation.Etcd); err != nil {
-		t.Fatal(err)
-	}
-	start := sync.OnceValue(func() *neighbours.Log { return etcdsOperator(t) })
-	t.Cleanup(func() { start() })
-	drain := drainsNothing(t)
-	all, books := masters(t), opened()
-	name := all[0].Name
-	move(t, mapiMachine(name), "ClusterAPI")
-	for _, m := range all[1:] {
-		authoritative := mapiMachine(m.Name)
-		if m.Status.AuthoritativeAPI == "ClusterAPI" { // a story before this one has moved it
-			authoritative = capiMachine(m.Name)
-		}
-		must(t, append(authoritative.args("delete"), "--wait=false")...)
-		eventually(t, "it is being deleted in Cluster API", func() string {
-			return fmt.Sprint(field(t, capiMachine(m.Name), ".metadata.deletionTimestamp") != "")
-		}, "true")
-	}
-	must(t, append(capiMachine(name).args("delete"), "--wait=false")...)
-	reason := func() string { return field(t, capiMachine(name), `.status.conditions[?(@.type=="Deleting")].reason`) }
-	eventually(t, "Cluster API leaves the drain out, and is held", reason, "WaitingForPreTerminateHook")
-	for range 10 {
-		if got := reason(); got != "WaitingForPreTerminateHook" {
-			t.Errorf("Cluster API is at %s", got)
-		}
-	}
-	if got := field(t, mapiMachine(name), ".status.phase"); got != "Running" {
-		t.Errorf("a drain that may yet come is given as past: the mirror is %s", got)
-	}
-	books.nothingEnds(t)
-
-	// With replacements, each goes in its turn.
-	activate(t)
-	log := start()
-	for _, m := range all {
-		eventually(t, m.Name+" is gone", func() string {
-			return field(t, mapiMachine(m.Name), ".metadata.name") + field(t, capiMachine(m.Name), ".metadata.name")
-		}, "")
-	}
-	updated(t, 3)
-	voting(t)
-	if drain.Drained(name) {
-		t.Error("the Machine API's drain controller would have drained the Node, too")
-	}
-	if refused := log.Refused(); len(refused) > 0 {
-		t.Errorf("requests of etcd's operator were refused:\n%s", strings.Join(refused, "\n"))
-	}
-}
-
-// nothingEnds checks that no instance of the control plane has ended since.
-func (l ledger) nothingEnds(t *testing.T) {
-	t.Helper()
-	for _, call := range stage.Cloud.Ledger()[l.calls:] {
-		if call.Verb == machinetest.Terminate && strings.Contains(call.Machine.Name, "master-") {
-			t.Errorf("%s was terminated by %s", call.Machine.Name, call.Caller)
-		}
 	}
 }

@@ -21,10 +21,9 @@ const (
 // roleLabel tells a Machine of the control plane.
 const roleLabel = "machine.openshift.io/cluster-api-machine-role"
 
-// EtcdOperator is cluster-etcd-operator, as far as it writes to Machines (rows 40 and 41 of the survey of writers). It knows the Machine API alone. Every
-// minute it adds its hook to each Machine of role master that is not being deleted; it removes it from one that is, once no member of etcd is on its
-// addresses. Either is a PUT of the whole object, in the Go type that it was built with. Where no master is in phase Running, it takes the Machine API for
-// one that does not function, and writes nothing.
+// EtcdOperator is cluster-etcd-operator, as far as it writes to Machines (rows 40 and 41 of the survey of writers). It knows the Machine API alone. Every minute it adds its
+// hook to each Machine of role master that is not being deleted; it removes it from one that is, once no member of etcd is on its addresses. Either is a PUT of the
+// whole object, in the Go type that it was built with. Where no master is in phase Running, it takes the Machine API for one that does not function, and writes nothing.
 type EtcdOperator struct {
 	// Member reports whether a member of etcd is on the Machine's addresses.
 	Member func(*machinev1beta1.Machine) bool
@@ -41,9 +40,7 @@ func (e EtcdOperator) Pass(ctx context.Context, c client.Client) error {
 	if err := c.List(ctx, masters, client.MatchingLabels{roleLabel: "master"}); err != nil {
 		return err
 	}
-	running := func(m machinev1beta1.Machine) bool {
-		return m.Status.Phase != nil && *m.Status.Phase == machinev1beta1.PhaseRunning
-	}
+	running := func(m machinev1beta1.Machine) bool { return m.Status.Phase != nil && *m.Status.Phase == machinev1beta1.PhaseRunning }
 	if !slices.ContainsFunc(masters.Items, running) {
 		return nil
 	}

@@ -45,7 +45,6 @@
 //
 // Failed conversions, and clusters that lack their Infrastructure or Cluster: they are waits with a condition. Strangers that act (authority.Foreign): a
 // Cluster API object with an instance of its own is no part of the pair. Templates: no controller acts on one.
-// The hook of etcd's operator: TestNoDrainBeforeEtcdLetsGo in reconcilers/mirror walks what becomes of it.
 // Conditions other than the three that are decided from. What a MachineHealthCheck does to Machines. What the autoscaler says to a mirror, which is an edit of the
 // object in charge. That the mirror's creation becomes owned as an apply would be: a write of managed fields, from which nobody decides. Retries after errors that pass: a
 // crash is the same. That an object in charge is stripped of its finalizers by force. Two managers that both believe to lead go on at the same

@@ -14,6 +14,8 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/reference"
+	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -97,6 +99,9 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 	if err := o.output.check(); err != nil {
 		return err
 	}
+	if err := knownFailures(o.failOn); err != nil {
+		return err
+	}
 	f, err := p.gather(ctx, o.files, o.selection, args)
 	if err != nil {
 		return err
@@ -153,6 +158,26 @@ func judge(f *fleet.Fleet, c fleet.Cluster, to authority.API) report {
 	return r
 }
 
+// knownFailures refuses a word of --fail-on that no object can ever have: it would fail on nothing.
+func knownFailures(words []string) error {
+	var verdicts []string
+	for _, v := range preflight.Verdicts() {
+		verdicts = append(verdicts, string(v))
+	}
+	known := slices.Concat(verdicts, reference.ReasonNames())
+	for _, word := range words {
+		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, word) }) {
+			continue
+		}
+		meant := ""
+		if near := spelling.Nearest(word, known); near != "" {
+			meant = fmt.Sprintf(" Did you mean %s?", near)
+		}
+		return usage("--fail-on %q: want one of %s, or a reason that `kubectl poundlock explain` knows.%s", word, strings.Join(verdicts, ", "), meant)
+	}
+	return nil
+}
+
 // verdict is the exit code: what could not be read comes first, then --fail-on.
 func (r report) verdict(failOn []string) error {
 	if len(r.Problems) > 0 {
@@ -178,7 +203,7 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 	if o.format == "name" {
 		for _, f := range r.Objects {
 			if f.Verdict == preflight.Ready {
-				fmt.Fprintln(p.Out, f.Ref())
+				fmt.Fprintln(p.Out, f.Object())
 			}
 		}
 		return nil

@@ -119,7 +119,7 @@ func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) e
 	}
 	items := f.Items()
 	changes := leaving.Changes(items)
-	manager, err := c.manager(ctx, namespace, changes)
+	manager, err := c.manager(ctx, namespace)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
 }
 
 // manager looks for signs that a manager runs.
-func (c *cleaner) manager(ctx context.Context, namespace string, changes []leaving.Change) (leaving.Manager, error) {
+func (c *cleaner) manager(ctx context.Context, namespace string) (leaving.Manager, error) {
 	m := leaving.Manager{Name: c.name, Namespace: namespace}
 	deployment, err := c.get(ctx, deployments, namespace, c.name)
 	if err != nil {
@@ -291,8 +291,9 @@ func (c *cleaner) manager(ctx context.Context, namespace string, changes []leavi
 		seconds, _, _ := unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
 		m.Term = time.Duration(seconds) * time.Second
 	}
-	m.Answers = c.answers(ctx, changes)
-	return m, nil
+	is, err := c.present(ctx, namespace)
+	m.Answers = is == answers
+	return m, err
 }
 
 func (c *cleaner) get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
@@ -304,17 +305,6 @@ func (c *cleaner) get(ctx context.Context, resource schema.GroupVersionResource,
 		return nil, fmt.Errorf("reading %s %s/%s: %w", resource.GroupResource(), namespace, name, err)
 	}
 	return u, nil
-}
-
-// answers tries the first change that a rule would refuse, without carrying it out: a rule's id in the answer is Poundlock's.
-func (c *cleaner) answers(ctx context.Context, changes []leaving.Change) bool {
-	for _, change := range changes {
-		if change.Finalizer {
-			err := c.apply(ctx, change, metav1.DryRunAll)
-			return err != nil && strings.Contains(err.Error(), "[authority/")
-		}
-	}
-	return false
 }
 
 func (c *cleaner) apply(ctx context.Context, change leaving.Change, dryRun ...string) error {

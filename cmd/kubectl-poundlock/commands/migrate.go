@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +35,7 @@ type migrateOptions struct {
 	cancel       bool
 	yes          bool
 	skipBlocked  bool
+	controlPlane bool
 	dryRun       string
 	timeout      time.Duration
 }
@@ -75,6 +78,7 @@ first failure nothing more is asked for.`,
 	flags.BoolVar(&o.cancel, "cancel", false, "take requests back that are not fulfilled yet: what is on its way goes back")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
+	flags.BoolVar(&o.controlPlane, "include-control-plane", false, "move Machines of the control plane without a question of their own; with --yes they want it")
 	flags.StringVar(&o.dryRun, "dry-run", "none", "client: show the plan; server: have the webhook say what it thinks of each request; none")
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
 	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                           // the flag is there
@@ -126,10 +130,27 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 	if err := m.choose(f, t, o.selector); err != nil {
 		return err
 	}
+	if !o.withMachines { // else a set goes before its Machines, which no target need name
+		t.inOrder(f.Pairs)
+	}
+	if o.dryRun == "none" {
+		if err := m.carriedOut(ctx, q.Pairs[0].ClusterAPI); err != nil {
+			return err
+		}
+	}
 	if o.cancel {
 		return m.back(ctx, f)
 	}
 	return m.forth(ctx, f)
+}
+
+// carriedOut refuses a request that nobody would carry out.
+func (p *plugin) carriedOut(ctx context.Context, namespace string) error {
+	is, err := p.present(ctx, namespace)
+	if err != nil || is != silent {
+		return err
+	}
+	return ended{codeNo, "Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. Nobody would carry a request out, so nothing was asked for"}
 }
 
 // mover carries out one command.
@@ -182,6 +203,8 @@ func (m *mover) forth(ctx context.Context, f *fleet.Fleet) error {
 		return ended{codeError, "nothing of that name or with these labels is there"}
 	case len(blocked) > 0 && !m.skipBlocked:
 		return ended{codeNo, fmt.Sprintf("%s cannot move: mend that, or leave out what cannot with --skip-blocked", display.Count(len(blocked), "object"))}
+	case len(blocked) == len(plan):
+		return ended{codeNo, "nothing is left that can move"}
 	case len(moving.Of(plan, moving.Ask))+len(moving.Of(plan, moving.Follow)) == 0:
 		return nil
 	case m.dryRun == "client":
@@ -189,6 +212,9 @@ func (m *mover) forth(ctx context.Context, f *fleet.Fleet) error {
 		return nil
 	case m.dryRun == "server":
 		return m.rehearse(ctx, moving.Of(plan, moving.Ask))
+	}
+	if err := m.mayMoveControlPlane(ctx, moving.Of(plan, moving.Ask)); err != nil {
+		return err
 	}
 	if n := len(moving.Of(plan, moving.Ask)); n > 0 {
 		if err := m.confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", display.Count(n, "object"), m.to.Text())); err != nil {
@@ -199,6 +225,44 @@ func (m *mover) forth(ctx context.Context, f *fleet.Fleet) error {
 		return m.ask(ctx, moving.Of(plan, moving.Ask))
 	}
 	return m.follow(ctx, plan)
+}
+
+// mayMoveControlPlane asks about Machines of the control plane by name: they are seldom meant by a selector, and etcd runs on them.
+func (m *mover) mayMoveControlPlane(ctx context.Context, steps []moving.Step) error {
+	var names []string
+	for _, s := range steps {
+		if role(s.Pair) == controlPlaneRole {
+			names = append(names, s.Pair.Ref())
+		}
+	}
+	if len(names) == 0 || m.controlPlane {
+		return nil
+	}
+	if m.yes {
+		return ended{codeNo, fmt.Sprintf("%s: of the control plane, which moves with --yes only where --include-control-plane is given too", strings.Join(names, ", "))}
+	}
+	return m.confirm(ctx, false, fmt.Sprintf("The control plane runs on %s. Move %s too?", strings.Join(names, ", "), itThem(len(names))))
+}
+
+func itThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+const controlPlaneRole = "control plane"
+
+// role is what a Machine is for; "" for what is none, or does not say.
+func role(p fleet.Pair) string {
+	if p.MachineAPI == nil || p.Kind.Infra != authority.InfraMachine {
+		return ""
+	}
+	label, masters := authority.ControlPlaneRole()
+	if is := p.MachineAPI.Metadata.Labels[label]; !slices.Contains(masters, is) {
+		return is
+	}
+	return controlPlaneRole
 }
 
 func (m *mover) plan(f *fleet.Fleet) []moving.Step {
@@ -215,9 +279,14 @@ func (m *mover) show(plan []moving.Step) {
 	if len(plan) == 0 {
 		return
 	}
-	rows := [][]string{{"OBJECT", "FROM", "TO", "PLAN", "WHY"}}
+	rows := [][]string{{"OBJECT", "ROLE", "FROM", "TO", "PLAN", "WHY"}}
 	for _, s := range plan {
-		rows = append(rows, []string{s.Pair.Ref(), s.Pair.InCharge().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
+		rows = append(rows, []string{s.Pair.Ref(), dash(role(s.Pair)), s.Pair.InCharge().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
+	}
+	if !slices.ContainsFunc(plan, func(s moving.Step) bool { return role(s.Pair) != "" }) {
+		for i, row := range rows {
+			rows[i] = slices.Delete(row, 1, 2)
+		}
 	}
 	m.Table(rows)
 	for _, s := range plan {
@@ -408,7 +477,7 @@ func (m *mover) back(ctx context.Context, f *fleet.Fleet) error {
 		m.Linef("\nNothing was asked for (--dry-run=client).")
 		return nil
 	}
-	dryRun, done := "", "cancelled"
+	dryRun, done := "", "cancellation asked for: authority goes back"
 	if m.dryRun == "server" {
 		dryRun, done = metav1.DryRunAll, "would be cancelled (server dry run)"
 	} else if err := m.confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", display.Count(len(f.Pairs), "object"))); err != nil {
@@ -425,5 +494,44 @@ func (m *mover) back(ctx context.Context, f *fleet.Fleet) error {
 			return ended{codeNo, "stopped at the first failure"}
 		}
 	}
-	return nil
+	if !m.wait || dryRun != "" {
+		return nil
+	}
+	return m.settled(ctx, f.Pairs)
+}
+
+// settled waits until authority over each of the pairs is back.
+func (m *mover) settled(ctx context.Context, cancelled []fleet.Pair) error {
+	began, left := m.Now(), map[string]bool{}
+	for _, p := range cancelled {
+		left[p.Namespaces.MachineAPI+"/"+p.Ref()] = true
+	}
+	timedOut := false
+	err := fleet.Follow(ctx, m.client, m.query, time.Second, func(f *fleet.Fleet) (bool, error) {
+		still := map[string]bool{}
+		for _, p := range f.Pairs {
+			key := p.Namespaces.MachineAPI + "/" + p.Ref()
+			if !left[key] {
+				continue
+			}
+			if still[key] = p.Moving(); !still[key] {
+				m.Linef("%s  %s  %s", m.clock(), p.Ref(), m.Good("is with "+p.InCharge().Text()))
+				delete(left, key)
+			}
+		}
+		for key := range left {
+			if _, there := still[key]; !there {
+				delete(left, key) // deleted meanwhile
+			}
+		}
+		timedOut = m.timeout > 0 && m.Now().Sub(began) > m.timeout
+		return len(left) == 0 || timedOut, nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ended{codeInterrupted, "interrupted: Poundlock's manager goes on"}
+	case err == nil && len(left) > 0:
+		return ended{codeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", display.Count(len(left), "object"))}
+	}
+	return err
 }

@@ -277,6 +277,14 @@ func (t targets) pick(f *fleet.Fleet) error {
 	return nil
 }
 
+// inOrder puts the pairs in the order of the targets, those that one target means as they were: whoever names a canary first wants it first.
+func (t targets) inOrder(pairs []fleet.Pair) {
+	place := func(p fleet.Pair) int {
+		return slices.IndexFunc(t, func(one target) bool { return targets{one}.mean(p) })
+	}
+	slices.SortStableFunc(pairs, func(a, b fleet.Pair) int { return place(a) - place(b) })
+}
+
 // parseAPI reads --to.
 func parseAPI(text string) (authority.API, error) {
 	switch strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(text, "-", ""), " ", "")) {

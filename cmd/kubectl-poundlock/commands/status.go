@@ -105,7 +105,7 @@ func (p *plugin) writeSurvey(o statusOptions, s survey) error {
 	}
 	if o.format == "name" {
 		for _, one := range s.Objects {
-			fmt.Fprintln(p.Out, one.Ref())
+			fmt.Fprintln(p.Out, one.Object())
 		}
 		return nil
 	}

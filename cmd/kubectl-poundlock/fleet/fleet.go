@@ -64,6 +64,19 @@ func (p Pair) Moving() bool {
 // Ref is the pair as a person names it: machineset/worker-a.
 func (p Pair) Ref() string { return RefOf(p.Kind.Name, p.Name) }
 
+// Object names the pair's object as `kubectl -o name` does, with its group: what kubectl reads as machine/x is Cluster API's. It is the Machine API's where there is one.
+func (p Pair) Object() string {
+	if p.MachineAPI == nil {
+		return ObjectOf(p.Kind.Name, p.Kind.ClusterAPI.Group, p.Name)
+	}
+	return ObjectOf(p.Kind.Name, p.Kind.MachineAPI.Group, p.Name)
+}
+
+// ObjectOf is an object of a group as Object names it.
+func ObjectOf(kind, group, name string) string {
+	return strings.ToLower(kind) + "." + group + "/" + name
+}
+
 // RefOf names an object as a person does: machineset/worker-a.
 func RefOf(kind, name string) string { return strings.ToLower(kind) + "/" + name }
 

@@ -101,6 +101,25 @@ func TestAMoveIsInterruptedAndResumed(t *testing.T) {
 	}
 }
 
+// The order that is typed is the order: a canary goes first. Machines of the control plane want a word of their own.
+func TestTheOrderAndTheControlPlane(t *testing.T) {
+	newSet(t, "second")
+	newSet(t, "canary")
+	out, code := sh(t, "kubectl poundlock migrate machineset/canary machineset/second --to clusterapi --dry-run=client")
+	if first, second := strings.Index(out, "machineset/canary"), strings.Index(out, "machineset/second"); code != 0 || first < 0 || second < first {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if out, code = sh(t, "kubectl poundlock migrate machine/master-0 --to clusterapi --yes"); code != 3 || !strings.Contains(out, "--include-control-plane") || !strings.Contains(out, "control plane") {
+		t.Errorf("exit code %d, want 3:\n%s", code, out)
+	}
+	if got := authorityOf(t, "master-0"); strings.Contains(got, "ClusterAPI") {
+		t.Errorf("it was asked for all the same: %s", got)
+	}
+	if out, code = sh(t, "kubectl poundlock status machine/master-0 -o name"); code != 0 || strings.TrimSpace(out) != "machine.machine.openshift.io/master-0" {
+		t.Errorf("exit code %d: %q", code, out)
+	}
+}
+
 func TestAMoveIsCancelled(t *testing.T) {
 	newSet(t, "cancelled")
 	stage.Freeze()
@@ -116,8 +135,8 @@ func TestAMoveIsCancelled(t *testing.T) {
 	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --to clusterapi --wait --timeout 1s --yes"); code != 4 {
 		t.Errorf("a move that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
 	}
-	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --cancel --yes"); code != 0 {
-		t.Errorf("exit code %d:\n%s", code, out)
+	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --cancel --wait --timeout 1s --yes"); code != 4 || !strings.Contains(out, "cancellation asked for") {
+		t.Errorf("a cancellation that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
 	}
 	thaw()
 	eventually(t, "it is back", func() (string, bool) {

@@ -34,7 +34,7 @@ type Standing struct {
 	// Deleting says that one of the core objects is going.
 	Deleting bool `json:"deleting,omitempty"`
 
-	ref string
+	ref, object string
 }
 
 // Paused is what each side's controllers say: True, False, or nothing.
@@ -47,11 +47,14 @@ type Paused struct {
 // Ref is the object as a person names it.
 func (s Standing) Ref() string { return s.ref }
 
+// Object is its object for other commands to read: machineset.machine.openshift.io/worker-a.
+func (s Standing) Object() string { return s.object }
+
 // Of reads a pair.
 func Of(p fleet.Pair) Standing {
 	shape := p.Shape()
 	s := Standing{
-		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, ref: p.Ref(),
+		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, ref: p.Ref(), object: p.Object(),
 		Requested: shape.Requested, Current: shape.Current,
 		Synchronized: shape.Condition(authority.ConditionSynchronized).Status,
 		Settled:      shape.Condition(authority.ConditionSettled).Status,

@@ -88,15 +88,20 @@ type Finding struct {
 	// Warnings are what the webhook answers to a request, with the rule's id.
 	Warnings []string `json:"warnings,omitempty"`
 	Source   string   `json:"source,omitempty"`
+
+	object string
 }
 
 // Ref is the object as a person names it: machineset/worker-a.
 func (f Finding) Ref() string { return fleet.RefOf(f.Kind, f.Name) }
 
+// Object is the object for other commands to read: machineset.machine.openshift.io/worker-a.
+func (f Finding) Object() string { return f.object }
+
 // Judge answers whether the pair could move to an API. unknown says why no conversion of it can be tried, nil if one can.
 func Judge(p fleet.Pair, to authority.API, env conversion.Env, unknown error) Finding {
 	f := Finding{
-		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, InCharge: p.InCharge(), To: to, Source: p.Source,
+		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, InCharge: p.InCharge(), To: to, Source: p.Source, object: p.Object(),
 	}
 	switch {
 	case p.MachineAPI == nil:

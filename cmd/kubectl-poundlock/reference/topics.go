@@ -81,6 +81,15 @@ func reasons() []Topic {
 	return out
 }
 
+// ReasonNames are the reasons that a condition, an event or check may give.
+func ReasonNames() []string {
+	var out []string
+	for _, t := range reasons() {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
 func reasonTopic(name, about, means, do string) Topic {
 	t := Topic{Name: name, About: about, Parts: []Part{{"What it means", means}}, kind: reason}
 	if do != "" {
