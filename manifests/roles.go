@@ -71,6 +71,8 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 	rules := append(objectRules(group, core), infraRules()...)
 	// An owner reference that blocks its owner's deletion asks for update of the owner's finalizers.
 	rules = append(rules, rule(group, append([]string{"patch"}, read...), "clusters"), rule(group, []string{"update"}, "clusters/finalizers"))
+	// A set that a MachineDeployment owns: whether that is being deleted.
+	rules = append(rules, rule(group, []string{"get"}, "machinedeployments"))
 	return slices.Concat(rules, namespaceRules(ClusterAPINamespace), eventRules())
 }
 

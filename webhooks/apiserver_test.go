@@ -130,7 +130,7 @@ func (p *place) withoutAuthority(t *testing.T, name string) {
 
 func check(name string) string {
 	return fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: %s, namespace: m},
-		spec: {selector: {}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 5m}]}}`, name)
+		spec: {authoritativeAPI: MachineAPI, selector: {}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 5m}]}}`, name)
 }
 
 // checks are two of one name, one in each API, made by people who know nothing of Poundlock.

@@ -49,6 +49,17 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
+// strange reports whether the object under review stands where the mirror belongs, is foreign to it, and has not the Machine API object's instance: whoever made it may
+// end it, and the instance that it has.
+func strange(c policies.Change) bool {
+	s := stand(c)
+	if !s.mirror() || c.Side == policies.MachineAPI || c.Kind == InfraMachineTemplate || c.Old == nil || c.Old.HasAnnotation(MirrorAnnotation) {
+		return false
+	}
+	id := providerID(c.Old)
+	return (id == "" || id != providerID(c.Facts.Twin)) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, c.Old) != NotForeign
+}
+
 // providerID names the instance, in the same words on both sides; "" where there is no object or no ID.
 func providerID(o *policies.Object) string {
 	var spec struct {

@@ -131,7 +131,7 @@ func PausedOwned(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	for _, m := range metadataChanges(c) {
-		if pauses(c, m) && !stops(c, m) {
+		if pauses(c, m) && !stops(c, m) && !lets(c, m) {
 			return policies.Deny(field.Forbidden(m.path(), pausedReason(c)))
 		}
 	}
@@ -142,6 +142,11 @@ func PausedOwned(c policies.Change) policies.Verdict {
 // becomes the mirror (ForeignTo).
 func stops(c policies.Change, m metadataChange) bool {
 	return stand(c).mirror() && !m.removed && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation)
+}
+
+// lets reports whether somebody takes the pause off what Poundlock did not make and what is being deleted: its own controllers have to end it.
+func lets(c policies.Change, m metadataChange) bool {
+	return m.removed && c.Old.Deleting() && strange(c)
 }
 
 func pausedReason(c policies.Change) string {

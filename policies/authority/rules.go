@@ -175,9 +175,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
-			Says:   "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: whoever deletes the one would delete the other's instance.",
-			Remedy: "Refer to a provider's machine of its own.",
-			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra), Check: InfraTaken,
+			Says:   "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: whoever deletes the one would delete the other's instance. One that is mirrored may not refer to another provider's machine than before: that would be a second instance.",
+			Remedy: "Refer to a provider's machine of its own; for another instance create another Machine.",
+			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin), Check: InfraTaken,
 		},
 		{
 			ID: "authority/propagation", Clause: "converting › Pausing of Cluster API controllers",
