@@ -21,7 +21,7 @@ P ?= 2
 PKG ?= ./...
 # What `make run` plays a cluster on: aws, azure, gcp, openstack, vsphere, powervs, nutanix.
 PLATFORM ?= aws
-# How many Machines `make run` and `make try-platforms` give the control plane, to have it managed: 3 or 5. 0 leaves the one Machine of the fleet by itself.
+# How many Machines `make run` and `make proof WHAT=platforms` give the control plane, to have it managed: 3 or 5. 0 leaves the one Machine of the fleet by itself.
 CONTROL_PLANE ?= 0
 # More arguments for `go test`, such as ARGS='-run Rotate -v'.
 ARGS ?=
@@ -42,13 +42,42 @@ test: plane ## Run everything: vet, unit, CEL and journeys on a real API server,
 	if [ -n "$$nouns" ]; then $(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$nouns; fi; \
 	if [ -n "$$shells" ]; then $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$shells; fi
 
-.PHONY: try-platforms
-try-platforms: plane ## Play one story on a stage of each platform, or of those that ON=azure,gcp names (CONTROL_PLANE=3 and that of a control plane)
+# What is proved at length: all, or some of these with commas between. ARGS goes to each.
+WHAT ?= all
+PROOFS := walk deletions chaos platforms rollouts fuzz
+comma := ,
+
+.PHONY: proof
+proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,fuzz (all: some hours)
+	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
+
+# Every state that people, controllers, caches and crashes can lead to.
+proof-walk:
+	go run ./test/prove $(ARGS)
+
+# Each deletion of a MachineSet in each moment, and of each thing that Machines live in.
+proof-deletions: plane
+	go test -count=1 -timeout 2h -v -run TestDeletionsOfASet ./test/journeys $(or $(ARGS),-complete)
+	go test -count=1 -timeout 2h -v -run TestSurroundingsAreDeleted ./test/absent $(or $(ARGS),-complete)
+
+# Poundlock killed, cut off and confused at each of its writes, in every story.
+proof-chaos: plane
+	go test -count=1 -timeout 3h -v ./test/chaos $(or $(ARGS),-complete)
+
+# One story on a stage of each platform, or of those that ON=azure,gcp names; CONTROL_PLANE=3 plays that of a control plane, too.
+proof-platforms: plane
 	go test -count=1 -timeout 1h -v ./test/platforms -on=$(or $(ON),all) -control-plane=$(CONTROL_PLANE) $(ARGS)
 
-.PHONY: chaos
-chaos: plane ## Kill, cut off and confuse Poundlock at each of its writes, in every story; takes an hour
-	go test -count=1 -timeout 3h -v ./test/chaos $(or $(ARGS),-complete)
+# Random worlds of a control plane, twenty times as many as in `make test`, and each write of a rollout cut off.
+proof-rollouts: plane
+	go test -count=20 -timeout 1h -v -run 'TestWhatIsForecastHappens|TestARolloutComesToItsEnd|WhateverAProviderSpecSays|TestWhatIsKept|TestZeroValues' ./policies/controlplane $(ARGS)
+	go test -count=1 -timeout 1h -v -run 'TestARolloutIsCutOff|TestARemoval|TestTwoOperators' ./reconcilers/rollout $(ARGS)
+
+# Each fuzz target for a time: ARGS=-fuzztime=10m.
+proof-fuzz:
+	@git grep -o -E '^func Fuzz[A-Za-z]+' -- '*_test.go' | while IFS=: read -r file target; do \
+		echo "$$(dirname "$$file"): $${target#func }"; go test -run '^$$' -fuzz "^$${target#func }$$" $(or $(ARGS),-fuzztime=1m) "./$$(dirname "$$file")"; \
+	done
 
 .PHONY: unit
 unit: ## Run the short tests only, without the race detector
@@ -72,10 +101,6 @@ verify: ## Fail if something generated is out of date
 bench: ## Measure a PATCH with and without Poundlock, at growing fleets, as ratios
 	go run ./test/bench $(ARGS)
 	go test -run '^$$' -bench . ./webhooks ./conversion/...
-
-.PHONY: prove
-prove: ## Walk every state that people, controllers, caches and crashes can lead to, and check the invariants in each
-	go run ./test/prove $(ARGS)
 
 .PHONY: build
 build: ## Build the binaries into bin/

@@ -12,6 +12,6 @@
 // Whatever happens, a story must end as it does when nothing happens: the same objects on both sides, finalizers, owners, pauses and conditions included,
 // a clean ledger of the cloud, and nothing left when all of it is deleted.
 //
-// `make test` only compiles it, as yet. -complete (`make chaos`) plays all, -part (`make chaos ARGS=-part`) a part in some minutes, and logs the seed. Set
+// `make test` only compiles it, as yet. -complete (`make proof WHAT=chaos`) plays all, -part (`make proof WHAT=chaos ARGS=-part`) a part in some minutes, and logs the seed. Set
 // POUNDLOCK_KEEP to keep the folder with all logs.
 package chaos

@@ -38,7 +38,7 @@ var (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if !*complete && !*part {
-		fmt.Println("nothing is played: -complete (make chaos) plays all of it, -part (make chaos ARGS=-part) a part in some minutes")
+		fmt.Println("nothing is played: -complete (make proof WHAT=chaos) plays all of it, -part (make proof WHAT=chaos ARGS=-part) a part in some minutes")
 		os.Exit(0)
 	}
 	// Plays that wait cost nothing: more of them at a time than there are processors.

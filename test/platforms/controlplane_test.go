@@ -26,7 +26,7 @@ var controlPlane = flag.Int("control-plane", 0, "play the story of a control pla
 // Cluster API is in charge.
 func TestAControlPlaneRolls(t *testing.T) {
 	if *controlPlane == 0 {
-		t.Run("skipped, it takes minutes: make try-platforms CONTROL_PLANE=3 plays it", func(t *testing.T) { t.SkipNow() })
+		t.Run("skipped, it takes minutes: make proof WHAT=platforms CONTROL_PLANE=3 plays it", func(t *testing.T) { t.SkipNow() })
 		return
 	}
 	for _, name := range chosen() {

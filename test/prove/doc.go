@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command prove walks every state that a pair of objects, or a family of MachineSets and Machines, can come to while everybody interferes with
-// everybody, and checks DESIGN §4's invariants in each. It is issue 4's "walk of all states": `make prove` is the whole of it, `go test` a bounded form, and
+// everybody, and checks DESIGN §4's invariants in each. `make proof WHAT=walk` is the whole of it, `go test` a bounded form, and
 // docs/proof.md says how to read what it prints.
 //
 // # What is real, and what is a model

@@ -8,7 +8,7 @@ import "testing"
 // enough is the most states that a walk of `make test` visits; a walk that has more is not quick.
 const enough = 400_000
 
-// TestQuickWalks is the bounded form of `make prove`: every walk here is whole.
+// TestQuickWalks is the bounded form of `make proof WHAT=walk`: every walk here is whole.
 func TestQuickWalks(t *testing.T) {
 	for _, b := range bounds() {
 		if !b.quick {
