@@ -20,6 +20,7 @@ func template(name string) object {
 
 // converting › Resource created as Cluster API Resource, wish to migrate to Machine API Resource: a set with a template of its user's own.
 func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
+	together(t)
 	story(t)
 	pattern := newSet(t, "pattern", 0)
 	ref := ".spec.template.spec.infrastructureRef.name"
@@ -86,6 +87,7 @@ func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 
 // The same of a Machine that belongs to no set: its instance stays the one that it has, through the adoption, a move, and the end.
 func TestAMachineThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
+	together(t)
 	story(t)
 	lone(t, "like-it")
 	const name = "adopted-machine"

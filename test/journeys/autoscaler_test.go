@@ -52,6 +52,7 @@ subjects:
 
 // converting › The Cluster Autoscaler in mixed MachineSet clusters: one of a release to come looks at Cluster API alone, whoever is in charge.
 func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
+	together(t)
 	story(t)
 	apply(t, autoscalerMay)
 	set := newSet(t, "autoscaled", 1)

@@ -16,6 +16,7 @@ import (
 // Machines are asked to move, either way, after the cloud has made their instances and before the answer has arrived: a move waits for the ID, and
 // no Machine ever has a second instance. story holds the ledger against that.
 func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
+	together(t)
 	story(t)
 	type birth struct {
 		name     string
@@ -83,6 +84,7 @@ func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 
 // Somebody has deleted the AWSMachine of a Machine that Cluster API runs. The Machine can go back: the Machine API knows the instance, and creates none.
 func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
+	together(t)
 	story(t)
 	const name = "bereaved"
 	lone(t, name)

@@ -17,6 +17,9 @@ func TestDeletingBothSidesAtOnce(t *testing.T) {
 	for _, charge := range []string{"MachineAPI", "ClusterAPI"} {
 		for _, moving := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s in charge, on the move: %t", charge, moving), func(t *testing.T) {
+				if !moving { // else the stage is frozen
+					together(t)
+				}
 				story(t)
 				name := strings.ToLower(charge) + map[bool]string{true: "-moving", false: ""}[moving]
 				set := newSet(t, "both-"+name, 1)

@@ -15,6 +15,7 @@ import (
 // What a MachineSet of Cluster API's propagates in place it writes onto paused Machines too. Neither the lock nor the mirror may be in its way: a set that is
 // refused one field gives up on all of them, and a mirror that takes back what it wrote would do so for ever.
 func TestWhatAClusterAPISetPropagatesStaysOnPausedMachines(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "propagates", 1)
 	name := machinesOf(t, set.name)[0]
@@ -35,7 +36,7 @@ func TestWhatAClusterAPISetPropagatesStaysOnPausedMachines(t *testing.T) {
 	if got := field(t, mapiMachine(name), role); got != "worker" {
 		t.Errorf("the Machine in charge is of the role %q", got)
 	}
-	rests(t, 5*time.Second)
+	rests(t, set, 5*time.Second)
 
 	// When the set is no longer in charge, the Machine's mirror is as the Machine again.
 	must(t, append(capiSet(set.name).args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"deletion":null}}}}`)...)
@@ -45,17 +46,17 @@ func TestWhatAClusterAPISetPropagatesStaysOnPausedMachines(t *testing.T) {
 	for _, o := range []object{capiMachine(name), awsMachine(name)} {
 		eventually(t, "the label of "+o.resource, func() string { return field(t, o, role) }, "worker")
 	}
-	rests(t, 2*time.Second)
+	rests(t, set, 2*time.Second)
 }
 
-// rests fails if anything of the fleet is written to within that time. That nothing happens cannot be waited for otherwise.
-func rests(t *testing.T, long time.Duration) {
+// rests fails if anything of the set is written to within that time. That nothing happens cannot be waited for otherwise.
+func rests(t *testing.T, set object, long time.Duration) {
 	t.Helper()
-	before := atRest(t)
+	before := atRest(t, set)
 	timer := time.NewTimer(long)
 	defer timer.Stop()
 	<-timer.C
-	if all := moved(before, versions(t)); len(all) > 0 {
+	if all := moved(before, versions(t, set)); len(all) > 0 {
 		t.Errorf("moved:\n%s", strings.Join(all, "\n"))
 	}
 }
@@ -85,6 +86,7 @@ func TestAMoveWaitsForClusterAPIThatIsDown(t *testing.T) {
 
 // A Machine that Cluster API is in charge of is drained by Cluster API, which obeys a PodDisruptionBudget, before its instance ends.
 func TestClusterAPIDrainsAMachineThatWasMovedToIt(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "drains", 1)
 	name := machinesOf(t, set.name)[0]
@@ -135,6 +137,7 @@ spec:
 
 // Programs that still speak the old version read a mirror as any other object.
 func TestAMirrorIsReadInTheOldVersion(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "old-version", 0)
 	old := object{capi, "machinesets.v1beta1.cluster.x-k8s.io", set.name}
@@ -148,6 +151,7 @@ func TestAMirrorIsReadInTheOldVersion(t *testing.T) {
 // Cluster API completes a set in its charge: its controller adds the cluster's name to the selector, and hands the set's minReadySeconds on to each Machine. Neither
 // may keep the set from being mirrored, nor its Machines from being its own after a move back.
 func TestWhatClusterAPIAddsToASetInItsChargeHoldsNothingUp(t *testing.T) {
+	together(t)
 	story(t)
 	const labels = "      machine.openshift.io/cluster-api-cluster: lock-7x2k9\n      machine.openshift.io/cluster-api-machineset: completed\n"
 	manifest := strings.Replace(scene.MachineSet("completed", 1), "    matchLabels:\n"+labels, "    matchLabels:\n      machine.openshift.io/cluster-api-machineset: completed\n", 1)

@@ -97,6 +97,7 @@ func messageOf(t *testing.T, o object, kind string) string {
 
 // A Machine that never converted has no Cluster API object: Cluster API's set would make another in its place.
 func TestASetWaitsForAMachineThatDoesNotConvert(t *testing.T) {
+	together(t)
 	story(t)
 	manifest := strings.Replace(scene.MachineSet("half-converts", 1), "deviceIndex: 0", "deviceIndex: 1", 1)
 	if a := kubectl(t, manifest, "create", "-f", "-"); !a.ok {
@@ -130,6 +131,7 @@ func TestASetWaitsForAMachineThatDoesNotConvert(t *testing.T) {
 
 // Machines that Cluster API's set creates count, also those that the mirror has not seen to yet when the set is asked back.
 func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "grows-on-its-way", 1)
 	move(t, set, "ClusterAPI")
@@ -160,6 +162,7 @@ func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
 
 // Scaled in the moment after the request, until admission refuses it: what was accepted is kept, with each Machine mirrored and one instance each.
 func TestASetIsScaledFarInTheMomentAfterTheRequest(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "far-and-fast", 1)
 	move(t, set, "ClusterAPI")
@@ -184,6 +187,7 @@ func TestASetIsScaledFarInTheMomentAfterTheRequest(t *testing.T) {
 // A set that is asked to move as soon as it is created, and asked back. Before the mirror has made its Machines Cluster API's set counts none of them: it would
 // create others, and delete what it finds too many when the mirrors come.
 func TestASetIsFlippedAtItsCreationAndBack(t *testing.T) {
+	together(t)
 	story(t)
 	const name = "flipped"
 	lift := noMirrors(t, name, "cluster.x-k8s.io")

@@ -19,6 +19,7 @@ import (
 // The rows of converting › Summary of the rules that tell of a Machine's deletion, and what DESIGN §3.3 adds to them. In each a Machine is
 // deleted on one side while one side is in charge; all that is then checked is what is left, on both sides and in the cloud.
 func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
+	together(t)
 	for _, row := range []struct {
 		says          string
 		owned         bool
@@ -38,6 +39,7 @@ func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
 		{says: "an unowned Machine of Cluster API in charge takes its mirror with it", authority: "ClusterAPI", on: capi},
 	} {
 		t.Run(row.says, func(t *testing.T) {
+			together(t)
 			story(t)
 			name := newMachine(t, row.owned, row.authority)
 			before := instances(name)
@@ -151,8 +153,10 @@ func instances(name string) []string {
 // A person tidies up on the Machine API's side after everything has moved. "The Cluster API equivalent will continue to operate on its own"
 // (converting › Deletion of Machines), whichever way the garbage collector goes about it.
 func TestDeletingTheMachineAPISetThatIsNotInChargeLeavesEverythingRunning(t *testing.T) {
+	together(t)
 	for _, cascade := range []string{"background", "foreground", "orphan"} {
 		t.Run(cascade, func(t *testing.T) {
+			together(t)
 			story(t)
 			set := newSet(t, "tidied-"+cascade, 2)
 			machines := machinesOf(t, set.name)
@@ -188,6 +192,7 @@ func instancesOf(machines []string) []string {
 }
 
 func TestDeletingTheClusterAPISetThatIsNotInChargeMakesItAgain(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "made-again", 2)
 	machines := machinesOf(t, set.name)

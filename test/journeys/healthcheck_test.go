@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/poundlock/poundlock/test/simulation"
 )
@@ -30,6 +31,7 @@ spec:
 
 // converting › Test Plan › Full migration E2E, step by step.
 func TestMachineHealthCheckInMixedClusters(t *testing.T) {
+	together(t)
 	story(t)
 	// Ensure a mixed cluster is created with authoritative MachineSets in both APIs.
 	here, there := newSet(t, "checked-here", 2), newSet(t, "checked-over-there", 2)
@@ -85,16 +87,16 @@ func TestMachineHealthCheckInMixedClusters(t *testing.T) {
 // rest waits until nobody writes to either object any more.
 func rest(t *testing.T, objects ...object) {
 	t.Helper()
-	last, same := "", 0
+	last, since := "", time.Now()
 	eventually(t, "nobody writes to the check or its mirror", func() string {
 		now := ""
 		for _, o := range objects {
 			now += " " + field(t, o, ".metadata.resourceVersion")
 		}
-		if same++; now != last {
-			last, same = now, 0
+		if now != last {
+			last, since = now, time.Now()
 		}
-		return fmt.Sprint(same >= 15)
+		return fmt.Sprint(time.Since(since) >= 4*time.Second)
 	}, "true")
 }
 

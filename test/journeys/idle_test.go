@@ -24,6 +24,7 @@ const resyncs = 50
 // A fleet at rest costs reads of a cache and nothing else, however much there is to compare: hooks, lists, and what API servers and webhooks have
 // filled in, on either side and with either side in charge.
 func TestIdleIsSilent(t *testing.T) {
+	afterAll(t)
 	story(t)
 	for _, api := range []string{"MachineAPI", "ClusterAPI"} {
 		set := "idle-" + strings.ToLower(api)

@@ -21,6 +21,7 @@ import (
 )
 
 func TestASetMovesThereAndBack(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "there-and-back", 1)
 	spec := field(t, set, ".spec.template.spec.providerSpec.value")
@@ -62,6 +63,7 @@ func unchanged(t *testing.T, before, after string) {
 }
 
 func TestAMachineMovesThereAndBackAndKeepsItsInstance(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "one-machine", 1)
 	name := machinesOf(t, set.name)[0]
@@ -144,6 +146,7 @@ func TestAMoveSurvivesThatPoundlockIsKilled(t *testing.T) {
 }
 
 func TestASetThatDoesNotConvertStaysAndSaysWhy(t *testing.T) {
+	together(t)
 	story(t)
 	manifest := strings.Replace(scene.MachineSet("stays", 0), "deviceIndex: 0", "deviceIndex: 1", 1)
 	if a := kubectl(t, manifest, "create", "-f", "-"); !a.ok {
@@ -161,7 +164,7 @@ func TestASetThatDoesNotConvertStaysAndSaysWhy(t *testing.T) {
 	if got := field(t, set, ".spec.authoritativeAPI"); got != "ClusterAPI" {
 		t.Errorf("the request was not stored: spec.authoritativeAPI is %q", got)
 	}
-	for range 10 { // each look takes longer than a pass of the reconcilers
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); { // the reconcilers pass many times
 		if got := field(t, set, ".status.authoritativeAPI"); got != "MachineAPI" {
 			t.Fatalf("status.authoritativeAPI became %q", got)
 		}
@@ -173,6 +176,7 @@ func TestASetThatDoesNotConvertStaysAndSaysWhy(t *testing.T) {
 }
 
 func TestApplyOfAManifestThatChangesTheAuthorityAlone(t *testing.T) {
+	together(t)
 	story(t)
 	manifest := scene.MachineSet("applied", 1)
 	toClusterAPI := strings.Replace(manifest, "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1)
@@ -197,6 +201,7 @@ func apply(t *testing.T, manifest string) {
 }
 
 func TestAMirroredSetScalesAfterTheMove(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "scales", 1)
 	request(t, set, "ClusterAPI")
@@ -228,6 +233,7 @@ func TestAMirroredSetScalesAfterTheMove(t *testing.T) {
 }
 
 func TestAnIdleFleetIsNotWrittenTo(t *testing.T) {
+	afterAll(t)
 	story(t)
 	before := atRest(t)
 	calls := len(stage.Cloud.Ledger())

@@ -10,9 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -76,26 +78,45 @@ func must(t *testing.T, args ...string) answer {
 	return a
 }
 
-// field reads one value by its JSONPath, as `kubectl get -o jsonpath` does but without a process: stories read often. It is "" where there is no such object or field.
+// field reads one value by its JSONPath, as `kubectl get -o jsonpath` prints it; "" where the object or the field is not there. It is asked for many times a
+// second, so it starts no kubectl.
 func field(t *testing.T, o object, path string) string {
 	t.Helper()
-	kind, err := stage.Admin.RESTMapper().KindFor(schema.ParseGroupResource(o.resource).WithVersion(""))
+	expression := jsonpath.New("field").AllowMissingKeys(true)
+	content := &unstructured.Unstructured{}
+	content.SetGroupVersionKind(kindOf(t, o.resource))
+	err := stage.Admin.Get(t.Context(), client.ObjectKey{Namespace: o.namespace, Name: o.name}, content)
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	var out strings.Builder
+	if err == nil {
+		err = errors.Join(expression.Parse("{"+path+"}"), expression.Execute(&out, content.Object))
+	}
 	if err != nil {
 		t.Fatalf("reading %s of %s %s: %v", path, o.resource, o.name, err)
 	}
-	content := &unstructured.Unstructured{}
-	content.SetGroupVersionKind(kind)
-	if err := stage.Admin.Get(t.Context(), client.ObjectKey{Namespace: o.namespace, Name: o.name}, content); client.IgnoreNotFound(err) != nil {
-		t.Fatalf("reading %s of %s %s: %v", path, o.resource, o.name, err)
-	} else if err != nil {
-		return ""
-	}
-	template := jsonpath.New(path).AllowMissingKeys(true)
-	var out strings.Builder
-	if err := errors.Join(template.Parse("{"+path+"}"), template.Execute(&out, content.Object)); err != nil {
-		t.Fatalf("reading %s of %s %s: %v", path, o.resource, o.name, err)
-	}
 	return out.String()
+}
+
+var kinds sync.Map
+
+// kindOf finds a kind by what kubectl calls it: resource.group, or resource.version.group for a version that is not the preferred one.
+func kindOf(t *testing.T, resource string) schema.GroupVersionKind {
+	t.Helper()
+	if kind, known := kinds.Load(resource); known {
+		return kind.(schema.GroupVersionKind)
+	}
+	versioned, group := schema.ParseResourceArg(resource)
+	kind, err := stage.Admin.RESTMapper().KindFor(group.WithVersion(""))
+	if err != nil && versioned != nil {
+		kind, err = stage.Admin.RESTMapper().KindFor(*versioned)
+	}
+	if err != nil {
+		t.Fatalf("no kind is called %s: %v", resource, err)
+	}
+	kinds.Store(resource, kind)
+	return kind
 }
 
 // object is what kubectl is told of it.
@@ -113,14 +134,14 @@ func awsMachine(name string) object {
 	return object{capi, "awsmachines.infrastructure.cluster.x-k8s.io", name}
 }
 
-// patience is for a machine whose processors are busy with something else.
-const patience = 60 * time.Second
+// patience is for a machine whose processors are busy with something else, other stories among it.
+const patience = 2 * time.Minute
 
 // eventually waits until a state is there, and fails with the last one that was.
 func eventually(t *testing.T, what string, state func() string, want string) {
 	t.Helper()
 	var got string
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		got = state()
 		return got == want, nil
 	})

@@ -24,6 +24,10 @@ var stage *scene.Stage
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	// Stories wait more than they work: more of them at a time than there are processors.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	if *seed == 0 {
 		*seed = rand.Uint64() //nolint:gosec // a draw that can be repeated
 	}

@@ -37,6 +37,7 @@ func manifestOf(t *testing.T, o object, name string, spec, metadata map[string]a
 // A provider acts on each of its machines that a Machine owns, and on the instance that it names. So neither can be given away, whichever API is authoritative; what
 // is nobody's mirror is its owner's to delete; and through all of it there is one instance. story holds the ledger against that.
 func TestAnInstanceHasOneMachine(t *testing.T) {
+	together(t)
 	story(t)
 	const name, stray = "one-instance", "one-instance-copy"
 	if a := kubectl(t, loneManifest(t, name), "create", "-f", "-"); !a.ok {

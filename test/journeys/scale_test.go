@@ -11,6 +11,7 @@ import (
 
 // converting › Test Plan › Full migration E2E, step by step.
 func TestScaleUpAndDownOfAMirroredMachineSet(t *testing.T) {
+	together(t)
 	story(t)
 	// Copy an existing MachineSet in Machine API; observe that the new MachineSet is mirrored in Cluster API.
 	set := newSet(t, "copied", 1)
@@ -57,6 +58,7 @@ func gone(t *testing.T, name string) {
 }
 
 func TestASetIsScaledJustBeforeAndJustAfterTheRequestToMoveIt(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "in-a-hurry", 1)
 	for i, api := range []string{"ClusterAPI", "MachineAPI"} {
@@ -83,6 +85,7 @@ func TestASetIsScaledJustBeforeAndJustAfterTheRequestToMoveIt(t *testing.T) {
 
 // A set whose Machines are of both APIs keeps its count and gives up either kind (converting › Scenarios with mixed Machines).
 func TestAMixedSetGivesUpMachinesOfEitherAPI(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "mixed", 2)
 	machines := machinesOf(t, set.name)
@@ -114,6 +117,7 @@ func TestAMixedSetGivesUpMachinesOfEitherAPI(t *testing.T) {
 
 // converting › Creation of new Machines: a Machine API set may make Machines that are Cluster API's from birth.
 func TestATemplateMakesMachinesThatAreClusterAPIsFromBirth(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "born-over-there", 0)
 	must(t, append(set.args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"authoritativeAPI":"ClusterAPI"}}}}`)...)
@@ -132,6 +136,7 @@ func TestATemplateMakesMachinesThatAreClusterAPIsFromBirth(t *testing.T) {
 
 // converting › Creation of new Machines: "new Machines will not be created in Machine API" for a set that has no Machine API equivalent.
 func TestAnIndependentClusterAPISetStaysToItself(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "lets-go", 1)
 	move(t, set, "ClusterAPI")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +29,30 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// story begins a test: at its end the cloud's ledger must be in order.
+// beside counts the stories that are played beside each other.
+var beside sync.WaitGroup
+
+// together has a test played beside others: it touches objects of its own alone, and stops no part of the stage. Those that are not are played before.
+func together(t *testing.T) {
+	t.Helper()
+	beside.Add(1)
+	t.Cleanup(beside.Done)
+	t.Parallel()
+}
+
+// closing keeps apart the tests that come after all others.
+var closing sync.Mutex
+
+// afterAll has a test played when all stories are over, about all that these have left.
+func afterAll(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	beside.Wait()
+	closing.Lock()
+	t.Cleanup(closing.Unlock)
+}
+
+// story begins a test: at its end the cloud's ledger must be in order. Of the stories that are played beside each other, all report what one has done wrong.
 func story(t *testing.T) {
 	t.Helper()
 	before := fmt.Sprint(stage.Cloud.Audit()) // what another story left is that one's failure
@@ -156,8 +180,8 @@ func authorities(t *testing.T, name string) (stop func() []string) {
 	}
 }
 
-// versions are the resource versions of the whole fleet, and of what is said of it.
-func versions(t *testing.T) map[string]string {
+// versions are the resource versions of the whole fleet, and of what is said of it; or of what is named after a set, if one is given.
+func versions(t *testing.T, of ...object) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, l := range []client.ObjectList{
@@ -172,6 +196,9 @@ func versions(t *testing.T) map[string]string {
 		}
 		for _, item := range items {
 			o := item.(client.Object)
+			if len(of) > 0 && !slices.ContainsFunc(of, func(set object) bool { return strings.HasPrefix(o.GetName()+"-", set.name+"-") }) {
+				continue
+			}
 			out[strings.TrimPrefix(fmt.Sprintf("%T", o), "*")+" "+o.GetName()] = o.GetResourceVersion()
 		}
 	}
@@ -184,12 +211,12 @@ func listOf(group, kind string) client.ObjectList {
 	return l
 }
 
-// atRest waits until nothing has moved for a second.
-func atRest(t *testing.T) map[string]string {
+// atRest waits until nothing has moved for a second, in the whole fleet or of some sets.
+func atRest(t *testing.T, of ...object) map[string]string {
 	t.Helper()
-	last := versions(t)
+	last := versions(t, of...)
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, false, func(context.Context) (bool, error) {
-		now := versions(t)
+		now := versions(t, of...)
 		still := len(moved(last, now)) == 0
 		last = now
 		return still, nil

@@ -15,6 +15,7 @@ import (
 
 // What mirrors live in is deleted neither by name nor in a collection, unless somebody has allowed it.
 func TestWhatMirrorsLiveInIsNotDeleted(t *testing.T) {
+	together(t)
 	story(t)
 	cluster := schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}
 	const name = "lock-7x2k9"

@@ -14,8 +14,10 @@ import (
 // Cluster API's set goes on when the Machine API's set, which is not authoritative, is deleted: it counts the Machine that Machine API is authoritative for, makes
 // none instead of it, and an edit of its template comes to rest.
 func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.T) {
+	together(t)
 	for _, cascade := range []string{"background", "orphan"} {
 		t.Run(cascade, func(t *testing.T) {
+			together(t)
 			story(t)
 			set := newSet(t, "goes-on-"+cascade, 2)
 			machines := machinesOf(t, set.name)
@@ -28,7 +30,7 @@ func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.
 			eventually(t, "the edit is on the mirror of the Machine API's Machine", func() string {
 				return field(t, capiMachine(machines[1]), `.metadata.annotations.example\.com/note`)
 			}, "hello")
-			rests(t, 3*time.Second)
+			rests(t, set, 3*time.Second)
 			for _, name := range machines {
 				if owner := field(t, capiMachine(name), `.metadata.ownerReferences[?(@.controller==true)].name`); owner != set.name {
 					t.Errorf("%s belongs to %q, want the set", name, owner)
@@ -50,9 +52,11 @@ func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.
 
 // A set is deleted in the middle of its move, on either side. Whichever side is authoritative in the end, its set has all Machines, or none is left.
 func TestDeletingASetInMidMove(t *testing.T) {
+	together(t)
 	for _, to := range []string{"ClusterAPI", "MachineAPI"} {
 		for _, on := range []string{"ClusterAPI", "MachineAPI"} {
 			t.Run("to "+to+", deleted on "+on, func(t *testing.T) {
+				together(t)
 				story(t)
 				set := newSet(t, "mid-"+strings.ToLower(to[:4]+"-"+on[:4]), 2)
 				machines := machinesOf(t, set.name)

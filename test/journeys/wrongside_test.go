@@ -18,11 +18,12 @@ type attempt struct {
 }
 
 func TestTheWrongSideAnswersAtOnce(t *testing.T) {
+	together(t)
 	story(t)
 	set := newSet(t, "wrong-side", 1)
 	name := machinesOf(t, set.name)[0]
 	template := object{capi, "awsmachinetemplates.infrastructure.cluster.x-k8s.io", field(t, capiSet(set.name), ".spec.template.spec.infrastructureRef.name")}
-	t.Run("Machine API is in charge", func(t *testing.T) { try(t, underMachineAPI(set.name, name, template)) })
+	t.Run("Machine API is in charge", func(t *testing.T) { try(t, set, underMachineAPI(set.name, name, template)) })
 
 	request(t, set, "ClusterAPI")
 	request(t, mapiMachine(name), "ClusterAPI")
@@ -30,7 +31,7 @@ func TestTheWrongSideAnswersAtOnce(t *testing.T) {
 	authorityIs(t, mapiMachine(name), "ClusterAPI")
 	settled(t, set)
 	settled(t, mapiMachine(name))
-	t.Run("Cluster API is in charge", func(t *testing.T) { try(t, underClusterAPI(set.name, name)) })
+	t.Run("Cluster API is in charge", func(t *testing.T) { try(t, set, underClusterAPI(set.name, name)) })
 }
 
 func underMachineAPI(set, machine string, template object) []attempt {
@@ -68,8 +69,8 @@ func underClusterAPI(set, machine string) []attempt {
 }
 
 // try makes each attempt as a dry run, and the refused ones in earnest too: the answer is the same, and nothing changes.
-func try(t *testing.T, attempts []attempt) {
-	before := atRest(t)
+func try(t *testing.T, set object, attempts []attempt) {
+	before := atRest(t, set)
 	for _, a := range attempts {
 		t.Run(a.says, func(t *testing.T) {
 			dry := kubectl(t, "", append(a.args, "--dry-run=server")...)
@@ -81,7 +82,7 @@ func try(t *testing.T, attempts []attempt) {
 					t.Errorf("in earnest:\n%s\nas a dry run:\n%s", earnest.err, dry.err)
 				}
 			}
-			if all := moved(before, versions(t)); len(all) > 0 {
+			if all := moved(before, versions(t, set)); len(all) > 0 {
 				t.Errorf("moved:\n%s", strings.Join(all, "\n"))
 			}
 		})
