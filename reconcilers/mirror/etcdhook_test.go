@@ -211,7 +211,9 @@ func (w *twins) hookCrash(t *testing.T) {
 	w.runs(t, "crash", etcdHookJSON)
 	w.is(t, "crash", true, true)
 	w.patch(t, w.core(t, "crash"), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/note":"x"}}}`)
-	stopped := w.writes.stopAt(func(r *http.Request) bool { return r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/machines/crash") })
+	stopped := w.writes.stopAt(func(r *http.Request) bool {
+		return r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/machines/crash")
+	})
 	w.patch(t, w.mapi(t, "crash"), "", fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, authority.EtcdHookSeenAnnotation))
 	goOn := <-stopped
 	if err := w.Delete(t.Context(), w.core(t, "crash")); err != nil {

@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -137,9 +138,9 @@ func (w world) loses(l loss, name string, line *string) {
 		}
 		return fmt.Errorf("it is there: %v, %v", err, now.Object["status"])
 	}
-	for deadline := began.Add(120 * time.Second); time.Now().Before(deadline) && gone(w.Context()) != nil; {
-		time.Sleep(200 * time.Millisecond)
-	}
+	_ = wait.PollUntilContextTimeout(w.Context(), 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		return gone(ctx) == nil, nil
+	}) // gone says more than that time is up
 	if err := gone(w.Context()); err != nil {
 		w.Errorf("it does not go: %v", err)
 	}
@@ -347,13 +348,21 @@ func (w world) writesEnd() (rate float64) {
 	const window = 10 * time.Second
 	w.eventually("Poundlock's writes to end", func(ctx context.Context) error {
 		before := w.writes(ctx)
-		time.Sleep(window)
+		w.pass(window)
 		if rate = (w.writes(ctx) - before) / window.Seconds(); rate > 1 {
 			return fmt.Errorf("%.1f writes a second", rate)
 		}
 		return nil
 	})
 	return rate
+}
+
+// pass waits for something that happens in its own time, or for that nothing does.
+func (w world) pass(long time.Duration) {
+	w.Helper()
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	<-timer.C
 }
 
 // writes counts the requests of Poundlock that are no reads, by its metrics.
@@ -382,7 +391,7 @@ func (w world) writes(ctx context.Context) (n float64) {
 // comesBack waits until every Machine API object of a Machine that runs is mirrored, and makes those that are gone again, as the guide says.
 func (w world) comesBack(f fleet) string {
 	w.Helper()
-	time.Sleep(3 * time.Second)
+	w.pass(3 * time.Second)
 	there := map[string]bool{}
 	for _, m := range w.machines(w.Context(), f.name) {
 		there[m.GetName()] = true

@@ -321,7 +321,6 @@ func agrees(said []string, d setDeletion, o authority.Outcome) string {
 // sight is everything there is of a cell's set.
 type sight struct {
 	mapiSet, capiSet *metav1.ObjectMeta
-	capiOwner        map[string]string
 	mapi             map[string]machinev1beta1.Machine
 	capi             map[string]clusterv1.Machine
 	infra            map[string]awsv1.AWSMachine

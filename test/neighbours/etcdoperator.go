@@ -40,7 +40,9 @@ func (e EtcdOperator) Pass(ctx context.Context, c client.Client) error {
 	if err := c.List(ctx, masters, client.MatchingLabels{roleLabel: "master"}); err != nil {
 		return err
 	}
-	running := func(m machinev1beta1.Machine) bool { return m.Status.Phase != nil && *m.Status.Phase == machinev1beta1.PhaseRunning }
+	running := func(m machinev1beta1.Machine) bool {
+		return m.Status.Phase != nil && *m.Status.Phase == machinev1beta1.PhaseRunning
+	}
 	if !slices.ContainsFunc(masters.Items, running) {
 		return nil
 	}
