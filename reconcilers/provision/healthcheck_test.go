@@ -283,7 +283,7 @@ func TestHealthCheckIsGated(t *testing.T) {
 	p.run(AddHealthChecks, onlyGated())
 	moving, node := p.worker("moving")
 	p.worker("well")
-	check := p.newCheck("", everything+notReady)
+	check := p.newCheck("", `authoritativeAPI: MachineAPI, `+everything+notReady)
 	p.counts(2, 2)
 	p.condition("Paused", "False", "AuthoritativeAPIMachineAPI", "MachineAPI")
 	p.merge(check, true, `{"status": {"authoritativeAPI": "Migrating"}}`)
