@@ -14,9 +14,12 @@ TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
 
 # What decides and starts no goroutine: the race detector would find nothing there, and take three times as long.
 NOUNS := (^|/)(policies|conversion|blueprint|docs|manifests)(/|$$)
+# What plays the product's binaries on a stage, and the walk. Under the race detector Poundlock takes fifteen times as long and the two cores are never idle, so that
+# is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
+STORIES := (^|/)(test/(journeys|absent|accepted|platforms|prove)|onstage)$$
 
-# Packages that are tested at once. Some start a control plane of 350 MB.
-P ?= 2
+# Packages that are tested at once. Some start a control plane of 350 MB, and wait more than they work.
+P ?= 3
 # What is tested, linted, benchmarked: PKG=./certs/... narrows it.
 PKG ?= ./...
 # What `make run` plays a cluster on: aws, azure, gcp, openstack, vsphere, powervs, nutanix.
@@ -38,17 +41,20 @@ run: ## Start a control plane, Poundlock, the real Cluster API, a simulated clou
 .PHONY: test
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector where anything is concurrent
 	go vet $(PKG)
-	shells=$$(go list $(PKG) | grep -vE '$(NOUNS)' || true) nouns=$$(go list $(PKG) | grep -E '$(NOUNS)' || true); \
-	if [ -n "$$nouns" ]; then $(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$nouns; fi; \
-	if [ -n "$$shells" ]; then $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$shells; fi
+	all=$$(go list $(PKG)); raced=$$(grep -vE '$(NOUNS)|$(STORIES)' <<<"$$all" || true); \
+	others=$$(grep -E '/test/journeys$$' <<<"$$all" || true; grep -E '$(NOUNS)|$(STORIES)' <<<"$$all" | grep -vE '/test/journeys$$' || true); \
+	failed=0; \
+	if [ -n "$$others" ]; then $(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$others || failed=1; fi; \
+	if [ -n "$$raced" ]; then $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$raced || failed=1; fi; \
+	exit $$failed
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
 WHAT ?= all
-PROOFS := walk deletions chaos platforms rollouts fuzz
+PROOFS := walk deletions chaos platforms rollouts races fuzz
 comma := ,
 
 .PHONY: proof
-proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,fuzz (all: some hours)
+proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,races,fuzz (all: some hours)
 	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
 
 # Every state that people, controllers, caches and crashes can lead to.
@@ -72,6 +78,10 @@ proof-platforms: plane
 proof-rollouts: plane
 	go test -count=20 -timeout 1h -v -run 'TestWhatIsForecastHappens|TestARolloutComesToItsEnd|WhateverAProviderSpecSays|TestWhatIsKept|TestZeroValues' ./policies/controlplane $(ARGS)
 	go test -count=1 -timeout 1h -v -run 'TestARolloutIsCutOff|TestARemoval|TestTwoOperators' ./reconcilers/rollout $(ARGS)
+
+# The stories with the race detector in the binaries that they play.
+proof-races: plane
+	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(STORIES)') $(ARGS)
 
 # Each fuzz target for a time: ARGS=-fuzztime=10m.
 proof-fuzz:

@@ -93,7 +93,7 @@ func TestWorkGrowsWithTheRequest(t *testing.T) {
 			grow := func(what string, of func(n int) (before, after string)) {
 				t.Helper()
 				var cost, sent [2]float64
-				for i, n := range []int{250, 1000} {
+				for i, n := range []int{80, 320} {
 					before, after := of(n)
 					request := review(requestWith(t, route, c.Change, before, after))
 					var was, is runtime.MemStats

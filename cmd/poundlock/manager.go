@@ -39,10 +39,11 @@ type options struct {
 	leaderElect    bool
 	leaderElection string
 
-	webhookAddress string
-	metricsAddress string
-	healthAddress  string
-	drain          time.Duration
+	webhookAddress  string
+	metricsAddress  string
+	profilerAddress string
+	healthAddress   string
+	drain           time.Duration
 
 	certDir       string
 	certSecret    string
@@ -127,6 +128,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")
 	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease (the first pair's Cluster API namespace if empty)")
 	f.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the webhooks are served")
+	f.StringVar(&o.profilerAddress, "profiler-address", "", "where profiles of the process are served under /debug/pprof, such as 127.0.0.1:6060; empty: nowhere")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served, 0 for nowhere")
 	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "where /healthz and /readyz are served, 0 for nowhere")
 	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long webhooks are still served, and /readyz fails, before a replica stops")

@@ -97,6 +97,7 @@ func managerOptions(s settings) ctrl.Options {
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Metrics:                       metricsserver.Options{BindAddress: s.metricsAddress},
 		HealthProbeBindAddress:        s.healthAddress,
+		PprofBindAddress:              s.profilerAddress,
 		GracefulShutdownTimeout:       &drain,
 		LeaderElection:                s.leaderElect && s.reconcilers,
 		LeaderElectionID:              "poundlock",

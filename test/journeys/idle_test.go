@@ -19,7 +19,7 @@ import (
 )
 
 // resyncs is how often everything is looked at again.
-const resyncs = 50
+const resyncs = 20
 
 // A fleet at rest costs reads of a cache and nothing else, however much there is to compare: hooks, lists, and what API servers and webhooks have
 // filled in, on either side and with either side in charge.
@@ -40,6 +40,18 @@ func TestIdleIsSilent(t *testing.T) {
 		}
 	}
 
+	all := lookAtEverything(t)
+	if len(all) > 0 { // Cluster API's own resync comes once in ten minutes. What two controllers fight over comes again.
+		all = lookAtEverything(t)
+	}
+	if len(all) > 0 {
+		t.Errorf("written to: %v", all)
+	}
+}
+
+// lookAtEverything has the mirror pass over every pair many times, in which it may write nothing, and lists what has been written to meanwhile, by whomever.
+func lookAtEverything(t *testing.T) []string {
+	t.Helper()
 	before := atRest(t)
 	told, pairs := scrape(t), 0.0
 	for o := range before {
@@ -49,17 +61,16 @@ func TestIdleIsSilent(t *testing.T) {
 	}
 	for i := range resyncs {
 		// What all conversions depend on has changed: every pair is looked at.
-		must(t, "annotate", "infrastructures.config.openshift.io", "cluster", "--overwrite", fmt.Sprintf("example.com/look=%d", i))
+		must(t, "annotate", "infrastructures.config.openshift.io", "cluster", "--overwrite", fmt.Sprintf("example.com/look=%d-%v", i, told.passes))
 		eventually(t, "everything is looked at", func() string { return fmt.Sprint(scrape(t).passes >= told.passes+float64(i+1)*pairs) }, "true")
 	}
-	if all := moved(before, atRest(t)); len(all) > 0 {
-		t.Errorf("written to: %v", all)
-	}
+	written := moved(before, atRest(t))
 	now := scrape(t)
 	if now.writes != told.writes {
 		t.Errorf("%v writes in %d looks at a fleet that is at rest", now.writes-told.writes, resyncs)
 	}
 	t.Logf("%v passes over %v pairs", now.passes-told.passes, pairs)
+	return written
 }
 
 // meters are what the manager's metrics say of all that it has done.

@@ -127,6 +127,7 @@ func (r *Run) next(pairs map[key]fleet.Pair, out *Outcome) {
 func (r *Run) Asked(p fleet.Pair, now time.Time) {
 	if o := r.find(p); o != nil {
 		o.stage, o.since, o.version = asked, now, p.MachineAPI.Metadata.ResourceVersion
+		o.told = askedFor // the request itself has been reported, with its warnings
 	}
 }
 
@@ -197,6 +198,9 @@ func stuck(s overview.Standing) bool {
 	return s.Settled == metav1.ConditionFalse && preflight.Stuck(s.Reason)
 }
 
+// askedFor is the phase of a move of which nothing is known but its request.
+const askedFor = "asked for"
+
 // phase says in words where a move is.
 func phase(s overview.Standing, to authority.API) string {
 	waits := ""
@@ -209,7 +213,7 @@ func phase(s overview.Standing, to authority.API) string {
 	case s.Current == to:
 		return to.Text() + " takes over" + waits
 	}
-	return "asked for" + waits
+	return askedFor + waits
 }
 
 // tell adds a line, unless it says what was said before.
