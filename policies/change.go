@@ -83,6 +83,8 @@ type Facts struct {
 	ConversionRun bool
 	// Uncounted are the Machines that one MachineSet of the pair counts and the other does not, by name.
 	Uncounted []Uncounted
+	// Sets are the MachineSets of the API that a Machine is to move to.
+	Sets []*Object
 	// ControlPlane is what a ControlPlaneMachineSet is judged by, nil where nobody asked for it.
 	ControlPlane *ControlPlane
 }
@@ -158,6 +160,8 @@ const (
 	NeedLiveInfra
 	// NeedHolders asks for Facts.Holders, from an indexed cache.
 	NeedHolders
+	// NeedSets asks for Facts.Sets, from a cache.
+	NeedSets
 )
 
 // Has reports whether n includes all of other.

@@ -138,3 +138,43 @@ func objectsOf(ctx context.Context, from client.Reader, gvk schema.GroupVersionK
 	}
 	return out, nil
 }
+
+// Listing lists the objects of a kind in a namespace.
+type Listing interface {
+	All(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error)
+}
+
+// ListingFunc is a Listing from a function.
+type ListingFunc func(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error)
+
+// All calls f.
+func (f ListingFunc) All(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+	return f(ctx, gvk, namespace)
+}
+
+// cacheListing lists from a cache. There are far fewer sets than Machines.
+type cacheListing struct {
+	client.Reader
+	timeout time.Duration
+	metrics *metrics
+}
+
+// All lists within the deadline.
+func (r cacheListing) All(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	defer r.metrics.lookup("cache", time.Now())
+	return objectsOf(ctx, r.Reader, gvk, namespace, client.MatchingLabels{})
+}
+
+// sets are those of the API that a Machine under review is to move to.
+func (l Lookups) sets(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
+	kind, _ := authority.KindNamed(c.Kind)
+	if kind.Parent == "" {
+		return nil, nil
+	}
+	if authority.InCharge(authority.Read(c.Old)) == authority.MachineAPI {
+		return l.Sets.All(ctx, coreKind(policies.ClusterAPI, kind.Parent), c.TwinNamespace)
+	}
+	return l.Sets.All(ctx, coreKind(policies.MachineAPI, kind.Parent), c.Namespace)
+}

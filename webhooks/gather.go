@@ -80,7 +80,9 @@ type Lookups struct {
 	// Owned may be nil: then nobody asks what two MachineSets count.
 	Owned Owned
 	// Holding lists the Machines of both APIs that have an instance's ID.
-	Holding   Holding
+	Holding Holding
+	// Sets lists all MachineSets of a namespace; nil: nobody asks which one would adopt a Machine.
+	Sets      Listing
 	Platforms []conversion.Platform
 }
 
@@ -140,6 +142,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 			doubts = append(doubts, fmt.Sprintf("whether both MachineSets count the same Machines could not be checked: %v", err))
 		}
 		c.Facts.Uncounted = uncounted
+	}
+	if needs.Has(policies.NeedSets) && l.Sets != nil {
+		sets, err := l.sets(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether another MachineSet adopts the Machine could not be checked: %v", err))
+		}
+		c.Facts.Sets = sets
 	}
 	return doubts
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -35,6 +36,8 @@ type world struct {
 	liveErr      error
 	liveReads    int
 	convert      ConverterFunc
+	// adopters are MachineSets, by group, kind and namespace.
+	adopters map[string]string
 	// controlPlanes may be nil: then there is no Machine, no Node and no Infrastructure.
 	controlPlanes ControlPlanesFunc
 }
@@ -53,6 +56,13 @@ func (w *world) lookups() Lookups {
 		}),
 		Referrers: ReferrersFunc(func(_ context.Context, _, template string) ([]string, error) { return w.sets[template], nil }),
 		Platforms: platforms.List(),
+		Sets: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+			set, err := policies.ParseObject([]byte(w.adopters[gvk.Group+" "+gvk.Kind+" "+namespace]))
+			if set == nil || err != nil {
+				return nil, err
+			}
+			return []*policies.Object{set}, nil
+		}),
 	}
 	if w.convert != nil {
 		l.Converter = w.convert
@@ -353,6 +363,20 @@ func TestUnconvertibleFieldsAreWarnedOf(t *testing.T) {
 	}
 	if asked.Facts.Twin == nil || asked.Facts.Infra == nil {
 		t.Errorf("the conversion was tried before its facts were there: %+v", asked.Facts)
+	}
+}
+
+// A set of the API that a Machine moves to is looked for in that API's namespace.
+func TestASetThatWouldAdoptAMachineIsWarnedOf(t *testing.T) {
+	const set = `{"metadata":{"name":"collector"},"spec":{"selector":{"matchLabels":{"app":"a"}}}}`
+	const machine = `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q,"phase":"Running"}}`
+	for from, where := range map[string]string{"MachineAPI": "cluster.x-k8s.io MachineSet c", "ClusterAPI": "machine.openshift.io MachineSet m"} {
+		h, _ := serve(t, All(platforms.List()...), &world{adopters: map[string]string{where: set}, live: map[string]string{capiA: `{"metadata":{"name":"a","labels":{"app":"a"}}}`}})
+		to := map[string]string{"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[from]
+		got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(machine, from, from)+`,"object":`+fmt.Sprintf(machine, to, from))
+		if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, " "), "MachineSet collector makes this Machine its own") {
+			t.Errorf("from %s: want a warning of the set, got %+v", from, got)
+		}
 	}
 }
 

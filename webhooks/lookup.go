@@ -164,6 +164,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		Converter: converter, Platforms: o.Catalog.Platforms,
 		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, recreate: o.Recreate},
 		Holding:       indexHolding{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
+		Sets:          cacheListing{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 		Owned:         indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 	}
 }

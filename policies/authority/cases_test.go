@@ -203,6 +203,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedOwners) {
 		f.Owners = nil
 	}
+	if !n.Has(policies.NeedSets) {
+		f.Sets = nil
+	}
 	if !n.Has(policies.NeedHolders) {
 		f.Holders = nil
 	}

@@ -111,6 +111,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		waitWarnings(c, s),
 		uncountedWarnings(c),
 		extentWarning(c, s),
+		adopterWarnings(c, s),
 		decisionWarning(c, s),
 	)...)
 }

@@ -241,9 +241,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Says:   "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts included, and of the machines that it concerns. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
+			Says:   "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts included, of MachineSets that would adopt the Machine, and of the machines that it concerns. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
 			Remedy: "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
-			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders), Check: RequestWarning,
+			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|policies.NeedSets), Check: RequestWarning,
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",

@@ -73,6 +73,8 @@ type setting struct {
 	Uncounted []policies.Uncounted `json:"uncounted,omitempty"`
 	// Owners are the Cluster API Machines that owner references name.
 	Owners []json.RawMessage `json:"owners,omitempty"`
+	// Sets are the MachineSets of the API that a Machine moves to.
+	Sets []json.RawMessage `json:"sets,omitempty"`
 	// Holders are other Machines with the same ID.
 	Holders []string `json:"holders,omitempty"`
 }
@@ -200,6 +202,9 @@ func (s setting) merge(over setting) (setting, error) {
 	}
 	if over.Owners != nil {
 		s.Owners = over.Owners
+	}
+	if over.Sets != nil {
+		s.Sets = over.Sets
 	}
 	if over.Holders != nil {
 		s.Holders = over.Holders
@@ -346,6 +351,13 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 			return f, err
 		}
 		f.Owners = append(f.Owners, owner)
+	}
+	for _, raw := range s.Sets {
+		set, err := setting{Side: policies.ClusterAPI}.object("MachineSet", raw)
+		if err != nil {
+			return f, err
+		}
+		f.Sets = append(f.Sets, set)
 	}
 	return f, nil
 }

@@ -1,0 +1,37 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// adopterWarnings name the MachineSets that will make a Machine their own when it has moved: a set of the target adopts each Machine without a controller that its
+// selector matches, and deletes it, with its instance, where it then has too many. Until the move, the lock keeps it from that.
+func adopterWarnings(c policies.Change, s standing) []string {
+	kind, _ := KindNamed(c.Kind)
+	to, machine := s.inCharge().Other(), c.Old
+	if to == ClusterAPI && c.Facts.Twin != nil {
+		machine = c.Facts.Twin
+	}
+	if !kind.InfraActs() || owned(machine) {
+		return nil
+	}
+	var names []string
+	for _, set := range c.Facts.Sets {
+		if selector := SelectorOf(set); !set.Deleting() && !selector.Empty() && selector.Matches(labels.Set(machine.Metadata.Labels)) {
+			names = append(names, set.Metadata.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("after the move, %s's MachineSet %s makes this Machine its own, by its labels, and deletes it with its instance where it has more than its replicas. "+
+		"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
+}
