@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +35,8 @@ const (
 	lookAgain = 10 * time.Second
 	// tryAgain is after which time a probe without an answer is sent again, at first.
 	tryAgain = 500 * time.Millisecond
+	// probeAgain is after which time a probe that was answered is sent again: somebody may delete a configuration, and certificates end.
+	probeAgain = time.Minute
 )
 
 // probes are the doors of the probe, one in each configuration. A Lease is what Poundlock may create there anyway, and what no other webhook minds.
@@ -63,7 +66,11 @@ type enforcement struct {
 	// ready is nil when this replica would answer a review.
 	ready    func(context.Context) error
 	enforced prometheus.Gauge
+	probes   *prometheus.CounterVec
 	log      logr.Logger
+	now      func() time.Time
+	// answered is when a probe was answered last.
+	answered time.Time
 	// failed is what the last attempt met, so that the log has it once.
 	failed string
 }
@@ -74,7 +81,7 @@ func newEnforcement(c cluster.Cluster, o Options, m *metrics, ready func(context
 		return nil, err
 	}
 	return &enforcement{
-		pairs: o.Pairs, reader: c.GetAPIReader(), writer: c.GetClient(), probe: p.ask, ready: ready, enforced: m.enforced, log: o.Log.WithName("enforcement"),
+		pairs: o.Pairs, reader: c.GetAPIReader(), writer: c.GetClient(), probe: p.ask, ready: ready, enforced: m.enforced, probes: m.probes, log: o.Log.WithName("enforcement"), now: time.Now,
 	}, nil
 }
 
@@ -102,27 +109,25 @@ func (e *enforcement) Start(ctx context.Context) error {
 func (e *enforcement) tell(ctx context.Context, err error) {
 	if ctx.Err() == nil && err.Error() != e.failed {
 		e.failed = err.Error()
-		e.log.Info("Locks fail open in a namespace without its label until Poundlock is reached through the API server", "reason", e.failed)
+		e.log.Info("The API server does not reach Poundlock's webhooks. Until it does, locks fail open in a namespace without its label, and in all if a configuration is missing", "reason", e.failed)
 	}
 }
 
-// pass labels the namespaces that have no label, if the probe is answered.
+// pass asks whether the API server reaches the webhooks, where a namespace has no label or the last answer is old, and labels the namespaces that have none. A
+// label stays when the answer fails to come: that the locks then refuse is its purpose.
 func (e *enforcement) pass(ctx context.Context) error {
 	missing, err := e.missing(ctx)
 	if err != nil {
 		return err
 	}
-	if len(missing) == 0 {
-		e.enforced.Set(1)
+	if len(missing) == 0 && e.now().Sub(e.answered) < probeAgain {
 		return nil
 	}
-	e.enforced.Set(0)
-	if err := e.ready(ctx); err != nil {
+	if err := e.reached(ctx); err != nil {
+		e.enforced.Set(0)
 		return err
 	}
-	if err := e.probe(ctx); err != nil {
-		return err
-	}
+	e.answered = e.now()
 	for _, ns := range missing {
 		body := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, ns.UID, authority.AdmissionLabel, authority.Enforced)
 		if err := e.writer.Patch(ctx, ns, client.RawPatch(types.MergePatchType, body), client.FieldOwner(enforcer)); err != nil {
@@ -133,6 +138,16 @@ func (e *enforcement) pass(ctx context.Context) error {
 	e.failed = ""
 	e.enforced.Set(1)
 	return nil
+}
+
+// reached is nil when both configurations' doors have just answered.
+func (e *enforcement) reached(ctx context.Context) error {
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	err := e.probe(ctx)
+	e.probes.WithLabelValues(strconv.FormatBool(err == nil)).Inc()
+	return err
 }
 
 // missing lists the namespaces of the pairs that exist and have no label.

@@ -22,6 +22,7 @@ type metrics struct {
 	failures *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	enforced prometheus.Gauge
+	probes   *prometheus.CounterVec
 }
 
 // Why a review failed: labels of poundlock_admission_failures_total.
@@ -54,9 +55,10 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		doubts:   counter("unchecked_total", "Facts behind a warning that could not be had.", "route"),
 		failures: counter("failures_total", "Reviews that no rule could decide, by reason.", "route", "reason"),
 		inFlight: gauge("in_flight", "Reviews being answered now."),
-		enforced: gauge("enforced", "1 once locks fail closed in every mirrored namespace, else 0."),
+		enforced: gauge("enforced", "1 while locks fail closed in every mirrored namespace and the API server reaches the webhooks, else 0."),
+		probes:   counter("probe_total", "Dry runs that ask whether the API server reaches the webhooks, answered or not.", "answered"),
 	}
-	for _, c := range []prometheus.Collector{m.rules, m.reviews, m.gathers, m.lookups, m.doubts, m.failures, m.inFlight, m.enforced} {
+	for _, c := range []prometheus.Collector{m.rules, m.reviews, m.gathers, m.lookups, m.doubts, m.failures, m.inFlight, m.enforced, m.probes} {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("registering the admission metrics: %w", err)
 		}
