@@ -4,13 +4,18 @@
 package mirror
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -124,6 +129,33 @@ func server(w *write) *unstructured.Unstructured {
 		return nil
 	}
 	return o
+}
+
+// denies lets nobody read.
+type denies struct{ client.Reader }
+
+func (denies) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "fleets"}, key.Name, errors.New("no Role allows it"))
+}
+
+// Who may not read an owner cannot tell the collector's deletion from a person's, so neither ends what is authoritative, nor waits for ever.
+func TestAnOwnerThatMayNotBeRead(t *testing.T) {
+	kind, _ := authority.KindNamed("MachineSet")
+	s := &state{
+		kind: kind, name: "m", machineAPI: parse(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {authoritativeAPI: MachineAPI}}`),
+		core: parse(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: MachineSet/m},
+			ownerReferences: [{apiVersion: example.com/v1, kind: Fleet, name: all, uid: u, controller: true}]}}`),
+	}
+	kinds(s)
+	if err := (&reconciler{live: denies{}}).judgeParent(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if s.parent.ClusterAPI != authority.Absent {
+		t.Errorf("the owner counts as %v, want Absent", s.parent.ClusterAPI)
+	}
+	if step := s.deletion().Next(); step == authority.DeleteAuthority {
+		t.Errorf("its deletion ends the authority")
+	}
 }
 
 // A template that the mirror made outlives the Machine API's MachineSet, and goes when Cluster API's has gone too, at once or years later.

@@ -365,9 +365,10 @@ func (r *reconciler) judgeParent(ctx context.Context, s *state) error {
 		}
 		return nil
 	}
-	// An owner that has no twin (a ControlPlaneMachineSet): when it goes, its Machines are not meant to.
+	// An owner that has no twin (a ControlPlaneMachineSet): when it goes, its Machines are not meant to. One that Poundlock may not read counts as gone, so that
+	// what may have been the collector's deletion is never taken for a person's.
 	owner, err := get(ctx, r.live, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), mirror.GetNamespace(), ref.Name)
-	if err != nil && !served.Missing(err) {
+	if err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
 		return err
 	}
 	s.setParent(side, presence(owner))
