@@ -59,6 +59,11 @@ func run(m *testing.M) (code int) {
 		sight, err = watchAll(ctx)
 	}
 	if err == nil {
+		go func() {
+			if err := revisions.follow(ctx); err != nil {
+				fmt.Fprintln(os.Stderr, err) // each play then misses its history, and fails
+			}
+		}()
 		admin, err = client.New(stage.Plane.Admin(), client.Options{Scheme: clientgoscheme.Scheme})
 	}
 	code = 1

@@ -162,6 +162,13 @@ func (p *play) clean() {
 	if err := stage.Cloud.Audit(); err != nil {
 		p.Error(err)
 	}
+	flaws, seen := revisions.of(p)
+	if len(flaws) > 0 {
+		p.Errorf("%d revisions at which both APIs' controllers may act: %s", len(flaws), strings.Join(flaws, "\n"))
+	}
+	if seen == 0 {
+		p.Error("the history has nothing of this play, and so proves nothing")
+	}
 	if said := flaps.of(p); len(said) > 0 {
 		p.Errorf("Synchronized was False in between:\n%s", strings.Join(said, "\n"))
 	}
