@@ -45,6 +45,17 @@ func clusterAPIProgram() program {
 	}
 }
 
+// machineAPIProgram is one of the machine-api-operator's programs.
+func machineAPIProgram(name string) program {
+	return program{
+		what: "OpenShift's " + name + " controller", product: "machine-api-operator", folder: "machineapi", pinned: machineAPIModule,
+		main: machineAPIModule + "/cmd/" + name, binary: name, packages: 900,
+		ldflags: func(string) string { return "-s -w" },
+	}
+}
+
+const machineAPIModule = "github.com/openshift/machine-api-operator"
+
 const clusterAPIModule = "sigs.k8s.io/cluster-api"
 
 // version are linker flags that give a binary its version, in the way of Kubernetes' projects.

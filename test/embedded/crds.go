@@ -44,6 +44,7 @@ func sources() []source {
 			"machine/v1beta1/zz_generated.crd-manifests/*_machinehealthchecks.crd.yaml",
 			"machine/v1/zz_generated.crd-manifests/*_controlplanemachinesets-CustomNoUpgrade.crd.yaml",
 			"config/v1/zz_generated.crd-manifests/*_infrastructures-SelfManagedHA-CustomNoUpgrade.crd.yaml",
+			"config/v1/zz_generated.crd-manifests/*_dnses-CustomNoUpgrade.crd.yaml",
 			"config/v1/zz_generated.crd-manifests/*_featuregates.crd.yaml",
 			"config/v1/zz_generated.crd-manifests/*_clusteroperators.crd.yaml",
 		}},

@@ -16,6 +16,7 @@ import (
 
 var (
 	complete = flag.Bool("complete", false, "play each deletion of a set in TestDeletionsOfASet, and not only some that the seed draws")
+	realAPI  = flag.Bool("real-machine-api", false, "have OpenShift's own controllers see to the Machine API's MachineSets and MachineHealthChecks, with their webhooks")
 	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
 )
 
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (code int) {
 	var err error
-	stage, err = scene.Set(context.Background(), scene.Options{Out: os.Stderr})
+	stage, err = scene.Set(context.Background(), scene.Options{Out: os.Stderr, RealMachineAPI: *realAPI})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

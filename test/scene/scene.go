@@ -40,6 +40,9 @@ type Options struct {
 	// WithoutClusterAPI leaves out Cluster API's and the provider's CRDs and objects, its manager, the simulation and the fleet: a cluster that installs Poundlock
 	// first. InstallClusterAPI and UninstallClusterAPI follow.
 	WithoutClusterAPI bool
+	// RealMachineAPI has OpenShift's own controllers see to MachineSets and MachineHealthChecks, with their webhooks. They are built at the first time, which takes
+	// minutes.
+	RealMachineAPI bool
 	// ControlPlane is how many Machines the control plane has, if it is to be a whole one, with etcd, and managed: 3 or 5. 0 leaves it at what the fleet has.
 	ControlPlane int
 }
@@ -68,6 +71,7 @@ type Stage struct {
 	managesControlPlane bool
 	breaks              sync.Once
 	cause               error
+	real realMachineAPI
 	// cloudAddress is the simulated cloud's, for as long as the stage stands.
 	cloudAddress string
 }

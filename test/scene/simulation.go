@@ -201,9 +201,15 @@ func (s *Stage) Freeze() {
 }
 
 // StopSide kills one side's controllers, as a crash would.
-func (s *Stage) StopSide(side simulation.Side) error { return s.Plane.StopPart(string(side)) }
+func (s *Stage) StopSide(side simulation.Side) error {
+	return errors.Join(s.Plane.StopPart(string(side)), s.stopReal(side))
+}
 
 // StartSide starts a side's controllers again after StopSide.
 func (s *Stage) StartSide(side simulation.Side) error {
-	return s.attach(string(side), "--cloud="+s.cloudAddress)
+	args := []string{"--cloud=" + s.cloudAddress}
+	if s.options.RealMachineAPI && side == simulation.MachineAPI {
+		args = append(args, "--machines-only")
+	}
+	return errors.Join(s.attach(string(side), args...), s.startReal(side))
 }

@@ -42,6 +42,8 @@ type Options struct {
 	Cloud    machinetest.Panel
 	// Ungated makes the Machine API's controllers ignore who is in charge, as with the feature gate off.
 	Ungated bool
+	// MachinesOnly leaves MachineSets and MachineHealthChecks to others.
+	MachinesOnly bool
 	// Settle is how long the cloud may be late with its news.
 	Settle time.Duration
 	// Log must be set: a zero one would be the process's.
@@ -107,7 +109,11 @@ func addMachineAPI(m manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	return provision.Add(m, provision.Options{
+	add := provision.Add
+	if o.MachinesOnly {
+		add = provision.AddMachines
+	}
+	return add(m, provision.Options{
 		Actuator: &machinetest.Actuator{Cloud: o.Cloud.As(authority.MachineAPI), Provider: p.actuator, Settle: o.Settle},
 		Gated:    !o.Ungated,
 		AnyName:  true,

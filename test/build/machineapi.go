@@ -1,0 +1,20 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+)
+
+// MachineAPI returns the path of one of the machine-api-operator's programs, machineset or machine-healthcheck, building it if no verified build is in the cache.
+func MachineAPI(ctx context.Context, name string, progress io.Writer) (path string, err error) {
+	p := machineAPIProgram(name)
+	dir, err := p.get(ctx, progress)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, p.binary), nil
+}
