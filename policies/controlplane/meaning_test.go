@@ -120,6 +120,40 @@ func TestWhatAZeroMeans(t *testing.T) {
 	}
 }
 
+// Machine API gives the machine's security groups to each interface that has none of its own; a mirror may list them otherwise.
+func TestSecurityGroupsOfOpenStack(t *testing.T) {
+	const a, b = `{"uuid":"a"}`, `{"uuid":"b"}`
+	of := func(machines, networks, ports string) string {
+		return fmt.Sprintf(`{"securityGroups":[%s],"networks":[%s],"ports":[%s]}`, machines, networks, ports)
+	}
+	for sentence, c := range map[string]struct {
+		template, machine string
+		replaced          bool
+	}{
+		"the only port's own are the machine's":               {of(a, ``, `{}`), of(``, ``, `{"securityGroups":["a"]}`), false},
+		"a port's own, beside a network without security":     {of(a, `{"portSecurity":false}`, `{}`), of(``, `{"portSecurity":false}`, `{"securityGroups":["a"]}`), false},
+		"a port's own, as the machine's are":                  {of(a, `{}`, `{"securityGroups":["a"]}`), of(a, `{}`, `{}`), false},
+		"in another order":                                    {of(a+","+b, ``, `{},{"portSecurity":false}`), of(``, ``, `{"securityGroups":["b","a"]},{"portSecurity":false}`), false},
+		"the machine's, that no interface has":                {of(a, `{"portSecurity":false}`, ``), of(``, `{"portSecurity":false}`, ``), false},
+		"a network lacks them":                                {of(a, `{}`, `{}`), of(``, `{}`, `{"securityGroups":["a"]}`), true},
+		"a port has others than the machine's":                {of(a, ``, `{},{}`), of(a, ``, `{"securityGroups":["b"]},{}`), true},
+		"no interface is listed, and Machine API knows which": {of(a, ``, ``), of(``, ``, ``), true},
+		"a port has lost its security":                        {of(a, ``, `{}`), of(a, ``, `{"portSecurity":false}`), true},
+		"a list of what is no interface":                      {of(a, ``, `"x"`), of(a, ``, `"x"`), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			template, machine := map[string]any{}, map[string]any{}
+			into(t, json.RawMessage(c.template), &template)
+			into(t, json.RawMessage(c.machine), &machine)
+			for _, pair := range [][2]map[string]any{{template, machine}, {machine, template}} {
+				if got := rolledOut("OpenStack", pair[0], pair[1]); (len(got) > 0) != c.replaced {
+					t.Errorf("%v under a template of %v is replaced for %v", pair[1], pair[0], got)
+				}
+			}
+		})
+	}
+}
+
 // zeroed calls use with the value with one zero value put into it or taken from it, for each member that its type has, at every level.
 // means is true where the member is an empty object behind a pointer, or false or 0 behind one: it says something then.
 func zeroed(v any, t reflect.Type, use func(path string, zero any, means bool)) {

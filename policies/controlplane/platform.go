@@ -6,6 +6,7 @@ package controlplane
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -64,7 +65,7 @@ func platforms() []platform {
 		{
 			name: configv1.OpenStackPlatformType, kind: "OpenstackProviderSpec", spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
 			domains: openStackDomains, found: openStackFound, unordered: []string{"securityGroups", "tags"},
-			hollow: []string{"additionalBlockDevices[].storage.volume"},
+			hollow: []string{"additionalBlockDevices[].storage.volume"}, respell: openStackGroups,
 		},
 		{
 			name: configv1.VSpherePlatformType, kind: "VSphereMachineProviderSpec", spec: func() any { return &machinev1beta1.VSphereMachineProviderSpec{} },
@@ -294,6 +295,62 @@ func bareTemplate(spec map[string]any) {
 	if bare, ok := strings.CutPrefix(template, "/"+datacenter+"/vm/"); ok && !strings.Contains(bare, "/") {
 		spec["template"] = bare
 	}
+}
+
+// openStackGroups spells in one way which security groups each interface has: an entry of networks has the machine's, one of ports its own or else the machine's, and one
+// without port security has none. Those that all interfaces have are the machine's.
+func openStackGroups(spec map[string]any) {
+	networks, _ := spec["networks"].([]any)
+	ports, _ := spec["ports"].([]any)
+	if len(networks)+len(ports) == 0 {
+		return
+	}
+	machines, _ := spec["securityGroups"].([]any)
+	needed, all := false, [][]any{}
+	for _, n := range networks {
+		secure := secured(n)
+		needed = needed || secure
+		all = append(all, groupsOf(secure, nil, machines))
+	}
+	for _, p := range ports {
+		own, _ := asObject(p)["securityGroups"].([]any)
+		all = append(all, groupsOf(secured(p), own, machines))
+	}
+	alike := !slices.ContainsFunc(all, func(g []any) bool { return !reflect.DeepEqual(g, all[0]) })
+	for i, p := range ports {
+		if o := asObject(p); alike {
+			delete(o, "securityGroups")
+		} else if g := all[len(networks)+i]; len(g) > 0 && o != nil {
+			o["securityGroups"] = g
+		}
+	}
+	if alike && len(all[0]) > 0 {
+		spec["securityGroups"] = all[0]
+	} else if !needed {
+		delete(spec, "securityGroups")
+	}
+}
+
+// groupsOf are the security groups of one interface, in the machine's spelling.
+func groupsOf(secured bool, own, machines []any) []any {
+	switch {
+	case !secured:
+		return nil
+	case len(own) == 0:
+		return machines
+	}
+	var out []any
+	for _, id := range own {
+		out = append(out, map[string]any{"uuid": id})
+	}
+	return sorted(out)
+}
+
+func secured(nic any) bool { return asObject(nic)["portSecurity"] != false }
+
+func asObject(v any) map[string]any {
+	o, _ := v.(map[string]any)
+	return o
 }
 
 // nutanixDomains are named in the set, and described in the Infrastructure.
