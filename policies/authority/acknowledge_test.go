@@ -46,3 +46,39 @@ func TestHowAProviderSaysThatItIsPaused(t *testing.T) {
 		})
 	}
 }
+
+// The Machine API's check: by the condition of a controller that knows authority, else by the annotation.
+func TestAcknowledgementOfACheck(t *testing.T) {
+	const (
+		ours   = `"cluster.x-k8s.io/paused": "poundlock.openshift.io"`
+		theirs = `"cluster.x-k8s.io/paused": ""`
+		paused = `{"type": "Paused", "status": "True"}`
+		acts   = `{"type": "Paused", "status": "False"}`
+	)
+	for sentence, c := range map[string]struct {
+		kind, annotations, conditions string
+		unheard                       bool
+		want                          Answer
+		told, blind                   bool
+	}{
+		"nothing is known":                     {"MachineHealthCheck", ``, ``, false, SaysActing, false, true},
+		"told a moment ago":                    {"MachineHealthCheck", ours, ``, true, NoAnswer, true, true},
+		"told long enough ago":                 {"MachineHealthCheck", ours, ``, false, SaysPaused, true, true},
+		"a person's pause":                     {"MachineHealthCheck", theirs, ``, false, SaysActing, false, true},
+		"a controller that knows authority":    {"MachineHealthCheck", ``, paused, false, SaysPaused, false, false},
+		"one that knows it, and an annotation": {"MachineHealthCheck", ours, acts, false, SaysActing, true, false},
+		"a set, with any annotation":           {"MachineSet", ours, ``, false, NoAnswer, false, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			check, err := policies.ParseObject([]byte(`{"kind": "` + c.kind + `", "metadata": {"annotations": {` + c.annotations + `}}, "status": {"conditions": [` + c.conditions + `]}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind, _ := KindNamed(c.kind)
+			s := Objects{Kind: kind, MachineAPI: check, MachineAPIUnheard: c.unheard}.State()
+			if s.MachineAPI.Says != c.want || s.MachineAPI.Told != c.told || s.Blind != c.blind {
+				t.Errorf("says %d, told %t, blind %t", s.MachineAPI.Says, s.MachineAPI.Told, s.Blind)
+			}
+		})
+	}
+}

@@ -26,6 +26,9 @@ type Kind struct {
 	// MachineAPIFinalizer and ClusterAPIFinalizer are the finalizers under which each API's controller promises to
 	// clean up, "" where it has none.
 	MachineAPIFinalizer, ClusterAPIFinalizer string
+	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may know no other pause. The one that OpenShift ships knows no
+	// authority and acknowledges nothing.
+	ObeysAnnotation bool
 }
 
 // ControlPlane is the kind of a control plane's set. It changes hands too, but has no twin, and so no row.
@@ -57,6 +60,7 @@ func Kinds() []Kind {
 		},
 		{
 			Name: "MachineHealthCheck", Resource: "machinehealthchecks", MachineAPI: machineAPI, ClusterAPI: clusterAPI,
+			ObeysAnnotation: true,
 		},
 	}
 }

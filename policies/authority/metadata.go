@@ -197,11 +197,11 @@ func (m metadataChange) word(name string) string {
 
 // pauses leaves the pause annotation to PausedOwned, which knows what to say about it.
 func pauses(c policies.Change, m metadataChange) bool {
-	return c.Side != policies.MachineAPI && m.annotation && m.key == PausedAnnotation
+	return m.annotation && m.key == PausedAnnotation && (c.Side != policies.MachineAPI || PausesCheck(c.Old))
 }
 
-// unpauses reports whether a request takes Cluster API's pause off a Machine API object. Poundlock never puts it there, but a person may have: the Machine API's
-// health checks and the autoscaler obey it, whichever API is authoritative.
+// unpauses reports whether a request takes Cluster API's pause off a Machine API object, where a person has put it: the Machine API's health checks and the
+// autoscaler obey it, whichever API is authoritative.
 func unpauses(c policies.Change, m metadataChange) bool {
 	return c.Side == policies.MachineAPI && m.annotation && m.key == PausedAnnotation && m.removed
 }

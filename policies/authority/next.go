@@ -150,7 +150,14 @@ func keep(s State) Step {
 // instance before the core's controller holds the object that it belongs to. Nor once that is going and nobody holds it.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
-		return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is in charge."}, s.untold() != 0
+		if s.untold() != 0 {
+			return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is in charge."}, true
+		}
+		acts := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.stands() }) != 0
+		return Step{Action: Release, On: WhoMachineAPI, Reason: ReasonReleasing, Message: "Machine API is in charge and may act."}, s.MachineAPI.Told && !acts
+	}
+	if s.untold().Has(WhoMachineAPI) {
+		return Step{Action: Pause, On: WhoMachineAPI, Reason: ReasonPausing, Message: "Machine API is paused: Cluster API is in charge."}, true
 	}
 	told := s.who(ClusterAPI, func(p Party) bool { return p.Told })
 	waits := s.who(ClusterAPI, func(p Party) bool { return p.Told && p.Says != SaysPaused && !p.Deleting })
@@ -315,7 +322,7 @@ func pause(s State) (Step, bool) {
 }
 
 func stop(s State) (Step, bool) {
-	return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused while authority moves."}, s.untold() != 0
+	return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Both APIs' controllers are paused while authority moves."}, s.untold() != 0
 }
 
 // running is step 5.
@@ -366,7 +373,7 @@ func over(s State) Step {
 // is released by order, when it has answered; the Machine API has no annotation to keep an unanswered order in, so
 // its answer is awaited here: otherwise that answer, late, could be taken for the answer to the next request.
 func back(s State) Step {
-	if s.Origin == MachineAPI && s.MachineAPI.Says != SaysPaused && !s.MachineAPI.Deleting {
+	if s.Origin == MachineAPI && s.MachineAPI.Says != SaysPaused && !s.MachineAPI.Deleting && !s.Blind {
 		return s.say(ReasonNotPaused, WhoMachineAPI, "The move is cancelled: authority goes back to Machine API as soon as its controllers acknowledge the pause that had begun.")
 	}
 	if who := s.unheld(s.Origin); who != 0 {
@@ -390,9 +397,13 @@ func (s State) deleting() Who {
 	return s.where(everyone, func(p Party) bool { return p.Deleting })
 }
 
-// untold are Cluster API's objects without the pause annotation.
+// untold are Cluster API's objects without the pause annotation, and the Machine API's where a blind controller is to stand still.
 func (s State) untold() Who {
-	return s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told })
+	who := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told })
+	if m := s.MachineAPI; s.Blind && s.Current != MachineAPI && m.Exists && !m.Told && !m.Deleting {
+		who |= WhoMachineAPI
+	}
+	return who
 }
 
 func (s State) missing() Who {

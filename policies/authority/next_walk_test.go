@@ -32,9 +32,7 @@ func everyState(visit func(State)) {
 		if p.Hold != NoHold || !p.Exists {
 			cores = append(cores, p)
 		}
-		if !p.Told {
-			mapis = append(mapis, p)
-		}
+		mapis = append(mapis, p)
 	}
 	for _, set := range []bool{false, true} {
 		infras := cores
@@ -56,6 +54,9 @@ func everyState(visit func(State)) {
 							s := State{Enabled: true, Current: current, Requested: requested, Origin: origin, InfraActs: !set,
 								Synchronized: synchronized, CaughtUp: bits&1 != 0, Instance: instance}
 							for _, s.MachineAPI = range mapis {
+								if s.Blind = s.MachineAPI.Told; s.Blind && !set {
+									continue // no controller of a Machine obeys the annotation
+								}
 								for _, s.ClusterAPI = range cores {
 									for _, s.Infra = range infras {
 										visit(s)
@@ -125,11 +126,16 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(allOf(target, func(p Party) bool { return p.Hold != NotHeld || p.Deleting }), "the next in charge hold their finalizers")
 		claim(step.Drop&whoOf(step.To) == 0, "the next in charge keep their finalizers")
 	case Release:
+		if step.On == WhoMachineAPI {
+			claim(s.Current == MachineAPI, "no controller of the Machine API is released before the switch is stored")
+			claim(allOf(partiesOf(s, ClusterAPI), func(p Party) bool { return !p.Exists || p.Says == SaysPaused || p.Deleting && p.Hold == NoHold }), "it is not released while Cluster API acts")
+			break
+		}
 		claim(s.Current == ClusterAPI, "nobody is released before the switch is stored")
 		claim(s.MachineAPI.Says == SaysPaused || s.MachineAPI.Deleting && s.MachineAPI.Hold == NoHold, "nobody is released while the Machine API acts")
 		claim(!s.Uncounted.Has(WhoMachineAPI) || s.ClusterAPI.Deleting || !s.ClusterAPI.Told, "no set is released that would create a Machine in the place of another")
 	case Pause:
-		claim(s.Current == MachineAPI || s.Current == Migrating, "an authority is not paused")
+		claim(s.Current == Migrating || step.On&whoOf(s.Current) == 0, "an authority is not paused")
 	case AddFinalizer:
 		claim(s.Current == Migrating, "finalizers are handed over in transit")
 	case Adopt:
@@ -176,6 +182,7 @@ func goneFrom(s State) bool {
 type world struct {
 	set                  bool
 	check                bool // a set without finalizers
+	blind                bool // a check whose Machine API controller obeys the annotation alone, and answers nothing
 	spec, status, origin API
 	mapi, core, infra    thing
 	synced, caughtUp     bool
@@ -244,15 +251,29 @@ func (w world) state() State {
 		}
 		return Party{Exists: true, Deleting: th.deleting, Told: th.told, Says: th.says, Hold: hold(th, none)}
 	}
-	s := State{Enabled: true, Requested: w.spec, Current: w.status, Origin: w.origin, InfraActs: !w.set,
+	s := State{Enabled: true, Requested: w.spec, Current: w.status, Origin: w.origin, InfraActs: !w.set, Blind: w.blind,
 		MachineAPI: party(w.mapi, w.set), ClusterAPI: party(w.core, w.check), Synchronized: "Unknown", CaughtUp: w.caughtUp, Instance: InstanceKnown}
 	if !w.set {
 		s.Infra = party(w.infra, false)
+	}
+	if w.blind {
+		s.MachineAPI.Says = w.judged()
 	}
 	if w.synced {
 		s.Synchronized = "True"
 	}
 	return s
+}
+
+// judged is what is taken for the answer of a blind controller: patience is over once it has seen its last order.
+func (w world) judged() Answer {
+	switch {
+	case !w.mapi.told:
+		return SaysActing
+	case w.mapi.seesActing || w.mapi.coming != "":
+		return NoAnswer
+	}
+	return SaysPaused
 }
 
 func (w world) source() API {
@@ -312,7 +333,7 @@ func (w world) controllers() []world {
 		add(func(n *world) { c.of(n).look() })
 		add(func(n *world) {
 			th := c.of(n)
-			if c.who == WhoMachineAPI && n.set && th.deleting {
+			if c.who == WhoMachineAPI && n.set && (th.deleting || n.blind) {
 				return // a MachineSet that is being deleted never answers
 			}
 			th.says, n.dirty = SaysPaused, n.dirty|c.who
@@ -336,6 +357,9 @@ func (w world) controllers() []world {
 }
 
 func (w *world) mayAct(who Who) bool {
+	if who == WhoMachineAPI && w.blind {
+		return !w.mapi.told && !w.mapi.deleting
+	}
 	if who == WhoMachineAPI {
 		return w.status == MachineAPI || w.status == Unset && w.spec == MachineAPI
 	}
@@ -441,6 +465,10 @@ func TestHandoffWalk(t *testing.T) {
 			mapi: thing{exists: true, says: SaysActing, seesActing: true}},
 		"a check that is Cluster API's": {set: true, check: true, spec: ClusterAPI, status: ClusterAPI, origin: ClusterAPI,
 			mapi: thing{exists: true, says: SaysPaused}, core: thing{exists: true, says: SaysActing, seesActing: true}},
+		"a check that is Machine API's, whose controller is blind": {set: true, check: true, blind: true, spec: MachineAPI, status: MachineAPI, origin: MachineAPI,
+			mapi: thing{exists: true, seesActing: true}},
+		"a check that is Cluster API's, whose controller in Machine API is blind": {set: true, check: true, blind: true, spec: ClusterAPI, status: ClusterAPI, origin: ClusterAPI,
+			mapi: thing{exists: true, told: true}, core: thing{exists: true, says: SaysActing, seesActing: true}},
 	} {
 		t.Run(name, func(t *testing.T) { walkFrom(t, start) })
 	}

@@ -149,6 +149,28 @@ func lets(c policies.Change, m metadataChange) bool {
 	return m.removed && c.Old.Deleting() && strange(c)
 }
 
+// CheckPaused keeps the pause of a Machine API check that is not authoritative.
+func CheckPaused(c policies.Change) policies.Verdict {
+	s := stand(c)
+	if c.Actor == policies.Poundlock || !s.locked() {
+		return policies.Verdict{}
+	}
+	for _, m := range metadataChanges(c) {
+		if !pauses(c, m) {
+			continue
+		}
+		if s.moving() {
+			return policies.Deny(field.Forbidden(m.path(), pausedReason(c)))
+		}
+		return policies.Deny(field.Forbidden(m.path(), CheckPausedReason+moveTo(c, MachineAPI)))
+	}
+	return policies.Verdict{}
+}
+
+// CheckPausedReason is why nobody unpauses it, but for the command that follows.
+const CheckPausedReason = "Cluster API's check is authoritative, and only this annotation keeps the Machine API's controller, which does not read authoritativeAPI, from a remediation of its own: " +
+	"to let this check act, move authority: "
+
 func pausedReason(c policies.Change) string {
 	s := stand(c)
 	switch {

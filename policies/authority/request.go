@@ -237,7 +237,7 @@ func pausedWarning(c policies.Change, to API) []string {
 	if to != ClusterAPI || !c.New.HasAnnotation(PausedAnnotation) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the annotation %s of this check does not go along: Cluster API's acts once the move is over", PausedAnnotation)}
+	return []string{fmt.Sprintf("the annotation %s of this check does not go along: Cluster API's acts once the move is over, and after a move back Machine API's does", PausedAnnotation)}
 }
 
 // Unconvertible warns early: the authority rules, so what the other API cannot express is stored, but a later move

@@ -210,6 +210,13 @@ func Rules() policies.Set {
 			On:     on(capi(kinds, onUpdate), infra(infraKinds, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
 		},
 		{
+			ID: "authority/check-paused", Clause: "converting › MachineHealthCheck Synchronisation",
+			Says: "The annotation cluster.x-k8s.io/paused of a Machine API MachineHealthCheck that is not authoritative stays as Poundlock has written it: the controller that OpenShift ships does not read " +
+				"authoritativeAPI, and obeys this annotation alone.",
+			Remedy: "Migrate the MachineHealthCheck to Machine API: its controller is unpaused then.",
+			On:     on(mapi([]string{"MachineHealthCheck"}, onUpdate)), Check: CheckPaused,
+		},
+		{
 			ID: "authority/create-machineapi", Clause: admission,
 			Says:   "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI.",
 			Remedy: "Set spec.authoritativeAPI: ClusterAPI, create it, wait until it is synchronized, then move it.",

@@ -25,6 +25,8 @@ type State struct {
 	Requested, Current, Origin API
 	// MachineAPI is the Machine API object, ClusterAPI its twin, Infra the provider's object behind the twin.
 	MachineAPI, ClusterAPI, Infra Party
+	// Blind says that the Machine API's controller of this object knows no authority and acknowledges nothing: it obeys the pause annotation alone.
+	Blind bool
 	// InfraActs says that controllers act because of the provider's object; otherwise Infra is no party, and all that is
 	// known of it is whether the mirror made it paused.
 	InfraActs bool
@@ -41,7 +43,8 @@ type State struct {
 // Party is one object of the two or three that change hands together. The zero Party is absent.
 type Party struct {
 	Exists, Deleting bool
-	// Told says that the object carries the pause annotation. The Machine API is told by status.authoritativeAPI instead.
+	// Told says that the object carries the pause annotation. The Machine API is told by status.authoritativeAPI instead, but for a kind that obeys the
+	// annotation: there it is Poundlock's own.
 	Told bool
 	Says Answer
 	Hold Hold
@@ -76,6 +79,8 @@ type Objects struct {
 	// InfraUnheard says that the provider's object was told to pause so lately that a pass of its controller which began before may still be under way. It
 	// matters with providers that never answer (ByPatience).
 	InfraUnheard bool
+	// MachineAPIUnheard says the same of the Machine API object. It matters with a Blind controller.
+	MachineAPIUnheard bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
 	Uncounted []policies.Uncounted
 	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
@@ -95,11 +100,11 @@ func (o Objects) State() State {
 	s := State{
 		Enabled:   o.Enabled,
 		Requested: shape.Requested, Current: shape.Current, Origin: shape.SynchronizedAPI,
-		MachineAPI:   party(o.MachineAPI, shape.Condition(ConditionPaused), o.Kind.MachineAPIFinalizer),
 		ClusterAPI:   party(o.ClusterAPI, Paused(o.ClusterAPI), o.Kind.ClusterAPIFinalizer),
 		Synchronized: shape.Condition(ConditionSynchronized).Status,
 		InfraActs:    o.Kind.InfraActs(),
 	}
+	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
 	s.Instance = o.instance(s.source(), shape)
 	if o.withoutInfra(s) {
 		s.InfraActs = false
@@ -129,6 +134,27 @@ func party(o *policies.Object, paused Condition, finalizer string) Party {
 		Exists: true, Deleting: o.Deleting(), Told: o.HasAnnotation(PausedAnnotation),
 		Says: answer(paused.Status), Hold: hold(o, finalizer),
 	}
+}
+
+// machineAPIParty is the Machine API object, and whether its controller is blind: of a kind that obeys the annotation, one without a condition Paused.
+func (o Objects) machineAPIParty(shape Shape) (p Party, blind bool) {
+	p = party(o.MachineAPI, shape.Condition(ConditionPaused), o.Kind.MachineAPIFinalizer)
+	p.Told = p.Exists && o.Kind.ObeysAnnotation && PausesCheck(o.MachineAPI)
+	if !p.Exists || !o.Kind.ObeysAnnotation || p.Says != NoAnswer {
+		return p, false
+	}
+	switch {
+	case !p.Told:
+		p.Says = SaysActing
+	case !o.MachineAPIUnheard:
+		p.Says = SaysPaused
+	}
+	return p, true
+}
+
+// PausesCheck reports whether a Machine API object carries the pause annotation with Poundlock's value. Any other value is a person's own pause.
+func PausesCheck(o *policies.Object) bool {
+	return o.HasAnnotation(PausedAnnotation) && o.Metadata.Annotations[PausedAnnotation] == PausedByPoundlock
 }
 
 func answer(s metav1.ConditionStatus) Answer {

@@ -279,6 +279,7 @@ func verb(warns bool) string {
 
 // shared are the variables from which twins are made. They are evaluated where one is used.
 func shared(o Options) []admissionregistrationv1.Variable {
+	pause := quoteAll([]string{authority.PausedAnnotation})
 	stored := `(request.operation == "CREATE" ? dyn({}) : variables.was)`
 	return []admissionregistrationv1.Variable{
 		// dyn: an expression must not depend on the fields that the CRD of the day declares.
@@ -315,8 +316,10 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("annotates", granted(o, "metadata.annotations", authority.Adds|authority.Changes)),
 		variable("unannotates", granted(o, "metadata.annotations", authority.Removes)),
 		variable("specifies", `["authoritativeAPI"] + `+granted(o, "spec", authority.Writes)),
+		variable("pausesCheck", fmt.Sprintf(`%s[?%q].orValue('') == %q`, object("variables.was.metadata", "annotations"), authority.PausedAnnotation, authority.PausedByPoundlock)),
 		variable("reservedLabels", reservedNames("labels", nil, "variables.labels", "variables.unlabels")),
-		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(), "variables.annotates", "(variables.unannotates + "+quoteAll([]string{authority.PausedAnnotation})+")")),
+		variable("reservedAnnotations", reservedNames("annotations", authority.FreeAnnotations(),
+			"(variables.annotates + (variables.pausesCheck ? "+pause+" : []))", "(variables.unannotates + "+pause+")")),
 		variable("setThere", setThere(twins(o.Pairs))),
 		variable("holdsForEtcd", holdsForEtcd(o)),
 		variable("judgedOld", judgedSpec("variables.oldSpec")),

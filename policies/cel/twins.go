@@ -50,6 +50,12 @@ func authorityTwins() []Twin {
 				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on " + variables.there + ", which is: " + variables.setThere`,
 		},
 		{
+			Rule: "authority/check-paused", Variable: "checkPaused",
+			Fields: fmt.Sprintf(`(variables.current == "ClusterAPI" || variables.moving) && variables.pausesCheck && %s[?%q].orValue('') != %q ? "metadata.annotations[%s]" : ''`,
+				object("variables.is.metadata", "annotations"), authority.PausedAnnotation, authority.PausedByPoundlock, authority.PausedAnnotation),
+			Reason: `variables.moving ? "Poundlock pauses and unpauses this object while its authority moves: " + variables.transit : ` + quote(authority.CheckPausedReason) + ` + variables.toMachineAPI`,
+		},
+		{
 			Rule: "authority/finalizer-fence", Variable: "finalizerFence",
 			Fields: fmt.Sprintf(`%[1]s in %[2]s && !(request.operation == "UPDATE" && %[1]s in %[3]s) && !(variables.standing in ["", "MachineAPI"]) ? "metadata.finalizers" : ''`,
 				quote(authority.MachineAPIMachineFinalizer), list("variables.is.metadata", "finalizers"), list("variables.was.metadata", "finalizers")),

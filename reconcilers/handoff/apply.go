@@ -164,7 +164,7 @@ func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who
 func order(step authority.Step, o object) map[string]any {
 	switch step.Action {
 	case authority.Pause:
-		return map[string]any{"annotations": map[string]any{authority.PausedAnnotation: "true"}}
+		return map[string]any{"annotations": map[string]any{authority.PausedAnnotation: o.pause}}
 	case authority.Release:
 		return map[string]any{"annotations": map[string]any{authority.PausedAnnotation: nil}}
 	case authority.AddFinalizer:
@@ -177,10 +177,12 @@ func without(list []string, item string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == item })
 }
 
-// object is one of a pair's, with the finalizer that its side hands over.
+// object is one of a pair's, with what its side hands over.
 type object struct {
 	live      *unstructured.Unstructured
 	finalizer string
+	// pause is the value of the pause annotation.
+	pause string
 }
 
 func (p *pair) of(who authority.Who) []object {
@@ -189,9 +191,9 @@ func (p *pair) of(who authority.Who) []object {
 		who authority.Who
 		object
 	}{
-		{authority.WhoInfra, object{p.infra, p.objects.InfraFinalizer}},
-		{authority.WhoClusterAPI, object{p.core, p.kind.ClusterAPIFinalizer}},
-		{authority.WhoMachineAPI, object{p.machineAPI, p.kind.MachineAPIFinalizer}},
+		{authority.WhoInfra, object{p.infra, p.objects.InfraFinalizer, "true"}},
+		{authority.WhoClusterAPI, object{p.core, p.kind.ClusterAPIFinalizer, "true"}},
+		{authority.WhoMachineAPI, object{p.machineAPI, p.kind.MachineAPIFinalizer, authority.PausedByPoundlock}},
 	} {
 		if who.Has(o.who) && o.live != nil {
 			out = append(out, o.object)

@@ -29,7 +29,7 @@ type pair struct {
 	kind                    authority.Kind
 	machineAPI, core, infra *unstructured.Unstructured
 	objects                 authority.Objects
-	// hears is how long to wait yet until the provider's controller, which never answers, has heard of its pause.
+	// hears is how long to wait yet until a controller that never answers, a provider's or the one of the Machine API's checks, has heard of its pause.
 	hears time.Duration
 }
 
@@ -52,6 +52,10 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	// Last: a status that is read after the others is never older than what they answered to.
 	if p.machineAPI, p.objects.MachineAPI, err = get(ctx, from, r.kind.MachineAPIGVK(), key.Namespace, key.Name); err != nil {
 		return nil, err
+	}
+	if p.kind.ObeysAnnotation {
+		p.hears = unheard(p.machineAPI, r.now())
+		p.objects.MachineAPIUnheard = p.hears > 0
 	}
 	if err := r.gatherHolders(ctx, p); err != nil {
 		return nil, err
@@ -77,7 +81,9 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 	}
 	p.objects.InfraFinalizer = infraFinalizer(kind)
 	p.infra, p.objects.Infra, err = get(ctx, from, mapping.GroupVersionKind, p.core.GetNamespace(), name)
-	p.hears = unheard(p.infra, r.now())
+	if p.infra != nil && authority.Acknowledges(kind.Kind) == authority.ByPatience {
+		p.hears = unheard(p.infra, r.now())
+	}
 	p.objects.InfraUnheard = p.hears > 0
 	return err
 }

@@ -160,6 +160,9 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 		return describe(o) + " says whether it is provisioned."
 	}
 	c := p.paused(o)
+	if o == p.machineAPI && p.state().Blind {
+		return fmt.Sprintf("The controller of %s acknowledges nothing: it is taken to be paused %s after the pause annotation was written.", describe(o), heardAfter)
+	}
 	if c.Status == "" {
 		return describe(o) + silence(o)
 	}

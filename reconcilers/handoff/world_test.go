@@ -59,6 +59,8 @@ type world struct {
 	events *events.FakeRecorder
 	// silent: whoever makes the instance has asked for it, and does not store its ID.
 	silent bool
+	// blind: the Machine API's controller knows no authority, obeys the pause annotation alone, and answers nothing.
+	blind bool
 }
 
 const name = "one"
@@ -203,7 +205,7 @@ func now() string { return time.Now().UTC().Format(time.RFC3339) }
 // act (Cluster API's core ones always), and answer.
 func (w *world) controllersAnswer() {
 	w.Helper()
-	if shape := w.shape(); shape.Current != "" {
+	if shape := w.shape(); shape.Current != "" && !w.blind {
 		w.answer(w.mapi(), shape.Current == authority.MachineAPI, w.kind.MachineAPIFinalizer, shape.Current == authority.MachineAPI)
 	}
 	for _, o := range []ref{w.core(), w.provider()} {
@@ -333,6 +335,9 @@ func (w *world) judge() {
 	if w.of(w.core()) == nil || s.Current == "" {
 		return
 	}
+	if w.blind && !w.told(w.core()) && !w.told(w.mapi()) {
+		w.Errorf("neither API's check is paused while status is %s, from %s", s.Current, s.SynchronizedAPI)
+	}
 	unpaused := !w.told(w.core()) || w.kind.InfraActs() && !w.told(w.provider())
 	if unpaused && s.Current != authority.ClusterAPI && (s.Current != authority.Migrating || s.SynchronizedAPI != authority.ClusterAPI) {
 		w.Errorf("Cluster API is not paused while status is %s, from %s", s.Current, s.SynchronizedAPI)
@@ -365,6 +370,9 @@ func (w *world) inCharge(a authority.API) {
 	}
 	if told := w.told(w.core()); told != (a == authority.MachineAPI) {
 		w.Errorf("the Cluster API object paused: %t", told)
+	}
+	if told := w.told(w.mapi()); told != (w.blind && a == authority.ClusterAPI) {
+		w.Errorf("the Machine API object paused: %t", told)
 	}
 	if !w.kind.InfraActs() {
 		if a == authority.ClusterAPI && w.kind.Infra != "" && w.told(w.provider()) {

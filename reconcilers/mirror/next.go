@@ -365,12 +365,10 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 	s.show(want)
 	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
 	if s.infra != nil && s.kind.InfraActs() {
-		annotations := want.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[authority.InfraGenerationAnnotation] = fmt.Sprint(s.infra.GetGeneration())
-		want.SetAnnotations(annotations)
+		put(want, fmt.Sprint(s.infra.GetGeneration()), "metadata", "annotations", authority.InfraGenerationAnnotation)
+	}
+	if s.kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
+		put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
 	}
 	if s.machineAPI != nil && owns(s.machineAPI, "f:spec", "f:authoritativeAPI") {
 		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.

@@ -56,7 +56,7 @@ func counts(t *testing.T, set object, n int) {
 // noMirrors has the API server refuse the Machines of an API that Poundlock creates for a set, until lift is called.
 func noMirrors(t *testing.T, set, group string) (lift func()) {
 	t.Helper()
-	namespace, version, spec := mapi, "v1beta1", "{}"
+	namespace, version, spec := mapi, "v1beta1", acceptable
 	if group == "cluster.x-k8s.io" {
 		namespace, version = "openshift-cluster-api", "v1beta2"
 		spec = "{clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: probe}}"

@@ -60,6 +60,7 @@ func TestMachineHealthCheckInMixedClusters(t *testing.T) {
 	authorityIs(t, check, "ClusterAPI")
 	settled(t, check)
 	refused(t, kubectl(t, "", append(check.args("patch"), "--type=merge", "-p", `{"spec":{"maxUnhealthy":1}}`)...), "authority/spec-locked")
+	refused(t, kubectl(t, "", append(check.args("annotate"), "cluster.x-k8s.io/paused-")...), "authority/check-paused")
 
 	// Trigger a second one using the now Cluster API authoritative MachineHealthCheck; ensure that Machines are deleted correctly.
 	grown := slices.DeleteFunc(machinesOf(t, there.name), func(name string) bool { return name == left })[0]
@@ -77,6 +78,7 @@ func TestMachineHealthCheckInMixedClusters(t *testing.T) {
 	rest(t, check, mirror)
 
 	move(t, check, "MachineAPI")
+	eventually(t, "the Machine API's check acts again", func() string { return field(t, check, `.metadata.annotations.cluster\.x-k8s\.io/paused`) }, "")
 	rest(t, check, mirror)
 	must(t, check.args("delete", "--wait=false")...)
 	for _, o := range []object{check, mirror} {

@@ -578,6 +578,9 @@ func (p play) tidy(t *testing.T) {
 	}, "0 objects, 0 instances")
 }
 
+// acceptable is a Machine's spec of which Machine API's own webhook can fill in the rest.
+const acceptable = `{providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1, kind: AWSMachineProviderConfig}}}`
+
 // holdLabel is on a set of the Machine API whose move is not to end.
 const holdLabel = "example.com/hold"
 
@@ -600,7 +603,7 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: hold-switches}
 spec: {policyName: hold-switches, validationActions: [Deny]}
 `)
-	probe := `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: hold-probe, namespace: ` + mapi + `, labels: {` + holdLabel + `: "true"}}, spec: {}}`
+	probe := `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: hold-probe, namespace: ` + mapi + `, labels: {` + holdLabel + `: "true"}}, spec: {template: {spec: ` + acceptable + `}}}`
 	eventually(t, "the policy holds", func() string {
 		return fmt.Sprint(strings.Contains(kubectl(t, probe, "create", "--dry-run=server", "-f", "-").err, "held"))
 	}, "true")

@@ -35,8 +35,6 @@ type realMachineAPI struct {
 	kubeconfig string
 	webhooks   int
 	health     map[string]int
-	// Ungated starts them with the feature gate MachineAPIMigration off.
-	ungated bool
 }
 
 // prepareReal builds the programs, and gives them what a cluster has for them: an identity, a DNS, a certificate.
@@ -77,12 +75,6 @@ func (s *Stage) realCertificates() string {
 	return filepath.Join(s.Plane.Dir(), "machine-api-webhooks")
 }
 
-// UngateMachineAPI stops the real controllers, and starts them with the feature gate MachineAPIMigration off, or on again.
-func (s *Stage) UngateMachineAPI(off bool) error {
-	s.real.ungated = off
-	return errors.Join(s.stopReal(simulation.MachineAPI), s.startReal(simulation.MachineAPI))
-}
-
 func (s *Stage) startReal(side simulation.Side) error {
 	if !s.options.RealMachineAPI || side != simulation.MachineAPI {
 		return nil
@@ -99,7 +91,7 @@ func (s *Stage) startReal(side simulation.Side) error {
 		return []string{"--kubeconfig=" + s.real.kubeconfig, "--namespace=" + machineAPI, "--metrics-bind-address=127.0.0.1:0", "--health-addr=" + local(s.real.health[name])}
 	}
 	sets := append(common(MachineSets), fmt.Sprintf("--webhook-port=%d", s.real.webhooks), "--webhook-cert-dir="+s.realCertificates(),
-		fmt.Sprintf("--feature-gates=MachineAPIMigration=%t", !s.real.ungated))
+		fmt.Sprintf("--feature-gates=MachineAPIMigration=%t", !s.ungated))
 	err := errors.Join(s.Plane.Attach(MachineSets, s.real.binaries[MachineSets], sets...), s.Plane.Attach(HealthChecks, s.real.binaries[HealthChecks], common(HealthChecks)...))
 	for _, name := range []string{MachineSets, HealthChecks} {
 		err = errors.Join(err, s.answers(ctx, name))
@@ -154,8 +146,12 @@ func (s *Stage) configureReal(ctx context.Context) error {
 		name, config, rules = hook("validate", kind, plural)
 		validating.Webhooks = append(validating.Webhooks, admissionregistrationv1.ValidatingWebhook{Name: name, ClientConfig: config, Rules: rules, SideEffects: &none, FailurePolicy: &ignore, AdmissionReviewVersions: []string{"v1"}})
 	}
+	admin, err := client.New(s.admin(), client.Options{}) // Kubernetes' own kinds
+	if err != nil {
+		return err
+	}
 	for _, o := range []client.Object{mutating, validating} {
-		if err := ignoreExists(s.Admin.Create(ctx, o)); err != nil {
+		if err := ignoreExists(admin.Create(ctx, o)); err != nil {
 			return err
 		}
 	}

@@ -71,7 +71,9 @@ type Stage struct {
 	managesControlPlane bool
 	breaks              sync.Once
 	cause               error
-	real realMachineAPI
+	// ungated: the Machine API's controllers run with the feature gate off.
+	ungated bool
+	real    realMachineAPI
 	// cloudAddress is the simulated cloud's, for as long as the stage stands.
 	cloudAddress string
 }

@@ -205,11 +205,20 @@ func (s *Stage) StopSide(side simulation.Side) error {
 	return errors.Join(s.Plane.StopPart(string(side)), s.stopReal(side))
 }
 
+// Gate starts the Machine API's controllers anew with the feature gate MachineAPIMigration on, as at first, or off.
+func (s *Stage) Gate(on bool) error {
+	s.ungated = !on
+	return errors.Join(s.StopSide(simulation.MachineAPI), s.StartSide(simulation.MachineAPI))
+}
+
 // StartSide starts a side's controllers again after StopSide.
 func (s *Stage) StartSide(side simulation.Side) error {
 	args := []string{"--cloud=" + s.cloudAddress}
 	if s.options.RealMachineAPI && side == simulation.MachineAPI {
 		args = append(args, "--machines-only")
+	}
+	if s.ungated && side == simulation.MachineAPI {
+		args = append(args, "--ungated")
 	}
 	return errors.Join(s.attach(string(side), args...), s.startReal(side))
 }
