@@ -388,7 +388,7 @@ func firstStatus(t *testing.T, p *place) {
 func replacesStatus(t *testing.T, p *place) {
 	p.create(t, p.admin, machineManifest("older", ""))
 	p.patchStatus(t, mapiMachine, "m", "older",
-		`{"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
+		`{"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"},{"type":"AuthoritySettled","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
 	for _, lacks := range [][]string{{"synchronizedAPI"}, {"synchronizedAPI", "synchronizedGeneration"}, {"conditions"}, {"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration", "conditions"}} {
 		o := toward(mapiMachine, "m", "older")
 		p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))

@@ -315,7 +315,9 @@ func leavesOut() []admissionregistrationv1.MatchCondition {
 	for _, field := range []string{"synchronizedAPI", "synchronizedGeneration"} {
 		lacks = append(lacks, fmt.Sprintf(`(oldObject.?status.%[1]s.hasValue() && !object.?status.%[1]s.hasValue())`, field))
 	}
-	const synchronized = `%s.?status.conditions.orValue([]).exists(c, c.type == %q)`
-	lacks = append(lacks, fmt.Sprintf("("+synchronized+" && !"+synchronized+")", "oldObject", authority.ConditionSynchronized, "object", authority.ConditionSynchronized))
+	const has = `%s.?status.conditions.orValue([]).exists(c, c.type == %q)`
+	for _, condition := range authority.KeptConditions {
+		lacks = append(lacks, fmt.Sprintf("("+has+" && !"+has+")", "oldObject", condition, "object", condition))
+	}
 	return conditions("leaves-out-what-is-stored", strings.Join(lacks, " || "))
 }

@@ -39,7 +39,7 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:      "authority/status-default",
 			Clause:  "converting › Authority of resources and controller reconciliations",
-			Says:    "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, whoever writes status first: an API server drops status on create, so this is the first moment at which it can be stored. Later, an absent authoritativeAPI, synchronizedAPI, synchronizedGeneration or condition Synchronized keeps its stored value: a client whose types lack the field replaces the whole status without it.",
+			Says:    "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, whoever writes status first: an API server drops status on create, so this is the first moment at which it can be stored. Later, an absent authoritativeAPI, synchronizedAPI, synchronizedGeneration or condition Synchronized or AuthoritySettled keeps its stored value: a client whose types lack the field replaces the whole status without it, and one that read the conditions earlier replaces their list.",
 			On:      []policies.Scope{{Side: policies.MachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}, Subresource: "status"}},
 			Default: DefaultStatus,
 		},
@@ -75,8 +75,21 @@ func DefaultStatus(c policies.Change) []policies.Patch {
 			out = append(out, policies.Patch{Path: "/status/" + name, Value: before[name]})
 		}
 	}
-	if kept := synchronized(before); len(kept) > 0 && len(synchronized(after)) == 0 {
-		out = append(out, policies.Patch{Path: "/status/conditions", Value: append(conditions(after), any(kept[0]))})
+	if lost := lostConditions(before, after); len(lost) > 0 {
+		out = append(out, policies.Patch{Path: "/status/conditions", Value: append(conditions(after), lost...)})
+	}
+	return out
+}
+
+// KeptConditions are Poundlock's own on a Machine API object. Its controllers patch the whole list of conditions, as they have read it from a cache.
+var KeptConditions = []string{ConditionSynchronized, ConditionSettled}
+
+func lostConditions(before, after map[string]json.RawMessage) []any {
+	var out []any
+	for _, name := range KeptConditions {
+		if kept := ofType(before, name); len(kept) > 0 && len(ofType(after, name)) == 0 {
+			out = append(out, kept[0])
+		}
 	}
 	return out
 }

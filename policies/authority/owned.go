@@ -119,9 +119,13 @@ func statusFields(o *policies.Object) map[string]json.RawMessage {
 // synchronized is the Synchronized condition whole, fields that this build does not know included. Where no schema
 // forbids a second one it counts too, or it could contradict the first.
 func synchronized(status map[string]json.RawMessage) []map[string]any {
+	return ofType(status, ConditionSynchronized)
+}
+
+func ofType(status map[string]json.RawMessage, name string) []map[string]any {
 	var conditions []map[string]any
 	_ = json.Unmarshal(orNull(status["conditions"]), &conditions)
-	return slices.DeleteFunc(conditions, func(c map[string]any) bool { return c["type"] != ConditionSynchronized })
+	return slices.DeleteFunc(conditions, func(c map[string]any) bool { return c["type"] != name })
 }
 
 // PausedOwned: "Admission control will ensure that the value cannot be changed by users"
