@@ -106,10 +106,7 @@ func (s *Stage) answers(ctx context.Context, name string) error {
 	url := "http://" + local(s.real.health[name]) + "/readyz"
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		answer, err := http.Get(url)
-		if err != nil {
-			return false, nil
-		}
-		return answer.StatusCode == http.StatusOK, answer.Body.Close()
+		return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK, nil
 	})
 	if err != nil {
 		return fmt.Errorf("starting %s: %w; the end of its log, %s:\n%s", name, err, s.Plane.Log(name), end(s.Plane.Log(name)))
