@@ -11,41 +11,49 @@ import (
 
 // Encode turns a typed value (a pointer) into JSON's maps and lists. Absent lists, maps and pointers, and structs that say
 // nothing, are left out: encoding/json keeps them, and a writer that applies them would own fields that nobody has set.
-func Encode(typed any) (map[string]any, error) {
+func Encode(typed any) (map[string]any, error) { return encode(typed, pruner{}) }
+
+// EncodeProviderSpec is Encode without empty text, which a type that always writes it cannot tell from absent text.
+func EncodeProviderSpec(typed any) (map[string]any, error) { return encode(typed, pruner{text: true}) }
+
+func encode(typed any, p pruner) (map[string]any, error) {
 	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 	if err != nil {
 		return nil, err
 	}
-	prune(reflect.ValueOf(typed), out)
+	p.prune(reflect.ValueOf(typed), out)
 	return out, nil
 }
 
+// pruner leaves out what says nothing; text: empty text too.
+type pruner struct{ text bool }
+
 // prune walks the typed value and its JSON side by side: an empty object behind a pointer means something, one that is
 // a struct's zero value does not.
-func prune(v reflect.Value, out any) {
+func (p pruner) prune(v reflect.Value, out any) {
 	if v = indirect(v); !v.IsValid() {
 		return
 	}
 	switch out := out.(type) {
 	case map[string]any:
 		if v.Kind() == reflect.Struct {
-			pruneStruct(v, out)
+			p.pruneStruct(v, out)
 		}
 	case []any:
 		for i := range out {
 			if v.Kind() == reflect.Slice {
-				prune(v.Index(i), out[i])
+				p.prune(v.Index(i), out[i])
 			}
 		}
 	}
 }
 
-func pruneStruct(v reflect.Value, out map[string]any) {
+func (p pruner) pruneStruct(v reflect.Value, out map[string]any) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name := jsonName(f)
 		if name == "" && f.Anonymous {
-			prune(v.Field(i), out)
+			p.prune(v.Field(i), out)
 			continue
 		}
 		value, there := out[name]
@@ -56,7 +64,11 @@ func pruneStruct(v reflect.Value, out map[string]any) {
 			delete(out, name)
 			continue
 		}
-		prune(v.Field(i), value)
+		if p.text && value == "" && f.Type.Kind() == reflect.String {
+			delete(out, name)
+			continue
+		}
+		p.prune(v.Field(i), value)
 		if m, ok := value.(map[string]any); ok && len(m) == 0 && f.Type.Kind() == reflect.Struct {
 			delete(out, name)
 		}

@@ -4,6 +4,9 @@
 package conversion
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,6 +29,34 @@ type Env struct {
 	InfraCluster map[string]any
 	// CredentialsSecret is the name of the secret that the cluster's machine controllers use; empty: the platform's.
 	CredentialsSecret string
+	// Account is the account of the cloud that the cluster is in (Azure's subscription), as the cloud provider's configuration has it.
+	Account string
+	// NodeSync is what Cluster API's manager hands on from Machines to Nodes beside the names of its own domains.
+	NodeSync NodeSync
+}
+
+// NodeSync is what Cluster API's manager is started with: --additional-sync-machine-labels and --additional-sync-machine-annotations. OpenShift starts it with .* for both.
+type NodeSync struct{ Labels, Annotations Patterns }
+
+// Patterns are regular expressions; a name matches where one of them is found in it, as in Cluster API's manager.
+type Patterns []*regexp.Regexp
+
+// ParsePatterns compiles regular expressions. The error names the one that is none.
+func ParsePatterns(texts []string) (Patterns, error) {
+	var out Patterns
+	for _, text := range texts {
+		pattern, err := regexp.Compile(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no regular expression: %w", text, err)
+		}
+		out = append(out, pattern)
+	}
+	return out, nil
+}
+
+// Match reports whether a label or annotation of this name is handed on.
+func (p Patterns) Match(name string) bool {
+	return slices.ContainsFunc(p, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
 }
 
 // InfraClusterString reads a string of the infrastructure cluster object; known is false where there is none.
@@ -69,6 +100,11 @@ type Platform struct {
 
 	// Spec converts the providerSpec into the spec of the infrastructure machine and back.
 	Spec Converter
+	// Account reads an account's name out of the cloud provider's configuration, or out of the ID of an instance. nil: conversions need none.
+	Account func(text string) string
+	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, asks for an instance that the cloud may take back (spot,
+	// preemptible). nil: the platform has none.
+	Interruptible func(spec any) bool
 	// Status converts the providerStatus into the status of the infrastructure machine and back.
 	Status StatusConverter
 }

@@ -33,6 +33,8 @@ func roles() []any {
 		binding(ClusterAPINamespace, Name+"-leader-election"),
 		// Nodes: by their conditions a health check's verdict is told, and whether a control plane's Machine is ready.
 		clusterRole(Name, rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes"),
+			// The cloud provider's configuration, which has the cluster's subscription on Azure, and no credentials.
+			named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
 			// By their metadata alone: whether Cluster API and its provider are installed.
 			rule("apiextensions.k8s.io", []string{"list", "watch"}, "customresourcedefinitions"),
 			// Whether what mirrors live in is being deleted, and its mark.

@@ -9,6 +9,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers/generate"
 	"github.com/poundlock/poundlock/reconcilers/handoff"
@@ -23,6 +24,8 @@ import (
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
+	// NodeSync is what conversions are told of Cluster API's manager.
+	NodeSync conversion.NodeSync
 	// Enabled says whether authority over a kind can move: handoff.Options has it.
 	Enabled func(authority.Kind) bool
 	// ControlPlane says whether ControlPlaneMachineSets are rolled out and generated here: where no other operator does.
@@ -40,7 +43,7 @@ func All(mgr ctrl.Manager, o Options) error {
 	return errors.Join(
 		ControlPlane(mgr, o),
 		controlPlaneAuthority(mgr, o),
-		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs}),
+		mirror.SetupWithManager(mgr, mirror.Options{Pairs: o.Pairs, NodeSync: o.NodeSync}),
 		handoff.SetupWithManager(mgr, handoff.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
 		remediation.SetupWithManager(mgr, remediation.Options{Pairs: o.Pairs, Enabled: o.Enabled}),
 		surroundings.SetupWithManager(mgr, surroundings.Options{Pairs: o.Pairs}),
@@ -63,5 +66,5 @@ func controlPlaneAuthority(mgr ctrl.Manager, o Options) error {
 	if !o.ControlPlane {
 		return nil
 	}
-	return reflection.SetupWithManager(mgr, reflection.Options{Pairs: o.Pairs})
+	return reflection.SetupWithManager(mgr, reflection.Options{Pairs: o.Pairs, NodeSync: o.NodeSync})
 }

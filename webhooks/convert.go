@@ -115,6 +115,10 @@ func (v conversions) reflected(ctx context.Context, c policies.Change) (field.Er
 	if err != nil {
 		return nil, err
 	}
+	env.NodeSync = v.envs.nodeSync
+	if env.Account, err = v.envs.accounts.Of(ctx, env.Platform, env.Infrastructure); err != nil {
+		return nil, err
+	}
 	if missing != (blueprint.Missing{}) {
 		return field.ErrorList{{Type: field.ErrorTypeNotSupported, BadValue: missing.Reason, Detail: missing.Says}}, nil
 	}
@@ -146,6 +150,8 @@ type envs struct {
 	cache     client.Reader
 	timeout   time.Duration
 	platforms []conversion.Platform
+	nodeSync  conversion.NodeSync
+	accounts  *reading.Accounts
 }
 
 // of describes the cluster to a conversion of a kind between a pair's namespaces; to one behind which no platform
@@ -162,6 +168,9 @@ func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (convers
 	}
 	env, err := e.describe(about, pair)
 	if err != nil {
+		return conversion.Env{}, err
+	}
+	if env.Account, err = e.accounts.Of(ctx, env.Platform, env.Infrastructure); err != nil {
 		return conversion.Env{}, err
 	}
 	cluster, err := e.get(ctx, Ref{GroupVersionKind: env.Platform.InfraCluster.GroupVersionKind, Namespace: pair.ClusterAPI, Name: env.ClusterName})
@@ -184,7 +193,7 @@ func (e envs) describe(about *unstructured.Unstructured, pair authority.Pair) (c
 		return conversion.Env{}, unsupported{platformType(about)}
 	}
 	env := bare(about, pair)
-	env.Platform, env.Infrastructure = platform, about.Object
+	env.Platform, env.Infrastructure, env.NodeSync = platform, about.Object, e.nodeSync
 	env.Region = env.PlatformStatus("region")
 	return env, nil
 }

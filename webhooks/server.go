@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Recreate allows ControlPlaneMachineSets the strategy Recreate.
 	Recreate bool
+	// NodeSync is what conversions are told of Cluster API's manager.
+	NodeSync conversion.NodeSync
 	// LookupTimeout bounds one lookup, 0 is 1 s. All lookups of a review together have twice that.
 	LookupTimeout time.Duration
 	// DrainDelay is how long the server goes on answering once it is told to stop and no longer ready: the time in

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -35,6 +36,9 @@ type options struct {
 
 	gate    string
 	release string
+
+	// syncedLabels and syncedAnnotations are what Cluster API's manager is started with.
+	syncedLabels, syncedAnnotations []string
 
 	leaderElect    bool
 	leaderElection string
@@ -125,6 +129,8 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.DurationVar(&o.notReadyGrace, "control-plane-not-ready-grace", controlplane.NotReadyGrace, "wait this long for a Node of the control plane that is not ready, as at a reboot, before the ControlPlaneMachineSet and its ClusterOperator are unavailable")
 	f.StringVar(&o.gate, "feature-gate", "cluster", "whether the feature gate MachineAPIMigration is on: `cluster` asks the FeatureGate object of that name, on and off say so")
 	f.StringVar(&o.release, "release-version", "", "the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
+	f.StringSliceVar(&o.syncedLabels, "additional-sync-machine-labels", nil, "what Cluster API's manager is started with: regular expressions of labels that it hands on from Machines to Nodes beside those of its own domains; spec.metadata.labels of these names convert")
+	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "the same of annotations")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")
 	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease (the first pair's Cluster API namespace if empty)")
 	f.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the webhooks are served")
@@ -144,10 +150,15 @@ type settings struct {
 	options
 	pairs      authority.Pairs
 	identities policies.Identities
+	nodeSync   conversion.NodeSync
 }
 
 func (o *options) settings() (settings, error) {
 	pairs, err := authority.ParsePairs(o.namespaces)
+	if err != nil {
+		return settings{}, err
+	}
+	nodeSync, err := o.nodeSync()
 	if err != nil {
 		return settings{}, err
 	}
@@ -162,7 +173,17 @@ func (o *options) settings() (settings, error) {
 	if o.leaderElection == "" {
 		o.leaderElection = pairs[0].ClusterAPI
 	}
-	return settings{options: *o, pairs: pairs, identities: o.identities.identities()}, nil
+	return settings{options: *o, pairs: pairs, identities: o.identities.identities(), nodeSync: nodeSync}, nil
+}
+
+func (o *options) nodeSync() (out conversion.NodeSync, err error) {
+	if out.Labels, err = conversion.ParsePatterns(o.syncedLabels); err != nil {
+		return out, fmt.Errorf("--additional-sync-machine-labels: %w", err)
+	}
+	if out.Annotations, err = conversion.ParsePatterns(o.syncedAnnotations); err != nil {
+		return out, fmt.Errorf("--additional-sync-machine-annotations: %w", err)
+	}
+	return out, nil
 }
 
 // run wires and starts; it returns when ctx is done or a part cannot go on.

@@ -132,7 +132,7 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	}
 	server, err := webhooks.New(ctx, mgr, webhooks.Options{
 		Pairs: s.pairs, Identities: s.identities,
-		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate,
+		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate, NodeSync: s.nodeSync,
 		Host: host, Port: port, GetCertificate: source.GetCertificate, DrainDelay: s.drain,
 		Registerer: metrics.Registry, Log: mgr.GetLogger().WithName("webhooks"),
 	})
@@ -199,7 +199,7 @@ func addReconcilers(ctx context.Context, mgr manager.Manager, cfg *rest.Config, 
 	if err := mgr.Add(gateWatch{read: read, began: enabled, period: 30 * time.Second}); err != nil {
 		return err
 	}
-	log, o := mgr.GetLogger().WithName("gate"), reconcilers.Options{Pairs: s.pairs, ControlPlane: s.controlPlane, Recreate: s.recreate, NotReadyGrace: s.notReadyGrace, Version: s.release}
+	log, o := mgr.GetLogger().WithName("gate"), reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate, NotReadyGrace: s.notReadyGrace, Version: s.release}
 	if !enabled {
 		log.Info("the feature gate is off: nothing is mirrored or moved", "gate", gateName)
 		return reconcilers.ControlPlane(mgr, o)

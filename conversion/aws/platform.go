@@ -24,8 +24,20 @@ func Platform() conversion.Platform {
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "aws-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Interruptible:        interruptible,
 		Status:               status{},
 	}
+}
+
+// interruptible reports whether either spec asks for a spot instance.
+func interruptible(spec any) bool {
+	switch s := spec.(type) {
+	case *providerSpec:
+		return s.SpotMarketOptions != nil || s.MarketType == machinev1beta1.MarketTypeSpot
+	case *infraSpec:
+		return s.SpotMarketOptions != nil || s.MarketType == awsv1.MarketTypeSpot
+	}
+	return false
 }
 
 // formerKind is what clusters that were installed before the provider configurations moved into one group still have in

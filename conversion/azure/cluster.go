@@ -8,13 +8,34 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 )
 
 // What the AzureCluster and the Infrastructure say once, for all machines of the cluster.
 
+// subscription is the AzureCluster's. OpenShift's operator writes AzureClusters without one, and the provider's webhook forbids to add it later; then it is the one of the
+// Machine's own instance, or of the cloud provider's configuration.
 func subscription(p *pass) string {
 	id, _ := p.Env.InfraClusterString("spec", "subscriptionID")
-	return id
+	return first(id, account(p.Core.ProviderID), p.Env.Account)
+}
+
+// account reads the subscription out of an instance's ID, or out of the configuration of Azure's cloud provider.
+func account(text string) string {
+	if rest, ok := strings.CutPrefix(text, scheme+"/"); ok {
+		words := strings.Split(rest, "/")
+		if len(words) > 2 && strings.EqualFold(words[0], "subscriptions") {
+			return words[1]
+		}
+		return ""
+	}
+	var config struct {
+		SubscriptionID string `json:"subscriptionId"`
+	}
+	if yaml.Unmarshal([]byte(text), &config) != nil {
+		return ""
+	}
+	return config.SubscriptionID
 }
 
 // resourceGroup is where Cluster API makes a machine.

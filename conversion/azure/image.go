@@ -37,7 +37,7 @@ func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
 	case own == "":
-		p.Unsupported("resourceID", id, "Cluster API wants the subscription before it, and that is not known: no AzureCluster says spec.subscriptionID")
+		p.Unsupported("resourceID", id, "Cluster API wants the subscription before it, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
 		return nil
 	case within(id, "/subscriptions/"):
 		rest := id[len("/subscriptions/"):]
@@ -100,7 +100,7 @@ func ownedFrom(p *pass, id string) string {
 	rest, ok := strings.CutPrefix(id, own)
 	switch {
 	case own == "/subscriptions/":
-		p.Unsupported("id", id, "Machine API puts the cluster's subscription before an image's id, and that is not known: the AzureCluster does not say spec.subscriptionID")
+		p.Unsupported("id", id, "Machine API puts the cluster's subscription before an image's id, and that is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
 	case !ok || !strings.HasPrefix(rest, "/"):
 		p.Unsupported("id", id, "Machine API takes images of the cluster's own subscription only: it must begin with "+own+"/")
 	case !within(rest, "/resourceGroups/"):

@@ -98,7 +98,7 @@ func identityTo(p *pass, m *providerSpec, c *infraSpec) {
 	case strings.Contains(id, "/"):
 		p.Invalid("managedIdentity", id, noIdentity)
 	case subscription(p) == "" || resourceGroup(p) == "":
-		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id, and the cluster's subscription or resource group is not known: no AzureCluster says it. Give the identity's resource id")
+		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id, and the cluster's subscription or resource group is not known: neither the AzureCluster nor ConfigMap openshift-config/cloud-provider-config has it. Give the identity's resource id")
 	default:
 		c.UserAssignedIdentities = []azurev1.UserAssignedIdentity{{ProviderID: identityNamed(p, id)}}
 	}

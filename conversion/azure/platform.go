@@ -24,8 +24,21 @@ func Platform() conversion.Platform {
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "azure-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Account:              account,
+		Interruptible:        interruptible,
 		Status:               status{},
 	}
+}
+
+// interruptible reports whether either spec asks for a spot machine.
+func interruptible(spec any) bool {
+	switch s := spec.(type) {
+	case *providerSpec:
+		return s.SpotVMOptions != nil
+	case *infraSpec:
+		return s.SpotVMOptions != nil
+	}
+	return false
 }
 
 // formerKind is what clusters that were installed before the provider configurations moved into one group still have in

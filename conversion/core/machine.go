@@ -58,10 +58,10 @@ const authority = "Not content: who is in charge, which the mirror knows."
 var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.Same("metadata.name", "metadata.name"),
 	machine.Iso(at("metadata.labels", "spec.metadata.labels"), at("metadata.labels"),
-		"As they are, but: cluster-api-cluster is cluster.x-k8s.io/cluster-name; the role and type X also make node-role.kubernetes.io/X, and a control plane's role makes cluster.x-k8s.io/control-plane; spec.metadata.labels, which are the Node's, become labels of the domains that Cluster API hands on to Nodes, and no others can go.",
+		"As they are, but: cluster-api-cluster is cluster.x-k8s.io/cluster-name; the role and type X also make node-role.kubernetes.io/X, and a control plane's role makes cluster.x-k8s.io/control-plane; spec.metadata.labels, which are the Node's, become labels if Cluster API hands them on: its domains', and those of --additional-sync-machine-labels.",
 		labelsTo, labelsFrom),
 	machine.Iso(at("metadata.annotations", "spec.metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; spec.metadata.annotations must be of the domain node.cluster.x-k8s.io.",
+		"As they are, but for those whose name differs (see Names) and for last-applied-configuration; spec.metadata.annotations must be of the domain node.cluster.x-k8s.io, or one of --additional-sync-machine-annotations.",
 		annotationsTo, annotationsFrom),
 	machine.Iso(at("spec.lifecycleHooks.preDrain[].name", "spec.lifecycleHooks.preDrain[].owner",
 		"spec.lifecycleHooks.preTerminate[].name", "spec.lifecycleHooks.preTerminate[].owner"), at("Machine"+conversion.Elsewhere+"metadata.annotations"),

@@ -4,6 +4,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +15,12 @@ import (
 const clusterAPIOwn = "on a Cluster API Machine this label has a meaning that it has not in Machine API: remove it, or use the Machine API's own"
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
-	copyLabelsTo(p, m.Metadata.Labels, &c.Metadata)
+	own := m.Metadata.Labels
+	if v, there := own[InterruptibleLabel]; there && v == "" && says(p, m.provider) {
+		own = maps.Clone(own)
+		delete(own, InterruptibleLabel)
+	}
+	copyLabelsTo(p, own, &c.Metadata)
 	for _, role := range []string{m.Metadata.Labels[roleLabel], m.Metadata.Labels[typeLabel]} {
 		if role != "" {
 			put(&c.Metadata.Labels, nodeRole+role, "")
@@ -60,15 +66,26 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	for _, k := range sorted(m.Spec.Labels) {
 		v := m.Spec.Labels[k]
 		switch have, there := c.Metadata.Labels[k]; {
-		case !reachesNode(k):
-			p.Unsupported(nodeLabel(k), v, "Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, no others")
-		case there && have != v:
+		case k == InterruptibleLabel && v == "" && says(p, m.provider):
+		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):
+			p.Unsupported(nodeLabel(k), v, "Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, and others only where its manager "+
+				"is started with --additional-sync-machine-labels: give Poundlock the same flag then; otherwise remove the label here and label the Node by hand")
+		case k == clusterLabel || k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel:
+			p.Unsupported(nodeLabel(k), v, clusterAPIOwn)
+		case there && have != v && reachesNode(k):
 			p.Differs(nodeLabel(k), v, "the label that the Machine's role makes", have)
+		case there && have != v:
+			p.Differs(nodeLabel(k), v, "the Machine's own label of this name, as Cluster API has one for both,", have)
 		default:
 			put(&c.Metadata.Labels, k, v)
-			remember(&c.Metadata, NodeLabelsAnnotation, k)
+			remember(&c.Metadata, NodeLabelsAnnotation, stands(k, m.Metadata.Labels))
 		}
 	}
+}
+
+// says reports whether a spec asks for an instance that the cloud may take back, which the Machine API's controllers then write onto the Machine and its Node.
+func says(p *pass, spec any) bool {
+	return !p.Core.Template && p.Env.Platform.Interruptible != nil && p.Env.Platform.Interruptible(spec)
 }
 
 func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
@@ -90,7 +107,14 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 			put(&m.Spec.Labels, k, v)
 		default:
 			copyLabelFrom(p, c.Metadata, k, &m.Metadata)
+			if slices.Contains(onNode, both+k) {
+				put(&m.Spec.Labels, k, v)
+			}
 		}
+	}
+	if says(p, c.infra.spec) {
+		put(&m.Metadata.Labels, InterruptibleLabel, "")
+		put(&m.Spec.Labels, InterruptibleLabel, "")
 	}
 	if control != controlPlane(m.Metadata.Labels) {
 		p.Invalid(label(clusterv1.MachineControlPlaneLabel), "", "Machine API knows control plane Machines by their role, master: set both this label and node-role.kubernetes.io/master, or neither")
@@ -137,12 +161,29 @@ func saysRole(labels map[string]string, k, v string) bool {
 func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	copyAnnotationsTo(p, m.Metadata.Annotations, &c.Metadata)
 	for _, k := range sorted(m.Spec.Annotations) {
-		if !annotatesNode(k) {
-			p.Unsupported(nodeAnnotation(k), m.Spec.Annotations[k], "Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, no others")
-			continue
+		v := m.Spec.Annotations[k]
+		switch have, there := c.Metadata.Annotations[k]; {
+		case annotatesNode(k):
+			put(&c.Metadata.Annotations, k, v)
+		case !p.Env.NodeSync.Annotations.Match(k):
+			p.Unsupported(nodeAnnotation(k), v, "Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, and others only where its manager is started with --additional-sync-machine-annotations: "+
+				"give Poundlock the same flag then; otherwise remove the annotation here and annotate the Node by hand")
+		case meantForMachines(k):
+			p.Unsupported(nodeAnnotation(k), v, clusterAPIOwn)
+		case there && have != v:
+			p.Differs(nodeAnnotation(k), v, "the Machine's own annotation of this name, as Cluster API has one for both,", have)
+		default:
+			put(&c.Metadata.Annotations, k, v)
+			remember(&c.Metadata, NodeAnnotationsAnnotation, stands(k, m.Metadata.Annotations))
 		}
-		put(&c.Metadata.Annotations, k, m.Spec.Annotations[k])
 	}
+}
+
+// meantForMachines tells an annotation that controllers of one of the two APIs read on a Machine.
+func meantForMachines(annotation string) bool {
+	_, renamed := clusterAPIName(annotation)
+	_, theirs := machineAPIName(annotation)
+	return renamed || theirs || stays(annotation) || annotation == oldDelete || isHook(annotation)
 }
 
 func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
@@ -178,10 +219,14 @@ func oldDeleteTo(annotations map[string]string, c *metadata) {
 }
 
 func annotationsFrom(p *pass, c *capiMachine, m *mapiMachine) {
+	onNode := carried(c.Metadata.Annotations, NodeAnnotationsAnnotation)
 	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
 		switch {
-		case annotatesNode(k):
+		case annotatesNode(k) || slices.Contains(onNode, k):
 			put(&m.Spec.Annotations, k, v)
+		case slices.Contains(onNode, both+k):
+			put(&m.Spec.Annotations, k, v)
+			return false
 		case !isHook(k):
 			return false
 		}

@@ -21,7 +21,12 @@ const (
 	// OldDeleteAnnotation is the older name by which a Machine of the Machine API is chosen to go first; its controllers read it as the newer one.
 	OldDeleteAnnotation = oldDelete
 	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that stand in the Machine API's spec.metadata.labels.
+	// A + before a name: in its metadata.labels too.
 	NodeLabelsAnnotation = "poundlock.openshift.io/node-labels"
+	// NodeAnnotationsAnnotation says the same of annotations.
+	NodeAnnotationsAnnotation = "poundlock.openshift.io/node-annotations"
+	// InterruptibleLabel is what the Machine API's controllers write to each Machine, and to its spec.metadata for its Node, whose instance the cloud may take back.
+	InterruptibleLabel = "machine.openshift.io/interruptible-instance"
 
 	ownDomain    = "poundlock.openshift.io/"
 	clusterLabel = machinev1beta1.MachineClusterIDLabel
@@ -97,6 +102,16 @@ func reachesNode(label string) bool {
 	return ok && (domain == clusterv1.NodeRoleLabelPrefix ||
 		within(domain, clusterv1.NodeRestrictionLabelDomain) || within(domain, clusterv1.ManagedNodeLabelDomain))
 }
+
+// stands lists where a name of the Machine API's spec.metadata stands: there alone, or (with a + before it) in the object's own metadata too.
+func stands(name string, own map[string]string) string {
+	if _, too := own[name]; too {
+		return both + name
+	}
+	return name
+}
+
+const both = "+"
 
 // annotatesNode tells an annotation that Cluster API hands on from the Machine to its Node.
 func annotatesNode(annotation string) bool {

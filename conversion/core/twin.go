@@ -4,10 +4,12 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -151,7 +153,7 @@ func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Un
 
 // encodeProvider puts the providerSpec where the kind has it; the spec was encoded without.
 func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
-	value, err := conversion.Encode(o.provider)
+	value, err := conversion.EncodeProviderSpec(o.provider)
 	if err != nil {
 		return err
 	}
@@ -167,6 +169,36 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	}
 	machine["providerSpec"] = map[string]any{"value": value}
 	return nil
+}
+
+// KeepSpelling leaves the providerSpec of a Machine API object as it is written, where what is wanted of it means the same. Its type cannot tell an empty member from
+// an absent one, and whoever keeps the object's manifest would find it changed.
+func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
+	k, ok := kindNamed(kindName)
+	if !ok || k.infra == nil {
+		return
+	}
+	path := append(slices.Clone(k.machineSpec), "providerSpec", "value")
+	written, _, _ := unstructured.NestedMap(has.Object, path...)
+	wanted, _, _ := unstructured.NestedMap(want.Object, path...)
+	if a, b := typed(written, env), typed(wanted, env); a != nil && b != nil && equality.Semantic.DeepEqual(a, b) {
+		_ = unstructured.SetNestedMap(want.Object, written, path...) // it was found by the same path
+	}
+}
+
+// typed is a providerSpec as the platform's type reads it; nil where that does not know all of it.
+func typed(value map[string]any, env conversion.Env) any {
+	raw, err := json.Marshal(value)
+	if value == nil || err != nil {
+		return nil
+	}
+	out := env.Platform.Spec.NewProviderSpec()
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(out) != nil {
+		return nil
+	}
+	return out
 }
 
 func (t Twin) raw() (core, infra []byte, err error) {

@@ -24,8 +24,20 @@ func Platform() conversion.Platform {
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "gcp-cloud-credentials",
 		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Interruptible:        interruptible,
 		Status:               status{},
 	}
+}
+
+// interruptible reports whether either spec asks for a preemptible or Spot instance.
+func interruptible(spec any) bool {
+	switch s := spec.(type) {
+	case *providerSpec:
+		return s.Preemptible || s.ProvisioningModel != nil && *s.ProvisioningModel == machinev1beta1.GCPSpotInstance
+	case *infraSpec:
+		return s.Preemptible || s.ProvisioningModel != nil && *s.ProvisioningModel == gcpv1.ProvisioningModelSpot
+	}
+	return false
 }
 
 // formerKind is what clusters that were installed before the provider configurations moved into one group still have in

@@ -161,7 +161,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state
 	if err != nil {
 		return err
 	}
-	s.env = conversion.Env{MachineAPINamespace: s.pair.MachineAPI, ClusterAPINamespace: s.pair.ClusterAPI}
+	s.env = conversion.Env{MachineAPINamespace: s.pair.MachineAPI, ClusterAPINamespace: s.pair.ClusterAPI, NodeSync: r.nodeSync}
 	if s.reason, s.missing = readInfrastructure(s.kind, infrastructure, &s.env); s.missing != "" {
 		return nil
 	}
@@ -182,6 +182,11 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 	if err := r.watchPlatform(s.env.Platform); err != nil {
 		return err
 	}
+	account, err := r.accounts.Of(ctx, s.env.Platform, s.env.Infrastructure)
+	if err != nil {
+		return err
+	}
+	s.env.Account = account
 	infraCluster, err := get(ctx, from, s.env.Platform.InfraCluster.GroupVersionKind, s.pair.ClusterAPI, s.env.ClusterName)
 	if err != nil {
 		return err

@@ -26,8 +26,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reading"
 )
 
 // Options are what the mirror is told.
@@ -38,6 +40,8 @@ type Options struct {
 	Now func() time.Time
 	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 4.
 	Concurrency int
+	// NodeSync is what conversions are told of Cluster API's manager.
+	NodeSync conversion.NodeSync
 }
 
 // SetupWithManager adds one controller per kind to the manager. It reads through the manager's cache (unstructured) and
@@ -53,13 +57,13 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("registering the mirror's metrics: %w", err)
 	}
-	owners := &sync.Mutex{}
+	owners, accounts := &sync.Mutex{}, &reading.Accounts{Reader: mgr.GetAPIReader()}
 	for _, kind := range authority.Kinds() {
 		r := &reconciler{
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
 			recorder: mgr.GetEventRecorder("poundlock-mirror"), informers: mgr.GetCache(),
-			converting: converting{now: o.Now},
+			converting: converting{now: o.Now}, nodeSync: o.NodeSync, accounts: accounts,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -69,8 +73,10 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 }
 
 type reconciler struct {
-	kind  authority.Kind
-	pairs authority.Pairs
+	kind     authority.Kind
+	pairs    authority.Pairs
+	nodeSync conversion.NodeSync
+	accounts *reading.Accounts
 	meters
 
 	cache, live client.Reader

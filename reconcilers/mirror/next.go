@@ -364,6 +364,9 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 	want.SetFinalizers([]string{authority.SyncFinalizer})
 	s.show(want)
 	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
+	if s.machineAPI != nil {
+		core.KeepSpelling(s.kind.Name, s.machineAPI, want, s.env)
+	}
 	if s.infra != nil && s.kind.InfraActs() {
 		put(want, fmt.Sprint(s.infra.GetGeneration()), "metadata", "annotations", authority.InfraGenerationAnnotation)
 	}

@@ -78,8 +78,12 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, namespace s
 }
 
 // gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
-func (r *reconciler) gatherEnv(_ context.Context, get blueprint.Get, s *state) (err error) {
+func (r *reconciler) gatherEnv(ctx context.Context, get blueprint.Get, s *state) (err error) {
 	if s.env, s.missing, err = blueprint.Env(get, s.pair); err != nil {
+		return err
+	}
+	s.env.NodeSync = r.nodeSync
+	if s.env.Account, err = r.accounts.Of(ctx, s.env.Platform, s.env.Infrastructure); err != nil {
 		return err
 	}
 	if s.env.Platform.Name != "" {

@@ -24,8 +24,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/notes"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reading"
 )
 
 // Options are what the reconciler is told.
@@ -34,6 +36,8 @@ type Options struct {
 	Pairs authority.Pairs
 	// Now is the clock of the conditions; nil: the computer's.
 	Now func() time.Time
+	// NodeSync is what conversions are told of Cluster API's manager.
+	NodeSync conversion.NodeSync
 }
 
 // SetupWithManager adds the controller to the manager. It reads through the manager's cache, and live through its API reader before it writes. It must run
@@ -44,6 +48,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	}
 	r := &reconciler{
 		pairs: o.Pairs, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
+		nodeSync: o.NodeSync, accounts: &reading.Accounts{Reader: mgr.GetAPIReader()},
 		recorder: mgr.GetEventRecorder("poundlock-reflection"), informers: mgr.GetCache(), reporting: reporting{now: o.Now},
 	}
 	if err := r.setup(mgr); err != nil {
@@ -54,6 +59,8 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 
 type reconciler struct {
 	pairs       authority.Pairs
+	nodeSync    conversion.NodeSync
+	accounts    *reading.Accounts
 	cache, live client.Reader
 	writer      client.Client
 	recorder    events.EventRecorder

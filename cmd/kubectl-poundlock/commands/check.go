@@ -15,6 +15,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/reference"
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -39,7 +40,28 @@ func (f *files) bind(cmd *cobra.Command, says string) {
 	cmd.Flags().StringVar(&f.said.Platform, "platform", "", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
 	cmd.Flags().StringVar(&f.said.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
 	cmd.Flags().StringVar(&f.said.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
+	cmd.Flags().Var((*patterns)(&f.said.NodeSync.Labels), "additional-sync-machine-labels", "what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes beside those of its own domains; of a cluster they are read from the manager's Deployment")
+	cmd.Flags().Var((*patterns)(&f.said.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+}
+
+// patterns is a flag of regular expressions.
+type patterns conversion.Patterns
+
+func (p *patterns) String() string {
+	var out []string
+	for _, pattern := range *p {
+		out = append(out, pattern.String())
+	}
+	return strings.Join(out, ",")
+}
+
+func (p *patterns) Type() string { return "strings" }
+
+func (p *patterns) Set(text string) error {
+	more, err := conversion.ParsePatterns(strings.Split(text, ","))
+	*p = append(*p, more...)
+	return err
 }
 
 func checkCommand(p *plugin) *cobra.Command {

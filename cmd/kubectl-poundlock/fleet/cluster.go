@@ -10,10 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -28,6 +32,9 @@ const pageSize = 250
 
 // infrastructures is OpenShift's description of the cluster that it runs on; the one object is named cluster.
 var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "v1", Resource: "infrastructures"}
+
+// clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
+const clusterAPIManager = "capi-controller-manager"
 
 // Query says what to read of a cluster.
 type Query struct {
@@ -69,7 +76,60 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 	if err != nil {
 		return fmt.Errorf("reading the Infrastructure named cluster: %w", err)
 	}
+	for _, pair := range c.pairs {
+		if c.nodeSync(ctx, client, pair) {
+			break
+		}
+	}
+	c.account(ctx, client, u)
 	return c.take(u)
+}
+
+// account reads the cloud provider's configuration. Who may not read it is told what converts without; an instance's ID may have it too.
+func (c *collection) account(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
+	kind, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
+	name, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "cloudConfig", "name")
+	key, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "cloudConfig", "key")
+	platform, ok := platforms.For(kind)
+	if !ok || platform.Account == nil || name == "" {
+		return
+	}
+	config, err := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("openshift-config").Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return
+	}
+	text, _, _ := unstructured.NestedString(config.Object, "data", key)
+	c.fleet.account = platform.Account(text)
+}
+
+// nodeSync reads from its Deployment what OpenShift's Cluster API manager is started with. Who may not read it, or has none, is told what converts without.
+func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pair authority.Pair) (known bool) {
+	u, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).Get(ctx, clusterAPIManager, metav1.GetOptions{})
+	if err != nil {
+		return false
+	}
+	var d appsv1.Deployment
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d) != nil {
+		return false
+	}
+	for _, container := range d.Spec.Template.Spec.Containers {
+		flags := pflag.NewFlagSet(container.Name, pflag.ContinueOnError)
+		flags.ParseErrorsAllowlist.UnknownFlags = true
+		labels := flags.StringArray("additional-sync-machine-labels", nil, "")
+		annotations := flags.StringArray("additional-sync-machine-annotations", nil, "")
+		_ = flags.Parse(slices.Concat(container.Command, container.Args)) // what is not understood is another's
+		labelled, err := conversion.ParsePatterns(*labels)
+		if err != nil {
+			continue
+		}
+		annotated, err := conversion.ParsePatterns(*annotations)
+		if err != nil {
+			continue
+		}
+		c.fleet.nodeSync.Labels = append(c.fleet.nodeSync.Labels, labelled...)
+		c.fleet.nodeSync.Annotations = append(c.fleet.nodeSync.Annotations, annotated...)
+	}
+	return true
 }
 
 func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {

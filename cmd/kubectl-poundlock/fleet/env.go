@@ -20,6 +20,8 @@ import (
 type Cluster struct {
 	// Platform is the platform's name, such as AWS; Name the cluster's; Region its region.
 	Platform, Name, Region string
+	// NodeSync is what Cluster API's manager is started with, where that is known.
+	NodeSync conversion.NodeSync
 	// Assumed are sentences about what was taken from elsewhere than the Infrastructure.
 	Assumed []string
 
@@ -29,7 +31,11 @@ type Cluster struct {
 // Describe says what is known of the cluster. What the person says counts only where no Infrastructure says it.
 func (f *Fleet) Describe(said Cluster) Cluster {
 	if f.infrastructure != nil {
-		return describe(f.infrastructure)
+		c := describe(f.infrastructure)
+		if c.NodeSync = f.nodeSync; f.nodeSync.Labels == nil && f.nodeSync.Annotations == nil {
+			c.NodeSync = said.NodeSync
+		}
+		return c
 	}
 	c := said
 	c.guess(f.Pairs)
@@ -176,12 +182,31 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	if !ok {
 		return env, notConverted(c, p)
 	}
-	env.Platform, env.Infrastructure = platform, c.about
-	env.Region = env.PlatformStatus("region")
+	env.Platform, env.Infrastructure, env.NodeSync = platform, c.about, c.NodeSync
+	env.Region, env.Account = env.PlatformStatus("region"), f.accountOf(platform)
 	if o := f.infra[infraKey{platform.InfraCluster.Kind, p.Namespaces.ClusterAPI, c.Name}]; o != nil {
 		_ = json.Unmarshal(o.Raw(), &env.InfraCluster) // it was read from JSON
 	}
 	return env, nil
+}
+
+// accountOf is the account that the cloud provider's configuration has, or else the ID of any instance.
+func (f *Fleet) accountOf(platform conversion.Platform) string {
+	if platform.Account == nil || f.account != "" {
+		return f.account
+	}
+	for _, p := range f.Pairs {
+		for _, o := range p.Objects() {
+			var spec struct {
+				ProviderID string `json:"providerID"`
+			}
+			_ = json.Unmarshal(o.Spec, &spec) // the conversion says what is wrong with it
+			if account := platform.Account(spec.ProviderID); account != "" {
+				return account
+			}
+		}
+	}
+	return ""
 }
 
 // notConverted says that no conversion can be tried, and why.

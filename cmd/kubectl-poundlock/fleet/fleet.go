@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -107,6 +108,8 @@ type Fleet struct {
 	Others int
 
 	infrastructure *policies.Object
+	nodeSync       conversion.NodeSync
+	account        string
 	infra          map[infraKey]*policies.Object
 	// absent are resources that the cluster does not serve.
 	absent []schema.GroupVersionResource
