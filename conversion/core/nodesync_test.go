@@ -131,5 +131,9 @@ func TestKeepSpelling(t *testing.T) {
 			}
 		})
 	}
+	has := object(t, `{"spec": {"lifecycleHooks": {}, "metadata": {"labels": {}}, "taints": null, "providerID": "", "replicas": 0, "providerSpec": {"value": {}}}}`)
+	want := object(t, `{"spec": {"metadata": {"annotations": {"a": "b"}}}}`)
+	core.KeepSpelling("Machine", has, want, env())
+	diff(t, jsonOf(object(t, `{"spec": {"lifecycleHooks": {}, "metadata": {"annotations": {"a": "b"}, "labels": {}}, "providerID": "", "taints": null}}`)), jsonOf(want))
 	core.KeepSpelling("MachineHealthCheck", &unstructured.Unstructured{Object: map[string]any{}}, &unstructured.Unstructured{Object: map[string]any{}}, env())
 }

@@ -11,6 +11,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -171,18 +172,35 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	return nil
 }
 
-// KeepSpelling leaves the providerSpec of a Machine API object as it is written, where what is wanted of it means the same. Its type cannot tell an empty member from
-// an absent one, and whoever keeps the object's manifest would find it changed.
+// KeepSpelling leaves the spec of a Machine API object as it is written, where what is wanted of it means the same: what is empty in it, and all of the providerSpec. Their types cannot
+// tell an empty member from an absent one, and whoever keeps the object's manifest would find it changed.
 func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
 	k, ok := kindNamed(kindName)
 	if !ok || k.infra == nil {
 		return
 	}
+	keepEmpty(has.Object["spec"], want.Object["spec"])
 	path := append(slices.Clone(k.machineSpec), "providerSpec", "value")
 	written, _, _ := unstructured.NestedMap(has.Object, path...)
 	wanted, _, _ := unstructured.NestedMap(want.Object, path...)
 	if a, b := typed(written, env), typed(wanted, env); a != nil && b != nil && equality.Semantic.DeepEqual(a, b) {
 		_ = unstructured.SetNestedMap(want.Object, written, path...) // it was found by the same path
+	}
+}
+
+// keepEmpty adds to want what has has and is empty. A providerSpec's members are not looked at: some mean something when they are empty.
+func keepEmpty(has, want any) {
+	written, ok := has.(map[string]any)
+	wanted, there := want.(map[string]any)
+	if !ok || !there {
+		return
+	}
+	for name, value := range written {
+		if _, there := wanted[name]; there && name != "providerSpec" {
+			keepEmpty(value, wanted[name])
+		} else if m, isMap := value.(map[string]any); !there && (value == nil || value == "" || isMap && len(m) == 0) {
+			wanted[name] = runtime.DeepCopyJSONValue(value)
+		}
 	}
 }
 
