@@ -30,6 +30,10 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 		p.undecodable(raw, into, err)
 		return false
 	}
+	if path, found := numbers.FindVast(raw, into); found {
+		p.Invalid(path, nil, numbers.TooVast)
+		return false
+	}
 	for _, e := range strict {
 		p.unknown(e)
 	}

@@ -9,6 +9,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/poundlock/poundlock/internal/numbers"
 )
 
 // meaning is a providerSpec in the form in which two that mean the same are equal. Members that the Go type cannot tell from absent ones are left out,
@@ -150,6 +154,9 @@ func ownWords(v any, t reflect.Type, pointer bool) any {
 	read, zero := reflect.New(t).Interface(), reflect.New(t).Interface()
 	if json.Unmarshal(raw(v), read) != nil {
 		return v
+	}
+	if q, is := read.(*resource.Quantity); is && numbers.Vast(*q) {
+		return v // writing it would take minutes
 	}
 	said := plain(read)
 	if !pointer && reflect.DeepEqual(said, plain(zero)) {

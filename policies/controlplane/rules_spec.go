@@ -38,6 +38,9 @@ func readable(p *proposal) policies.Verdict {
 	if err := json.Unmarshal(template(p.set).Spec.ProviderSpec.Value.Raw, typed); err != nil {
 		return policies.Deny(unreadable(path, row, err))
 	}
+	if below, found := numbers.FindVast(template(p.set).Spec.ProviderSpec.Value.Raw, typed); found {
+		return policies.Deny(field.Invalid(path.Child(below), row.kind, numbers.TooVast))
+	}
 	return policies.Warn(unknown(path, spec, reflect.TypeOf(typed))...)
 }
 

@@ -326,6 +326,7 @@ func TestRules(t *testing.T) {
 		"a field of another type":        {do: changes(want("instanceType", 3)), want: one("provider-spec", "denied "+inProvider+"instanceType")},
 		"and deeper":                     {do: changes(want("ami", map[string]any{"id": []any{}})), want: one("provider-spec", "denied "+inProvider+"ami.id")},
 		"a number without an end":        {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e-999999999")), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
+		"a vast number":                  {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e999999999")), want: one("provider-spec", "denied "+inProvider+"memorySize")},
 		"no providerSpec":                {create: true, do: changes(func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
 		"no template":                    {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine = nil }), want: map[string][]string{"controlplane/provider-spec": {"denied " + strings.TrimSuffix(inProvider, ".")}, "controlplane/selector": {"denied " + inTemplate + "metadata.labels"}}},
 		"whatever was wrong before":      {stored: stale, do: changes(larger)},
