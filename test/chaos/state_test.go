@@ -100,6 +100,7 @@ func (p *play) state() state {
 // plain takes off what is another at each performance: who an object is, how often it was written, and when.
 func plain(u *unstructured.Unstructured) {
 	inStep(u)
+	frozen(u)
 	metadata := u.Object["metadata"].(map[string]any)
 	for _, key := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
 		delete(metadata, key)
@@ -109,6 +110,25 @@ func plain(u *unstructured.Unstructured) {
 	}
 	slices.SortFunc(u.GetFinalizers(), strings.Compare)
 	timeless(u.Object)
+}
+
+// frozen leaves out what Cluster API's controllers have last observed before they were paused: the generation, and of a set how far its Machines were. It is a matter
+// of moments.
+func frozen(u *unstructured.Unstructured) {
+	if _, paused := u.GetAnnotations()[authority.PausedAnnotation]; !paused {
+		return
+	}
+	unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
+	if u.GetKind() != "MachineSet" {
+		return
+	}
+	unstructured.RemoveNestedField(u.Object, "status", "deprecated", "v1beta1", "conditions")
+	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	all = slices.DeleteFunc(all, func(c any) bool {
+		condition, ok := c.(map[string]any)
+		return ok && condition["type"] != authority.ConditionPaused
+	})
+	_ = unstructured.SetNestedSlice(u.Object, all, "status", "conditions")
 }
 
 // inStep says of a generation that was seen only whether it is the present one.
