@@ -120,7 +120,8 @@ func TestDecodingNamesWhatItDoesNotKnow(t *testing.T) {
 	}{
 		"known fields":    {`{"name": "x", "disks": [{"size": 1}]}`, nil},
 		"an unknown one":  {`{"name": "x", "disks": [{"size": 1}, {"sise": 1}]}`, []string{"spec.disks[1].sise"}},
-		"another case":    {`{"Name": "x"}`, []string{"spec.Name"}},
+		"both cases":      {`{"name": "x", "Name": "x"}`, []string{"spec.Name"}},
+		"two other cases": {`{"NAME": "x", "Name": "x"}`, []string{"spec.NAME", "spec.Name"}},
 		"one given twice": {`{"name": "x", "name": "y"}`, []string{"spec.name"}},
 		"another type":    {`{"count": "x"}`, []string{"spec.count"}},
 		"not an object":   {`[]`, []string{"spec"}},
@@ -131,6 +132,31 @@ func TestDecodingNamesWhatItDoesNotKnow(t *testing.T) {
 			p.Decode([]byte(c.raw), &left{})
 			hold(t, c.errs, p)
 		})
+	}
+}
+
+// All readers of the Machine API take a member's name in any case.
+func TestDecodingInAnyCase(t *testing.T) {
+	type inner struct {
+		Size  int               `json:"size"`
+		Notes map[string]string `json:"notes"`
+	}
+	type outer struct {
+		inner `json:",inline"`
+		Name  string `json:"name"`
+		Own   *inner `json:"own"`
+		List  []inner
+		Any   any               `json:"any"`
+		Price resource.Quantity `json:"price"`
+	}
+	got := outer{Any: &inner{}}
+	p := NewPass(&Env{}, &Core{}, "spec")
+	if !p.Decode([]byte(`{"SIZE": 1, "Name": "x", "oWn": {"Size": 12345678901234567, "notes": {"A": "a", "a": "b"}}, "list": [{"Size": 2}], "any": {"sIze": 3}, "Price": "1Gi"}`), &got) || len(p.Errors()) > 0 {
+		t.Fatal(p.Errors())
+	}
+	want := outer{inner: inner{Size: 1}, Name: "x", Own: &inner{Size: 12345678901234567, Notes: map[string]string{"A": "a", "a": "b"}}, List: []inner{{Size: 2}}, Any: &inner{Size: 3}, Price: resource.MustParse("1Gi")}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(outer{}, inner{})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 

@@ -6,7 +6,6 @@ package aws
 import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -23,7 +22,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "aws-cloud-credentials",
-		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Spec:                 conversion.Untyped(Fields, spec),
 		Interruptible:        interruptible,
 		Status:               status{},
 	}
@@ -38,10 +37,4 @@ func interruptible(spec any) bool {
 		return s.SpotMarketOptions != nil || s.MarketType == awsv1.MarketTypeSpot
 	}
 	return false
-}
-
-// formerKind is what clusters that were installed before the provider configurations moved into one group still have in
-// their providerSpecs; the Machine API's own controllers never look at it.
-func formerKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "awsproviderconfig.openshift.io", Version: "v1beta1", Kind: "AWSMachineProviderConfig"}
 }

@@ -237,7 +237,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		// What is no providerSpec of Azure's.
 		"another kind":            {patch: `{"kind": "GCPMachineProviderSpec"}`, want: []string{"kind: FieldValueInvalid"}},
 		"its former group":        {patch: `{"apiVersion": "azureproviderconfig.openshift.io/v1beta1"}`},
-		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1"}`, want: []string{"apiVersion: FieldValueInvalid"}},
+		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1"}`},
 		"two unknown fields":      {patch: `{"sshPrivateKey": "", "osDisk": {"managedDisk": {"type": "x"}}}`, want: []string{"osDisk.managedDisk.type: FieldValueNotSupported", "sshPrivateKey: FieldValueNotSupported"}},
 		"a number that is a word": {patch: `{"osDisk": {"diskSizeGB": "128"}}`, want: []string{"osDisk.diskSizeGB: FieldValueInvalid"}},
 		"everything wrong at once": {patch: `{"zones": 1, "vnet": "x", "subnet": "", "osDisk": {"osType": "Windows"}, "dataDisks": [{}]}`, want: []string{

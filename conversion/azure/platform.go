@@ -6,7 +6,6 @@ package azure
 import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -23,7 +22,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "azure-cloud-credentials",
-		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Spec:                 conversion.Untyped(Fields, spec),
 		Account:              account,
 		Interruptible:        interruptible,
 		Status:               status{},
@@ -39,10 +38,4 @@ func interruptible(spec any) bool {
 		return s.SpotVMOptions != nil
 	}
 	return false
-}
-
-// formerKind is what clusters that were installed before the provider configurations moved into one group still have in
-// their providerSpecs; the Machine API's own controllers never look at it.
-func formerKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "azureproviderconfig.openshift.io", Version: "v1beta1", Kind: "AzureMachineProviderSpec"}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -215,6 +216,9 @@ func typed(value map[string]any, env conversion.Env) any {
 	decoder.DisallowUnknownFields()
 	if decoder.Decode(out) != nil {
 		return nil
+	}
+	if o, ok := out.(interface{ GetObjectKind() schema.ObjectKind }); ok {
+		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // nobody reads it
 	}
 	return out
 }

@@ -134,8 +134,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 
 		"another kind":            {patch: `{"kind": "AWSMachineProviderConfig"}`, want: []string{"kind: FieldValueInvalid"}},
 		"its former group":        {patch: `{"apiVersion": "gcpprovider.openshift.io/v1beta1"}`},
-		"another version":         {patch: `{"apiVersion": "gcpprovider.openshift.io/v1alpha1"}`, want: []string{"apiVersion: FieldValueInvalid"}},
-		"two misspelt fields":     {patch: `{"machinetype": "x", "networkInterfaces": [{"network": "lock-7x2k9-network", "subNetwork": "x"}]}`, want: []string{"machinetype: FieldValueNotSupported", "networkInterfaces[0].subNetwork: FieldValueNotSupported"}},
+		"another version":         {patch: `{"apiVersion": "gcpprovider.openshift.io/v1alpha1"}`},
+		"two misspelt fields":     {patch: `{"machinetype": "x", "networkInterfaces": [{"network": "lock-7x2k9-network", "subnetwrok": "x"}]}`, want: []string{"machinetype: FieldValueNotSupported", "networkInterfaces[0].subnetwrok: FieldValueNotSupported"}},
 		"a word that is a number": {patch: `{"disks": [{"sizeGb": "128"}]}`, want: []string{"disks.sizeGb: FieldValueInvalid"}},
 		"everything at once": {patch: `{"deletionProtection": true, "zone": "", "tagz": [], "disks": [], "targetPools": ["x"]}`, want: []string{
 			"deletionProtection: FieldValueNotSupported", "disks: FieldValueRequired", "tagz: FieldValueNotSupported", "targetPools: FieldValueNotSupported", "zone: FieldValueRequired",

@@ -28,7 +28,7 @@ const (
 
 // Fields converts a providerSpec into the spec of a GCPMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
-	of.Iso(at("kind", "apiVersion"), nil, "Fixed: GCPMachineProviderSpec of machine.openshift.io/v1beta1.", nothing, nothingBack),
+	of.Iso(at("kind", "apiVersion"), nil, "Written as GCPMachineProviderSpec of machine.openshift.io/v1beta1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.", nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
 	// Where it runs.

@@ -36,7 +36,7 @@ const (
 
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
 var Fields = conversion.Table[providerSpec, infraSpec]{
-	of.Iso(at("kind", "apiVersion"), nil, "Fixed: OpenstackProviderSpec of machine.openshift.io/v1alpha1; its former group, openstackproviderconfig.openshift.io, is read too.", nothing, nothingBack),
+	of.Iso(at("kind", "apiVersion"), nil, "Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.", nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
 	// The cloud.

@@ -6,7 +6,6 @@ package openstack
 import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -23,13 +22,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "openstack-cloud-credentials",
-		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Spec:                 conversion.Untyped(Fields, spec),
 		Status:               status{},
 	}
-}
-
-// formerKind is what clusters that were installed before the provider configurations moved into one group still have in
-// their providerSpecs; the Machine API's own controllers never look at it.
-func formerKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "openstackproviderconfig.openshift.io", Version: "v1alpha1", Kind: "OpenstackProviderSpec"}
 }

@@ -110,8 +110,8 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			want: []string{"loadBalancers: FieldValueNotSupported"}},
 
 		"another kind":            {patch: `{"kind": "AWSMachineProviderConfig"}`, want: []string{"kind: FieldValueInvalid"}},
-		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1beta1"}`, want: []string{"apiVersion: FieldValueInvalid"}},
-		"two misspelt fields":     {patch: `{"systemtype": "x", "image": {"nmae": "x"}}`, want: []string{"image.nmae: FieldValueNotSupported", "systemtype: FieldValueNotSupported"}},
+		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1beta1"}`},
+		"two misspelt fields":     {patch: `{"systemtpye": "x", "image": {"nmae": "x"}}`, want: []string{"image.nmae: FieldValueNotSupported", "systemtpye: FieldValueNotSupported"}},
 		"a number that is a word": {patch: `{"memoryGiB": "32"}`, want: []string{"memoryGiB: FieldValueInvalid"}},
 		"everything wrong at once": {patch: `{"memoryGiB": 1, "keyPairName": "", "image": {"type": "ID"}, "ssh": 1}`, want: []string{
 			"image.id: FieldValueRequired", "image.name: FieldValueInvalid", "keyPairName: FieldValueRequired", "memoryGiB: FieldValueNotSupported", "ssh: FieldValueNotSupported",

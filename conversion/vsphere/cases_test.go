@@ -103,7 +103,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"twenty-nine disks":       {patch: disks(manyDisks(29)...)},
 		"another kind":            {patch: `{"kind": "AWSMachineProviderConfig"}`, want: []string{"kind: FieldValueInvalid"}},
 		"its former group":        {patch: `{"apiVersion": "vsphereprovider.openshift.io/v1beta1"}`},
-		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1alpha1"}`, want: []string{"apiVersion: FieldValueInvalid"}},
+		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1alpha1"}`},
 		"two misspelt fields":     {patch: `{"numCpus": 4, "workspace": {"resourcepool": "x"}}`, want: []string{"numCpus: FieldValueNotSupported", "workspace.resourcepool: FieldValueNotSupported"}},
 		"a number that is a word": {patch: `{"numCPUs": "4"}`, want: []string{"numCPUs: FieldValueInvalid"}},
 		"a number beyond 32 bits": {patch: `{"numCPUs": 4294967296}`, want: []string{"numCPUs: FieldValueInvalid"}},

@@ -6,7 +6,6 @@ package vsphere
 import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	vspherev1 "sigs.k8s.io/cluster-api-provider-vsphere/apis/v1beta1"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -23,12 +22,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "vsphere-cloud-credentials",
-		Spec:                 conversion.Untyped(Fields, spec, formerKind()),
+		Spec:                 conversion.Untyped(Fields, spec),
 		Status:               status{},
 	}
-}
-
-// formerKind is what the documentation and clusters that were installed before the provider configurations moved into one group have in their providerSpecs.
-func formerKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "vsphereprovider.openshift.io", Version: "v1beta1", Kind: "VSphereMachineProviderSpec"}
 }
