@@ -120,6 +120,8 @@ func TestDecodingNamesWhatItDoesNotKnow(t *testing.T) {
 	}{
 		"known fields":    {`{"name": "x", "disks": [{"size": 1}]}`, nil},
 		"an unknown one":  {`{"name": "x", "disks": [{"size": 1}, {"sise": 1}]}`, []string{"spec.disks[1].sise"}},
+		"an empty one":    {`{"disks": [{"sise": ""}], "former": null, "old": {}, "older": []}`, nil},
+		"zero":            {`{"sise": 0, "so": false}`, []string{"spec.sise", "spec.so"}},
 		"both cases":      {`{"name": "x", "Name": "x"}`, []string{"spec.Name"}},
 		"two other cases": {`{"NAME": "x", "Name": "x"}`, []string{"spec.NAME", "spec.Name"}},
 		"one given twice": {`{"name": "x", "name": "y"}`, []string{"spec.name"}},

@@ -43,21 +43,55 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 		return false
 	}
 	for _, e := range strict {
-		p.unknown(e)
+		p.unknown(raw, e)
 	}
 	return true
 }
 
-func (p *Pass) unknown(err error) {
+func (p *Pass) unknown(raw []byte, err error) {
 	path := ""
 	if f := json.FieldError(nil); errors.As(err, &f) {
 		path = f.FieldPath()
 	}
-	if strings.HasPrefix(err.Error(), "duplicate") {
+	switch {
+	case strings.HasPrefix(err.Error(), "duplicate"):
 		p.Invalid(path, nil, "the field is given twice")
 		return
+	case saysNothing(raw, path):
+		return // a former field, which clients write empty for ever
 	}
 	p.Unsupported(path, nil, "unknown field: it is misspelt, or newer than this version of Poundlock; remove it or correct its name")
+}
+
+// saysNothing reports whether what stands at a path is null, or empty.
+func saysNothing(raw []byte, path string) bool {
+	var at any
+	_ = stdjson.Unmarshal(raw, &at) // it has been read before
+	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(v) {
+				return false
+			}
+			at = v[i]
+		default:
+			return false
+		}
+	}
+	switch v := at.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
 }
 
 // undecodable names the field whose value has another type than the API says.

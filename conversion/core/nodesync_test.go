@@ -4,6 +4,7 @@
 package core_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -105,22 +106,23 @@ func TestKeepSpelling(t *testing.T) {
 		has, wants string
 		kept       bool
 	}{
-		"an empty member, and none":      {`{"capacityReservationId": ""}`, `{}`, true},
-		"none, and an empty member":      {`{}`, `{"deviceIndex": 0, "capacityReservationId": ""}`, true},
-		"a null":                         {`{"metadata": {"creationTimestamp": null}}`, `{}`, true},
-		"another value":                  {`{"instanceType": "a"}`, `{"instanceType": "b"}`, false},
-		"false where absent is another":  {`{}`, `{"publicIp": false}`, false},
-		"an empty object that means one": {`{}`, `{"spotMarketOptions": {}}`, false},
-		"a member of a later release":    {`{"later": 1}`, `{}`, false},
+		"an empty member, and none":       {`{"capacityReservationId": ""}`, `{}`, true},
+		"none, and an empty member":       {`{}`, `{"deviceIndex": 0, "capacityReservationId": ""}`, true},
+		"an empty object":                 {`{"metadata": {}}`, `{}`, true},
+		"what Cluster API takes for none": {`{"blockDevices": [{"ebs": {"volumeSize": 120, "iops": 0}}]}`, `{"blockDevices": [{"ebs": {"volumeSize": 120}}]}`, true},
+		"another value":                   {`{"instanceType": "a"}`, `{"instanceType": "b"}`, false},
+		"false where absent is another":   {`{}`, `{"publicIp": false}`, false},
+		"an empty object that means one":  {`{}`, `{"spotMarketOptions": {}}`, false},
+		"a member of a later release":     {`{"later": 1}`, `{}`, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			for kind, path := range map[string][]string{"Machine": {"spec", "providerSpec", "value"}, "MachineSet": {"spec", "template", "spec", "providerSpec", "value"}} {
-				has, want := &unstructured.Unstructured{Object: map[string]any{}}, &unstructured.Unstructured{Object: map[string]any{}}
-				for o, text := range map[*unstructured.Unstructured]string{has: c.has, want: c.wants} {
-					if err := unstructured.SetNestedMap(o.Object, object(t, text).Object, path...); err != nil {
-						t.Fatal(err)
-					}
+			for kind, text := range map[string]string{"Machine": plainMachine, "MachineSet": plainSet} {
+				path := `{"spec": {"providerSpec": {"value": %s}}}`
+				if kind == "MachineSet" {
+					path = `{"spec": {"template": {"spec": {"providerSpec": {"value": %s}}}}}`
 				}
+				base := jsonOf(patched(t, text, fmt.Sprintf(path, `{"capacityReservationId": null, "instanceType": "a", "deviceIndex": null}`)))
+				has, want := patched(t, base, fmt.Sprintf(path, c.has)), patched(t, base, fmt.Sprintf(path, c.wants))
 				before := jsonOf(want)
 				core.KeepSpelling(kind, has, want, env())
 				if c.kept {

@@ -4,7 +4,6 @@
 package core
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -183,10 +181,23 @@ func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env con
 	keepEmpty(has.Object["spec"], want.Object["spec"])
 	path := append(slices.Clone(k.machineSpec), "providerSpec", "value")
 	written, _, _ := unstructured.NestedMap(has.Object, path...)
-	wanted, _, _ := unstructured.NestedMap(want.Object, path...)
-	if a, b := typed(written, env), typed(wanted, env); a != nil && b != nil && equality.Semantic.DeepEqual(a, b) {
-		_ = unstructured.SetNestedMap(want.Object, written, path...) // it was found by the same path
+	if wanted, _, _ := unstructured.NestedMap(want.Object, path...); written == nil || equality.Semantic.DeepEqual(written, wanted) {
+		return
 	}
+	kept := want.DeepCopy()
+	if unstructured.SetNestedMap(kept.Object, written, path...) == nil && alike(kindName, kept, want, env) {
+		want.Object = kept.Object
+	}
+}
+
+// alike reports whether two Machine API objects become the same in Cluster API.
+func alike(kindName string, a, b *unstructured.Unstructured, env conversion.Env) bool {
+	one, errs := ToClusterAPI(kindName, a, env)
+	if len(errs) > 0 {
+		return false
+	}
+	other, errs := ToClusterAPI(kindName, b, env)
+	return len(errs) == 0 && equality.Semantic.DeepEqual(one, other)
 }
 
 // keepEmpty adds to want what has has and is empty. A providerSpec's members are not looked at: some mean something when they are empty.
@@ -203,24 +214,6 @@ func keepEmpty(has, want any) {
 			wanted[name] = runtime.DeepCopyJSONValue(value)
 		}
 	}
-}
-
-// typed is a providerSpec as the platform's type reads it; nil where that does not know all of it.
-func typed(value map[string]any, env conversion.Env) any {
-	raw, err := json.Marshal(value)
-	if value == nil || err != nil {
-		return nil
-	}
-	out := env.Platform.Spec.NewProviderSpec()
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(out) != nil {
-		return nil
-	}
-	if o, ok := out.(interface{ GetObjectKind() schema.ObjectKind }); ok {
-		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // nobody reads it
-	}
-	return out
 }
 
 func (t Twin) raw() (core, infra []byte, err error) {
