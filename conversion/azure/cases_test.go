@@ -238,7 +238,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"another kind":            {patch: `{"kind": "GCPMachineProviderSpec"}`, want: []string{"kind: FieldValueInvalid"}},
 		"its former group":        {patch: `{"apiVersion": "azureproviderconfig.openshift.io/v1beta1"}`},
 		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1"}`},
-		"two unknown fields":      {patch: `{"sshPrivateKey": "", "osDisk": {"managedDisk": {"type": "x"}}}`, want: []string{"osDisk.managedDisk.type: FieldValueNotSupported", "sshPrivateKey: FieldValueNotSupported"}},
+		"two unknown fields":      {patch: `{"sshPrivateKey": "x", "osDisk": {"managedDisk": {"type": "x"}}}`, want: []string{"osDisk.managedDisk.type: FieldValueNotSupported", "sshPrivateKey: FieldValueNotSupported"}},
 		"a number that is a word": {patch: `{"osDisk": {"diskSizeGB": "128"}}`, want: []string{"osDisk.diskSizeGB: FieldValueInvalid"}},
 		"everything wrong at once": {patch: `{"zones": 1, "vnet": "x", "subnet": "", "osDisk": {"osType": "Windows"}, "dataDisks": [{}]}`, want: []string{
 			"dataDisks[0].deletionPolicy: FieldValueInvalid", "dataDisks[0].diskSizeGB: FieldValueInvalid", "dataDisks[0].nameSuffix: FieldValueInvalid",
@@ -317,9 +317,10 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		"an identity, and none":                {patch: `{` + own + `]}`, want: []string{"userAssignedIdentities: FieldValueInvalid"}},
 		"none, where there must be one":        {patch: `{"identity": "UserAssigned"}`, want: []string{"userAssignedIdentities: FieldValueRequired"}},
 		"an identity without azure://":         {patch: `{"identity": "UserAssigned", "userAssignedIdentities": [{"providerID": "` + subscription + `/resourceGroups/x/providers/Microsoft.ManagedIdentity/userAssignedIdentities/y"}]}`, want: []string{"userAssignedIdentities[0].providerID: FieldValueInvalid"}},
-		"a spot machine":                       {patch: `{"spotVMOptions": {"maxPrice": "1"}}`},
-		"a spot machine that is deleted":       {patch: `{"spotVMOptions": {"evictionPolicy": "Delete"}}`, want: []string{"spotVMOptions.evictionPolicy: FieldValueNotSupported"}},
-		"an ephemeral one":                     {patch: `{"spotVMOptions": {}, "osDisk": {"diffDiskSettings": {"option": "Local"}, "cachingType": "ReadOnly"}}`, want: []string{"spotVMOptions.evictionPolicy: FieldValueNotSupported"}},
+		"a spot machine":                       {patch: `{"spotVMOptions": {"maxPrice": "1", "evictionPolicy": "Delete"}}`},
+		"a spot machine of the default policy": {patch: `{"spotVMOptions": {"maxPrice": "1"}}`, want: []string{"spotVMOptions.evictionPolicy: FieldValueNotSupported"}},
+		"a spot machine that is deallocated":   {patch: `{"spotVMOptions": {"evictionPolicy": "Deallocate"}}`, want: []string{"spotVMOptions.evictionPolicy: FieldValueNotSupported"}},
+		"an ephemeral one":                     {patch: `{"spotVMOptions": {}, "osDisk": {"diffDiskSettings": {"option": "Local"}, "cachingType": "ReadOnly"}}`},
 		"no diagnostics":                       {patch: `{"diagnostics": null}`},
 		"diagnostics of one's own":             {patch: `{"diagnostics": {"boot": {"storageAccountType": "UserManaged", "userManaged": {"storageAccountURI": "https://x"}}}}`},
 		"one's own, and no account":            {patch: `{"diagnostics": {"boot": {"storageAccountType": "UserManaged"}}}`, want: []string{"diagnostics.boot.userManaged: FieldValueRequired"}},
@@ -410,7 +411,7 @@ func TestASampleSaysWhatItMeans(t *testing.T) {
 		"osDisk": {"osType": "Linux", "diskSizeGB": 128, "managedDisk": {"storageAccountType": "Premium_LRS"}, "cachingType": "None"},
 		"dataDisks": [{"nameSuffix": "a", "diskSizeGB": 64, "managedDisk": {"storageAccountType": "Premium_LRS"}, "lun": 0, "cachingType": "None"}],
 		"diagnostics": {"boot": {"storageAccountType": "Disabled"}},
-		"spotVMOptions": {"evictionPolicy": "Deallocate"},
+		"spotVMOptions": {"evictionPolicy": "Delete"},
 		"disableExtensionOperations": true,
 		"networkInterfaces": [{"subnetName": "lock-7x2k9-worker-subnet", "privateIPConfigs": 1, "acceleratedNetworking": true}]
 	}`), &want); err != nil {

@@ -66,7 +66,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("ultraSSDCapability"), at("additionalCapabilities.ultraSSDEnabled"),
 		"Enabled is true, Disabled is false. Absent, both enable it where a data disk is an UltraSSD.", ultraTo, ultraFrom),
 	of.Iso(at("spotVMOptions.maxPrice"), at("spotVMOptions.maxPrice", "spotVMOptions.evictionPolicy"),
-		"An empty object means something: a spot machine at up to the price on demand. evictionPolicy is always Deallocate, which is what Machine API does; absent, the AzureMachine's webhook makes it Deallocate or, with an ephemeral OS disk, Delete.", spotTo, spotFrom),
+		"An empty object means something: a spot machine at up to the price on demand. evictionPolicy is always Delete, which is what Machine API asks for since 4.19; absent, the AzureMachine's webhook makes it Deallocate or, with an ephemeral OS disk, Delete.", spotTo, spotFrom),
 	of.Iso(at("diagnostics.boot.storageAccountType", "diagnostics.boot.customerManaged.storageAccountURI"),
 		at("diagnostics.boot.storageAccountType", "diagnostics.boot.userManaged.storageAccountURI"),
 		"AzureManaged is Managed, CustomerManaged is UserManaged. Absent differs: Machine API has no boot diagnostics then, so it becomes Disabled; Cluster API has Managed ones.", diagnosticsTo, diagnosticsFrom),

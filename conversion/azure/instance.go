@@ -205,7 +205,7 @@ func spotTo(_ *pass, m *providerSpec, c *infraSpec) {
 	if m.SpotVMOptions == nil {
 		return
 	}
-	policy := azurev1.SpotEvictionPolicyDeallocate
+	policy := azurev1.SpotEvictionPolicyDelete
 	c.SpotVMOptions = &azurev1.SpotVMOptions{EvictionPolicy: &policy}
 	if price := m.SpotVMOptions.MaxPrice; price != nil {
 		own := price.DeepCopy()
@@ -219,10 +219,10 @@ func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
 		return
 	}
 	switch {
-	case spot.EvictionPolicy == nil && c.OSDisk.DiffDiskSettings != nil:
-		p.Unsupported("spotVMOptions.evictionPolicy", nil, "with an ephemeral OS disk an absent policy is Delete, and Machine API deallocates a machine that is evicted")
-	case spot.EvictionPolicy != nil && *spot.EvictionPolicy != azurev1.SpotEvictionPolicyDeallocate:
-		p.Unsupported("spotVMOptions.evictionPolicy", string(*spot.EvictionPolicy), "Machine API deallocates a machine that is evicted: supported is Deallocate")
+	case spot.EvictionPolicy == nil && c.OSDisk.DiffDiskSettings == nil:
+		p.Unsupported("spotVMOptions.evictionPolicy", nil, "an absent policy is Deallocate, and Machine API has a machine deleted that is evicted: make it Delete")
+	case spot.EvictionPolicy != nil && *spot.EvictionPolicy != azurev1.SpotEvictionPolicyDelete:
+		p.Unsupported("spotVMOptions.evictionPolicy", string(*spot.EvictionPolicy), "Machine API has a machine deleted that is evicted: supported is Delete")
 	}
 	m.SpotVMOptions = &machinev1beta1.SpotVMOptions{}
 	if spot.MaxPrice != nil {

@@ -45,7 +45,7 @@ func InfraValues() conversiontest.Values {
 		"diagnostics.boot.storageAccountType":            one("Managed", "Disabled", "UserManaged"),
 		"diagnostics.boot.userManaged.storageAccountURI": one("https://lock.blob.core.windows.net/"),
 		"spotVMOptions.maxPrice":                         conversiontest.OneOf(resource.MustParse("0.25"), resource.MustParse("-1")),
-		"spotVMOptions.evictionPolicy":                   conversiontest.OneOf(azurev1.SpotEvictionPolicyDeallocate),
+		"spotVMOptions.evictionPolicy":                   conversiontest.OneOf(azurev1.SpotEvictionPolicyDelete),
 		"securityProfile":                                func(*rand.Rand) any { return (*azurev1.SecurityProfile)(nil) },
 		"disableExtensionOperations":                     conversiontest.OneOf(new(true)),
 		"vmExtensions":                                   conversiontest.OneOf([]azurev1.VMExtension{{Name: "x", Publisher: "x", Version: "1"}}),
@@ -106,9 +106,8 @@ func repairDiagnostics(boot *azurev1.BootDiagnostics) {
 func repairOSDisk(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	if c.OSDisk.DiffDiskSettings != nil {
 		c.OSDisk.CachingType = "ReadOnly"
-		if c.SpotVMOptions != nil {
-			c.SpotVMOptions.EvictionPolicy = new(azurev1.SpotEvictionPolicyDeallocate)
-		}
+	} else if c.SpotVMOptions != nil {
+		c.SpotVMOptions.EvictionPolicy = new(azurev1.SpotEvictionPolicyDelete)
 	}
 	yes, no := true, false
 	set := &azurev1.DiskEncryptionSetParameters{ID: keySet}
