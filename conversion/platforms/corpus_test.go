@@ -6,8 +6,9 @@ package platforms_test
 import (
 	"os"
 	"path/filepath"
-	"sigs.k8s.io/json"
 	"testing"
+
+	"sigs.k8s.io/json"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
