@@ -123,9 +123,17 @@ func observation(m machinev1beta1.MachineStatus, ready bool, core map[string]any
 	return out
 }
 
+// addressesTo leaves out what is no address to Cluster API's CRD, such as an empty one: it would refuse the whole status for it.
 func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
+	const longest = 256
+	kinds := []clusterv1.MachineAddressType{
+		clusterv1.MachineHostName, clusterv1.MachineExternalIP, clusterv1.MachineInternalIP, clusterv1.MachineExternalDNS, clusterv1.MachineInternalDNS,
+	}
 	var out clusterv1.MachineAddresses
 	for _, a := range in {
+		if a.Address == "" || len(a.Address) > longest || !slices.Contains(kinds, clusterv1.MachineAddressType(a.Type)) {
+			continue
+		}
 		out = append(out, clusterv1.MachineAddress{Type: clusterv1.MachineAddressType(a.Type), Address: a.Address})
 	}
 	return out

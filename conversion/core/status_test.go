@@ -4,8 +4,10 @@
 package core_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -66,6 +68,16 @@ dedicatedHost: {id: h-1}
 	want["conditions"] = want["conditions"].([]any)[:1]
 	want["nodeRef"] = map[string]any{"kind": "Node", "name": "ip-10-0-0-1"}
 	diff(t, want, core.StatusToMachineAPI("Machine", twin, env()))
+}
+
+func TestAddressesThatAreNone(t *testing.T) {
+	m := object(t, `{"status": {"addresses": [{"type": "InternalIP", "address": ""}, {"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Other", "address": "x"}, {"type": "Hostname", "address": "`+strings.Repeat("a", 257)+`"}]}}`)
+	c, i := core.StatusToClusterAPI("Machine", m, env())
+	for what, status := range map[string]map[string]any{"the core Machine's": c, "the infrastructure's": i} {
+		if d := cmp.Diff([]any{map[string]any{"type": "InternalIP", "address": "10.0.0.1"}}, status["addresses"]); d != "" {
+			t.Errorf("%s (-want +got):\n%s", what, d)
+		}
+	}
 }
 
 func TestAMachineWithoutAnInstanceIsNotProvisioned(t *testing.T) {
