@@ -5,10 +5,12 @@ package conversion
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 type left struct {
@@ -134,6 +136,24 @@ func TestDecodingNamesWhatItDoesNotKnow(t *testing.T) {
 			p.Decode([]byte(c.raw), &left{})
 			hold(t, c.errs, p)
 		})
+	}
+}
+
+// A message has what a pointer points to, and not all of a text that fills the screen.
+func TestValuesOfMessages(t *testing.T) {
+	p := NewPass(&Env{}, &Core{}, "spec")
+	n, none := 3, (*string)(nil)
+	type word string
+	for _, value := range []any{&n, "x", word("y"), none, nil, []string{"a"}, strings.Repeat("é", 1<<19)} {
+		p.Unsupported("field", value, "why")
+	}
+	var got []any
+	for _, e := range p.Errors() {
+		got = append(got, e.BadValue)
+	}
+	omitted := field.OmitValueType{}
+	if d := cmp.Diff([]any{3, "x", word("y"), omitted, omitted, omitted, strings.Repeat("é", 128) + " …"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/internal/notes"
 )
 
 // Pass is one run of a table over one object: what the rows may know besides their two sides, and where they say what
@@ -85,7 +87,10 @@ func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
 	*p.errs = append(*p.errs, &field.Error{Type: t, Field: join(p.root, path), BadValue: readable(value), Detail: detail})
 }
 
-// readable leaves out a value that would fill the screen.
+// longest is how much of a text a message repeats, in bytes: a field may hold a megabyte.
+const longest = 256
+
+// readable is a value as a message has it. It leaves out what would fill the screen.
 func readable(value any) any {
 	v := reflect.ValueOf(value)
 	if v.IsValid() {
@@ -94,8 +99,12 @@ func readable(value any) any {
 	switch v.Kind() {
 	case reflect.Struct, reflect.Map, reflect.Slice, reflect.Invalid:
 		return field.OmitValueType{}
+	case reflect.String:
+		if text := v.String(); len(text) > longest {
+			return notes.Cut(text, longest)
+		}
 	}
-	return value
+	return v.Interface()
 }
 
 func (p *Pass) usable(broken error) bool {

@@ -137,7 +137,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"another version":         {patch: `{"apiVersion": "gcpprovider.openshift.io/v1alpha1"}`},
 		"two misspelt fields":     {patch: `{"machinetype": "x", "networkInterfaces": [{"network": "lock-7x2k9-network", "subnetwrok": "x"}]}`, want: []string{"machinetype: FieldValueNotSupported", "networkInterfaces[0].subnetwrok: FieldValueNotSupported"}},
 		"a word that is a number": {patch: `{"disks": [{"sizeGb": "128"}]}`, want: []string{"disks.sizeGb: FieldValueInvalid"}},
-		"everything at once": {patch: `{"deletionProtection": true, "zone": "", "tagz": [], "disks": [], "targetPools": ["x"]}`, want: []string{
+		"everything at once": {patch: `{"deletionProtection": true, "zone": "", "tagz": ["x"], "disks": [], "targetPools": ["x"]}`, want: []string{
 			"deletionProtection: FieldValueNotSupported", "disks: FieldValueRequired", "tagz: FieldValueNotSupported", "targetPools: FieldValueNotSupported", "zone: FieldValueRequired",
 		}},
 	}

@@ -45,7 +45,7 @@ func TestJudge(t *testing.T) {
 		"a set in step":                  {documents: []string{set, twin}, verdict: preflight.Ready},
 		"one that is there":              {documents: []string{set, twin}, to: authority.MachineAPI, verdict: preflight.There},
 		"a field that cannot go":         {documents: []string{with(`"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
-		"a misspelt field":               {documents: []string{with(`"deviceIndex":0`, `"deviceindex":0`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceindex"},
+		"a misspelt field":               {documents: []string{with(`"deviceIndex":0`, `"deviceIdex":0`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIdex"},
 		"without a twin yet":             {documents: []string{set}, verdict: preflight.Waiting, reason: authority.ReasonTwinMissing},
 		"a mirror that is behind":        {documents: []string{with(`"generation":1`, `"generation":2`), twin}, verdict: preflight.Waiting, reason: authority.ReasonCatchingUp},
 		"a mirror that was refused":      {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"MirrorRefused","message":"no"`), twin}, verdict: preflight.Blocked, reason: authority.ReasonNotSynchronized},
