@@ -25,11 +25,28 @@ var reservedDomains = []string{"kubernetes.io", "k8s.io", "x-k8s.io", "openshift
 // reservedNames are reserved without a domain.
 var reservedNames = []string{"machine-template-hash"}
 
+// theirs are the labels and annotations by which somebody recognizes an object as their own: GitOps, Helm, a fleet manager, a backup, the autoscaler of bare metal. They
+// stay on their object, whichever API is authoritative: a copy would make the twin theirs too, to be pruned or scaled with the rest. A / at the end stands for a domain.
+var theirs = []string{
+	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "argocd.argoproj.io/", "hive.openshift.io/", "meta.helm.sh/", "metal3.io/autoscale-to-hosts", "velero.io/",
+}
+
+// Theirs reports whether a label or annotation is of somebody who recognizes the object by it. It is never mirrored, but for a label by which a set selects its Machines.
+func Theirs(key string) bool {
+	return slices.ContainsFunc(theirs, func(t string) bool { return key == t || strings.HasSuffix(t, "/") && strings.HasPrefix(key, t) })
+}
+
+// TheirNames lists them for the policies.
+func TheirNames() []string { return slices.Clone(theirs) }
+
 // Reserved reports whether a label or annotation belongs to Kubernetes, OpenShift, an API of machines or Poundlock.
 func Reserved(key string) bool {
 	domain, _, ok := strings.Cut(key, "/")
 	if !ok {
 		return slices.Contains(reservedNames, key)
+	}
+	if Theirs(key) {
+		return false
 	}
 	return slices.ContainsFunc(reservedDomains, func(d string) bool {
 		return domain == d || strings.HasSuffix(domain, "."+d)
@@ -80,6 +97,11 @@ func FreeAnnotations() []string { return []string{LastAppliedAnnotation, NoInsta
 
 // free reports whether a change is the user's whatever the domain.
 func free(m metadataChange) bool { return m.annotation && slices.Contains(FreeAnnotations(), m.key) }
+
+// stays reports whether a name means the object alone, so that the twin's value of it is another matter. The labels of a Machine may be its set's.
+func (m metadataChange) stays(c policies.Change) bool {
+	return Theirs(m.key) && (m.annotation || c.Kind != "Machine" && c.Kind != InfraMachine)
+}
 
 // MetadataReserved: labels and annotations "that are not critical to Machine API or Cluster API functionality, and
 // are not in reserved Kubernetes or OpenShift namespaces" are all that a user may change on the object that is not in
@@ -241,7 +263,7 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	}
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
-		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !pauses(c, m) && !unpauses(c, m) && !m.granted(c) {
+		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !m.stays(c) && !pauses(c, m) && !unpauses(c, m) && !m.granted(c) {
 			errs = append(errs, field.Forbidden(m.path(),
 				fmt.Sprintf("%s, which is in charge, carries it with the value %q, and the mirror follows: change it there", there(c), brief(want))))
 		}

@@ -250,6 +250,18 @@ func Annotated(side policies.Side) []Grant {
 	return out
 }
 
+// LeftAlone lists the labels or annotations ("metadata.labels", "metadata.annotations") of a Machine API object that a controller of its own keeps up to date while
+// Cluster API is authoritative, and that nobody carries over: the mirror leaves them as they are.
+func LeftAlone(kind, of string) []string {
+	var out []string
+	for _, g := range grants {
+		if g.Side == policies.MachineAPI && slices.Contains(g.Kinds, kind) && g.While&ByClusterAPI != 0 && g.Manager == "" {
+			out = append(out, g.Names(of)...)
+		}
+	}
+	return out
+}
+
 // Names are the row's fields directly beneath spec, or the labels or annotations that it names.
 func (g Grant) Names(of string) []string {
 	var out []string

@@ -131,9 +131,18 @@ func setNames(namespaces, verb, names, of string) string {
 		names, namespaces, verb, word)
 }
 
-// reserved is authority.Reserved: whole DNS labels.
+// reserved is authority.Reserved: whole DNS labels, but for the names of others.
 func reserved(key string) string {
-	return fmt.Sprintf(`(%[1]s == "machine-template-hash" || %[1]s.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|x-k8s[.]io|openshift[.]io)/'))`, key)
+	var theirs []string
+	for _, name := range authority.TheirNames() {
+		end := "$"
+		if strings.HasSuffix(name, "/") {
+			end = ""
+		}
+		theirs = append(theirs, strings.ReplaceAll(name, ".", "[.]")+end)
+	}
+	return fmt.Sprintf(`(%[1]s == "machine-template-hash" || %[1]s.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|x-k8s[.]io|openshift[.]io)/') && !%[1]s.matches('^(%[2]s)'))`,
+		key, strings.Join(theirs, "|"))
 }
 
 func synchronized(status string) string {

@@ -347,7 +347,7 @@ func ownedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference 
 
 // mirrored is the part that all Cluster API mirrors share: marked, and paused in the very write that creates them.
 func (s *state) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
-	want := bare(converted, apiVersion, kind, namespace)
+	want := s.bare(converted, apiVersion, kind, namespace)
 	annotations := want.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -359,9 +359,10 @@ func (s *state) mirrored(converted *unstructured.Unstructured, apiVersion, kind,
 }
 
 func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
-	want := bare(converted, s.kind.MachineAPI.String(), s.kind.Name, s.pair.MachineAPI)
+	want := s.bare(converted, s.kind.MachineAPI.String(), s.kind.Name, s.pair.MachineAPI)
 	want.SetName(s.name)
 	want.SetFinalizers([]string{authority.SyncFinalizer})
+	s.leave(want)
 	s.show(want)
 	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
 	if s.machineAPI != nil {
@@ -397,16 +398,18 @@ func (s *state) machineAPIOwner() []metav1.OwnerReference {
 
 // bare is what an apply says: identity, labels, annotations and spec of a converted object, without what belongs to
 // one object alone.
-func bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+func (s *state) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := &unstructured.Unstructured{Object: map[string]any{}}
 	want.SetAPIVersion(apiVersion)
 	want.SetKind(kind)
 	want.SetNamespace(namespace)
-	if labels := converted.GetLabels(); len(labels) > 0 {
+	labels := converted.GetLabels()
+	maps.DeleteFunc(labels, func(k, _ string) bool { return authority.Theirs(k) && !s.selects(k) })
+	if len(labels) > 0 {
 		want.SetLabels(labels)
 	}
 	annotations := converted.GetAnnotations()
-	maps.DeleteFunc(annotations, func(k, _ string) bool { return ownWay(k) })
+	maps.DeleteFunc(annotations, func(k, _ string) bool { return ownWay(k) || authority.Theirs(k) })
 	if len(annotations) > 0 {
 		want.SetAnnotations(annotations)
 	}
