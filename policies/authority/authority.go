@@ -36,6 +36,8 @@ const (
 	AutoscalerManager = "cluster-autoscaler"
 	// ConditionSynchronized tells, on the Machine API object, whether the mirror equals the authority.
 	ConditionSynchronized = "Synchronized"
+	// ConditionMirrored is False on a MachineSet of Cluster API whose Machine API MachineSet was deleted while Cluster API was authoritative.
+	ConditionMirrored = "MirroredInMachineAPI"
 	// ConditionPaused is how each API's controllers acknowledge that they stay away, or act again.
 	ConditionPaused = "Paused"
 )

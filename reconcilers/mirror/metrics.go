@@ -16,6 +16,7 @@ import (
 // meters count what the mirror does, and show what it cannot do.
 type meters struct {
 	since    *outstanding.Gauge
+	alone    *outstanding.Gauge
 	writes   *prometheus.CounterVec
 	failures *prometheus.CounterVec
 }
@@ -34,10 +35,12 @@ func newMeters() (meters, error) {
 			return meters{}, err
 		}
 	}
-	var err error
+	var err, errAlone error
 	m.since, err = outstanding.New(metrics.Registry, "poundlock_mirror_failing_since_timestamp_seconds",
 		"Since when the condition Synchronized of an object is False, in Unix time, by its reason.", authority.ConditionSynchronized)
-	return m, err
+	m.alone, errAlone = outstanding.New(metrics.Registry, "poundlock_machineset_outlived_since_timestamp_seconds",
+		"Since when a MachineSet of Cluster API goes on without the Machine API's, which was deleted, in Unix time.", authority.ConditionMirrored)
+	return m, errors.Join(err, errAlone)
 }
 
 func (m meters) count(kind string, w *write, err error) {

@@ -100,7 +100,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	w := r.next(s)
 	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
-		r.since.Show(r.kind.Name, req.NamespacedName, s.machineAPI)
+		r.show(req, s)
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	// The cache calls for a write. It may lag: the API server decides.
@@ -110,11 +110,19 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.gatherSurroundings(ctx, s); err != nil {
 		return settle(err)
 	}
-	defer func() { r.since.Show(r.kind.Name, req.NamespacedName, s.machineAPI) }()
+	defer func() { r.show(req, s) }()
 	if r.next(s) == nil {
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
 	return settle(r.converge(ctx, s))
+}
+
+// show makes the metrics what the objects of the pair are.
+func (r *reconciler) show(req reconcile.Request, s *state) {
+	r.since.Show(r.kind.Name, req.NamespacedName, s.machineAPI)
+	if r.kind.Scales {
+		r.alone.Show(r.kind.Name, req.NamespacedName, s.core)
+	}
 }
 
 // afterDoubt is when a pass follows one in which cache and API server disagreed on whether there is anything to do. As a rule the cache is behind, and
@@ -257,7 +265,7 @@ func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
 		return
 	}
 	severity := corev1.EventTypeNormal
-	if w.failure {
+	if w.failure || w.warning {
 		severity = corev1.EventTypeWarning
 	}
 	r.recorder.Eventf(about, nil, severity, w.reason, "Mirror", "%s", notes.Cut(w.note, 1000))

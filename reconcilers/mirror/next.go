@@ -47,6 +47,8 @@ type write struct {
 	fields       []string
 	// failure says that the write reports why the pair cannot be mirrored.
 	failure bool
+	// warning says that the event is one.
+	warning bool
 	// provided is asked right before the write is sent, nil: nothing is. No two such writes are sent at a time.
 	provided func(context.Context, client.Reader) error
 }
@@ -65,6 +67,8 @@ func (c converting) next(s *state) *write {
 		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
 	case step == authority.AwaitAuthority:
 		return c.observe(s)
+	case step == authority.Forget:
+		return first(func() *write { return c.outlived(s) }, s.forget)
 	case step != authority.KeepMirroring:
 		return s.delete(step)
 	case s.machineAPI == nil:
@@ -172,6 +176,7 @@ func (c converting) toMachineAPI(s *state) *write {
 	status := core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: infra}, s.env)
 	return first(
 		func() *write { return s.enrol(s.core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
+		s.found,
 		s.markInfra,
 		s.claimInfra,
 		func() *write { return yielded(s.core) },

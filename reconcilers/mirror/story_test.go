@@ -343,6 +343,9 @@ func (w *world) keepsTheFleet(t *testing.T) {
 	if set == nil || set.GetDeletionTimestamp() != nil || slices.Contains(set.GetFinalizers(), authority.SyncFinalizer) || set.GetAnnotations()[authority.MirrorAnnotation] != "" {
 		t.Errorf("%s", show(set))
 	}
+	if says := show(set); !strings.Contains(says, "MirroredInMachineAPI") || !strings.Contains(says, "kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io worker-a") {
+		t.Errorf("the set does not say that it has outlived the Machine API's: %s", says)
+	}
 	for _, n := range before {
 		m := w.get(t, clusterAPIMachine, capi, n)
 		if m == nil || m.GetDeletionTimestamp() != nil || slices.Contains(m.GetFinalizers(), authority.SyncFinalizer) {

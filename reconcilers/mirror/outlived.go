@@ -1,0 +1,49 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// reasonOutlived is why a MachineSet of Cluster API has no mirror any more.
+const reasonOutlived = "MachineSetDeleted"
+
+// outlived says on a MachineSet of Cluster API that the Machine API's was deleted and that it goes on: who deleted it may have expected its instances to end, as they did
+// before, and a fleet manager reads no warning of an API server. nil: it is said, or there is nothing to say.
+func (c converting) outlived(s *state) *write {
+	if !s.kind.Scales || s.machineAPI != nil || presence(s.core) != authority.Present || !s.isMirror(s.core) || isPaused(s.core) {
+		return nil
+	}
+	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, goes on, and so do its Machines and their instances. To end them, delete it: %s. "+
+		"To have it in the Machine API again, recreate that MachineSet with spec.authoritativeAPI: ClusterAPI.", s.pair.MachineAPI, s.name,
+		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.pair.ClusterAPI, s.name))
+	merged, changed := c.setCondition(list(below(s.core.Object, "status")["conditions"]), map[string]any{
+		"type": authority.ConditionMirrored, "status": string(metav1.ConditionFalse), "reason": reasonOutlived, "message": note,
+	})
+	if !changed {
+		return nil
+	}
+	w := statusWrite(s.core, map[string]any{"conditions": merged})
+	w.reason, w.note, w.warning = reasonOutlived, note, true
+	return w
+}
+
+// found takes that back when the MachineSet has a twin again.
+func (s *state) found() *write {
+	conditions := list(below(content(s.core), "status")["conditions"])
+	left := slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
+		said, _ := c.(map[string]any)
+		return text(said, "type") == authority.ConditionMirrored
+	})
+	if len(left) == len(conditions) {
+		return nil
+	}
+	return statusWrite(s.core, map[string]any{"conditions": left})
+}

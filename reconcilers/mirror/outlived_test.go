@@ -1,0 +1,58 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
+	const (
+		marked = `{metadata: {name: s, finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: MachineSet/s}}}`
+		paused = `{metadata: {name: s, annotations: {poundlock.openshift.io/mirror-of: MachineSet/s, cluster.x-k8s.io/paused: "true"}}}`
+		going  = `{metadata: {name: s, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: MachineSet/s}}}`
+		theirs = `{metadata: {name: s}}`
+		twin   = `{metadata: {name: s}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
+	)
+	c := converting{now: func() time.Time { return time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC) }}
+	for _, row := range []struct {
+		sentence, kind, core, machineAPI string
+		says                             bool
+	}{
+		{"the Machine API's is gone, and Cluster API's acts", "MachineSet", marked, "", true},
+		{"of a Machine nothing is said: its set says it", "Machine", marked, "", false},
+		{"it is paused, and goes nowhere", "MachineSet", paused, "", false},
+		{"it is being deleted, too", "MachineSet", going, "", false},
+		{"it was never mirrored", "MachineSet", theirs, "", false},
+		{"the Machine API's is there", "MachineSet", marked, twin, false},
+	} {
+		s := &state{kind: kindNamed(t, row.kind), name: "s", pair: authority.Pair{MachineAPI: "m", ClusterAPI: "c"}, core: parse(t, row.core)}
+		if row.machineAPI != "" {
+			s.machineAPI = parse(t, row.machineAPI)
+		}
+		w := c.outlived(s)
+		if (w != nil) != row.says {
+			t.Errorf("%s: %v", row.sentence, w)
+			continue
+		}
+		if w == nil {
+			continue
+		}
+		if !strings.Contains(w.note, "kubectl -n c delete machinesets.cluster.x-k8s.io s") || !w.warning {
+			t.Errorf("%s: %+v", row.sentence, w)
+		}
+		s.core.Object["status"] = w.patch["status"]
+		if again := c.outlived(s); again != nil {
+			t.Errorf("it is said twice: %v", again.patch)
+		}
+		back := s.found()
+		if back == nil || len(list(below(back.patch, "status")["conditions"])) != 0 {
+			t.Errorf("with a twin again it is not taken back: %v", back)
+		}
+	}
+}
