@@ -56,6 +56,8 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 	case ofRelease(c.Kind, c.Old) && askedFor(c.New) == ClusterAPI:
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf(
 			"this %s is part of the release: the cluster-version-operator writes its whole spec back, and would undo the move. Leave it with Machine API, and create another %s for the Machines of Cluster API", c.Kind, c.Kind)))
+	case scaledByHosts(c):
+		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("metadata.annotations[%s]: by this annotation a controller of Machine API decides the set's replicas, whichever API is authoritative: remove the annotation first", hostsAnnotation)))
 	case c.Facts.Twin.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("%s is being deleted: authority cannot move to or from it; try again when it is gone", there(c))))
 	case actsOnInfra(c) && c.Facts.Infra.Deleting():
@@ -110,6 +112,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		synchronizedWarning(c, s),
 		waitWarnings(c, s),
 		uncountedWarnings(c),
+		neighbourWarnings(c),
 		extentWarning(c, s),
 		adopterWarnings(c, s),
 		decisionWarning(c, s),

@@ -242,13 +242,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-blocked", Clause: workflow,
-			Says:   "A request for a move is refused only where it can never be fulfilled: the object, its twin or the infrastructure machine is being deleted, or the object is the release's MachineHealthCheck machine-api-termination-handler, which the cluster-version-operator keeps as it is.",
-			Remedy: "Wait until the deletion is over; leave the release's MachineHealthCheck with Machine API.",
+			Says:   "A request for a move is refused only where it can never be fulfilled: the object, its twin or the infrastructure machine is being deleted, the object is the release's MachineHealthCheck machine-api-termination-handler, which the cluster-version-operator keeps as it is, or a MachineSet is annotated metal3.io/autoscale-to-hosts, by which a controller of Machine API decides its replicas whichever API is authoritative.",
+			Remedy: "Wait until the deletion is over; leave the release's MachineHealthCheck with Machine API; remove the annotation.",
 			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra), Check: RequestBlocked,
 		},
 		{
 			ID: "authority/request-warning", Clause: workflow,
-			Says:   "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts included, of MachineSets that would adopt the Machine, and of the machines that it concerns. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
+			Says:   "A request for a move is stored, and warns: of each field that does not convert, of taints, which Cluster API takes only with its feature gate MachineTaintPropagation on, of a Synchronized condition that is not True, of what the move will wait for, Machines that only one of two MachineSets counts included, of MachineSets that would adopt the Machine, of the machines that it concerns, and of who else writes to the object and will be refused: the machine-config-operator its boot images, Hive, the managed-upgrade-operator, GitOps. A request that is taken back warns that it is cancelled, and the decision that no instance exists of what follows from it.",
 			Remedy: "Repair the fields that are named, edit or delete the Machines that are named, or set spec.authoritativeAPI back.",
 			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra|policies.NeedConversion|policies.NeedUncounted|policies.NeedHolders|policies.NeedSets), Check: RequestWarning,
 		},
