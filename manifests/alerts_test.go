@@ -98,7 +98,7 @@ func metricsInSources(t *testing.T) map[string]bool {
 	t.Helper()
 	whole, admission := regexp.MustCompile(`"(poundlock_[a-z_]+)"`), regexp.MustCompile(`(?:counter|histogram|gauge)\("([a-z_]+)"`)
 	out := map[string]bool{}
-	for _, dir := range []string{"../reconcilers", "../certs", "../webhooks"} {
+	for _, dir := range []string{"../reconcilers", "../certs", "../webhooks", "../cmd/poundlock"} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

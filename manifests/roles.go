@@ -35,6 +35,8 @@ func roles() []any {
 		clusterRole(Name, rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes"),
 			// The cloud provider's configuration, which has the cluster's subscription on Azure, and no credentials.
 			named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
+			// Whether OpenShift's own migration would refuse what Poundlock writes.
+			named(rule("admissionregistration.k8s.io", []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),
 			// By their metadata alone: whether Cluster API and its provider are installed.
 			rule("apiextensions.k8s.io", []string{"list", "watch"}, "customresourcedefinitions"),
 			// Whether what mirrors live in is being deleted, and its mark.
@@ -73,6 +75,8 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 	rules := append(objectRules(group, core), infraRules()...)
 	// An owner reference that blocks its owner's deletion asks for update of the owner's finalizers.
 	rules = append(rules, rule(group, append([]string{"patch"}, read...), "clusters"), rule(group, []string{"update"}, "clusters/finalizers"))
+	// Whether OpenShift's own migration runs.
+	rules = append(rules, rule("apps", []string{"list"}, "deployments"))
 	// A set that a MachineDeployment owns: whether that is being deleted.
 	rules = append(rules, rule(group, []string{"get"}, "machinedeployments"))
 	return slices.Concat(rules, namespaceRules(ClusterAPINamespace), eventRules())

@@ -85,6 +85,8 @@ type Facts struct {
 	Uncounted []Uncounted
 	// Sets are the MachineSets of the API that a Machine is to move to.
 	Sets []*Object
+	// Rival is what of OpenShift's own migration runs beside Poundlock, "" for nothing: nothing moves then.
+	Rival string
 	// ControlPlane is what a ControlPlaneMachineSet is judged by, nil where nobody asked for it.
 	ControlPlane *ControlPlane
 }

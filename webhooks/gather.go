@@ -84,11 +84,14 @@ type Lookups struct {
 	// Sets lists all MachineSets of a namespace; nil: nobody asks which one would adopt a Machine.
 	Sets      Listing
 	Platforms []conversion.Platform
+	// Rival is a fact of each change.
+	Rival string
 }
 
 // gather returns the change with the facts that were asked for. What only a warning rests on may be missing: the
 // sentences say what could not be checked. The error says that a fact is missing on which a denial may rest.
 func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
+	c.Facts.Rival = l.Rival
 	if err := l.decisive(ctx, &c, needs); err != nil {
 		return c, nil, err
 	}

@@ -166,6 +166,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, recreate: o.Recreate},
 		Holding:       indexHolding{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 		Sets:          cacheListing{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
+		Rival:         o.Rival,
 		Owned:         indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 	}
 }

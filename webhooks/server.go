@@ -39,6 +39,8 @@ type Options struct {
 	Recreate bool
 	// NodeSync is what conversions are told of Cluster API's manager.
 	NodeSync conversion.NodeSync
+	// Rival is what of OpenShift's own migration runs beside Poundlock (authority.Rival), "" for nothing.
+	Rival string
 	// LookupTimeout bounds one lookup, 0 is 1 s. All lookups of a review together have twice that.
 	LookupTimeout time.Duration
 	// DrainDelay is how long the server goes on answering once it is told to stop and no longer ready: the time in

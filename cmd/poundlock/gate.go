@@ -12,12 +12,14 @@ import (
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/openapi"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reading"
 )
 
 // gateName is the feature gate of converting › Graduation Criteria.
@@ -51,34 +53,64 @@ func enabledIn(gates *configv1.FeatureGate, release string) bool {
 	return found
 }
 
-// gateWatch ends the process when the gate changes: the one that starts in its place runs what is then wanted.
-type gateWatch struct {
-	read   func(context.Context) (bool, error)
-	began  bool
+// mode is what decides which reconcilers run.
+type mode struct {
+	// gate says that the feature gate is on.
+	gate bool
+	// rival is what of OpenShift's own migration runs too (authority.Rival), "" for nothing. Without the gate it does nothing either.
+	rival string
+}
+
+func (m mode) moves() bool { return m.gate && m.rival == "" }
+
+func (m mode) String() string {
+	switch {
+	case !m.gate:
+		return "the feature gate " + gateName + " is off"
+	case m.rival != "":
+		return "the feature gate " + gateName + " is on, and OpenShift's own migration runs: " + m.rival
+	}
+	return "the feature gate " + gateName + " is on"
+}
+
+// readMode reads it live. Who may not read whether there is a rival goes on as if there were none, as before there was a Role for it.
+func readMode(ctx context.Context, c client.Reader, s settings) (mode, error) {
+	gate, err := gateEnabled(ctx, c, s)
+	if err != nil || !gate {
+		return mode{}, err
+	}
+	rival, err := reading.Rival(ctx, c, s.pairs)
+	if apierrors.IsForbidden(err) {
+		err = nil
+	}
+	return mode{gate: true, rival: rival}, err
+}
+
+// modeWatch ends the process when the mode changes: the one that starts in its place runs what is then wanted.
+type modeWatch struct {
+	read   func(context.Context) (mode, error)
+	began  mode
 	period time.Duration
 }
 
-// Start looks from time to time until ctx is done. A read that fails says nothing about the gate.
-func (g gateWatch) Start(ctx context.Context) error {
+// Start looks from time to time until ctx is done. A read that fails says nothing.
+func (w modeWatch) Start(ctx context.Context) error {
+	now := w.began
 	changed := func(ctx context.Context) (bool, error) {
-		now, err := g.read(ctx)
-		return err == nil && now != g.began, nil
+		read, err := w.read(ctx)
+		if err == nil {
+			now = read
+		}
+		return now != w.began, nil
 	}
-	if err := wait.PollUntilContextCancel(ctx, g.period, false, changed); err != nil {
+	if err := wait.PollUntilContextCancel(ctx, w.period, false, changed); err != nil {
 		return nil //nolint:nilerr // told to stop
 	}
-	return fmt.Errorf("the feature gate %s is %s now: stopping, to be started again", gateName, onOff(!g.began))
+	return fmt.Errorf("stopping, to be started again: %s now", now)
 }
 
 // NeedLeaderElection is false: every replica must hear of it.
-func (gateWatch) NeedLeaderElection() bool { return false }
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
-}
+func (modeWatch) NeedLeaderElection() bool { return false }
 
 // movable are the kinds whose CRD has the fields of authority. A CRD that is not there yet may come: of a kind without, the API server is asked again.
 type movable struct {

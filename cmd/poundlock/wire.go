@@ -70,11 +70,16 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 	if err != nil {
 		return nil, err
 	}
+	now, err := readMode(ctx, mgr.GetAPIReader(), s)
+	if err != nil && s.reconcilers {
+		return nil, err
+	}
 	return mgr, errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("ping", healthz.Ping), // without any check there is no /readyz
-		addWebhooks(ctx, mgr, direct, s),
-		addReconcilers(ctx, mgr, cfg, s),
+		addWebhooks(ctx, mgr, direct, s, now),
+		addReconcilers(mgr, cfg, s, now),
+		mgr.Add(modeWatch{read: func(ctx context.Context) (mode, error) { return readMode(ctx, mgr.GetAPIReader(), s) }, began: now, period: 30 * time.Second}),
 	)
 }
 
@@ -118,7 +123,7 @@ func checkIdentity(ctx context.Context, c client.Client, names []string) error {
 	return nil
 }
 
-func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWatch, s settings) error {
+func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWatch, s settings, now mode) error {
 	if !s.webhooks {
 		return nil
 	}
@@ -132,7 +137,7 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	}
 	server, err := webhooks.New(ctx, mgr, webhooks.Options{
 		Pairs: s.pairs, Identities: s.identities,
-		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate, NodeSync: s.nodeSync,
+		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate, NodeSync: s.nodeSync, Rival: now.rival,
 		Host: host, Port: port, GetCertificate: source.GetCertificate, DrainDelay: s.drain,
 		Registerer: metrics.Registry, Log: mgr.GetLogger().WithName("webhooks"),
 	})
@@ -186,22 +191,17 @@ func splitAddress(address string) (string, int, error) {
 	return host, port, nil
 }
 
-// addReconcilers adds what moves and mirrors, if the feature gate is on, and in any case what notices that it changes.
-func addReconcilers(ctx context.Context, mgr manager.Manager, cfg *rest.Config, s settings) error {
+// addReconcilers adds what moves and mirrors, if the feature gate is on and nobody else does.
+func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode) error {
 	if !s.reconcilers {
 		return nil
 	}
-	read := func(ctx context.Context) (bool, error) { return gateEnabled(ctx, mgr.GetAPIReader(), s) }
-	enabled, err := read(ctx)
-	if err != nil {
-		return err
-	}
-	if err := mgr.Add(gateWatch{read: read, began: enabled, period: 30 * time.Second}); err != nil {
+	if err := showRival(now); err != nil {
 		return err
 	}
 	log, o := mgr.GetLogger().WithName("gate"), reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate, NotReadyGrace: s.notReadyGrace, Version: s.release}
-	if !enabled {
-		log.Info("the feature gate is off: nothing is mirrored or moved", "gate", gateName)
+	if !now.moves() {
+		log.Info("nothing is mirrored or moved", "gate", gateName, "because", now.String())
 		return reconcilers.ControlPlane(mgr, o)
 	}
 	with := &movable{read: func() ([]string, error) { return kindsIn(cfg) }, now: time.Now}

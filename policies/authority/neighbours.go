@@ -21,33 +21,55 @@ func scaledByHosts(c policies.Change) bool {
 	return c.Kind == "MachineSet" && askedFor(c.New) == ClusterAPI && c.New.HasAnnotation(hostsAnnotation)
 }
 
-// neighbourWarnings name who else writes to a Machine API object, and is refused once Cluster API is authoritative: their controllers read no warning, and say so
-// where nobody looks for the cause.
-func neighbourWarnings(c policies.Change) []string {
-	if askedFor(c.New) != ClusterAPI {
-		return nil
-	}
-	out := gitOps(c)
-	if c.Kind == "MachineSet" {
-		out = append(out, concat(bootImages(c), hive(c), upgradeSet(c))...)
+// Neighbour is somebody else who writes to an object of the Machine API.
+type Neighbour struct {
+	// Who is its name, as documents and Deployments have it.
+	Who string `json:"who"`
+	// What changes for it while Cluster API is authoritative, as a sentence.
+	What string `json:"what"`
+	// Refused says that it is refused then. Its controllers read no warning, and say so where nobody looks for the cause.
+	Refused bool `json:"refused"`
+}
+
+// Neighbours tells who else writes to a Machine API object, by what they have written to it, and what changes for them while Cluster API is authoritative.
+func Neighbours(kind string, o *policies.Object) []Neighbour {
+	out := gitOps(o)
+	if kind == "MachineSet" {
+		out = slices.Concat(out, bootImages(o), hive(o), upgradeSet(o), autoscaled(o))
 	}
 	return out
 }
 
-// gitOps tells an object of Argo CD's by what that writes to it.
-func gitOps(c policies.Change) []string {
-	app := cmp.Or(c.New.Metadata.Labels["app.kubernetes.io/instance"], c.New.Metadata.Annotations["app.kubernetes.io/instance"], c.New.Metadata.Annotations["argocd.argoproj.io/tracking-id"])
-	if app == "" || c.New.Metadata.Labels["app.kubernetes.io/managed-by"] == "Helm" {
+// neighbourWarnings are those who will be refused.
+func neighbourWarnings(c policies.Change) []string {
+	if askedFor(c.New) != ClusterAPI {
+		return nil
+	}
+	var out []string
+	for _, n := range Neighbours(c.Kind, c.New) {
+		if n.Refused {
+			out = append(out, n.What)
+		}
+	}
+	return out
+}
+
+// gitOps tells an object of Argo CD's by what that writes to it. Helm has a label of the same name.
+func gitOps(o *policies.Object) []Neighbour {
+	labels, annotations := o.Metadata.Labels, o.Metadata.Annotations
+	app := cmp.Or(labels["app.kubernetes.io/instance"], annotations["app.kubernetes.io/instance"], annotations["argocd.argoproj.io/tracking-id"])
+	if app == "" || labels["app.kubernetes.io/managed-by"] == "Helm" {
 		return nil
 	}
 	app, _, _ = strings.Cut(app, ":")
-	return []string{fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: have its manifest say so, and make changes in one of the Cluster API object", brief(app))}
+	return []Neighbour{{Who: "GitOps", Refused: true,
+		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: have its manifest say so, and make changes in one of the Cluster API object", brief(app))}}
 }
 
 // bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since 4.19. On others somebody asks for it.
 var bootImaged = []string{"AWSMachineProviderConfig", "GCPMachineProviderSpec"}
 
-func bootImages(c policies.Change) []string {
+func bootImages(o *policies.Object) []Neighbour {
 	var spec struct {
 		Template struct {
 			Metadata struct {
@@ -62,26 +84,38 @@ func bootImages(c policies.Change) []string {
 			} `json:"spec"`
 		} `json:"template"`
 	}
-	_ = json.Unmarshal(orNull(c.New.Spec), &spec) // what cannot be read is another rule's business
+	_ = json.Unmarshal(orNull(o.Spec), &spec) // what cannot be read is another rule's business
 	if !slices.Contains(bootImaged, spec.Template.Spec.ProviderSpec.Value.Kind) ||
-		spec.Template.Metadata.Labels["machine.openshift.io/os-id"] == "Windows" || len(c.New.Metadata.OwnerReferences) > 0 {
+		spec.Template.Metadata.Labels["machine.openshift.io/os-id"] == "Windows" || len(o.Metadata.OwnerReferences) > 0 {
 		return nil
 	}
-	return []string{"boot images: the machine-config-operator is refused them on this set while Cluster API is authoritative, and reports Degraded: exclude the set in spec.managedBootImages of MachineConfiguration cluster"}
+	return []Neighbour{{Who: "machine-config-operator", Refused: true,
+		What: "boot images: the machine-config-operator is refused them on this set while Cluster API is authoritative, and reports Degraded: exclude the set in spec.managedBootImages of MachineConfiguration cluster"}}
 }
 
-func hive(c policies.Change) []string {
-	pool, managed := c.New.Metadata.Labels["hive.openshift.io/machine-pool"], c.New.Metadata.Labels["hive.openshift.io/managed"] == "true"
+func hive(o *policies.Object) []Neighbour {
+	pool, managed := o.Metadata.Labels["hive.openshift.io/machine-pool"], o.Metadata.Labels["hive.openshift.io/managed"] == "true"
 	if pool == "" && !managed {
 		return nil
 	}
-	return []string{fmt.Sprintf("Hive (MachinePool %s) is refused changes of this set while Cluster API is authoritative, and its instances outlive the pool: take it out of the pool first", brief(pool))}
+	return []Neighbour{{Who: "Hive", Refused: true,
+		What: fmt.Sprintf("Hive (MachinePool %s) is refused changes of this set while Cluster API is authoritative, and its instances outlive the pool: take it out of the pool first", brief(pool))}}
 }
 
 // upgradeSet tells the set that the managed-upgrade-operator makes around an upgrade, as a copy of another.
-func upgradeSet(c policies.Change) []string {
-	if c.New.Metadata.Labels["upgrade.managed.openshift.io"] == "" {
+func upgradeSet(o *policies.Object) []Neighbour {
+	if o.Metadata.Labels["upgrade.managed.openshift.io"] == "" {
 		return nil
 	}
-	return []string{"the managed-upgrade-operator deletes this set after the upgrade: if Cluster API is authoritative then, its instances run on. Leave it with Machine API"}
+	return []Neighbour{{Who: "managed-upgrade-operator", Refused: true,
+		What: "the managed-upgrade-operator deletes this set after the upgrade: if Cluster API is authoritative then, its instances run on. Leave it with Machine API"}}
+}
+
+// autoscaled tells a set by the limits that the cluster autoscaler wants of it.
+func autoscaled(o *policies.Object) []Neighbour {
+	if !o.HasAnnotation("machine.openshift.io/cluster-api-autoscaler-node-group-max-size") {
+		return nil
+	}
+	return []Neighbour{{Who: "cluster-autoscaler",
+		What: "the cluster autoscaler goes on scaling the Machine API's set, and Poundlock carries replicas, marks and limits over to Cluster API's"}}
 }

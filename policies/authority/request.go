@@ -107,6 +107,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		return policies.Warn(unconvertibleWarnings(c, s.inCharge().Other(), "")...) // what else it would wait for does not matter
 	}
 	return policies.Warn(concat(
+		rivalWarnings(c),
 		unconvertibleWarnings(c, s.inCharge().Other(), "the move will not start"),
 		taintsInTheWay(c, s),
 		synchronizedWarning(c, s),

@@ -251,6 +251,7 @@ func (w reader) write() {
 	w.Linef("")
 	w.sum()
 	w.reasons()
+	w.neighbours()
 	for _, text := range w.Assumed {
 		w.Linef("\n%s", w.Beside(display.Wrap(text, "", w.Width)))
 	}
@@ -348,6 +349,19 @@ func (w reader) reasons() {
 		w.Linef("%s", display.Wrap(g.Message, "    ", w.Width))
 	}
 	w.Linef("\n%s", display.Wrap("More about a field or a reason: kubectl poundlock explain "+w.firstTopic(), "", w.Width))
+}
+
+// neighbours tells who else writes to the objects, as nobody tells these.
+func (w reader) neighbours() {
+	all := preflight.Neighbours(w.Objects)
+	if len(all) == 0 {
+		return
+	}
+	w.Linef("\nWho else writes to these, and what changes for them:")
+	for _, n := range all {
+		w.Linef("\n%s  %s", w.Point(n.Who), w.Beside(objectsText(n.Objects)))
+		w.Linef("%s", display.Wrap(n.What, "    ", w.Width))
+	}
 }
 
 func (w reader) firstTopic() string {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,21 +59,38 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
 type survey struct {
 	Objects  []overview.Standing `json:"objects"`
 	Progress []overview.Progress `json:"progress,omitempty"`
+	// Neighbours counts the objects that others write to, too, by who.
+	Neighbours map[string]int `json:"neighbours,omitempty"`
+	// Rival is what of OpenShift's own migration keeps everything where it is.
+	Rival string `json:"rival,omitempty"`
 
 	leftAlone int
 }
 
 func surveyOf(f *fleet.Fleet) survey {
-	s := survey{Objects: []overview.Standing{}}
+	s := survey{Objects: []overview.Standing{}, Rival: f.Rival}
 	for _, pair := range f.Pairs {
 		if pair.MachineAPI != nil && !pair.Kind.Says(pair.MachineAPI) {
 			s.leftAlone++
 			continue
 		}
 		s.Objects = append(s.Objects, overview.Of(pair))
+		if pair.MachineAPI != nil {
+			s.write(authority.Neighbours(pair.Kind.Name, pair.MachineAPI))
+		}
 	}
 	s.Progress = overview.ProgressOf(s.Objects)
 	return s
+}
+
+// write counts who else writes to an object.
+func (s *survey) write(by []authority.Neighbour) {
+	for _, n := range by {
+		if s.Neighbours == nil {
+			s.Neighbours = map[string]int{}
+		}
+		s.Neighbours[n.Who]++
+	}
 }
 
 func (p *plugin) status(ctx context.Context, o statusOptions, args []string) error {
@@ -179,6 +198,21 @@ func (w glance) write(s survey) {
 		w.Linef("%s", w.Beside(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", display.Count(s.leftAlone, "MachineHealthCheck"))))
 	}
 	w.messages(s.Objects)
+	w.others(s)
+}
+
+// others names who else acts in the cluster.
+func (w glance) others(s survey) {
+	if s.Rival != "" {
+		w.Linef("\n%s", w.Bad(display.Wrap("Nothing moves: Poundlock stands still beside OpenShift's own migration, or the two would fight. Stop or remove "+s.Rival+".", "", w.Width)))
+	}
+	var names []string
+	for _, who := range slices.Sorted(maps.Keys(s.Neighbours)) {
+		names = append(names, fmt.Sprintf("%s (%d)", who, s.Neighbours[who]))
+	}
+	if len(names) > 0 {
+		w.Linef("\n%s", w.Beside(display.Wrap("Written to by others, too: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check", "", w.Width)))
+	}
 }
 
 func (w glance) rows(all []overview.Standing) {

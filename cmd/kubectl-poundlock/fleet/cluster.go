@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,7 +83,26 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 		}
 	}
 	c.account(ctx, client, u)
+	c.rival(ctx, client, u)
 	return c.take(u)
+}
+
+// rival looks for OpenShift's own migration. Who may not look is told of none.
+func (c *collection) rival(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
+	var deployments []unstructured.Unstructured
+	for _, pair := range c.pairs {
+		if found, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).List(ctx, metav1.ListOptions{}); err == nil {
+			deployments = append(deployments, found.Items...)
+		}
+	}
+	var policies []string
+	for _, name := range authority.RivalPolicies() {
+		if _, err := client.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies")).Get(ctx, name, metav1.GetOptions{}); err == nil {
+			policies = append(policies, name)
+		}
+	}
+	platform, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
+	c.fleet.Rival = authority.Rival(platform, deployments, policies)
 }
 
 // account reads the cloud provider's configuration. Who may not read it is told what converts without; an instance's ID may have it too.

@@ -41,6 +41,8 @@ type Pair struct {
 	Uncounted []policies.Uncounted
 	// Holders are the names of other Machines, of those that were read, with the same spec.providerID.
 	Holders []string
+	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
+	Rival string
 	// Source is the file that the pair was read from, "" for a cluster.
 	Source string
 }
@@ -106,6 +108,8 @@ type Fleet struct {
 	Problems []Problem
 	// Others counts objects that are none of ours.
 	Others int
+	// Rival is what of OpenShift's own migration runs in the cluster (authority.Rival), "" for nothing.
+	Rival string
 
 	infrastructure *policies.Object
 	nodeSync       conversion.NodeSync
@@ -221,7 +225,7 @@ func (c *collection) namespaces(namespace string, side policies.Side) authority.
 // done puts the pairs in order and finds the provider's object of each.
 func (c *collection) done() *Fleet {
 	for _, p := range c.sides {
-		p.Infra = c.fleet.infraOf(*p)
+		p.Infra, p.Rival = c.fleet.infraOf(*p), c.fleet.Rival
 		c.fleet.Pairs = append(c.fleet.Pairs, *p)
 	}
 	slices.SortFunc(c.fleet.Pairs, order)

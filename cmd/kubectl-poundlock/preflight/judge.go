@@ -50,6 +50,7 @@ const (
 	ReasonNoObject   = "NoMachineAPIObject"
 	ReasonNotManaged = "NoAuthorityFields"
 	ReasonRefused    = "RequestRefused"
+	ReasonRival      = "RivalMigration"
 )
 
 // Reason explains one of the reasons that preflight alone gives.
@@ -61,6 +62,7 @@ func Reasons() []Reason {
 		{ReasonPlatform, "the cluster's platform is none that can be converted yet, or is not known", "with -f, give the cluster's Infrastructure object too, or --platform"},
 		{ReasonNoObject, "only Cluster API has the object, and what is moved is a Machine API object", "create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until it is synchronized, then move it"},
 		{ReasonNotManaged, "the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone", "add the fields with manifests/crds if checks are to move too"},
+		{ReasonRival, "OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the two would fight over every field", "stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in ClusterVersion, or the cluster-version-operator puts them back"},
 		{ReasonRefused, "a rule of admission would refuse the request; the message is the rule's", "do what the message says; the rule stands in brackets behind it"},
 	}
 }
@@ -87,7 +89,9 @@ type Finding struct {
 	Fields []Field `json:"fields,omitempty"`
 	// Warnings are what the webhook answers to a request, with the rule's id.
 	Warnings []string `json:"warnings,omitempty"`
-	Source   string   `json:"source,omitempty"`
+	// Neighbours are who else writes to the object.
+	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
+	Source     string                `json:"source,omitempty"`
 
 	object string
 }
@@ -117,6 +121,9 @@ func Judge(p fleet.Pair, to authority.API, env conversion.Env, unknown error) Fi
 	f.Fields = fields(errs)
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
+	if to == authority.ClusterAPI {
+		f.Neighbours = authority.Neighbours(p.Kind.Name, p.MachineAPI)
+	}
 	return conclude(f, p, to, j)
 }
 
@@ -154,6 +161,9 @@ func conclude(f Finding, p fleet.Pair, to authority.API, j policies.Judgement) F
 		for _, denial := range finding.Denials {
 			return f.say(Blocked, refusal(finding.Rule), denial.Detail+" ["+finding.Rule+"]")
 		}
+	}
+	if p.Rival != "" {
+		return f.say(Blocked, ReasonRival, "Poundlock stands still beside OpenShift's own migration: "+p.Rival)
 	}
 	if len(f.Fields) > 0 {
 		return f.say(Blocked, ReasonFields, "")
@@ -194,7 +204,7 @@ func Stuck(reason string) bool {
 	return slices.Contains([]string{
 		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
 		authority.ReasonUnknownAuthority, authority.ReasonDisabled, authority.ReasonPausedElsewhere,
-		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused,
+		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival,
 	}, reason)
 }
 
@@ -264,7 +274,7 @@ func request(p fleet.Pair, to authority.API, errs field.ErrorList) policies.Chan
 		},
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
-		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, Unconvertible: errs, ConversionRun: true, Uncounted: p.Uncounted, Holders: p.Holders},
+		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, Unconvertible: errs, ConversionRun: true, Uncounted: p.Uncounted, Holders: p.Holders, Rival: p.Rival},
 	}
 }
 

@@ -81,8 +81,18 @@ func TestJudge(t *testing.T) {
 // The webhook's own words come with each answer.
 func TestTheWarningsAreTheWebhooks(t *testing.T) {
 	got := judge(t, authority.ClusterAPI, cluster, set, twin)
-	if len(got.Warnings) != 1 || !strings.HasSuffix(got.Warnings[0], "[authority/request-warning]") || !strings.Contains(got.Warnings[0], "2 Machines") {
+	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "2 Machines") {
 		t.Errorf("%q", got.Warnings)
+	}
+}
+
+func TestNeighbours(t *testing.T) {
+	found := judge(t, authority.ClusterAPI, cluster, set, twin)
+	there := found
+	there.Verdict = preflight.There
+	all := preflight.Neighbours([]preflight.Finding{found, there, found})
+	if len(all) != 1 || all[0].Who != "machine-config-operator" || len(all[0].Objects) != 2 {
+		t.Errorf("%+v", all)
 	}
 }
 

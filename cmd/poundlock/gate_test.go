@@ -1,0 +1,50 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What changes which reconcilers run ends the process, in a sentence; an API server that does not answer changes nothing.
+func TestModeWatch(t *testing.T) {
+	const rival = "Deployment openshift-cluster-api/cluster-capi-operator"
+	for _, c := range []struct {
+		sentence string
+		began    mode
+		reads    []mode
+		want     string
+	}{
+		{"the gate goes off", mode{gate: true}, []mode{{gate: true}, {}}, "the feature gate MachineAPIMigration is off now"},
+		{"the gate goes on", mode{}, []mode{{gate: true}}, "the feature gate MachineAPIMigration is on now"},
+		{"a rival comes", mode{gate: true}, []mode{{gate: true}, {gate: true, rival: rival}}, "OpenShift's own migration runs: " + rival + " now"},
+		{"it goes", mode{gate: true, rival: rival}, []mode{{gate: true}}, "the feature gate MachineAPIMigration is on now"},
+		{"nothing changes", mode{gate: true}, nil, ""},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		n := 0
+		read := func(context.Context) (mode, error) {
+			n++
+			if n%2 == 1 {
+				return mode{}, errors.New("no answer")
+			}
+			if i := n/2 - 1; i < len(c.reads) {
+				return c.reads[i], nil
+			}
+			return c.began, nil
+		}
+		err := modeWatch{read: read, began: c.began, period: time.Millisecond}.Start(ctx)
+		cancel()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.sentence, err, c.want)
+		}
+	}
+	if (mode{gate: true, rival: rival}).moves() || (mode{}).moves() || !(mode{gate: true}).moves() {
+		t.Error("only with the gate on, and nobody else, something moves")
+	}
+}

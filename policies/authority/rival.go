@@ -1,0 +1,57 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// rivalProcess is OpenShift's own migration, a container of the cluster-capi-operator's Deployment.
+const rivalProcess = "machine-api-migration"
+
+// rivalPlatforms are those on which it acts: AWS since 4.19, OpenStack since 4.20. On others it runs, and does nothing.
+var rivalPlatforms = []string{"AWS", "OpenStack"}
+
+// RivalPolicies are the ValidatingAdmissionPolicies that come with it: they refuse what Poundlock writes, on every platform.
+func RivalPolicies() []string { return []string{"cluster-api-machine-vap", "machine-api-machine-vap"} }
+
+// Rival names what of OpenShift's own migration would fight Poundlock over every field, as a list for a sentence; "" for nothing. deployments are those of the Cluster API
+// namespaces, policies which of RivalPolicies exist.
+//
+// Field managers in objects are no evidence: they outlast the process that wrote.
+func Rival(platform string, deployments []unstructured.Unstructured, policies []string) string {
+	var out []string
+	for _, d := range deployments {
+		if slices.Contains(rivalPlatforms, platform) && runsRival(d) {
+			out = append(out, fmt.Sprintf("Deployment %s/%s with the container %s", d.GetNamespace(), d.GetName(), rivalProcess))
+		}
+	}
+	for _, name := range policies {
+		out = append(out, "ValidatingAdmissionPolicy "+name)
+	}
+	return strings.Join(out, ", ")
+}
+
+func runsRival(deployment unstructured.Unstructured) bool {
+	replicas, said, _ := unstructured.NestedInt64(deployment.Object, "spec", "replicas")
+	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	return (!said || replicas > 0) && slices.ContainsFunc(containers, func(c any) bool {
+		container, _ := c.(map[string]any)
+		return container["name"] == rivalProcess
+	})
+}
+
+// rivalWarnings are what a person who asks for a move is told of it.
+func rivalWarnings(c policies.Change) []string {
+	if c.Facts.Rival == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("nothing moves: Poundlock stands still beside OpenShift's own migration, or the two would fight. Stop or remove %s", c.Facts.Rival)}
+}

@@ -1,0 +1,74 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// rival is OpenShift's own migration, as far as anybody can see it from outside.
+const rival = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: cluster-capi-operator, namespace: openshift-cluster-api}, spec: {selector: {matchLabels: {k8s-app: cluster-capi-operator}},
+  template: {metadata: {labels: {k8s-app: cluster-capi-operator}}, spec: {containers: [{name: cluster-capi-operator, image: example.com/a}, {name: machine-api-migration, image: example.com/a}]}}}}`
+
+// Two that move the same objects would undo each other's writes for ever. Poundlock stands still beside OpenShift's own migration, says so to who asks, and goes on when that
+// is stopped. Its locks hold meanwhile.
+func TestPoundlockStandsStillBesideItsRival(t *testing.T) {
+	story(t)
+	set := newSet(t, "contested", 1)
+	if a := kubectl(t, rival, "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	restart(t)
+
+	said := strings.Join(request(t, set, "ClusterAPI").warnings(), "\n")
+	if !strings.Contains(said, "nothing moves: Poundlock stands still") || !strings.Contains(said, "Deployment openshift-cluster-api/cluster-capi-operator with the container machine-api-migration") {
+		t.Errorf("the request for a move is answered: %s", said)
+	}
+	if a := kubectl(t, "", capiSet(set.name).args("scale", "--replicas=4")...); a.ok {
+		t.Error("the mirror could be scaled while Poundlock stands still")
+	}
+	if !strings.Contains(metrics(t), "poundlock_standing_still 1") {
+		t.Error("no metric says that Poundlock stands still")
+	}
+	time.Sleep(3 * time.Second)
+	if got := field(t, set, ".status.authoritativeAPI"); got != "MachineAPI" {
+		t.Errorf("authority went to %s beside a rival", got)
+	}
+
+	must(t, "-n", "openshift-cluster-api", "scale", "deployment", "cluster-capi-operator", "--replicas=0")
+	restart(t)
+	authorityIs(t, set, "ClusterAPI")
+	settled(t, set)
+	must(t, "-n", "openshift-cluster-api", "delete", "deployment", "cluster-capi-operator")
+}
+
+// restart ends Poundlock's process and starts another, as the kubelet does when it sees that a rival has come or gone.
+func restart(t *testing.T) {
+	t.Helper()
+	if err := stage.StopManager(); err != nil {
+		t.Fatal(err)
+	}
+	if err := stage.StartManager(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func metrics(t *testing.T) string {
+	t.Helper()
+	answer, err := http.Get(stage.MetricsURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
