@@ -78,6 +78,7 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	port := flags.Int("port", 0, "the API server's port on 127.0.0.1; 0 is the last one, or a free one")
 	bare := flags.Bool("bare", false, "leave Poundlock out: a cluster as it was before")
 	controlPlane := flags.Int("control-plane", 0, "how many Machines a control plane has that is whole and managed, 3 or 5; 0 for the one Machine of the fleet")
+	others := flags.Bool("neighbours", false, "have stand-ins for OpenShift's other components write to the Machine API's objects, too")
 	boot := flags.Duration("boot-time", 2*time.Second, "how long a simulated instance takes to boot")
 	if err := flags.Parse(args); err != nil {
 		return scene.Options{}, err
@@ -100,7 +101,7 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	if n := *controlPlane; n != 0 && n != 3 && n != 5 {
 		return scene.Options{}, fmt.Errorf("--control-plane=%d: a ControlPlaneMachineSet manages 3 Machines or 5", n)
 	}
-	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, ControlPlane: *controlPlane, Out: out}, nil
+	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, ControlPlane: *controlPlane, Neighbours: *others, Out: out}, nil
 }
 
 func wait(ctx context.Context, stage *scene.Stage) error {

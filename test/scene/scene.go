@@ -45,6 +45,8 @@ type Options struct {
 	RealMachineAPI bool
 	// ControlPlane is how many Machines the control plane has, if it is to be a whole one, with etcd, and managed: 3 or 5. 0 leaves it at what the fleet has.
 	ControlPlane int
+	// Neighbours has stand-ins for OpenShift's other components write to the Machine API's objects, all the time.
+	Neighbours bool
 }
 
 // Stage is everything that runs. Its fields are set once.
@@ -147,6 +149,9 @@ func (s *Stage) steps() []step {
 	var last []step
 	if s.options.ControlPlane > 0 {
 		last = []step{{"raising the control plane, with an operator of etcd that is simulated, and starting Poundlock anew to manage it", s.raiseControlPlane}}
+	}
+	if s.options.Neighbours {
+		last = append(last, step{"starting the neighbours, which write to the Machine API's objects as OpenShift's components do", s.startNeighbours})
 	}
 	if s.options.WithoutClusterAPI {
 		return slices.Concat([]step{{"setting up a cluster without Cluster API on " + s.kit.Platform.Name, s.furnish}}, own)

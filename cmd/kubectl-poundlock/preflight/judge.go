@@ -159,7 +159,7 @@ func conclude(f Finding, p fleet.Pair, to authority.API, j policies.Judgement) F
 			continue // Poundlock has yet to look at it, and the question is whether it could move then
 		}
 		for _, denial := range finding.Denials {
-			return f.say(Blocked, refusal(finding.Rule), denial.Detail+" ["+finding.Rule+"]")
+			return f.say(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]")
 		}
 	}
 	if p.Rival != "" {
@@ -179,8 +179,8 @@ func conclude(f Finding, p fleet.Pair, to authority.API, j policies.Judgement) F
 const uninitialised = "authority/uninitialised"
 
 // refusal is the reason of a denial: the handoff has one for what is being deleted.
-func refusal(rule string) string {
-	if rule == "authority/request-blocked" {
+func refusal(rule, detail string) string {
+	if rule == "authority/request-blocked" && strings.Contains(detail, "being deleted") {
 		return authority.ReasonDeleting
 	}
 	return ReasonRefused

@@ -50,7 +50,7 @@ func command() *cobra.Command {
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "reaches the API server as somebody who may impersonate the controllers")
 	flags.StringSliceVar(&c.namespaces, "namespaces", []string{"openshift-machine-api=openshift-cluster-api"}, "pairs of namespaces, MACHINE-API-NAMESPACE=CLUSTER-API-NAMESPACE")
 	flags.IntVar(&c.parent, "parent", 0, "end when this process is no longer the parent; 0 for never")
-	root.AddCommand(cloudCommand(c),
+	root.AddCommand(cloudCommand(c), neighboursCommand(c),
 		sideCommand(c, simulation.MachineAPI, "Run the Machine API's controllers, with an actuator for the simulated cloud"),
 		sideCommand(c, simulation.Infrastructure, "Run Cluster API's infrastructure controller for the simulated cloud, and the kubelets of its instances"),
 		sideCommand(c, simulation.Etcd, "Run the operator of etcd, which holds Machines of the control plane while their Nodes vote"))

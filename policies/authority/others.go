@@ -1,0 +1,77 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+// Treatment is what becomes of a neighbour's write while the other API is authoritative.
+type Treatment string
+
+// The treatments. Carried over to the authority is a grant with a Manager.
+const (
+	LetThrough  Treatment = "let through"
+	PutBack     Treatment = "put back"
+	Refused     Treatment = "refused"
+	CarriedOver Treatment = "carried over"
+	// Followed is of a deletion: what comes of it, is said at the prompt.
+	Followed Treatment = "followed"
+)
+
+// Other is a neighbour's write for which no lock makes an exception: an ordinary rule decides about it. Grants has the exceptions.
+type Other struct {
+	// Writer is its component, Identity its user name in a cluster, "" for a person's.
+	Writer, Identity string
+	// Writes is the request, in words.
+	Writes    string
+	Treatment Treatment
+	// Rule decides, "" where none looks at it.
+	Rule string
+	// Why says what follows for the writer, or for the cluster.
+	Why string
+	// Unverified says that the row was not read in the component's source.
+	Unverified bool
+}
+
+// Others lists what the rest of OpenShift writes to these objects, as far as it was found (4.19 to 4.21).
+func Others() []Other {
+	const (
+		machineAPI = "system:serviceaccount:openshift-machine-api:machine-api-controllers"
+		oca        = "system:serviceaccount:openshift-cluster-api:"
+	)
+	return []Other{
+		{"Machine API's machine controller", machineAPI, "its finalizer onto a Machine", Refused, "authority/finalizer-fence",
+			"the fence: it writes it before it calls a cloud, so that with the feature gate off no second instance is created", false},
+		{"Machine API's controllers", machineAPI, "the conditions that they know, as a whole list, into status", PutBack, "authority/status-default",
+			"Synchronized and AuthoritySettled would be lost; what the request leaves out keeps its stored value", false},
+		{"Machine API's controllers", machineAPI, "whole objects, in types that lack spec.authoritativeAPI", PutBack, "authority/request-kept",
+			"the CRD's default would make a request to move of it. Of a person's request nobody can tell what it left out: there it is a request", false},
+		{"Machine API's MachineSet controller", machineAPI, "a Machine for a set that Cluster API is authoritative for", Refused, "authority/create-for-set",
+			"with the feature gate off both sets would scale", false},
+		{"Machine API's health checks", machineAPI, "the deletion of a Machine", Followed, "authority/delete-propagates",
+			"it reaches the API that runs the Machine, if a MachineSet owns it; else nothing would heal", false},
+		{"Machine API's health checks", machineAPI, "the annotation host.metal3.io/external-remediation", LetThrough, "authority/metadata-free", "its domain is nobody's here", false},
+		{"machine-config-operator", "system:serviceaccount:openshift-machine-config-operator:machine-config-controller", "the boot image of a MachineSet, every time that anything of any set changes", Refused, "authority/spec-locked",
+			"the value would be a mirror's. It reports Degraded until the set is excluded in spec.managedBootImages of MachineConfiguration cluster: the warning of a move says so", false},
+		{"cluster-version-operator", "system:serviceaccount:openshift-cluster-version:default", "the release's MachineHealthCheck machine-api-termination-handler, whole, when its spec differs", LetThrough, "authority/request-blocked",
+			"that check cannot be moved, and no default is written into its spec", false},
+		{"Hive", "", "replicas, labels and taints of the MachineSets of a MachinePool", Refused, "authority/spec-locked",
+			"the MachinePool reports an error; its own labels pass, and stay on the Machine API's set. Its identity is that of any administrator, so no exemption is safe", false},
+		{"Hive, managed-upgrade-operator", "", "the deletion of a MachineSet", Followed, "authority/delete-detached",
+			"the instances run on; the Cluster API set says so in its condition MirroredInMachineAPI, and an alert tells of it", false},
+		{"assisted-service", "", "a bare-metal Machine's spec, replaced by a providerSpec alone", Refused, "authority/spec-locked", "the Agent neither joins nor leaves", false},
+		{"bare metal's MachineSet controller", machineAPI, "spec.replicas of a MachineSet annotated metal3.io/autoscale-to-hosts", Refused, "authority/request-blocked",
+			"it looks at no authority, so such a set cannot be moved at all", false},
+		{"console", "", "/spec/replicas by a JSON patch, not by /scale", Refused, "authority/spec-locked", "the message has the command that scales the set of Cluster API", false},
+		{"console", "", "all annotations of a Machine, replaced by a mark for deletion", Refused, "authority/metadata-reserved", "the message has the command for the Cluster API Machine", false},
+		{"GitOps", "system:serviceaccount:openshift-gitops:openshift-gitops-argocd-application-controller", "what its manifest has", Refused, "authority/spec-locked",
+			"where the manifest differs from the mirror; labels and annotations of its own pass, and are not copied to the twin, which would become part of the app and be pruned", true},
+		{"Velero", "", "restored objects without status, owner and uid", LetThrough, "authority/create-machineapi", "the creation says what comes of it; its labels are not copied", false},
+		{"storage version migrator", "system:serviceaccount:openshift-kube-storage-version-migrator:kube-storage-version-migrator-sa", "objects as they are", LetThrough, "", "no rule looks at a request that changes nothing", true},
+		{"Cluster API's crdmigrator", oca + "capi-manager", "an apply without any field", LetThrough, "", "the same", false},
+		{"self-node-remediation", "", "nothing", LetThrough, "", "its role would allow it", false},
+		{"Node labels by operators", "", "labels of Nodes, not of Machines", LetThrough, "", "documentation asks people for labels in spec.template.spec.metadata.labels: those move as the guide says", true},
+		{"garbage collector, namespace controller", "system:serviceaccount:kube-system:generic-garbage-collector", "deletions of what belongs to an owner, or a namespace, that is gone", Followed, "authority/surroundings",
+			"nothing is terminated because of what surrounds it", true},
+		{"OpenShift's own migration", oca + "cluster-capi-operator", "everything that Poundlock writes", LetThrough, "", "Poundlock stands still beside it", false},
+		{"machine approver, insights operator, kube-state-metrics", "", "nothing", LetThrough, "", "they read status.nodeRef and status.addresses, which mirrors keep true", true},
+	}
+}
