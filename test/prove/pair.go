@@ -152,6 +152,8 @@ const (
 	refusals
 	// vanishes: somebody deletes the Cluster API namespace.
 	vanishes
+	// visits: a neighbour writes what a row of authority.Grants lets through, to either API's object and the provider's.
+	visits
 )
 
 func (p *pairs) can(d deeds) bool { return p.may&d == d }

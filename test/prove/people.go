@@ -14,6 +14,9 @@ func (t *turn) user() {
 	if t.can(edits) {
 		t.userEdits()
 	}
+	if t.can(visits) {
+		t.neighbourWrites()
+	}
 	if t.can(deletes) {
 		t.userDeletes()
 	}
@@ -56,6 +59,24 @@ func (t *turn) userEdits() {
 			n.m.clear(fresh)
 			n.edit(ofC)
 		})
+	}
+}
+
+// neighbourWrites: no field that a row lets through is anything that somebody decides from, and each write counts as one of the object's. A row that is too wide
+// would let one of them write what a mirror is to have of its authority.
+func (t *turn) neighbourWrites() {
+	for _, on := range []struct {
+		which
+		name string
+	}{{ofM, "Machine API object"}, {ofC, "Cluster API object"}, {ofI, "provider's object"}} {
+		if t.was.at(on.which).has(there) {
+			t.might("a neighbour writes to the "+on.name, func(n *pair) {
+				if t.rules.wideRow && on.which == ofC && n.source() == authority.MachineAPI {
+					n.c.clear(fresh)
+				}
+				n.wrote(on.which, user, true)
+			})
+		}
 	}
 }
 

@@ -38,6 +38,8 @@ type rules struct {
 	forgetsOwner bool
 	// countsBefore: the handoff lists the Machines of two sets before it reads the sets.
 	countsBefore bool
+	// wideRow: a row of authority.Grants lets a neighbour write what a mirror has of its authority.
+	wideRow bool
 }
 
 // actual are the functions as they are.

@@ -149,7 +149,11 @@ func bounds() []bound {
 	add(true, setOfMachineAPI, flips|deletes)
 	add(true, checkOfMachineAPI, flips|edits|torn|drowsy|crashes)
 	add(true, checkOfMachineAPI, flips|deletes)
+	add(true, setOfMachineAPI, flips|edits|visits|crashes)
+	add(true, machineOfMachineAPI, flips|visits|crashes)
 
+	add(false, newMachineForClusterAPI, flips|edits|visits|crashes)
+	add(false, machineOfMachineAPI, flips|edits|visits|deletes)
 	add(false, setOfMachineAPI, flips|edits|torn|drowsy|crashes|skips|leaders)
 	add(false, machineOfMachineAPI, flips|edits|torn|drowsy)
 	add(false, machineOfMachineAPI, flips|edits|skips|leaders)
@@ -199,6 +203,7 @@ var deedNames = []struct {
 	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"}, {recreates, "objects made again"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
 	{torn, "reads at two moments"}, {drowsy, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {decides, "a person who decides"},
 	{vanishes, "a namespace that is deleted"},
+	{visits, "neighbours that write"},
 	{refusals, "Machines that do not convert"},
 }
 
