@@ -4,6 +4,7 @@
 package core
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -137,7 +138,8 @@ func copyLabelFrom(p *pass, c metadata, k string, m *metadata) {
 
 // bornRole is the role of a Machine that was made in Cluster API: its one node role label.
 func bornRole(c metadata) (string, bool) {
-	if c.Labels[roleLabel] != "" || c.Labels[typeLabel] != "" {
+	_, role := c.Labels[roleLabel]
+	if _, kind := c.Labels[typeLabel]; role || kind {
 		return "", false
 	}
 	var roles []string
@@ -193,6 +195,8 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		_, theirs := machineAPIName(k)
 		switch {
 		case stays(k) || k == oldDelete:
+		case name == clusterv1.DeleteMachineAnnotation && v == "":
+			// In Machine API an empty mark is none; in Cluster API that it is there is enough.
 		case renamed:
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
@@ -207,7 +211,8 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 // oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and means nothing in Cluster API. Derived says which of the two names Machine API has:
 // the newer one where it lists none, the older one where it lists Cluster API's, both where it lists the older one.
 func oldDeleteTo(annotations map[string]string, c *metadata) {
-	v, there := annotations[oldDelete]
+	v := annotations[oldDelete]
+	there := v != ""
 	_, both := c.Annotations[clusterv1.DeleteMachineAnnotation]
 	switch {
 	case there && both:
@@ -256,8 +261,9 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 	}
 }
 
-// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for the mark of a Machine that goes first.
+// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for the mark of a Machine that goes first. An empty one, a mark in Cluster API, would be none in Machine API.
 func deleteFrom(derived []string, v string, m *metadata) {
+	v = cmp.Or(v, "true")
 	name, _ := machineAPIName(clusterv1.DeleteMachineAnnotation)
 	if !slices.Contains(derived, clusterv1.DeleteMachineAnnotation) {
 		put(&m.Annotations, name, v)

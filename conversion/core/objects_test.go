@@ -112,7 +112,7 @@ spec:
     matchExpressions: [{key: team, operator: NotIn, values: [land, air]}]
   template:
     metadata:
-      annotations: {machine.openshift.io/delete-machine: ""}
+      annotations: {machine.openshift.io/delete-machine: "yes"}
       labels:
         machine.openshift.io/cluster-api-cluster: ocean-x7k2p
         machine.openshift.io/cluster-api-machine-role: worker

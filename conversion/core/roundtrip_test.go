@@ -103,7 +103,7 @@ func TestAClusterAPIMachineComesBack(t *testing.T) {
 				return map[string]string{clusterLabel: "ocean", clusterv1.ClusterNameLabel: "ocean", "team": "sea"}
 			},
 			"metadata.annotations": func(*rand.Rand) any {
-				return map[string]string{preDrain + "abc": "owner", preTerminate + "abd": "owner", clusterv1.DeleteMachineAnnotation: "", "note": "x"}
+				return map[string]string{preDrain + "abc": "owner", preTerminate + "abd": "owner", clusterv1.DeleteMachineAnnotation: "true", "note": "x"}
 			},
 			"spec.clusterName": conversiontest.OneOf("ocean"),
 			"spec.infrastructureRef": func(*rand.Rand) any {

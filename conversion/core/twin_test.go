@@ -331,6 +331,8 @@ func TestTheMarkOfAMachine(t *testing.T) {
 	for sentence, c := range map[string]struct{ machineAPI, clusterAPI, back map[string]string }{
 		"the newer name":               {map[string]string{newer: "a"}, map[string]string{there: "a"}, map[string]string{newer: "a"}},
 		"the older name":               {map[string]string{older: "a"}, map[string]string{there: "a", derived: there}, map[string]string{older: "a"}},
+		"an empty one is none":         {map[string]string{newer: ""}, map[string]string{}, nil},
+		"so is an empty older one":     {map[string]string{newer: "a", older: ""}, map[string]string{there: "a"}, map[string]string{newer: "a"}},
 		"both, with the newer's value": {map[string]string{newer: "a", older: "b"}, map[string]string{there: "a", derived: older}, map[string]string{newer: "a", older: "a"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -359,5 +361,38 @@ func TestTheMarkOfAMachine(t *testing.T) {
 				t.Errorf("unmarked in Cluster API, the Machine has %v", all)
 			}
 		})
+	}
+}
+
+// TestAMarkThatIsEmpty: in Cluster API it is enough that the mark is there; in Machine API an empty one is none.
+func TestAMarkThatIsEmpty(t *testing.T) {
+	twin, errs := core.ToClusterAPI("Machine", object(t, fullMachine), env())
+	diff(t, nil, errs.ToAggregate())
+	annotations := twin.Core.GetAnnotations()
+	annotations["cluster.x-k8s.io/delete-machine"] = ""
+	twin.Core.SetAnnotations(annotations)
+	machine, errs := core.ToMachineAPI("Machine", twin, env())
+	diff(t, nil, errs.ToAggregate())
+	if v := machine.GetAnnotations()["machine.openshift.io/delete-machine"]; v == "" {
+		t.Error("the Machine that Cluster API would delete first is not marked in Machine API")
+	}
+}
+
+// TestAnEmptyRole: a Machine whose role is empty has the label of its Node all the same.
+func TestAnEmptyRole(t *testing.T) {
+	twin, errs := core.ToClusterAPI("Machine", object(t, fullMachine), env())
+	diff(t, nil, errs.ToAggregate())
+	twin.Core.SetAnnotations(nil)
+	twin.Core.SetLabels(map[string]string{"machine.openshift.io/cluster-api-machine-role": "", "machine.openshift.io/cluster-api-machine-type": "", "node-role.kubernetes.io/infra": ""})
+	machine, errs := core.ToMachineAPI("Machine", twin, env())
+	diff(t, nil, errs.ToAggregate())
+	onNode, _, _ := unstructured.NestedStringMap(machine.Object, "spec", "metadata", "labels")
+	if _, there := onNode["node-role.kubernetes.io/infra"]; !there {
+		t.Errorf("the Node's labels are %v", onNode)
+	}
+	again, errs := core.ToClusterAPI("Machine", machine, env())
+	diff(t, nil, errs.ToAggregate())
+	if _, there := again.Core.GetLabels()["node-role.kubernetes.io/infra"]; !there {
+		t.Errorf("on the way back the labels are %v", again.Core.GetLabels())
 	}
 }
