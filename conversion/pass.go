@@ -36,6 +36,8 @@ type Core struct {
 	ControlPlane bool
 	// Template is true for the template of a MachineSet.
 	Template bool
+	// Windows tells Machines that run it, by the Machine API's label.
+	Windows bool
 }
 
 // NewPass starts a pass over an object whose fields lie below root, a JSON path as a person would write it.

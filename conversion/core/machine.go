@@ -153,7 +153,7 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 	if m.Spec.ProviderID != nil {
 		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
 	}
-	p.Core.ControlPlane = controlPlane(m.Metadata.Labels)
+	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[systemLabel] == windows
 	c.infra.spec = p.Env.Platform.Spec.ToClusterAPI(p.At(providerPath), m.provider)
 	c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName = p.Core.FailureDomain, p.Core.BootstrapSecret
 }

@@ -28,7 +28,10 @@ const (
 	// InterruptibleLabel is what the Machine API's controllers write to each Machine, and to its spec.metadata for its Node, whose instance the cloud may take back.
 	InterruptibleLabel = "machine.openshift.io/interruptible-instance"
 
-	ownDomain    = "poundlock.openshift.io/"
+	ownDomain = "poundlock.openshift.io/"
+	// systemLabel tells Machines that do not run Red Hat's CoreOS.
+	systemLabel, windows = "machine.openshift.io/os-id", "Windows"
+
 	clusterLabel = machinev1beta1.MachineClusterIDLabel
 	roleLabel    = "machine.openshift.io/cluster-api-machine-role"
 	typeLabel    = "machine.openshift.io/cluster-api-machine-type"

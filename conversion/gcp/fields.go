@@ -49,7 +49,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("serviceAccounts[].email", "serviceAccounts[].scopes"), at("serviceAccounts.email", "serviceAccounts.scopes"),
 		"Exactly one, with a scope, said on both sides: without a word Cluster API gives the project's default account, Machine API none.", accountsTo, accountsFrom),
 	of.Iso(at("userDataSecret.name"), at(inMachine+"spec.bootstrap.dataSecretName"),
-		"Required on both sides: Cluster API creates no Machine without bootstrap data.", userDataTo, userDataFrom),
+		"Required on both sides: Cluster API creates no Machine without bootstrap data. Machines that are yet to be created and run Windows cannot go.", userDataTo, userDataFrom),
 	of.Iso(at("credentialsSecret.name"), nil,
 		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the GCPCluster.", credentialsTo, credentialsFrom),
 	of.OnlyMAPI("deletionProtection", "Cluster API cannot protect an instance from deletion"),

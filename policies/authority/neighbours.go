@@ -69,22 +69,46 @@ func gitOps(o *policies.Object) []Neighbour {
 // bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since 4.19. On others somebody asks for it.
 var bootImaged = []string{"AWSMachineProviderConfig", "GCPMachineProviderSpec"}
 
-func bootImages(o *policies.Object) []Neighbour {
-	var spec struct {
-		Template struct {
-			Metadata struct {
-				Labels map[string]string `json:"labels"`
-			} `json:"metadata"`
-			Spec struct {
-				ProviderSpec struct {
-					Value struct {
-						Kind string `json:"kind"`
-					} `json:"value"`
-				} `json:"providerSpec"`
-			} `json:"spec"`
-		} `json:"template"`
-	}
+// setSpec is what of a MachineSet's spec is looked at here.
+type setSpec struct {
+	Template struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+		Spec struct {
+			ProviderSpec struct {
+				Value struct {
+					Kind           string `json:"kind"`
+					UserDataSecret struct {
+						Name string `json:"name"`
+					} `json:"userDataSecret"`
+				} `json:"value"`
+			} `json:"providerSpec"`
+		} `json:"spec"`
+	} `json:"template"`
+}
+
+func specOfSet(o *policies.Object) setSpec {
+	var spec setSpec
 	_ = json.Unmarshal(orNull(o.Spec), &spec) // what cannot be read is another rule's business
+	return spec
+}
+
+// copied is the one Secret of boot data that OpenShift copies to the namespace of Cluster API.
+const copied = "worker-user-data"
+
+// bootDataWarning names the Secret that new Machines of a set would boot with, where nobody but a person puts it into the namespace of Cluster API.
+func bootDataWarning(c policies.Change) []string {
+	name := specOfSet(c.New).Template.Spec.ProviderSpec.Value.UserDataSecret.Name
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || name == "" || name == copied {
+		return nil
+	}
+	return []string{fmt.Sprintf("new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set grows (guide: Boot data)",
+		c.TwinNamespace, brief(name), copied, c.Namespace)}
+}
+
+func bootImages(o *policies.Object) []Neighbour {
+	spec := specOfSet(o)
 	if !slices.Contains(bootImaged, spec.Template.Spec.ProviderSpec.Value.Kind) ||
 		spec.Template.Metadata.Labels["machine.openshift.io/os-id"] == "Windows" || len(o.Metadata.OwnerReferences) > 0 {
 		return nil

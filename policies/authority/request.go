@@ -113,6 +113,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		synchronizedWarning(c, s),
 		waitWarnings(c, s),
 		uncountedWarnings(c),
+		bootDataWarning(c),
 		neighbourWarnings(c),
 		extentWarning(c, s),
 		adopterWarnings(c, s),
