@@ -8,6 +8,7 @@ import (
 
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
@@ -128,17 +129,18 @@ func pairsFrom(p *pass, c *port, m *nic) {
 func portTagsTo(p *pass, m *nic, c *port) {
 	n := m.network()
 	if n == nil {
-		c.Tags = distinct(p, "tags", m.port().Tags, nil)
+		c.Tags = distinct(p, "tags", m.port().Tags, sets.New[string]())
 		return
 	}
-	c.Tags = distinct(p, "portTags", n.PortTags, nil)
+	seen := sets.New[string]()
+	c.Tags = distinct(p, "portTags", n.PortTags, seen)
 	for i := range n.Subnets {
-		c.Tags = append(c.Tags, distinct(p, fmt.Sprintf("subnets[%d].portTags", i), n.Subnets[i].PortTags, c.Tags)...)
+		c.Tags = append(c.Tags, distinct(p, fmt.Sprintf("subnets[%d].portTags", i), n.Subnets[i].PortTags, seen)...)
 	}
 }
 
 func portTagsFrom(p *pass, c *port, m *nic) {
-	tags := distinct(p, "tags", c.Tags, nil)
+	tags := distinct(p, "tags", c.Tags, sets.New[string]())
 	if n := m.network(); n != nil {
 		n.PortTags = tags
 		return

@@ -6,10 +6,10 @@ package openstack
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
@@ -163,14 +163,17 @@ func joined(p *pass, path string, tags []openstackv1.NeutronTag) string {
 }
 
 func checkTags(p *pass, path string, tags []openstackv1.NeutronTag) {
-	for i, tag := range tags {
+	seen := sets.New[openstackv1.NeutronTag]()
+	for _, tag := range tags {
 		switch {
+		case tag == "" && seen.Has(tag): // said once
 		case tag == "":
 			p.Invalid(path, openstackv1.JoinTags(tags), "a tag is not empty")
 		case strings.Contains(string(tag), ","):
 			p.Invalid(path, string(tag), "a tag has no comma")
-		case slices.Contains(tags[:i], tag):
+		case seen.Has(tag):
 			p.Invalid(path, string(tag), "the tag is given twice")
 		}
+		seen.Insert(tag)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
@@ -131,22 +132,25 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) { m.Tags = withClusters(p,
 
 // withClusters adds the tags that Cluster API would add of its own accord: said on both sides, no move changes them.
 func withClusters(p *pass, tags []string) []string {
-	out := distinct(p, "tags", tags, nil)
+	seen := sets.New[string]()
+	out := distinct(p, "tags", tags, seen)
 	for _, tag := range clusterOf(p).Spec.Tags {
-		if !slices.Contains(out, tag) {
+		if !seen.Has(tag) {
+			seen.Insert(tag)
 			out = append(out, tag)
 		}
 	}
 	return out
 }
 
-// distinct copies tags, which Cluster API keeps in a set, and reports those that are in the list, or in others, already.
-func distinct(p *pass, path string, tags []string, others []string) []string {
+// distinct copies tags, which Cluster API keeps in a set, and reports those that were seen before.
+func distinct(p *pass, path string, tags []string, seen sets.Set[string]) []string {
 	var out []string
 	for i, tag := range tags {
-		if slices.Contains(out, tag) || slices.Contains(others, tag) {
+		if seen.Has(tag) {
 			p.Invalid(fmt.Sprintf("%s[%d]", path, i), tag, "the tag is given twice")
 		}
+		seen.Insert(tag)
 		out = append(out, tag)
 	}
 	return out
