@@ -449,6 +449,13 @@ func (w *world) comesBack(t *testing.T) {
 		}
 		return w.unsynced(t, machineAPISet, "blue")
 	})
+	w.eventually(t, "every Machine of blue with both objects, as the handoff would wait for", func() string {
+		mapiMachines, capiMachines := w.machines(t, machineAPIMachine, mapi, "blue"), w.machines(t, clusterAPIMachine, capi, "blue")
+		if !slices.Equal(mapiMachines, capiMachines) {
+			return fmt.Sprint(mapiMachines, " and ", capiMachines)
+		}
+		return ""
+	})
 	w.move(t, machineAPISet, "blue", authority.MachineAPI)
 	w.patch(t, w.get(t, machineAPISet, mapi, "blue"), "", `{"metadata":{"labels":{"season":null}},"spec":{"deletePolicy":null}}`)
 	w.eventually(t, "removed from Machine API, removed from Cluster API", func() string {
