@@ -17,7 +17,7 @@ const (
 	cluster = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`
 	set     = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
 "spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{"s":"a"}},"template":{"metadata":{"labels":{"s":"a"}},"spec":{"providerSpec":{"value":
-{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","deviceIndex":0,"userDataSecret":{"name":"u"},"blockDevices":[{"ebs":{"volumeSize":120}}],"placement":{"region":"us-east-1"}}}}}},
+{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","deviceIndex":0,"userDataSecret":{"name":"worker-user-data"},"blockDevices":[{"ebs":{"volumeSize":120}}],"placement":{"region":"us-east-1"}}}}}},
 "status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"replicas":2,"conditions":[{"type":"Synchronized","status":"True"},{"type":"Paused","status":"False"},{"type":"AuthoritySettled","status":"True"}]}}`
 	twin = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-cluster-api","annotations":{"cluster.x-k8s.io/paused":"true","poundlock.openshift.io/mirror-of":"MachineSet/a"}},
 "spec":{"clusterName":"lock","template":{"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":"a-1"}}}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`
