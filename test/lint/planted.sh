@@ -14,7 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 module=github.com/poundlock/poundlock
 cp "$root/.golangci.yml" "$scratch/"
-printf 'module %s\n\ngo 1.26\n\nrequire sigs.k8s.io/controller-runtime v0.0.0\n\nreplace sigs.k8s.io/controller-runtime => ./fake\n' "$module" >"$scratch/go.mod"
+printf 'module %s\n\ngo 1.26\n\nrequire (\n\tsigs.k8s.io/controller-runtime v0.0.0\n\tsigs.k8s.io/kustomize/api v0.0.0\n)\n\nreplace (\n\tsigs.k8s.io/controller-runtime => ./fake\n\tsigs.k8s.io/kustomize/api => ./fakekustomize\n)\n' "$module" >"$scratch/go.mod"
 
 # plant FILE IMPORT: a package that imports another. The base of FILE names the case.
 plant() {
@@ -31,8 +31,11 @@ empty() {
 mkdir -p "$scratch/fake/pkg/client"
 printf 'module sigs.k8s.io/controller-runtime\n\ngo 1.26\n' >"$scratch/fake/go.mod"
 printf 'package client\n' >"$scratch/fake/pkg/client/client.go"
+mkdir -p "$scratch/fakekustomize/krusty"
+printf 'module sigs.k8s.io/kustomize/api\n\ngo 1.26\n' >"$scratch/fakekustomize/go.mod"
+printf 'package krusty\n' >"$scratch/fakekustomize/krusty/krusty.go"
 # What is imported imports nothing itself, so that the plants are no cycle.
-for package in policies/leaf conversion/leaf machine/leaf webhooks/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
+for package in policies/leaf conversion/leaf machine/leaf bundle/leaf webhooks/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
 	empty "$package"
 done
 
@@ -43,12 +46,18 @@ refused=(
 	"conversion/aws/policies.go $module/policies/leaf"
 	"machine/conversion.go $module/conversion/leaf"
 	"blueprint/webhooks.go $module/webhooks/leaf"
+	"bundle/policies.go $module/policies/leaf"
+	"bundle/installer.go $module/reconcilers/leaf"
 	# … and has no client, clock, logger or environment
 	"policies/rules/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"policies/authority/environment.go os"
 	"conversion/core/http.go net/http"
 	"blueprint/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"conversion/aws/logger.go log/slog"
+	"bundle/client.go sigs.k8s.io/controller-runtime/pkg/client"
+	"bundle/environment.go os"
+	# … nor runs kustomize
+	"bundle/kustomize.go sigs.k8s.io/kustomize/api/krusty"
 	# a shell never imports another shell
 	"webhooks/certs.go $module/certs/leaf"
 	"webhooks/reconciler.go $module/reconcilers/leaf"
@@ -70,6 +79,10 @@ allowed=(
 	"conversion/aws/kernel.go $module/conversion/leaf"
 	"blueprint/fields.go $module/conversion/leaf"
 	"blueprint/sets.go $module/policies/leaf"
+	"bundle/plumbing.go $module/internal/leaf"
+	"bundle/kit_test.go os"
+	"reconcilers/install/noun.go $module/bundle/leaf"
+	"cmd/poundlock/kustomize.go sigs.k8s.io/kustomize/api/krusty"
 	"webhooks/noun.go $module/policies/leaf"
 	"webhooks/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"certs/files.go os"

@@ -1,0 +1,44 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/yaml"
+)
+
+// Contract reads from a metadata.yaml which contract of Cluster API a version keeps, such as v1beta1.
+func Contract(metadata []byte, release string) (string, error) {
+	var m struct {
+		APIVersion    string `json:"apiVersion"`
+		Kind          string `json:"kind"`
+		ReleaseSeries []struct {
+			Major    uint   `json:"major"`
+			Minor    uint   `json:"minor"`
+			Contract string `json:"contract"`
+		} `json:"releaseSeries"`
+	}
+	if err := yaml.Unmarshal(metadata, &m); err != nil {
+		return "", fmt.Errorf("reading metadata.yaml: %w", err)
+	}
+	if m.Kind != "Metadata" || m.APIVersion != "clusterctl.cluster.x-k8s.io/v1alpha3" {
+		return "", errors.New("metadata.yaml is no Metadata of clusterctl.cluster.x-k8s.io/v1alpha3: give the provider's own")
+	}
+	v, err := version.ParseSemantic(release)
+	if err != nil {
+		return "", fmt.Errorf("reading version %q: %w", release, err)
+	}
+	for _, series := range m.ReleaseSeries {
+		if series.Major == v.Major() && series.Minor == v.Minor() {
+			if series.Contract == "" {
+				return "", fmt.Errorf("metadata.yaml: the release series %d.%d has no contract: add it", v.Major(), v.Minor())
+			}
+			return series.Contract, nil
+		}
+	}
+	return "", fmt.Errorf("metadata.yaml has no release series %d.%d: add it with the contract that it keeps", v.Major(), v.Minor())
+}

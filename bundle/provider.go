@@ -1,0 +1,124 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// Where things are.
+const (
+	// Namespace is the one in which Cluster API runs.
+	Namespace = "openshift-cluster-api"
+	// ImagesConfigMap has the images of the release, in images.json.
+	ImagesConfigMap = "poundlock-images"
+	// VariablesConfigMap has the values of variables.
+	VariablesConfigMap = "poundlock-provider-variables"
+)
+
+// Labels and annotations of a ConfigMap that carries a provider.
+const (
+	ProviderLabel = "cluster.x-k8s.io/provider"
+	NameLabel     = "provider.cluster.x-k8s.io/name"
+	TypeLabel     = "provider.cluster.x-k8s.io/type"
+	VersionLabel  = "provider.cluster.x-k8s.io/version"
+
+	// CompressedAnnotation is the upstream contract's: binaryData.components is gzip.
+	CompressedAnnotation = "provider.cluster.x-k8s.io/compressed"
+	// HashAnnotation has the SHA-256 of the whole provider, ShardAnnotation K/N.
+	HashAnnotation  = "poundlock.openshift.io/content-hash"
+	ShardAnnotation = "poundlock.openshift.io/shard"
+	// PlatformAnnotation lists the platforms of the Infrastructure that a provider is for, with commas.
+	PlatformAnnotation = "poundlock.openshift.io/platform"
+)
+
+// Type is the type of a provider.
+type Type string
+
+// The types, in the order in which they are installed.
+const (
+	Core           Type = "core"
+	Bootstrap      Type = "bootstrap"
+	ControlPlane   Type = "control-plane"
+	Infrastructure Type = "infrastructure"
+)
+
+// Types lists them in that order.
+var Types = []Type{Core, Bootstrap, ControlPlane, Infrastructure}
+
+// Provider identifies a provider.
+type Provider struct {
+	Name    string
+	Type    Type
+	Version string
+	// Platforms are the Infrastructure's names. Empty: every platform.
+	Platforms []string
+}
+
+const coreName = "cluster-api"
+
+// Label is the value of cluster.x-k8s.io/provider, by which each object of the provider is known.
+func (p Provider) Label() string {
+	if p.Type == Core {
+		return coreName
+	}
+	return string(p.Type) + "-" + p.Name
+}
+
+// platformsOf are the platforms of the providers that releases have.
+var platformsOf = map[string][]string{
+	"aws":       {string(configv1.AWSPlatformType)},
+	"azure":     {string(configv1.AzurePlatformType)},
+	"gcp":       {string(configv1.GCPPlatformType)},
+	"openstack": {string(configv1.OpenStackPlatformType)},
+	"vsphere":   {string(configv1.VSpherePlatformType)},
+	"metal3":    {string(configv1.BareMetalPlatformType)},
+	"ibmcloud":  {string(configv1.PowerVSPlatformType), string(configv1.IBMCloudPlatformType)},
+	"nutanix":   {string(configv1.NutanixPlatformType)},
+	"kubevirt":  {string(configv1.KubevirtPlatformType)},
+}
+
+var knownPlatforms = []configv1.PlatformType{
+	configv1.AWSPlatformType, configv1.AzurePlatformType, configv1.GCPPlatformType, configv1.OpenStackPlatformType, configv1.VSpherePlatformType,
+	configv1.BareMetalPlatformType, configv1.PowerVSPlatformType, configv1.IBMCloudPlatformType, configv1.NutanixPlatformType, configv1.KubevirtPlatformType,
+	configv1.LibvirtPlatformType, configv1.NonePlatformType, configv1.OvirtPlatformType, configv1.EquinixMetalPlatformType,
+	configv1.AlibabaCloudPlatformType, configv1.ExternalPlatformType,
+}
+
+// Complete checks a provider, gives its version the v, and an infrastructure provider the platforms of its name.
+func (p Provider) Complete() (Provider, error) {
+	var problems []error
+	if !slices.Contains(Types, p.Type) {
+		problems = append(problems, fmt.Errorf("type %q is unknown: use core, bootstrap, control-plane or infrastructure", p.Type))
+	}
+	if len(validation.IsDNS1123Label(p.Name)) > 0 {
+		problems = append(problems, fmt.Errorf("name %q is no name of a provider: use small letters, digits and -, such as aws", p.Name))
+	}
+	if p.Type == Core && p.Name != coreName {
+		problems = append(problems, fmt.Errorf("name %q is not the core provider's: use %s", p.Name, coreName))
+	}
+	p.Version = "v" + strings.TrimPrefix(p.Version, "v")
+	if _, err := version.ParseSemantic(p.Version); err != nil || len(validation.IsValidLabelValue(p.Version)) > 0 {
+		problems = append(problems, fmt.Errorf("version %q is no version: use one such as v2.13.0", p.Version))
+	}
+	if len(p.Platforms) == 0 && p.Type == Infrastructure {
+		p.Platforms = platformsOf[p.Name]
+		if len(p.Platforms) == 0 {
+			problems = append(problems, fmt.Errorf("the platform of provider %q is unknown: name it, as the Infrastructure does", p.Name))
+		}
+	}
+	for _, platform := range p.Platforms {
+		if !slices.Contains(knownPlatforms, configv1.PlatformType(platform)) {
+			problems = append(problems, fmt.Errorf("platform %q is unknown: use a name from Infrastructure.status.platformStatus.type, such as AWS or VSphere", platform))
+		}
+	}
+	return p, errors.Join(problems...)
+}

@@ -1,0 +1,340 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// Variable is a name that the manifests leave open for the cluster.
+type Variable struct {
+	Name string `json:"name"`
+	// Default is the text without a value. Where two places differ it is the first one's.
+	Default string `json:"default,omitempty"`
+	// Required means that one place has no default.
+	Required bool `json:"required,omitempty"`
+}
+
+// Values are the only source of values of variables: nothing comes from an environment.
+type Values map[string]string
+
+// ErrNoValue is the error of a variable that has neither a value nor a default.
+var ErrNoValue = errors.New("it has no value and no default")
+
+// reference is ${name}, ${name=fallback}, ${name:=fallback}, ${name-fallback} or ${name:-fallback}.
+type reference struct {
+	name string
+	// optional means that there is a fallback, emptyIsUnset that it counts for an empty value, too.
+	optional, emptyIsUnset bool
+	fallback               []part
+}
+
+// part is literal text, or a reference.
+type part struct {
+	literal string
+	ref     *reference
+}
+
+const deepest = 8
+
+var (
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
+	operators    = []string{":=", ":-", "=", "-"}
+)
+
+// Evaluate replaces the variables of a text. $${ stands for the two characters ${, and every other dollar for itself: $(POD) and $$ stay as they are.
+func Evaluate(text string, values Values) (string, error) {
+	out, _, err := evaluate(text, values)
+	return out, err
+}
+
+// evaluate tells besides whether the text has nothing but defaults in it.
+func evaluate(text string, values Values) (out string, ownWords bool, err error) {
+	parts, err := parse(text)
+	if err != nil {
+		return "", false, err
+	}
+	var b strings.Builder
+	ownWords = true
+	err = expand(parts, values, &b, &ownWords)
+	return b.String(), ownWords, err
+}
+
+func expand(parts []part, values Values, out *strings.Builder, ownWords *bool) error {
+	for _, p := range parts {
+		if p.ref == nil {
+			out.WriteString(p.literal)
+			continue
+		}
+		value, set := values[p.ref.name]
+		switch {
+		case set && (value != "" || !p.ref.emptyIsUnset):
+			*ownWords = false
+			out.WriteString(value)
+		case !p.ref.optional:
+			return fmt.Errorf("variable %s: %w", p.ref.name, ErrNoValue)
+		default:
+			if err := expand(p.ref.fallback, values, out, ownWords); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func parse(text string) ([]part, error) {
+	parts, rest, err := parseUntil(text, false, 0)
+	if err == nil && rest != "" {
+		err = errors.New("text is left over")
+	}
+	return parts, err
+}
+
+// parseUntil reads to the end of the text, or to the brace that closes the reference around it.
+func parseUntil(text string, inside bool, depth int) ([]part, string, error) {
+	var parts []part
+	var literal strings.Builder
+	flush := func() {
+		if literal.Len() > 0 {
+			parts = append(parts, part{literal: literal.String()})
+			literal.Reset()
+		}
+	}
+	for text != "" {
+		switch {
+		case strings.HasPrefix(text, "$${"):
+			literal.WriteString("${")
+			text = text[3:]
+		case strings.HasPrefix(text, "${"):
+			flush()
+			ref, rest, err := parseReference(text, depth)
+			if err != nil {
+				return nil, "", err
+			}
+			parts = append(parts, part{ref: ref})
+			text = rest
+		case inside && text[0] == '}':
+			flush()
+			return parts, text, nil
+		default:
+			literal.WriteByte(text[0])
+			text = text[1:]
+		}
+	}
+	flush()
+	return parts, "", nil
+}
+
+func parseReference(text string, depth int) (*reference, string, error) {
+	if depth >= deepest {
+		return nil, "", fmt.Errorf("more than %d variables are nested", deepest)
+	}
+	whole := text
+	text = strings.TrimLeft(text[2:], " ")
+	ref := &reference{name: variableName.FindString(text)}
+	text = strings.TrimLeft(text[len(ref.name):], " ")
+	if ref.name == "" {
+		return nil, "", unsupported(whole)
+	}
+	for _, operator := range operators {
+		if fallback, found := strings.CutPrefix(text, operator); found {
+			ref.optional, ref.emptyIsUnset = true, operator[0] == ':'
+			var err error
+			if ref.fallback, text, err = parseUntil(fallback, true, depth+1); err != nil {
+				return nil, "", err
+			}
+			break
+		}
+	}
+	if !strings.HasPrefix(text, "}") {
+		return nil, "", unsupported(whole)
+	}
+	return ref, text[1:], nil
+}
+
+func unsupported(text string) error {
+	const most = 60
+	if end := strings.IndexByte(text, '}'); end >= 0 {
+		text = text[:end+1]
+	}
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " …"
+	}
+	return fmt.Errorf("%q is no variable: use ${NAME}, ${NAME:=default}, ${NAME=default} or ${NAME:-default}, or $${ for the characters ${ themselves", text)
+}
+
+// hasVariables tells whether variables of a document are evaluated. The prose of a definition never is: its dollars are examples.
+func (d Document) hasVariables() bool { return !d.isDefinition() }
+
+// Evaluate replaces the variables in all text of a document, but not in keys. The document itself stays as it is.
+func (d Document) Evaluate(values Values) (Document, []error) {
+	if !d.hasVariables() {
+		return d, nil
+	}
+	e := evaluation{values: values}
+	out, _ := e.walk(d.Object, "", false).(map[string]any)
+	for i, err := range e.problems {
+		e.problems[i] = fmt.Errorf("%s: %w", d.ID(), err)
+	}
+	return Document{out}, e.problems
+}
+
+type evaluation struct {
+	values   Values
+	problems []error
+}
+
+// areTexts are members whose values are text in the API, at any depth: a number there stays text.
+var areTexts = []string{"labels", "annotations", "matchLabels", "nodeSelector", "data", "binaryData", "args", "command"}
+
+func (e *evaluation) walk(value any, path string, isText bool) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		_, named := value["name"]
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if strings.Contains(key, "${") {
+				e.problems = append(e.problems, fmt.Errorf("%s: the key %q has a variable in it: only values may", cmpPath(path), key))
+			}
+			text := isText || slices.Contains(areTexts, key) || named && key == "value"
+			out[key] = e.walk(value[key], strings.TrimPrefix(path+"."+key, "."), text)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, item := range value {
+			out[i] = e.walk(item, fmt.Sprintf("%s[%d]", path, i), isText)
+		}
+		return out
+	case string:
+		out, _ := e.evaluate(value, path)
+		return out
+	case Plain:
+		out, ownWords := e.evaluate(string(value), path)
+		return resolve(out, isText, ownWords)
+	}
+	return value
+}
+
+func cmpPath(path string) string {
+	if path == "" {
+		return "(top)"
+	}
+	return path
+}
+
+func (e *evaluation) evaluate(text, path string) (string, bool) {
+	out, ownWords, err := evaluate(text, e.values)
+	if errors.Is(err, ErrNoValue) {
+		err = fmt.Errorf("%w: set it in ConfigMap %s", err, VariablesConfigMap)
+	}
+	if err != nil {
+		e.problems = append(e.problems, fmt.Errorf("%s: %w", path, err))
+	}
+	return out, ownWords
+}
+
+// resolve gives a scalar without quotes the type that YAML would give it. It stays one scalar, whatever the value has in it. Quotes are removed only if they
+// are the manifest's own, as in ${ROLE:=""}: those of a value belong to the value.
+func resolve(text string, isText, ownWords bool) any {
+	var parsed yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &parsed); err != nil || len(parsed.Content) != 1 || parsed.Content[0].Kind != yaml.ScalarNode {
+		return text
+	}
+	one := parsed.Content[0]
+	if one.Anchor != "" || one.Style&yaml.TaggedStyle != 0 {
+		return text
+	}
+	if quoted := one.Style & (yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle); quoted != 0 {
+		if ownWords && (strings.HasSuffix(text, `"`) || strings.HasSuffix(text, `'`)) {
+			return one.Value
+		}
+		return text
+	}
+	if isText || one.Value != text {
+		return text
+	}
+	if typed, err := scalar(one); err == nil {
+		if plain, is := typed.(Plain); is {
+			return string(plain)
+		}
+		return typed
+	}
+	return text
+}
+
+// Variables lists what the documents leave open, by name.
+func Variables(all []Document) ([]Variable, error) {
+	found := map[string]Variable{}
+	var problems []error
+	for _, d := range all {
+		if !d.hasVariables() {
+			continue
+		}
+		eachText(d.Object, "", func(path, text string) {
+			parts, err := parse(text)
+			if err != nil {
+				problems = append(problems, fmt.Errorf("%s: %s: %w", d.ID(), path, err))
+			}
+			collect(parts, found)
+		})
+	}
+	var out []Variable
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, found[name])
+	}
+	return out, errors.Join(problems...)
+}
+
+func collect(parts []part, found map[string]Variable) {
+	for _, p := range parts {
+		if p.ref == nil {
+			continue
+		}
+		v, known := found[p.ref.name]
+		if !known {
+			v = Variable{Name: p.ref.name, Default: source(p.ref.fallback)}
+		}
+		v.Required = v.Required || !p.ref.optional
+		found[p.ref.name] = v
+		collect(p.ref.fallback, found)
+	}
+}
+
+// source writes parts for a person: a nested variable as its name.
+func source(parts []part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p.ref != nil {
+			b.WriteString("${" + p.ref.name + "}")
+			continue
+		}
+		b.WriteString(p.literal)
+	}
+	return b.String()
+}
+
+func eachText(value any, path string, visit func(path, text string)) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			eachText(value[key], strings.TrimPrefix(path+"."+key, "."), visit)
+		}
+	case []any:
+		for i, item := range value {
+			eachText(item, fmt.Sprintf("%s[%d]", path, i), visit)
+		}
+	case string:
+		visit(path, value)
+	case Plain:
+		visit(path, string(value))
+	}
+}

@@ -1,0 +1,264 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// mostValues bounds what aliases may expand to. The largest provider has 60,000 values.
+const mostValues = 4_000_000
+
+// Decode reads a stream of YAML documents. Empty documents are skipped, lists are replaced by their items. Each document is an object with apiVersion, kind
+// and name; a key that stands twice is an error.
+func Decode(stream []byte) ([]Document, error) {
+	var all []Document
+	budget := mostValues
+	decoder := yaml.NewDecoder(bytes.NewReader(stream))
+	for {
+		var node yaml.Node
+		if err := decoder.Decode(&node); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("reading YAML: %w", err)
+		}
+		found, err := documents(&node, &budget)
+		if err != nil {
+			return nil, fmt.Errorf("reading the document that begins in line %d: %w", node.Line, err)
+		}
+		all = append(all, found...)
+	}
+}
+
+func documents(node *yaml.Node, budget *int) ([]Document, error) {
+	value, err := value(node, budget)
+	if err != nil || value == nil {
+		return nil, err
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, errors.New("it is not an object: each document needs apiVersion, kind and metadata")
+	}
+	items, isList := object["items"].([]any)
+	if !isList || !strings.HasSuffix(text(object, "kind"), "List") {
+		items = []any{object}
+	}
+	var out []Document
+	for _, item := range items {
+		object, _ := item.(map[string]any)
+		if err := identified(object); err != nil {
+			return nil, err
+		}
+		out = append(out, Document{object})
+	}
+	return out, nil
+}
+
+func identified(o map[string]any) error {
+	for _, key := range []string{"apiVersion", "kind"} {
+		if s, ok := o[key].(string); !ok || s == "" {
+			return fmt.Errorf("%s is missing: each document needs apiVersion, kind and metadata.name", key)
+		}
+	}
+	if text(at(o, "metadata"), "name") == "" {
+		return fmt.Errorf("metadata.name of this %s is missing: give it a name", text(o, "kind"))
+	}
+	return nil
+}
+
+// value turns a node into what a Document holds.
+func value(node *yaml.Node, budget *int) (any, error) {
+	if *budget--; *budget < 0 {
+		return nil, fmt.Errorf("it has more than %d values: check its aliases", mostValues)
+	}
+	switch node.Kind {
+	case yaml.DocumentNode:
+		return value(node.Content[0], budget)
+	case yaml.AliasNode:
+		return value(node.Alias, budget)
+	case yaml.SequenceNode:
+		list := make([]any, len(node.Content))
+		for i, item := range node.Content {
+			var err error
+			if list[i], err = value(item, budget); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case yaml.MappingNode:
+		return mapping(node, budget)
+	case yaml.ScalarNode:
+		return scalar(node)
+	}
+	return nil, nil
+}
+
+func mapping(node *yaml.Node, budget *int) (any, error) {
+	out := make(map[string]any, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+			return nil, fmt.Errorf("line %d: a key must be text", key.Line)
+		}
+		if _, twice := out[key.Value]; twice {
+			return nil, fmt.Errorf("line %d: the key %s stands twice: remove one", key.Line, key.Value)
+		}
+		member, err := value(node.Content[i+1], budget)
+		if err != nil {
+			return nil, err
+		}
+		out[key.Value] = member
+	}
+	return out, nil
+}
+
+const quotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
+func scalar(node *yaml.Node) (any, error) {
+	plain := node.Style&(quotes|yaml.TaggedStyle) == 0
+	switch node.ShortTag() {
+	case "!!str", "!!timestamp":
+		if plain && strings.Contains(node.Value, "${") {
+			return Plain(node.Value), nil
+		}
+		return node.Value, nil
+	case "!!null":
+		return nil, nil
+	case "!!bool", "!!int", "!!float":
+		return number(node)
+	}
+	return nil, fmt.Errorf("line %d: the type %s has no place in an object of Kubernetes", node.Line, node.ShortTag())
+}
+
+func number(node *yaml.Node) (any, error) {
+	var v any
+	if err := node.Decode(&v); err != nil {
+		return nil, fmt.Errorf("line %d: %w", node.Line, err)
+	}
+	switch v := v.(type) {
+	case int:
+		return int64(v), nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("line %d: %s is no number in JSON", node.Line, node.Value)
+		}
+	}
+	return v, nil
+}
+
+// Encode writes documents as one stream of YAML: equal documents give equal bytes.
+func Encode(all []Document) ([]byte, error) {
+	var out bytes.Buffer
+	for i, d := range all {
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		text, err := d.YAML()
+		if err != nil {
+			return nil, err
+		}
+		out.Write(text)
+	}
+	return out.Bytes(), nil
+}
+
+// YAML writes one document, its keys in order.
+func (d Document) YAML() ([]byte, error) {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(node(d.Object)); err != nil {
+		return nil, fmt.Errorf("writing %s: %w", d.ID(), err)
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, fmt.Errorf("writing %s: %w", d.ID(), err)
+	}
+	return out.Bytes(), nil
+}
+
+func node(value any) *yaml.Node {
+	switch value := value.(type) {
+	case map[string]any:
+		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		keys := make([]string, 0, len(value))
+		for key := range value {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		for _, key := range keys {
+			n.Content = append(n.Content, textNode(key), node(value[key]))
+		}
+		return n
+	case []any:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, item := range value {
+			n.Content = append(n.Content, node(item))
+		}
+		return n
+	case string:
+		return textNode(value)
+	case Plain:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: string(value)}
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(value)}
+	case float64:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: float(value)}
+	case nil:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(value)}
+}
+
+func float(value float64) string {
+	out := strconv.FormatFloat(value, 'g', -1, 64)
+	if !strings.ContainsAny(out, ".e") {
+		out += ".0"
+	}
+	return out
+}
+
+// sexagesimal and oldBools are text that a reader of YAML 1.1 would take for a number or a bool.
+var (
+	sexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+	oldBools    = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "="}
+)
+
+func textNode(value string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
+	switch {
+	case strings.Contains(value, "\n"):
+		n.Style = yaml.DoubleQuotedStyle
+		if block(value) {
+			n.Style = yaml.LiteralStyle
+		}
+	case strings.Contains(value, "${"), sexagesimal.MatchString(value), slices.Contains(oldBools, strings.ToLower(value)), value == "<<":
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// block tells whether a text may be a literal block: its first line tells the indentation, and white space at the end of a line gets lost on the way.
+func block(value string) bool {
+	if strings.ContainsAny(value[:1], " \t\n") || strings.HasSuffix(value, "\n\n") {
+		return false
+	}
+	for _, r := range value {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return !strings.Contains(value, " \n") && !strings.HasSuffix(value, " ")
+}
