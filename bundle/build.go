@@ -1,0 +1,272 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Options say what manifests are made into.
+type Options struct {
+	Provider Provider
+	// Metadata is the provider's metadata.yaml.
+	Metadata []byte
+	// Images gives the containers their keys in the release's list of images, by CONTAINER or WORKLOAD/CONTAINER.
+	Images map[string]string
+	// Annotations go onto the ConfigMaps, such as the release's profiles and feature set.
+	Annotations map[string]string
+	// Exclude names objects that are left out with what depends on them, as KIND/NAME, where a * in the name matches any text.
+	Exclude []string
+	// FeatureGates are set in the managers' arguments.
+	FeatureGates map[string]bool
+}
+
+// Bundle is what a release carries of a provider.
+type Bundle struct {
+	Provider    Provider
+	Contract    string
+	Metadata    []byte
+	Annotations map[string]string
+	// Documents are in the order in which they are applied.
+	Documents []Document
+	Images    []Image
+	Variables []Variable
+}
+
+// Transformation is one change that manifests undergo.
+type Transformation struct {
+	Name string
+	// Why is the reason, for the summary.
+	Why   string
+	Apply func(*Draft)
+}
+
+// Transformations are applied in this order. What reads certificates and namespaces comes before what drops them.
+var Transformations = []Transformation{
+	{"exclusions", "the provider's maintainer excluded it", Exclusions},
+	{"refused-kinds", "an installer cannot keep this kind applied", RefusedKinds},
+	{"server-fields", "the API server writes these fields", ServerFields},
+	{"templated-keys", "a key is not evaluated, and the API server refuses it", TemplatedKeys},
+	{"serving-certificates", "OpenShift's service CA writes the certificate into the Secret that the pod mounts", ServingCertificates},
+	{"ca-bundles", "OpenShift's service CA writes its CA into what calls a webhook", CABundles},
+	{"dropped-kinds", "the release or OpenShift provides it", DroppedKinds},
+	{"namespaces", "Cluster API runs in one namespace", Namespaces},
+	{"labels", "each object names its provider, and no selector matches another provider's pods", Labels},
+	{"priority", "a cluster without these pods cannot replace its machines", Priority},
+	{"requests", "OpenShift asks each pod of the platform for requests", Requests},
+	{"no-limits", "OpenShift allows pods of the platform no limits", NoLimits},
+	{"termination-messages", "the last log lines explain why a container stopped", TerminationMessages},
+	{"pull-policy", "an image is named by its digest, so one pull is enough", PullPolicy},
+	{"management-workload", "workload partitioning keeps these pods on the reserved cores", ManagementWorkload},
+	{"required-scc", "another SCC with a higher priority must not change the pod", RequiredSCC},
+	{"feature-gates", "the release decides about feature gates", FeatureGates},
+	{"images", "the release decides about images, by key", Images},
+	{"cluster-protection", "without this object the providers delete or abandon the machines of the cluster itself", ClusterProtection},
+	{"needed-secrets", "a pod does not start without its Secret", NeededSecrets},
+}
+
+// Draft is a bundle in the making. Transformations change its documents, and record each change.
+type Draft struct {
+	Options
+	Documents []Document
+	// Keys are the images found so far.
+	Keys []Image
+
+	// own are the namespaces that the manifests are written for.
+	own      []string
+	running  Transformation
+	entries  []Entry
+	problems []error
+	// issued are the Secrets that the service CA creates.
+	issued map[string]bool
+}
+
+// Build makes manifests, as kustomize renders them, into a bundle. An error names everything that is wrong.
+func Build(manifests []byte, o Options) (Bundle, Summary, error) {
+	var err error
+	if o.Provider, err = o.Provider.Complete(); err != nil {
+		return Bundle{}, Summary{}, err
+	}
+	contract, err := Contract(o.Metadata, o.Provider.Version)
+	if err != nil {
+		return Bundle{}, Summary{}, err
+	}
+	all, err := Decode(manifests)
+	if err != nil {
+		return Bundle{}, Summary{}, err
+	}
+	if len(all) == 0 {
+		return Bundle{}, Summary{}, errors.New("the kustomization has no objects: check its resources")
+	}
+	d := newDraft(all, o)
+	for _, t := range Transformations {
+		d.apply(t)
+	}
+	return d.bundle(contract)
+}
+
+func newDraft(all []Document, o Options) *Draft {
+	return &Draft{Options: o, Documents: all, own: ownNamespaces(all), issued: map[string]bool{}}
+}
+
+func (d *Draft) apply(t Transformation) {
+	d.running = t
+	t.Apply(d)
+}
+
+func (d *Draft) bundle(contract string) (Bundle, Summary, error) {
+	if len(d.problems) == 0 {
+		d.problems = Check(d.Documents, Namespace)
+	}
+	variables, err := Variables(d.Documents)
+	if err != nil {
+		d.problems = append(d.problems, err)
+	}
+	Sort(d.Documents)
+	b := Bundle{
+		Provider: d.Provider, Contract: contract, Metadata: d.Metadata, Annotations: d.Annotations, Documents: d.Documents, Images: d.Keys, Variables: variables,
+	}
+	return b, summarize(b, d.entries), errors.Join(d.problems...)
+}
+
+// remove drops the documents for which a function gives a reason.
+func (d *Draft) remove(reason func(Document) string) {
+	var kept []Document
+	for _, doc := range d.Documents {
+		if why := reason(doc); why != "" {
+			d.record(Removed, doc, why)
+			continue
+		}
+		kept = append(kept, doc)
+	}
+	d.Documents = kept
+}
+
+func (d *Draft) record(action Action, doc Document, what string) {
+	entry := Entry{Action: action, Transformation: d.running.Name, Object: doc.ID(), What: what}
+	if !slices.Contains(d.entries, entry) {
+		d.entries = append(d.entries, entry)
+	}
+}
+
+func (d *Draft) changed(doc Document, format string, args ...any) {
+	d.record(Changed, doc, fmt.Sprintf(format, args...))
+}
+
+func (d *Draft) note(doc Document, format string, args ...any) {
+	d.record(Noted, doc, fmt.Sprintf(format, args...))
+}
+
+func (d *Draft) refuse(doc Document, format string, args ...any) {
+	d.problems = append(d.problems, fmt.Errorf("%s: %s", doc.ID(), fmt.Sprintf(format, args...)))
+}
+
+// set gives a member a value, and records that if it had another one.
+func (d *Draft) set(doc Document, o map[string]any, field, key string, value any) {
+	if before, ok := o[key]; ok && before == value {
+		return
+	}
+	o[key] = value
+	d.changed(doc, "%s is %v", field, value)
+}
+
+// pod is a pod template of a workload.
+type pod struct {
+	Document
+	template, spec map[string]any
+}
+
+var workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController"}
+
+// IsWorkload tells whether a document has a pod template.
+func (d Document) IsWorkload() bool {
+	return slices.Contains(workloadKinds, d.Kind()) && (d.Group() == "apps" || d.Group() == "")
+}
+
+func (d *Draft) pods() []pod {
+	var out []pod
+	for _, doc := range d.Documents {
+		if doc.IsWorkload() {
+			template := ensure(doc.Object, "spec", "template")
+			out = append(out, pod{doc, template, ensure(template, "spec")})
+		}
+	}
+	return out
+}
+
+// container is a container of a pod, with its place.
+type container struct {
+	pod
+	object map[string]any
+	init   bool
+}
+
+func (c container) name() string { return text(c.object, "name") }
+
+// field names a field of the container for a person.
+func (c container) field(name string) string {
+	list := "containers"
+	if c.init {
+		list = "initContainers"
+	}
+	return fmt.Sprintf("%s[%s].%s", list, c.name(), name)
+}
+
+func (p pod) containers() []container {
+	var out []container
+	for _, o := range objects(p.spec, "initContainers") {
+		out = append(out, container{p, o, true})
+	}
+	for _, o := range objects(p.spec, "containers") {
+		out = append(out, container{p, o, false})
+	}
+	return out
+}
+
+func (p pod) labels() map[string]any { return at(p.template, "metadata", "labels") }
+
+func (d *Draft) containers() []container {
+	var out []container
+	for _, p := range d.pods() {
+		out = append(out, p.containers()...)
+	}
+	return out
+}
+
+// webhooks are the webhooks of configurations, each with where it calls.
+func webhooks(doc Document) []map[string]any {
+	if doc.is(admissionGroup, "MutatingWebhookConfiguration") || doc.is(admissionGroup, "ValidatingWebhookConfiguration") {
+		return objects(doc.Object, "webhooks")
+	}
+	return nil
+}
+
+// conversion is the clientConfig of a definition's conversion webhook, or nil.
+func conversion(doc Document) map[string]any {
+	if c := at(doc.Object, "spec", "conversion"); doc.isDefinition() && text(c, "strategy") == "Webhook" {
+		return at(c, "webhook", "clientConfig")
+	}
+	return nil
+}
+
+// called are the names of the Services that webhooks and conversions call.
+func (d *Draft) called() map[string]bool {
+	out := map[string]bool{}
+	for _, doc := range d.Documents {
+		for _, webhook := range webhooks(doc) {
+			out[text(at(webhook, "clientConfig", "service"), "name")] = true
+		}
+		out[text(at(conversion(doc), "service"), "name")] = true
+	}
+	delete(out, "")
+	return out
+}
+
+func splitOnce(s string) (string, string) {
+	before, after, _ := strings.Cut(s, "/")
+	return before, after
+}

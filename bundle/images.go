@@ -1,0 +1,118 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Image says which image of the release a container gets.
+type Image struct {
+	Kind      string `json:"kind"`
+	Workload  string `json:"workload"`
+	Container string `json:"container"`
+	// Init means a container of initContainers.
+	Init bool   `json:"init,omitempty"`
+	Key  string `json:"key"`
+}
+
+const managerContainer = "manager"
+
+var (
+	imageKey    = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
+	placeholder = regexp.MustCompile(`^registry\.invalid/([a-z0-9._-]+):injected$`)
+	digest      = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
+)
+
+// Placeholder is the image of a container until an installer knows the release's. No registry has it, so a forgotten one cannot run.
+func Placeholder(key string) string { return "registry.invalid/" + key + ":injected" }
+
+// Images puts a placeholder into each container, and lists the keys.
+func Images(d *Draft) {
+	used := map[string]bool{}
+	for _, c := range d.containers() {
+		key, selector := d.keyOf(c)
+		used[selector] = true
+		if !imageKey.MatchString(key) {
+			d.refuse(c.Document, "%s: the image has no key in the release: name it by %s/%s=KEY", c.field("image"), c.Name(), c.name())
+			continue
+		}
+		d.Keys = append(d.Keys, Image{Kind: c.Kind(), Workload: c.Name(), Container: c.name(), Init: c.init, Key: key})
+		d.set(c.Document, c.object, c.field("image"), "image", Placeholder(key))
+	}
+	for _, selector := range slices.Sorted(maps.Keys(d.Options.Images)) {
+		if !used[selector] {
+			d.problems = append(d.problems, fmt.Errorf("image key %s=%s: no container has this name: check it", selector, d.Options.Images[selector]))
+		}
+	}
+	slices.SortFunc(d.Keys, func(a, b Image) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Container, b.Container))
+	})
+}
+
+// keyOf finds the key of a container, and what named it.
+func (d *Draft) keyOf(c container) (key, selector string) {
+	for _, selector := range []string{c.Name() + "/" + c.name(), c.name()} {
+		if key, named := d.Options.Images[selector]; named {
+			return key, selector
+		}
+	}
+	if found := placeholder.FindStringSubmatch(text(c.object, "image")); found != nil {
+		return found[1], ""
+	}
+	switch c.name() {
+	case managerContainer:
+		return d.Provider.imageKey(), ""
+	case "kube-rbac-proxy":
+		return "kube-rbac-proxy", ""
+	}
+	return "", ""
+}
+
+// imageKey is the key that releases use for a provider's manager.
+func (p Provider) imageKey() string {
+	switch {
+	case p.Type == Core:
+		return "cluster-capi-controllers"
+	case p.Type != Infrastructure:
+		return p.Name + "-" + string(p.Type) + "-controllers"
+	case p.Name == "metal3":
+		return "baremetal-cluster-api-controllers"
+	}
+	return p.Name + "-cluster-api-controllers"
+}
+
+// References are the images of a release by key, as the list of images has them.
+type References map[string]string
+
+// SetImages puts the images of a release into the documents. It returns an error for each container that would be left without one: of no row, with a key
+// that the release does not have, or with an image that is named by a tag, unless tags are allowed.
+func SetImages(all []Document, rows []Image, references References, allowTags bool) []error {
+	d := &Draft{Documents: all}
+	for _, c := range d.containers() {
+		i := slices.IndexFunc(rows, func(row Image) bool {
+			return row.Kind == c.Kind() && row.Workload == c.Name() && row.Container == c.name() && row.Init == c.init
+		})
+		if i >= 0 {
+			if reference := references[rows[i].Key]; reference != "" {
+				c.object["image"] = reference
+			} else {
+				d.refuse(c.Document, "%s: the release has no image %s: add the key to images.json in ConfigMap %s", c.field("image"), rows[i].Key, ImagesConfigMap)
+				continue
+			}
+		}
+		switch image := text(c.object, "image"); {
+		case image == "" || strings.HasPrefix(image, "registry.invalid/") || strings.Contains(image, "${"):
+			d.refuse(c.Document, "%s is %q: the bundle's list of images does not name this container", c.field("image"), image)
+		case !allowTags && !digest.MatchString(image):
+			d.refuse(c.Document, "%s is %q: a tag can move: name the image by its digest", c.field("image"), image)
+		}
+	}
+	return d.problems
+}

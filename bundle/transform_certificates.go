@@ -1,0 +1,203 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+const (
+	certManager     = "cert-manager.io"
+	servingCert     = "service.beta.openshift.io/serving-cert-secret-name"
+	injectCABundle  = "service.beta.openshift.io/inject-cabundle"
+	usualSecretPath = "serving-cert"
+)
+
+// ServingCertificates annotates each Service that a webhook, a conversion or a Certificate names with the Secret that its pods really mount.
+func ServingCertificates(d *Draft) {
+	called := d.called()
+	owner := map[string]string{}
+	// Services that are called come first: a Secret belongs to one Service.
+	for _, must := range []bool{true, false} {
+		for _, doc := range d.Documents {
+			if !doc.is("", "Service") || called[doc.Name()] != must {
+				continue
+			}
+			d.issue(doc, must, owner)
+		}
+	}
+	for name := range called {
+		if !slices.ContainsFunc(d.Documents, func(doc Document) bool { return doc.is("", "Service") && doc.Name() == name }) {
+			d.problems = append(d.problems, missingService(name))
+		}
+	}
+	d.unissued()
+}
+
+func (d *Draft) issue(service Document, must bool, owner map[string]string) {
+	annotations := at(service.Object, "metadata", "annotations")
+	secret, why := text(annotations, servingCert), ""
+	if secret == "" {
+		secret, why = d.secretOf(service, must)
+	}
+	if secret == "" {
+		if must {
+			d.refuse(service, "a webhook calls it, and its serving certificate is unclear: %s", why)
+		}
+		return
+	}
+	if other, taken := owner[secret]; taken {
+		if must {
+			d.refuse(service, "its pods mount Secret %s, which has the certificate of Service %s: give each Service a Secret of its own", secret, other)
+		} else {
+			d.note(service, "has no certificate of its own: Secret %s belongs to Service %s", secret, other)
+		}
+		return
+	}
+	owner[secret] = service.Name()
+	d.issued[secret] = true
+	d.set(service, ensure(service.Object, "metadata", "annotations"), "annotation "+servingCert, servingCert, secret)
+}
+
+// secretOf finds the Secret with the certificate of a Service: what its pods mount counts, whatever a Certificate says.
+func (d *Draft) secretOf(service Document, must bool) (secret, problem string) {
+	mounted := d.mountedBehind(service)
+	var named, made []string
+	for _, doc := range d.Documents {
+		if !doc.is(certManager, "Certificate") {
+			continue
+		}
+		spec := at(doc.Object, "spec")
+		if secret := text(spec, "secretName"); mounted[secret] != "" {
+			made = append(made, secret)
+			if slices.ContainsFunc(texts(spec, "dnsNames"), func(name string) bool { return hostOf(name, service.Name()) }) {
+				named = append(named, secret)
+			}
+		}
+	}
+	var usual []string
+	for secret, path := range mounted {
+		if strings.Contains(path, usualSecretPath) {
+			usual = append(usual, secret)
+		}
+	}
+	guesses := [][]string{named}
+	if must {
+		guesses = append(guesses, made, usual)
+	}
+	for _, guess := range guesses {
+		slices.Sort(guess)
+		guess = slices.Compact(guess)
+		if len(guess) == 1 {
+			return guess[0], ""
+		}
+		if len(guess) > 1 {
+			return "", "its pods mount several: " + strings.Join(guess, ", ") + ": set the annotation " + servingCert + " on the Service"
+		}
+	}
+	return "", "no pod that it selects mounts a Secret with a certificate: check its selector and the volumes of the workload"
+}
+
+// hostOf tells whether a DNS name is that of a Service, which may be written with variables of kustomize.
+func hostOf(name, service string) bool {
+	host, _, _ := strings.Cut(name, ".")
+	return host == service
+}
+
+// mountedBehind are the Secrets that the pods of a Service mount, each with the path.
+func (d *Draft) mountedBehind(service Document) map[string]string {
+	out := map[string]string{}
+	for _, p := range d.pods() {
+		if selects(at(service.Object, "spec", "selector"), p.labels()) {
+			maps.Copy(out, p.mountedSecrets())
+		}
+	}
+	return out
+}
+
+func (p pod) mountedSecrets() map[string]string {
+	paths := map[string]string{}
+	for _, c := range p.containers() {
+		for _, mount := range objects(c.object, "volumeMounts") {
+			paths[text(mount, "name")] = text(mount, "mountPath")
+		}
+	}
+	out := map[string]string{}
+	for _, volume := range objects(p.spec, "volumes") {
+		path, mounted := paths[text(volume, "name")]
+		if !mounted {
+			continue
+		}
+		if secret := text(at(volume, "secret"), "secretName"); secret != "" {
+			out[secret] = path
+		}
+		for _, source := range objects(at(volume, "projected"), "sources") {
+			if secret := text(at(source, "secret"), "name"); secret != "" {
+				out[secret] = path
+			}
+		}
+	}
+	return out
+}
+
+// unissued refuses workloads that mount the Secret of a Certificate which no Service gets.
+func (d *Draft) unissued() {
+	for _, doc := range d.Documents {
+		secret := text(at(doc.Object, "spec"), "secretName")
+		if !doc.is(certManager, "Certificate") || d.issued[secret] {
+			continue
+		}
+		for _, p := range d.pods() {
+			if p.mountedSecrets()[secret] != "" {
+				d.refuse(p.Document, "it mounts Secret %s, which only cert-manager writes: no Service of these pods gets this certificate", secret)
+			}
+		}
+	}
+}
+
+// CABundles has the service CA write its CA into webhook configurations and conversions. It removes cert-manager's annotations everywhere, and CA bundles
+// that the manifests bring along. A definition keeps its conversion.
+func CABundles(d *Draft) {
+	for _, doc := range d.Documents {
+		annotations := at(doc.Object, "metadata", "annotations")
+		for _, key := range slices.Sorted(maps.Keys(annotations)) {
+			if strings.HasPrefix(key, certManager+"/inject-") {
+				delete(annotations, key)
+				d.changed(doc, "annotation %s removed", key)
+			}
+		}
+		if annotations != nil && len(annotations) == 0 {
+			delete(at(doc.Object, "metadata"), "annotations")
+		}
+		d.trust(doc)
+	}
+}
+
+func (d *Draft) trust(doc Document) {
+	clients := []map[string]any{conversion(doc)}
+	for _, webhook := range webhooks(doc) {
+		clients = append(clients, at(webhook, "clientConfig"))
+	}
+	var services, urls int
+	for _, client := range clients {
+		switch {
+		case at(client, "service") != nil:
+			services++
+			if _, has := client["caBundle"]; has {
+				delete(client, "caBundle")
+				d.changed(doc, "caBundle removed")
+			}
+		case text(client, "url") != "":
+			urls++
+		}
+	}
+	switch {
+	case services > 0 && urls > 0:
+		d.refuse(doc, "some webhooks call a URL and some a Service: the service CA writes into all of them: use two configurations")
+	case services > 0:
+		d.set(doc, ensure(doc.Object, "metadata", "annotations"), "annotation "+injectCABundle, injectCABundle, "true")
+	}
+}

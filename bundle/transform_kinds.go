@@ -1,0 +1,282 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+func missingService(name string) error {
+	return fmt.Errorf("Service/%s: a webhook or a conversion calls it, and it is not in the manifests: add it", name)
+}
+
+// RefusedKinds refuses what Kinds refuses.
+func RefusedKinds(d *Draft) {
+	for _, doc := range d.Documents {
+		if fate, why := FateOf(doc.GroupKind()); fate == Refused {
+			d.refuse(doc, "this kind cannot be in a bundle: %s", why)
+		}
+	}
+}
+
+// DroppedKinds drops what Kinds drops.
+func DroppedKinds(d *Draft) {
+	d.remove(func(doc Document) string {
+		if fate, why := FateOf(doc.GroupKind()); fate == Dropped {
+			return why
+		}
+		return ""
+	})
+}
+
+// ServerFields removes what the API server writes.
+func ServerFields(d *Draft) {
+	for _, doc := range d.Documents {
+		metadata := at(doc.Object, "metadata")
+		for _, key := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+			d.unset(doc, metadata, "metadata.", key)
+		}
+		d.unset(doc, at(doc.Object, "spec", "template", "metadata"), "spec.template.metadata.", "creationTimestamp")
+		d.unset(doc, doc.Object, "", "status")
+	}
+}
+
+func (d *Draft) unset(doc Document, o map[string]any, path, key string) {
+	value, has := o[key]
+	if !has {
+		return
+	}
+	delete(o, key)
+	if value != nil { // what controller-gen and kustomize leave empty is no news
+		d.changed(doc, "%s%s removed", path, key)
+	}
+}
+
+// TemplatedKeys removes labels and annotations with a variable in their key.
+func TemplatedKeys(d *Draft) {
+	for _, doc := range d.Documents {
+		for _, at := range []map[string]any{at(doc.Object, "metadata"), at(doc.Object, "spec", "template", "metadata")} {
+			for _, member := range []string{"labels", "annotations"} {
+				d.dropTemplated(doc, at, member)
+			}
+		}
+	}
+}
+
+func (d *Draft) dropTemplated(doc Document, metadata map[string]any, member string) {
+	values, _ := metadata[member].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if strings.Contains(key, "${") {
+			delete(values, key)
+			d.changed(doc, "%s %q removed", strings.TrimSuffix(member, "s"), key)
+		}
+	}
+	if values != nil && len(values) == 0 {
+		delete(metadata, member)
+	}
+}
+
+// ownNamespaces are the namespaces that the manifests create, else those of their workloads. The cluster's own are nobody's.
+func ownNamespaces(all []Document) []string {
+	var created, used []string
+	for _, doc := range all {
+		switch {
+		case doc.is("", "Namespace"):
+			created = append(created, doc.Name())
+		case doc.IsWorkload() && doc.Namespace() != "":
+			used = append(used, doc.Namespace())
+		}
+	}
+	if len(created) == 0 {
+		created = used
+	}
+	created = slices.DeleteFunc(created, func(name string) bool {
+		return name == "default" || name == Namespace || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift")
+	})
+	slices.Sort(created)
+	return slices.Compact(created)
+}
+
+// Namespaces moves all objects, and what refers to their namespace, to the one of Cluster API. It refuses objects of other namespaces.
+func Namespaces(d *Draft) {
+	for _, doc := range d.Documents {
+		d.move(doc)
+		m := mover{own: d.own}
+		if doc.isDefinition() {
+			m.walk(at(doc.Object, "spec", "conversion"), false)
+		} else {
+			m.walk(doc.Object, false)
+		}
+		if m.moved != "" {
+			d.changed(doc, "references to namespace %s are to %s", m.moved, Namespace)
+		}
+	}
+}
+
+func (d *Draft) move(doc Document) {
+	metadata := at(doc.Object, "metadata")
+	scope := ScopeOf(doc, d.Documents)
+	switch namespace := doc.Namespace(); {
+	case namespace == "" && scope != Namespaced, namespace == Namespace && scope != Cluster:
+	case scope == Cluster:
+		delete(metadata, "namespace")
+		d.changed(doc, "metadata.namespace removed")
+	case namespace == "" || slices.Contains(d.own, namespace):
+		metadata["namespace"] = Namespace
+		d.changed(doc, "metadata.namespace is %s", Namespace)
+	default:
+		d.problems = append(d.problems, foreign(doc, Namespace))
+	}
+}
+
+// mover replaces the provider's own namespaces in references.
+type mover struct {
+	own   []string
+	moved string
+}
+
+const nameOfNamespace = "kubernetes.io/metadata.name"
+
+// walk replaces members that are named after a namespace, selectors by name, and words in what a container is started with.
+func (m *mover) walk(value any, words bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		_, named := value["name"]
+		for key, member := range value {
+			inWords := words || slices.Contains([]string{"args", "command", "data"}, key) || named && key == "value"
+			switch whole := strings.HasSuffix(strings.ToLower(key), "namespace") || key == nameOfNamespace; {
+			case whole || inWords:
+				value[key] = m.replaced(member, whole)
+			case key == "values" && text(value, "key") == nameOfNamespace:
+				m.each(member)
+			}
+			m.walk(value[key], inWords)
+		}
+	case []any:
+		for i, item := range value {
+			if words {
+				value[i] = m.replaced(item, false)
+			}
+			m.walk(value[i], words)
+		}
+	}
+}
+
+func (m *mover) each(list any) {
+	items, _ := list.([]any)
+	for i, item := range items {
+		items[i] = m.replaced(item, true)
+	}
+}
+
+func (m *mover) replaced(value any, whole bool) any {
+	before, isText := asText(value)
+	if !isText {
+		return value
+	}
+	for _, own := range m.own {
+		after := before
+		if whole && before == own {
+			after = Namespace
+		} else if !whole {
+			after = replaceWord(before, own, Namespace)
+		}
+		if after != before {
+			m.moved = own
+			return retype(value, after)
+		}
+	}
+	return value
+}
+
+// replaceWord replaces a DNS label where it stands alone. Behind a single slash it is part of a path.
+func replaceWord(text, word, by string) string {
+	var out strings.Builder
+	for {
+		i := strings.Index(text, word)
+		if i < 0 {
+			return out.String() + text
+		}
+		before, after := out.String()+text[:i], text[i+len(word):]
+		out.WriteString(text[:i])
+		path := strings.HasSuffix(before, "/") && !strings.HasSuffix(before, "//")
+		if path || endsInLabel(before) || beginsInLabel(after) {
+			out.WriteString(word)
+		} else {
+			out.WriteString(by)
+		}
+		text = after
+	}
+}
+
+func inLabel(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
+func endsInLabel(s string) bool   { return s != "" && inLabel(s[len(s)-1]) }
+func beginsInLabel(s string) bool { return s != "" && inLabel(s[0]) }
+
+// Labels writes the provider's label onto each object. Where a pod template has none, it gets it with the selectors that match it: in one namespace, a
+// selector such as control-plane=controller-manager would match the pods of every provider.
+func Labels(d *Draft) {
+	label := d.Provider.Label()
+	for _, doc := range d.Documents {
+		d.set(doc, ensure(doc.Object, "metadata", "labels"), "label "+ProviderLabel, ProviderLabel, label)
+	}
+	for _, p := range d.pods() {
+		before, _ := deepCopy(p.labels()).(map[string]any)
+		value := text(before, ProviderLabel)
+		if value == "" {
+			value = label
+			d.set(p.Document, ensure(p.template, "metadata", "labels"), "the pods' label "+ProviderLabel, ProviderLabel, value)
+		}
+		for _, doc := range d.Documents {
+			selector := selectorOf(doc)
+			if (doc.ID() == p.ID() || !doc.IsWorkload()) && selects(selector, before) && text(selector, ProviderLabel) == "" {
+				d.set(doc, selector, "the selector's label "+ProviderLabel, ProviderLabel, value)
+			}
+		}
+	}
+}
+
+// selectorOf returns the labels by which a document selects pods, or nil.
+func selectorOf(doc Document) map[string]any {
+	spec := at(doc.Object, "spec")
+	switch {
+	case doc.is("", "Service"), doc.is("", "ReplicationController"):
+		return at(spec, "selector")
+	case doc.is("networking.k8s.io", "NetworkPolicy"):
+		return at(spec, "podSelector", "matchLabels")
+	case doc.IsWorkload(), doc.is(policyGroup, "PodDisruptionBudget"):
+		return at(spec, "selector", "matchLabels")
+	}
+	return nil
+}
+
+// NeededSecrets notes the Secrets that pods need and that neither the bundle nor the service CA creates.
+func NeededSecrets(d *Draft) {
+	for _, p := range d.pods() {
+		needed := map[string]bool{}
+		for secret := range p.mountedSecrets() {
+			needed[secret] = true
+		}
+		for _, c := range p.containers() {
+			for _, env := range objects(c.object, "env") {
+				needed[text(at(env, "valueFrom", "secretKeyRef"), "name")] = true
+			}
+			for _, from := range objects(c.object, "envFrom") {
+				needed[text(at(from, "secretRef"), "name")] = true
+			}
+		}
+		delete(needed, "")
+		for _, secret := range slices.Sorted(maps.Keys(needed)) {
+			if !d.issued[secret] {
+				d.note(p.Document, "needs Secret %s, which the bundle does not create: request it, for example with a CredentialsRequest", secret)
+			}
+		}
+	}
+}

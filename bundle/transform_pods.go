@@ -1,0 +1,251 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Priority makes the pods system-cluster-critical.
+func Priority(d *Draft) {
+	for _, p := range d.pods() {
+		delete(p.spec, "priority")
+		d.set(p.Document, p.spec, "priorityClassName", "priorityClassName", "system-cluster-critical")
+	}
+}
+
+var leastRequests = []struct{ name, least string }{{"cpu", "10m"}, {"memory", "50Mi"}}
+
+// Requests raises the requests of each container to 10m of CPU and 50Mi of memory, and never lowers one.
+func Requests(d *Draft) {
+	for _, c := range d.containers() {
+		for _, row := range leastRequests {
+			requests := ensure(c.object, "resources", "requests")
+			field := c.field("resources.requests." + row.name)
+			value, has := requests[row.name]
+			if s, ok := asText(value); ok && strings.Contains(s, "${") {
+				d.note(c.Document, "%s has a variable and stays as it is", field)
+				continue
+			}
+			if !has || value == nil {
+				d.set(c.Document, requests, field, row.name, row.least)
+				continue
+			}
+			now, err := resource.ParseQuantity(fmt.Sprint(value))
+			if err != nil {
+				d.refuse(c.Document, "%s is %v, which is no quantity: use one such as %s", field, value, row.least)
+				continue
+			}
+			if now.Cmp(resource.MustParse(row.least)) < 0 {
+				d.set(c.Document, requests, field, row.name, row.least)
+			}
+		}
+	}
+}
+
+// NoLimits removes the limits of containers and pods.
+func NoLimits(d *Draft) {
+	for _, c := range d.containers() {
+		d.unset(c.Document, at(c.object, "resources"), c.field("resources."), "limits")
+	}
+	for _, p := range d.pods() {
+		d.unset(p.Document, at(p.spec, "resources"), "spec.resources.", "limits")
+	}
+}
+
+// TerminationMessages has containers end with their last log lines as the message.
+func TerminationMessages(d *Draft) {
+	for _, c := range d.containers() {
+		d.set(c.Document, c.object, c.field("terminationMessagePolicy"), "terminationMessagePolicy", "FallbackToLogsOnError")
+	}
+}
+
+// PullPolicy has images pulled if they are not present.
+func PullPolicy(d *Draft) {
+	for _, c := range d.containers() {
+		d.set(c.Document, c.object, c.field("imagePullPolicy"), "imagePullPolicy", "IfNotPresent")
+	}
+}
+
+// ManagementWorkload marks the pods for workload partitioning.
+func ManagementWorkload(d *Draft) {
+	const key = "target.workload.openshift.io/management"
+	for _, p := range d.pods() {
+		d.set(p.Document, ensure(p.template, "metadata", "annotations"), "the pods' annotation "+key, key, `{"effect": "PreferredDuringScheduling"}`)
+	}
+}
+
+const (
+	requiredSCC  = "openshift.io/required-scc"
+	restrictedV2 = "restricted-v2"
+)
+
+// RequiredSCC pins the pods to restricted-v2, and removes the user and group IDs, which that SCC assigns from the namespace's range and otherwise refuses.
+// A workload that names another SCC itself keeps it.
+func RequiredSCC(d *Draft) {
+	for _, p := range d.pods() {
+		annotations := ensure(p.template, "metadata", "annotations")
+		if scc := text(annotations, requiredSCC); scc != "" && scc != restrictedV2 {
+			d.note(p.Document, "keeps its own SCC, %s", scc)
+			continue
+		}
+		d.set(p.Document, annotations, "the pods' annotation "+requiredSCC, requiredSCC, restrictedV2)
+		d.restrict(p.Document, at(p.spec, "securityContext"), "securityContext.")
+		for _, c := range p.containers() {
+			d.restrict(p.Document, at(c.object, "securityContext"), c.field("securityContext."))
+		}
+		for _, why := range p.privileges() {
+			d.note(p.Document, "%s, which %s refuses: remove it, or set the annotation %s to the SCC that allows it", why, restrictedV2, requiredSCC)
+		}
+	}
+}
+
+func (d *Draft) restrict(doc Document, context map[string]any, path string) {
+	for _, key := range []string{"runAsUser", "fsGroup"} {
+		d.unset(doc, context, path, key)
+	}
+}
+
+// privileges are what a pod asks for beyond restricted-v2.
+func (p pod) privileges() []string {
+	var out []string
+	for _, key := range []string{"hostNetwork", "hostPID", "hostIPC"} {
+		if p.spec[key] == true {
+			out = append(out, key+" is true")
+		}
+	}
+	for _, volume := range objects(p.spec, "volumes") {
+		if volume["hostPath"] != nil {
+			out = append(out, "volume "+text(volume, "name")+" is a hostPath")
+		}
+	}
+	for _, c := range p.containers() {
+		context := at(c.object, "securityContext")
+		if context["privileged"] == true {
+			out = append(out, c.field("securityContext.privileged")+" is true")
+		}
+		for _, capability := range texts(at(context, "capabilities"), "add") {
+			if capability != "NET_BIND_SERVICE" {
+				out = append(out, c.field("securityContext.capabilities.add")+" has "+capability)
+			}
+		}
+	}
+	return out
+}
+
+const gatesFlag = "--feature-gates"
+
+// usualGates are set where a manager knows them: the nodes of OpenShift start with Ignition.
+var usualGates = map[string]bool{"BootstrapFormatIgnition": true, "KubeadmBootstrapFormatIgnition": true}
+
+// FeatureGates sets feature gates in the arguments of the managers: those that were asked for, which are added if they are missing, and Ignition's.
+func FeatureGates(d *Draft) {
+	all := d.containers()
+	known := slices.ContainsFunc(all, func(c container) bool { return c.gates() >= 0 })
+	for _, c := range all {
+		if i := c.gates(); i >= 0 {
+			d.setGates(c, i)
+		} else if !known && c.name() == managerContainer && len(d.FeatureGates) > 0 {
+			args, _ := c.object["args"].([]any)
+			c.object["args"] = append(args, gatesFlag+"=")
+			d.setGates(c, len(args))
+			known = true
+		}
+	}
+	if !known && len(d.FeatureGates) > 0 {
+		d.problems = append(d.problems, fmt.Errorf("feature gates: no container has the argument %s, and none is named %s", gatesFlag, managerContainer))
+	}
+}
+
+// gates is the index of the argument with the feature gates, or -1.
+func (c container) gates() int {
+	args, _ := c.object["args"].([]any)
+	for i, arg := range args {
+		s, _ := asText(arg)
+		if strings.HasPrefix(s, gatesFlag+"=") {
+			return i
+		}
+		if s == gatesFlag && i+1 < len(args) {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func (d *Draft) setGates(c container, i int) {
+	args, _ := c.object["args"].([]any)
+	before, _ := asText(args[i])
+	flag, list := "", before
+	if rest, found := strings.CutPrefix(before, gatesFlag+"="); found {
+		flag, list = gatesFlag+"=", rest
+	}
+	gates := splitGates(list)
+	for _, name := range slices.Sorted(maps.Keys(usualGates)) {
+		if _, asked := d.FeatureGates[name]; !asked {
+			gates = setGate(gates, name, usualGates[name], false)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.FeatureGates)) {
+		gates = setGate(gates, name, d.FeatureGates[name], true)
+	}
+	if after := flag + strings.Join(gates, ","); after != before {
+		args[i] = retype(args[i], after)
+		if _, plain := args[i].(Plain); plain && !strings.Contains(after, "${") {
+			args[i] = after
+		}
+		d.changed(c.Document, "%s: %s", c.field("args"), difference(splitGates(list), gates))
+	}
+}
+
+// splitGates splits a list at its commas, but for those within a variable.
+func splitGates(list string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i := range len(list) {
+		switch list[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				out, from = append(out, list[from:i]), i+1
+			}
+		}
+	}
+	if from < len(list) {
+		out = append(out, list[from:])
+	}
+	return out
+}
+
+func setGate(gates []string, name string, value, add bool) []string {
+	gate := name + "=" + strconv.FormatBool(value)
+	for i := range gates {
+		if strings.HasPrefix(gates[i], name+"=") {
+			gates[i] = gate
+			return gates
+		}
+	}
+	if add {
+		return append(gates, gate)
+	}
+	return gates
+}
+
+func difference(before, after []string) string {
+	var out []string
+	for _, gate := range after {
+		if !slices.Contains(before, gate) {
+			out = append(out, gate)
+		}
+	}
+	return strings.Join(out, ",")
+}

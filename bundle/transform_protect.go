@@ -1,0 +1,69 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const infrastructureGroup = "infrastructure.cluster.x-k8s.io"
+
+// ClusterProtection adds, for each kind of infrastructure cluster, a policy that refuses to delete the object of the cluster itself.
+func ClusterProtection(d *Draft) {
+	if d.Provider.Type != Infrastructure {
+		return
+	}
+	for _, doc := range slices.Clone(d.Documents) {
+		spec := at(doc.Object, "spec")
+		plural := text(at(spec, "names"), "plural")
+		if !doc.isDefinition() || text(spec, "group") != infrastructureGroup || text(spec, "scope") != "Namespaced" || !strings.HasSuffix(plural, "clusters") {
+			continue
+		}
+		for _, added := range protection(plural, definedKind(doc).Kind, d.Provider.Label()) {
+			if !slices.ContainsFunc(d.Documents, func(have Document) bool { return have.ID() == added.ID() }) {
+				d.Documents = append(d.Documents, added)
+				d.record(Added, added, fmt.Sprintf("refuses DELETE of the %s that Infrastructure/cluster names in status.infrastructureName", definedKind(doc).Kind))
+			}
+		}
+	}
+}
+
+func protection(plural, kind, label string) []Document {
+	name := Namespace + "-protect-" + plural
+	metadata := func() map[string]any {
+		return map[string]any{"name": name, "labels": map[string]any{ProviderLabel: label}}
+	}
+	own := "params.status.infrastructureName"
+	policy := map[string]any{
+		"apiVersion": admissionGroup + "/v1", "kind": "ValidatingAdmissionPolicy", "metadata": metadata(),
+		"spec": map[string]any{
+			"failurePolicy": "Fail",
+			"paramKind":     map[string]any{"apiVersion": "config.openshift.io/v1", "kind": "Infrastructure"},
+			"matchConstraints": map[string]any{
+				"resourceRules": []any{map[string]any{
+					"apiGroups": []any{infrastructureGroup}, "apiVersions": []any{"*"}, "operations": []any{"DELETE"}, "resources": []any{plural},
+				}},
+			},
+			"validations": []any{map[string]any{
+				"expression":        fmt.Sprintf("!has(params.status) || !has(%[1]s) || oldObject.metadata.name != %[1]s", own),
+				"messageExpression": fmt.Sprintf("'%s ' + oldObject.metadata.name + ' is the infrastructure of this cluster: without it the cluster loses its machines. Keep it.'", kind),
+				"reason":            "Forbidden",
+			}},
+		},
+	}
+	binding := map[string]any{
+		"apiVersion": admissionGroup + "/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata(),
+		"spec": map[string]any{
+			"policyName":        name,
+			"paramRef":          map[string]any{"name": "cluster", "parameterNotFoundAction": "Deny"},
+			"validationActions": []any{"Deny"},
+			"matchResources": map[string]any{
+				"namespaceSelector": map[string]any{"matchLabels": map[string]any{nameOfNamespace: Namespace}},
+			},
+		},
+	}
+	return []Document{{policy}, {binding}}
+}
