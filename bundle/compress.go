@@ -1,0 +1,59 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// compress writes gzip without a name and a time, so that equal content gives equal bytes.
+func compress(content []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, fmt.Errorf("compressing: %w", err)
+	}
+	if _, err := w.Write(content); err != nil {
+		return nil, fmt.Errorf("compressing: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("compressing: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// decompress reads gzip or zstd, whichever it is, to at most a number of bytes.
+func decompress(packed []byte, most int) ([]byte, error) {
+	if bytes.HasPrefix(packed, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+		// One goroutine, and no window larger than the content may be: memory is bounded, too.
+		r, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(uint64(most)), zstd.WithDecoderMaxMemory(uint64(most)+1))
+		if err != nil {
+			return nil, fmt.Errorf("decompressing zstd: %w", err)
+		}
+		defer r.Close()
+		return bounded(r, most)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("decompressing gzip: %w", err)
+	}
+	return bounded(r, most)
+}
+
+func bounded(r io.Reader, most int) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if len(content) > most {
+		return nil, fmt.Errorf("decompressing: the content has more than %d bytes: use shards, or exclude objects", most)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decompressing: %w", err)
+	}
+	return content, nil
+}

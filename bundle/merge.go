@@ -1,0 +1,223 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Piece is what one ConfigMap carries: a provider, or a shard of one.
+type Piece struct {
+	ConfigMap string
+	Provider  Provider
+	Metadata  []byte
+	Images    []Image
+	// Components is YAML, decompressed.
+	Components []byte
+	// Hash is empty where the ConfigMap has none, as those of earlier releases.
+	Hash string
+	// Shard counts from 1.
+	Shard, Shards int
+}
+
+// Incomplete is the error of a provider of which shards are missing. It passes when the others are there.
+type Incomplete struct {
+	Provider      string
+	Have, Missing []int
+	Shards        int
+}
+
+func (e *Incomplete) Error() string {
+	return fmt.Sprintf("%s has %d shards, and %s not there yet: waiting for the ConfigMap", e.Provider, e.Shards, plural(e.Missing))
+}
+
+func plural(missing []int) string {
+	var out []string
+	for _, k := range missing {
+		out = append(out, strconv.Itoa(k))
+	}
+	if len(out) == 1 {
+		return "number " + out[0] + " is"
+	}
+	return "numbers " + strings.Join(out, ", ") + " are"
+}
+
+// Unpack reads a ConfigMap: plain, gzip, or zstd as earlier releases have it. It decompresses no more than MaxContent bytes.
+func Unpack(cm *corev1.ConfigMap) (Piece, error) {
+	p := Piece{ConfigMap: cm.Name, Metadata: []byte(cm.Data[metadataKey]), Hash: cm.Annotations[HashAnnotation], Shard: 1, Shards: 1}
+	p.Provider = Provider{Name: cm.Labels[NameLabel], Type: Type(cm.Labels[TypeLabel]), Version: cm.Labels[VersionLabel]}
+	if platforms := cm.Annotations[PlatformAnnotation]; platforms != "" {
+		p.Provider.Platforms = strings.Split(platforms, ",")
+	}
+	wrap := func(err error) (Piece, error) { return Piece{}, fmt.Errorf("reading ConfigMap %s: %w", cm.Name, err) }
+	var err error
+	if p.Provider, err = p.Provider.Complete(); err != nil {
+		return wrap(err)
+	}
+	if label := cm.Labels[ProviderLabel]; label != p.Provider.Label() {
+		return wrap(fmt.Errorf("label %s is %q, and name and type make %q: correct one of them", ProviderLabel, label, p.Provider.Label()))
+	}
+	if p.Components, err = components(cm); err != nil {
+		return wrap(err)
+	}
+	if images := cm.Data[imagesKey]; images != "" {
+		if err := json.Unmarshal([]byte(images), &p.Images); err != nil {
+			return wrap(fmt.Errorf("data.%s: %w", imagesKey, err))
+		}
+	}
+	if shard := cm.Annotations[ShardAnnotation]; shard != "" {
+		if p.Shard, p.Shards, err = parseShard(shard); err != nil {
+			return wrap(err)
+		}
+	}
+	return p, nil
+}
+
+func components(cm *corev1.ConfigMap) ([]byte, error) {
+	var found [][]byte
+	if text, has := cm.Data[componentsKey]; has {
+		if len(text) > MaxContent {
+			return nil, fmt.Errorf("data.%s has more than %d bytes", componentsKey, MaxContent)
+		}
+		found = append(found, []byte(text))
+	}
+	for _, key := range []string{componentsKey, zstdKey} {
+		if packed, has := cm.BinaryData[key]; has {
+			content, err := decompress(packed, MaxContent)
+			if err != nil {
+				return nil, fmt.Errorf("binaryData.%s: %w", key, err)
+			}
+			found = append(found, content)
+		}
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("it has %d of data.%[2]s, binaryData.%[2]s and binaryData.%[3]s: it needs exactly one", len(found), componentsKey, zstdKey)
+	}
+	return found[0], nil
+}
+
+func parseShard(shard string) (int, int, error) {
+	first, second := splitOnce(shard)
+	k, err1 := strconv.Atoi(first)
+	n, err2 := strconv.Atoi(second)
+	const most = 100
+	if err1 != nil || err2 != nil || k < 1 || k > n || n > most {
+		return 0, 0, fmt.Errorf("annotation %s is %q: it needs K/N, such as 1/3", ShardAnnotation, shard)
+	}
+	return k, n, nil
+}
+
+// Merge makes one bundle of the pieces of one provider, in whatever order they come. It returns Incomplete while shards are missing, and an error where
+// pieces are of two versions or the content is not what its hash promises.
+func Merge(pieces []Piece) (Bundle, error) {
+	if len(pieces) == 0 {
+		return Bundle{}, errors.New("there is no ConfigMap")
+	}
+	pieces = slices.Clone(pieces)
+	slices.SortFunc(pieces, func(a, b Piece) int {
+		return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.ConfigMap, b.ConfigMap))
+	})
+	first := pieces[0]
+	have := map[int]string{}
+	for _, p := range pieces {
+		switch {
+		case p.Provider.Version != first.Provider.Version || p.Provider.Label() != first.Provider.Label():
+			return Bundle{}, fmt.Errorf("ConfigMaps %s and %s carry two versions of %s, %s and %s: remove one",
+				first.ConfigMap, p.ConfigMap, p.Provider.Label(), first.Provider.Version, p.Provider.Version)
+		case p.Hash != first.Hash || p.Shards != first.Shards:
+			return Bundle{}, fmt.Errorf("ConfigMaps %s and %s are shards of different content: apply all of one release", first.ConfigMap, p.ConfigMap)
+		case have[p.Shard] != "":
+			return Bundle{}, fmt.Errorf("ConfigMaps %s and %s are the same shard of %s: remove one", have[p.Shard], p.ConfigMap, p.Provider.Label())
+		}
+		have[p.Shard] = p.ConfigMap
+	}
+	if err := incomplete(first, have); err != nil {
+		return Bundle{}, err
+	}
+	return first.bundle(pieces)
+}
+
+func incomplete(first Piece, have map[int]string) error {
+	e := &Incomplete{Provider: first.Provider.Label(), Shards: first.Shards}
+	for k := 1; k <= first.Shards; k++ {
+		if have[k] == "" {
+			e.Missing = append(e.Missing, k)
+			continue
+		}
+		e.Have = append(e.Have, k)
+	}
+	if len(e.Missing) > 0 {
+		return e
+	}
+	return nil
+}
+
+func (p Piece) bundle(all []Piece) (Bundle, error) {
+	parts := make([][]byte, 0, len(all))
+	size := 0
+	for _, piece := range all {
+		parts = append(parts, piece.Components)
+		if size += len(piece.Components); size > MaxContent {
+			return Bundle{}, fmt.Errorf("the shards of %s have more than %d bytes together: exclude objects", p.Provider.Label(), MaxContent)
+		}
+	}
+	whole := bytes.Join(parts, []byte("---\n"))
+	b := Bundle{Provider: p.Provider, Metadata: p.Metadata, Images: p.Images}
+	if p.Hash != "" {
+		if hash, err := b.hash(whole); err != nil {
+			return Bundle{}, err
+		} else if hash != p.Hash {
+			return Bundle{}, fmt.Errorf("the content of %s has the hash %s, and annotation %s is %s: it was changed by hand. Apply the release's ConfigMap again",
+				p.Provider.Label(), hash, HashAnnotation, p.Hash)
+		}
+	}
+	var err error
+	if b.Documents, err = Decode(whole); err != nil {
+		return Bundle{}, fmt.Errorf("reading %s: %w", p.Provider.Label(), err)
+	}
+	Sort(b.Documents)
+	if b.Contract, err = Contract(b.Metadata, b.Provider.Version); err != nil {
+		return Bundle{}, fmt.Errorf("reading %s: %w", p.Provider.Label(), err)
+	}
+	if b.Variables, err = Variables(b.Documents); err != nil {
+		return Bundle{}, fmt.Errorf("reading %s: %w", p.Provider.Label(), err)
+	}
+	return b, nil
+}
+
+// Needs is what the documents need of a cluster.
+type Needs struct {
+	Values     Values
+	References References
+	// AllowTags accepts images that are named by a tag, in development.
+	AllowTags bool
+}
+
+// Render makes the documents that an installer applies: variables evaluated, images set. An error names everything that is wrong, and then nothing may be
+// applied.
+func (b Bundle) Render(needs Needs) ([]Document, error) {
+	var problems []error
+	out := make([]Document, 0, len(b.Documents))
+	for _, d := range b.Documents {
+		copied, _ := deepCopy(d.Object).(map[string]any)
+		rendered, found := Document{copied}.Evaluate(needs.Values)
+		problems = append(problems, found...)
+		out = append(out, rendered)
+	}
+	problems = append(problems, SetImages(out, b.Images, needs.References, needs.AllowTags)...)
+	problems = append(problems, Check(out, Namespace)...)
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("preparing %s %s: %w", b.Provider.Label(), b.Provider.Version, err)
+	}
+	return out, nil
+}

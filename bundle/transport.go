@@ -1,0 +1,256 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Sizes.
+const (
+	// MaxConfigMap is the most that an API server takes as the data of a ConfigMap.
+	MaxConfigMap = 1_048_576
+	// MaxApplied is the most that it takes as annotations, one of which is the whole object after a plain `kubectl apply`.
+	MaxApplied = 262_144
+	// MaxContent bounds what is decompressed.
+	MaxContent = 16 << 20
+)
+
+// Format is how components are packed.
+type Format string
+
+// The formats. Auto is plain where a plain `kubectl apply` of the ConfigMap works, and gzip otherwise.
+const (
+	Auto      Format = "auto"
+	PlainText Format = "plain"
+	Gzip      Format = "gzip"
+)
+
+// Packing says how ConfigMaps are made.
+type Packing struct {
+	Format Format
+	// Whole forbids shards: what does not fit into one ConfigMap is an error.
+	Whole bool
+}
+
+// Keys of the data, of the upstream contract but for the last two.
+const (
+	metadataKey   = "metadata"
+	componentsKey = "components"
+	zstdKey       = "components-zstd"
+	imagesKey     = "images"
+)
+
+// TooLarge is the error of a provider that fits into no ConfigMap.
+type TooLarge struct {
+	Provider     string
+	Actual, Most int
+	Format       Format
+	// Largest are the largest objects, as text.
+	Largest []string
+	Remedy  string
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("%s has %d bytes as %s, and a ConfigMap takes %d: %s. Its largest objects are %s",
+		e.Provider, e.Actual, e.Format, e.Most, e.Remedy, strings.Join(e.Largest, ", "))
+}
+
+// Pack makes the ConfigMaps of a bundle: one, or shards where one is too small. None has more than MaxConfigMap bytes, and equal bundles give equal
+// ConfigMaps.
+func (b Bundle) Pack(p Packing) ([]*corev1.ConfigMap, error) {
+	components, err := Encode(b.Documents)
+	if err != nil {
+		return nil, err
+	}
+	if len(components) > MaxContent {
+		return nil, b.tooLarge(len(components), MaxContent, PlainText, "an installer reads no more: exclude objects")
+	}
+	hash, err := b.hash(components)
+	if err != nil {
+		return nil, err
+	}
+	format := p.Format
+	if format == Auto || format == "" {
+		one, err := b.configMap(components, PlainText, hash)
+		if err != nil {
+			return nil, err
+		}
+		format = Gzip
+		if appliedSize(one) <= MaxApplied {
+			format = PlainText
+		}
+	}
+	one, err := b.configMap(components, format, hash)
+	if err != nil {
+		return nil, err
+	}
+	if size := Size(one); size <= MaxConfigMap {
+		return []*corev1.ConfigMap{one}, nil
+	} else if p.Whole {
+		return nil, b.tooLarge(size, MaxConfigMap, format, "exclude objects, use gzip, or allow shards")
+	}
+	return b.shards(format, hash)
+}
+
+// shards cuts the documents into runs of about the same size, as few as fit.
+func (b Bundle) shards(format Format, hash string) ([]*corev1.ConfigMap, error) {
+	sizes := make([]int, len(b.Documents))
+	for i, d := range b.Documents {
+		text, err := d.YAML()
+		if err != nil {
+			return nil, err
+		}
+		sizes[i] = len(text)
+	}
+	for n := 2; ; n++ {
+		runs := cut(sizes, n)
+		shards := make([]*corev1.ConfigMap, 0, len(runs))
+		largest := 0
+		for k, run := range runs {
+			components, err := Encode(b.Documents[run[0]:run[1]])
+			if err != nil {
+				return nil, err
+			}
+			shard, err := b.configMap(components, format, hash)
+			if err != nil {
+				return nil, err
+			}
+			shard.Name = fmt.Sprintf("%s-%d", shard.Name, k+1)
+			shard.Annotations[ShardAnnotation] = fmt.Sprintf("%d/%d", k+1, len(runs))
+			largest = max(largest, Size(shard))
+			shards = append(shards, shard)
+		}
+		if largest <= MaxConfigMap {
+			return shards, nil
+		}
+		if n >= len(b.Documents) {
+			return nil, b.tooLarge(largest, MaxConfigMap, format, "one object alone is too large: exclude it, shorten its descriptions, or use gzip")
+		}
+	}
+}
+
+// cut divides sizes into at most n runs: a run ends where the sum passes the next nth of the whole.
+func cut(sizes []int, n int) [][2]int {
+	total, sum, from := 0, 0, 0
+	for _, size := range sizes {
+		total += size
+	}
+	var runs [][2]int
+	for i, size := range sizes {
+		sum += size
+		if i+1 < len(sizes) && sum*n >= total*(len(runs)+1) {
+			runs = append(runs, [2]int{from, i + 1})
+			from = i + 1
+		}
+	}
+	return append(runs, [2]int{from, len(sizes)})
+}
+
+func (b Bundle) configMap(components []byte, format Format, hash string) (*corev1.ConfigMap, error) {
+	images, err := json.MarshalIndent(b.Images, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing the list of images: %w", err)
+	}
+	annotations := maps.Clone(b.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[HashAnnotation] = hash
+	if len(b.Provider.Platforms) > 0 {
+		annotations[PlatformAnnotation] = strings.Join(b.Provider.Platforms, ",")
+	}
+	cm := &corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: b.Provider.Label(), Namespace: Namespace, Annotations: annotations,
+			Labels: map[string]string{
+				ProviderLabel: b.Provider.Label(), NameLabel: b.Provider.Name, TypeLabel: string(b.Provider.Type), VersionLabel: b.Provider.Version,
+			},
+		},
+		Data: map[string]string{metadataKey: string(b.Metadata), imagesKey: string(images) + "\n"},
+	}
+	switch format {
+	case PlainText:
+		cm.Data[componentsKey] = string(components)
+	case Gzip:
+		packed, err := compress(components)
+		if err != nil {
+			return nil, err
+		}
+		cm.BinaryData = map[string][]byte{componentsKey: packed}
+		annotations[CompressedAnnotation] = "true"
+	default:
+		return nil, fmt.Errorf("format %q is unknown: use auto, plain or gzip", format)
+	}
+	return cm, nil
+}
+
+// hash is over everything that an installer reads, uncompressed, so that it stays the same when a compressor changes.
+func (b Bundle) hash(components []byte) (string, error) {
+	images, err := json.Marshal(b.Images)
+	if err != nil {
+		return "", fmt.Errorf("writing the list of images: %w", err)
+	}
+	sum := sha256.New()
+	for _, part := range [][]byte{[]byte(b.Provider.Label()), []byte(b.Provider.Version), b.Metadata, images, components} {
+		fmt.Fprintf(sum, "%d\n", len(part))
+		sum.Write(part)
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Size is what counts against MaxConfigMap: the values of the data.
+func Size(cm *corev1.ConfigMap) int {
+	size := 0
+	for _, value := range cm.Data {
+		size += len(value)
+	}
+	for _, value := range cm.BinaryData {
+		size += len(value)
+	}
+	return size
+}
+
+// appliedSize is what counts against MaxApplied after `kubectl apply`: the annotations, and the whole object in one more.
+func appliedSize(cm *corev1.ConfigMap) int {
+	whole, err := json.Marshal(cm)
+	if err != nil {
+		return MaxApplied + 1
+	}
+	size := len(whole) + 1 + len(corev1.LastAppliedConfigAnnotation)
+	for key, value := range cm.Annotations {
+		size += len(key) + len(value)
+	}
+	return size
+}
+
+func (b Bundle) tooLarge(actual, most int, format Format, remedy string) error {
+	type sized struct {
+		id   string
+		size int
+	}
+	var all []sized
+	for _, d := range b.Documents {
+		if text, err := d.YAML(); err == nil {
+			all = append(all, sized{d.ID(), len(text)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b sized) int { return cmp.Compare(b.size, a.size) })
+	var largest []string
+	for _, one := range all[:min(3, len(all))] {
+		largest = append(largest, fmt.Sprintf("%s (%d bytes)", one.id, one.size))
+	}
+	return &TooLarge{Provider: b.Provider.Label(), Actual: actual, Most: most, Format: format, Largest: largest, Remedy: remedy}
+}
