@@ -15,7 +15,8 @@ type Options struct {
 	Provider Provider
 	// Metadata is the provider's metadata.yaml.
 	Metadata []byte
-	// Images gives the containers their keys in the release's list of images, by CONTAINER or WORKLOAD/CONTAINER.
+	// Images gives the containers their keys in the release's list of images, by CONTAINER, WORKLOAD/CONTAINER, or the image in
+	// the manifests, with its tag or without.
 	Images map[string]string
 	// Annotations go onto the ConfigMaps, such as the release's profiles and feature set.
 	Annotations map[string]string

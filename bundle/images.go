@@ -27,6 +27,7 @@ const managerContainer = "manager"
 var (
 	imageKey    = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
 	placeholder = regexp.MustCompile(`^registry\.invalid/([a-z0-9._-]+):injected$`)
+	repository  = regexp.MustCompile(`^(.*/)?[^:@/]*`)
 	digest      = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
 )
 
@@ -58,12 +59,13 @@ func Images(d *Draft) {
 
 // keyOf finds the key of a container, and what named it.
 func (d *Draft) keyOf(c container) (key, selector string) {
-	for _, selector := range []string{c.Name() + "/" + c.name(), c.name()} {
+	image := text(c.object, "image")
+	for _, selector := range []string{c.Name() + "/" + c.name(), c.name(), image, repository.FindString(image)} {
 		if key, named := d.Options.Images[selector]; named {
 			return key, selector
 		}
 	}
-	if found := placeholder.FindStringSubmatch(text(c.object, "image")); found != nil {
+	if found := placeholder.FindStringSubmatch(image); found != nil {
 		return found[1], ""
 	}
 	switch c.name() {

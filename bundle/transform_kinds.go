@@ -151,7 +151,7 @@ func (m *mover) walk(value any, words bool) {
 			switch whole := strings.HasSuffix(strings.ToLower(key), "namespace") || key == nameOfNamespace; {
 			case whole || inWords:
 				value[key] = m.replaced(member, whole)
-			case key == "values" && text(value, "key") == nameOfNamespace:
+			case key == "values" && text(value, "key") == nameOfNamespace, key == "matchNames":
 				m.each(member)
 			}
 			m.walk(value[key], inWords)

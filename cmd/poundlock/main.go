@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -14,8 +15,16 @@ import (
 func main() {
 	if err := root().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "poundlock:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// exitCode tells a command that was typed wrongly from one that did not succeed.
+func exitCode(err error) int {
+	if errors.Is(err, errMisused) {
+		return 2
+	}
+	return 1
 }
 
 func root() *cobra.Command {
@@ -25,6 +34,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(managerCommand())
+	cmd.AddCommand(managerCommand(), bundleCommand())
 	return cmd
 }

@@ -1,0 +1,199 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/poundlock/poundlock/bundle"
+)
+
+// errMisused is a command that was typed wrongly. Its exit code is 2.
+var errMisused = errors.New("see poundlock bundle --help")
+
+func misused(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", fmt.Errorf(format, args...), errMisused)
+}
+
+// bundleOptions are the flags of `poundlock bundle`, as typed.
+type bundleOptions struct {
+	kustomize, metadata, out string
+	name, kind, version      string
+	platforms, exclude       []string
+	annotations              []string
+	images, gates            map[string]string
+	format, shards           string
+
+	verify, summary, allowRemote bool
+}
+
+func bundleCommand() *cobra.Command {
+	o := &bundleOptions{}
+	cmd := &cobra.Command{
+		Use:   "bundle",
+		Short: "Write the ConfigMaps in which a release carries a provider of Cluster API",
+		Long: `Write the ConfigMaps in which a release carries a provider of Cluster API, from the provider's own kustomization.
+
+Run it in the provider's repository, and check the output in. A copy without compression lies in plain/ of the output folder, for reviewers.
+Exit code 0: done. 1: stale, or refused. 2: misused.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return misused("argument %q is not expected", args[0])
+			}
+			return nil
+		},
+		Example: `  # Write, and show what was dropped, changed and why.
+  poundlock bundle --kustomize config/default --name aws --type infrastructure --version v2.13.0 --out openshift/manifests --summary
+
+  # In CI: fail with a diff where the output that is checked in is stale.
+  poundlock bundle --kustomize config/default --name aws --type infrastructure --version v2.13.0 --out openshift/manifests --verify`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.OutOrStdout()) },
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused("%w", err) })
+	o.bind(cmd.Flags())
+	return cmd
+}
+
+func (o *bundleOptions) bind(f *pflag.FlagSet) {
+	f.StringVar(&o.kustomize, "kustomize", "", "Render this folder (required)")
+	f.StringVar(&o.name, "name", "", "Name the provider, such as aws; the core provider is cluster-api (required)")
+	f.StringVar(&o.kind, "type", "", "Name its type: core, bootstrap, control-plane or infrastructure (required)")
+	f.StringVar(&o.version, "version", "", "Name its version, such as v2.13.0 (required)")
+	f.StringSliceVar(&o.platforms, "platform", nil, "Name the platforms that it is for, as Infrastructure.status.platformStatus.type does (those of its name)")
+	f.StringVar(&o.metadata, "metadata", "", "Read the contract from this file (metadata.yaml of the folder, or of the nearest one above it)")
+	f.StringArrayVar(&o.annotations, "annotation", nil, "Add KEY=VALUE to the ConfigMaps, such as the release's profile or feature set; repeat it for more")
+	f.StringToStringVar(&o.images, "images", nil, "Give containers their keys in the release's images, as CONTAINER=KEY, WORKLOAD/CONTAINER=KEY or IMAGE=KEY (the provider's usual key for a container named manager)")
+	f.StringToStringVar(&o.gates, "feature-gates", nil, "Set feature gates in the managers' arguments, as NAME=true or NAME=false")
+	f.StringSliceVar(&o.exclude, "exclude", nil, "Leave out objects and what depends on them, as KIND/NAME, where * matches any text")
+	f.StringVar(&o.format, "format", string(bundle.Auto), "Pack as plain or gzip; auto is plain where a plain kubectl apply works")
+	f.StringVar(&o.shards, "shards", "auto", "Use several ConfigMaps where one is too small (auto), or refuse (never)")
+	f.StringVar(&o.out, "out", "", "Write to this folder (required, but for --summary alone)")
+	f.BoolVar(&o.verify, "verify", false, "Write nothing, and fail with a diff where the output is stale (false)")
+	f.BoolVar(&o.summary, "summary", false, "Print what was dropped, changed and added, and why (false)")
+	f.BoolVar(&o.allowRemote, "allow-remote", false, "Let the kustomization download bases (false)")
+}
+
+func (o *bundleOptions) run(out io.Writer) error {
+	const percent = 60 // a run is short, and kustomize leaves a lot behind: less memory for a little time
+	defer debug.SetGCPercent(debug.SetGCPercent(percent))
+	options, packing, err := o.options()
+	if err != nil {
+		return err
+	}
+	manifests, err := kustomize(o.kustomize, o.allowRemote)
+	if err != nil {
+		return err
+	}
+	made, summary, err := bundle.Build(manifests, options)
+	if err != nil {
+		return err
+	}
+	maps, err := made.Pack(packing)
+	if err != nil {
+		return err
+	}
+	files, err := render(made, maps)
+	if err != nil {
+		return err
+	}
+	if o.summary {
+		fmt.Fprint(out, summary)
+		fmt.Fprintln(out, "\nConfigMaps")
+		for _, cm := range maps {
+			fmt.Fprintf(out, "  %s: %d of %d bytes\n", cm.Name, bundle.Size(cm), bundle.MaxConfigMap)
+		}
+	}
+	switch {
+	case o.out == "":
+		return nil
+	case o.verify:
+		return verify(o.out, files, out)
+	}
+	return write(o.out, files)
+}
+
+// options checks the flags. What is wrong with them is misuse; what is wrong with the manifests is not.
+func (o *bundleOptions) options() (bundle.Options, bundle.Packing, error) {
+	fail := func(err error) (bundle.Options, bundle.Packing, error) {
+		return bundle.Options{}, bundle.Packing{}, misused("%w", err)
+	}
+	for _, required := range []struct{ flag, value string }{{"kustomize", o.kustomize}, {"name", o.name}, {"type", o.kind}, {"version", o.version}} {
+		if required.value == "" {
+			return fail(fmt.Errorf("--%s is missing", required.flag))
+		}
+	}
+	if o.out == "" && (o.verify || !o.summary) {
+		return fail(errors.New("--out is missing"))
+	}
+	provider, err := bundle.Provider{Name: o.name, Type: bundle.Type(o.kind), Version: o.version, Platforms: o.platforms}.Complete()
+	if err != nil {
+		return fail(err)
+	}
+	options := bundle.Options{Provider: provider, Images: o.images, Exclude: o.exclude, Annotations: map[string]string{}, FeatureGates: map[string]bool{}}
+	for _, annotation := range o.annotations {
+		key, value, found := strings.Cut(annotation, "=")
+		if !found || key == "" {
+			return fail(fmt.Errorf("--annotation %q is not KEY=VALUE", annotation))
+		}
+		options.Annotations[key] = value
+	}
+	for name, value := range o.gates {
+		if options.FeatureGates[name], err = strconv.ParseBool(value); err != nil {
+			return fail(fmt.Errorf("--feature-gates %s=%s is neither true nor false", name, value))
+		}
+	}
+	packing := bundle.Packing{Format: bundle.Format(o.format), Whole: o.shards == "never"}
+	switch {
+	case packing.Format != bundle.Auto && packing.Format != bundle.PlainText && packing.Format != bundle.Gzip:
+		return fail(fmt.Errorf("--format %q is unknown: use auto, plain or gzip", o.format))
+	case o.shards != "auto" && o.shards != "never":
+		return fail(fmt.Errorf("--shards %q is unknown: use auto or never", o.shards))
+	}
+	if options.Metadata, err = o.readMetadata(); err != nil {
+		return bundle.Options{}, bundle.Packing{}, err
+	}
+	return options, packing, nil
+}
+
+// readMetadata reads the file of the flag, else the nearest metadata.yaml at or above the folder, within the repository.
+func (o *bundleOptions) readMetadata() ([]byte, error) {
+	const name = "metadata.yaml"
+	if info, err := os.Stat(o.kustomize); err != nil || !info.IsDir() {
+		return nil, misused("--kustomize %s is no folder", o.kustomize)
+	}
+	if o.metadata != "" {
+		text, err := os.ReadFile(o.metadata)
+		if err != nil {
+			return nil, misused("--metadata: %w", err)
+		}
+		return text, nil
+	}
+	start, err := filepath.Abs(o.kustomize)
+	if err != nil {
+		return nil, fmt.Errorf("finding %s: %w", name, err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+			return text, nil
+		}
+		if dir == filepath.Dir(dir) || exists(filepath.Join(dir, ".git")) || exists(filepath.Join(dir, "go.mod")) {
+			return nil, fmt.Errorf("finding %s: none in %s or above it, up to %s: name the file with --metadata", name, o.kustomize, dir)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,397 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/test/build"
+)
+
+var update = flag.Bool("update", false, "write the summaries of the providers' bundles")
+
+// realProvider is a provider whose manifests lie in its Go module.
+type realProvider struct {
+	file, module, dir   string
+	name, kind, version string
+	more                []string
+}
+
+const (
+	coreModule = "sigs.k8s.io/cluster-api"
+	sigs       = "sigs.k8s.io/cluster-api-provider-"
+)
+
+func realProviders() []realProvider {
+	return []realProvider{
+		{file: "core", module: coreModule, dir: "config/default", name: "cluster-api", kind: "core", version: "v1.13.6"},
+		{file: "kubeadm-bootstrap", module: coreModule, dir: "bootstrap/kubeadm/config/default", name: "kubeadm", kind: "bootstrap", version: "v1.13.6"},
+		{file: "kubeadm-control-plane", module: coreModule, dir: "controlplane/kubeadm/config/default", name: "kubeadm", kind: "control-plane", version: "v1.13.6"},
+		{file: "aws", module: sigs + "aws/v2", dir: "config/default", name: "aws", kind: "infrastructure", version: "v2.13.0"},
+		{file: "azure", module: sigs + "azure", dir: "config/capz", name: "azure", kind: "infrastructure", version: "v1.26.0"},
+		{file: "gcp", module: sigs + "gcp", dir: "config/default", name: "gcp", kind: "infrastructure", version: "v1.13.1"},
+		{file: "openstack", module: sigs + "openstack", dir: "config/default", name: "openstack", kind: "infrastructure", version: "v0.14.6"},
+		{file: "vsphere", module: sigs + "vsphere", dir: "config/default", name: "vsphere", kind: "infrastructure", version: "v1.15.2"},
+		{file: "vsphere-supervisor", module: sigs + "vsphere", dir: "config/supervisor", name: "vsphere", kind: "infrastructure", version: "v1.15.2"},
+		{file: "ibmcloud", module: sigs + "ibmcloud", dir: "config/default", name: "ibmcloud", kind: "infrastructure", version: "v0.13.1"},
+		{file: "kubevirt", module: sigs + "kubevirt", dir: "config/default", name: "kubevirt", kind: "infrastructure", version: "v0.11.2"},
+		{file: "nutanix", module: "github.com/nutanix-cloud-native/cluster-api-provider-nutanix", dir: "config/default", name: "nutanix", kind: "infrastructure", version: "v1.9.2"},
+		{
+			file: "metal3", dir: "testdata/bundle/metal3/config", name: "metal3", kind: "infrastructure", version: "v1.12.0",
+			more: []string{"--images", "wait=k8s-wait,capm3-ipam/manager=ipam-controllers,agent=agent"},
+		},
+	}
+}
+
+func (p realProvider) args(t *testing.T, out string) []string {
+	t.Helper()
+	dir := p.dir
+	if p.module != "" {
+		root, err := build.ModuleDir(t.Context(), p.module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir = filepath.Join(root, dir)
+	}
+	return append([]string{"--kustomize", dir, "--name", p.name, "--type", p.kind, "--version", p.version, "--out", out}, p.more...)
+}
+
+// runBundle runs the command. The code is what the process would end with.
+func runBundle(t *testing.T, args ...string) (out string, code int, err error) {
+	t.Helper()
+	var printed bytes.Buffer
+	cmd := root()
+	cmd.SetOut(&printed)
+	cmd.SetErr(&printed)
+	cmd.SetArgs(append([]string{"bundle"}, args...))
+	if err = cmd.ExecuteContext(t.Context()); err != nil {
+		code = exitCode(err)
+	}
+	return printed.String(), code, err
+}
+
+func TestRealProviders(t *testing.T) {
+	for _, p := range realProviders() {
+		t.Run(p.file, func(t *testing.T) {
+			if testing.Short() && p.module != "" {
+				t.Skip("renders a provider of several hundred thousand bytes")
+			}
+			dir := t.TempDir()
+			args := p.args(t, dir)
+			started := time.Now()
+			summary, _, err := runBundle(t, append(args, "--summary")...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(time.Since(started))
+			golden(t, filepath.Join("testdata", "bundle", p.file+".txt"), summary)
+			p.installable(t, dir)
+
+			p.twice(t, args, dir)
+		})
+	}
+}
+
+// twice runs the command again: the output is fresh, and every byte the same.
+func (p realProvider) twice(t *testing.T, args []string, dir string) {
+	if p.file != "kubeadm-control-plane" && p.file != "metal3" {
+		return // one that is compressed and one that is plain are enough
+	}
+	before := contents(t, dir)
+	if out, _, err := runBundle(t, append(args, "--verify")...); err != nil || out != "" {
+		t.Errorf("verified at once: %v %s", err, out)
+	}
+	again := t.TempDir()
+	if _, _, err := runBundle(t, p.args(t, again)...); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, contents(t, again)); diff != "" {
+		t.Error("written again, it differs:", diff)
+	}
+}
+
+// golden compares a summary, but for the size of what is compressed: another release of Go may compress better.
+func golden(t *testing.T, file, summary string) {
+	t.Helper()
+	summary, _, _ = strings.Cut(summary, "\nConfigMaps\n")
+	if *update {
+		if err := os.WriteFile(file, []byte(summary), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), summary); diff != "" {
+		t.Errorf("%s: if the change is meant, run go test ./cmd/poundlock -run TestRealProviders -update\n%s", file, diff)
+	}
+}
+
+// installable has the ConfigMaps read as an installer reads them, and prepared for a cluster.
+func (p realProvider) installable(t *testing.T, dir string) {
+	t.Helper()
+	var pieces []bundle.Piece
+	for name, text := range contents(t, dir) {
+		if filepath.Dir(name) != "." {
+			continue
+		}
+		cm := &corev1.ConfigMap{}
+		if err := yaml.Unmarshal([]byte(text), cm); err != nil {
+			t.Fatal(err)
+		}
+		if size := bundle.Size(cm); size > bundle.MaxConfigMap {
+			t.Errorf("%s has %d bytes", name, size)
+		}
+		piece, err := bundle.Unpack(cm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces = append(pieces, piece)
+	}
+	whole, err := bundle.Merge(pieces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := bundle.Needs{Values: bundle.Values{}, References: bundle.References{}}
+	for _, v := range whole.Variables {
+		if v.Required {
+			needs.Values[v.Name] = "x: y"
+		}
+	}
+	for _, image := range whole.Images {
+		needs.References[image.Key] = "quay.io/a@sha256:" + strings.Repeat("0", 64)
+	}
+	rendered, err := whole.Render(needs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage := bundle.Stage(0)
+	for _, d := range rendered {
+		if now := bundle.StageOf(d.GroupKind()); now < stage {
+			t.Errorf("%s comes after stage %d", d.ID(), stage)
+		} else {
+			stage = now
+		}
+		text, err := d.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stage == bundle.Definitions {
+			continue // prose
+		}
+		for _, leftOver := range []string{"cert-manager", "-system\n", "-system.svc", "registry.invalid", "${"} {
+			if bytes.Contains(text, []byte(leftOver)) {
+				t.Errorf("%s still has %q in it", d.ID(), leftOver)
+			}
+		}
+	}
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		out[name] = string(text)
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// repository is a small provider on disk: files by name, beside a metadata.yaml.
+func repository(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	files["metadata.yaml"] = "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\nkind: Metadata\nreleaseSeries: [{major: 1, minor: 0, contract: v1beta1}]\n"
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, namespace: openshift-cluster-api}\n"
+
+func small(t *testing.T) string {
+	return repository(t, map[string]string{"config/kustomization.yaml": "resources: [a.yaml]\n", "config/a.yaml": account})
+}
+
+func argsOf(dir string, more ...string) []string {
+	return append([]string{"--kustomize", filepath.Join(dir, "config"), "--name", "aws", "--type", "infrastructure", "--version", "v1.0.0"}, more...)
+}
+
+func TestBundleExitCodes(t *testing.T) {
+	dir := small(t)
+	out := filepath.Join(t.TempDir(), "out")
+	without := func(flag string) []string {
+		args := argsOf(dir, "--out", out)
+		for i := range args {
+			if args[i] == flag {
+				return append(args[:i:i], args[i+2:]...)
+			}
+		}
+		return args
+	}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"nothing to write yet":        {argsOf(dir, "--out", out, "--verify"), 1, "stale"},
+		"done":                        {argsOf(dir, "--out", filepath.Join(t.TempDir(), "x")), 0, ""},
+		"a summary needs no folder":   {argsOf(dir, "--summary"), 0, ""},
+		"no folder":                   {argsOf(dir), 2, "--out is missing"},
+		"no kustomization":            {without("--kustomize"), 2, "--kustomize is missing"},
+		"no name":                     {without("--name"), 2, "--name is missing"},
+		"no type":                     {without("--type"), 2, "--type is missing"},
+		"no version":                  {without("--version"), 2, "--version is missing"},
+		"an unknown flag":             {argsOf(dir, "--out", out, "--moon"), 2, "--moon"},
+		"an argument":                 {argsOf(dir, "--out", out, "moon"), 2, "moon"},
+		"an unknown type":             {append(without("--type"), "--type", "infra"), 2, "type"},
+		"an unknown platform":         {argsOf(dir, "--out", out, "--platform", "Moon"), 2, "platform"},
+		"an annotation without value": {argsOf(dir, "--out", out, "--annotation", "a"), 2, "KEY=VALUE"},
+		"a gate that is neither":      {argsOf(dir, "--out", out, "--feature-gates", "A=maybe"), 2, "neither"},
+		"an unknown format":           {argsOf(dir, "--out", out, "--format", "zip"), 2, "--format"},
+		"shards":                      {argsOf(dir, "--out", out, "--shards", "3"), 2, "--shards"},
+		"a folder that is not there":  {append(without("--kustomize"), "--kustomize", dir+"/none"), 2, "no folder"},
+		"a version without series":    {append(without("--version"), "--version", "v9.0.0"), 1, "release series"},
+		"an exclusion of nothing":     {argsOf(dir, "--out", out, "--exclude", "Role/x"), 1, "exclusion"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, code, err := runBundle(t, c.args...)
+			if code != c.code || (err != nil && !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("%d, %v; want %d, %q", code, err, c.code, c.says)
+			}
+			if exists(out) {
+				t.Error("the folder was created")
+			}
+		})
+	}
+}
+
+func TestBundleIsHermetic(t *testing.T) {
+	const local = "resources: [a.yaml]\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		says  string
+	}{
+		"a remote base":              {map[string]string{"config/kustomization.yaml": "resources: [https://127.0.0.1:1/a.yaml]\n"}, "--allow-remote"},
+		"a remote base further down": {map[string]string{"config/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['github.com/a/b?ref=c']\n"}, "b/kustomization.yaml"},
+		"a remote component":         {map[string]string{"config/kustomization.yaml": local + "components: ['git@127.0.0.1:a/b']\n"}, "git@127.0.0.1"},
+		"a remote patch":             {map[string]string{"config/kustomization.yaml": local + "patches: [{path: 'https://127.0.0.1:1/p'}]\n"}, "https://"},
+		"a remote file of a map":     {map[string]string{"config/kustomization.yaml": local + "configMapGenerator: [{name: a, files: ['k=https://127.0.0.1:1/p']}]\n"}, "https://"},
+		"a chart":                    {map[string]string{"config/kustomization.yaml": local + "helmCharts: [{name: a}]\n"}, "helmCharts"},
+		"a file that is missing":     {map[string]string{"config/kustomization.yaml": "resources: [none.yaml]\n"}, "none.yaml"},
+		"a URL in a patch is text":   {map[string]string{"config/kustomization.yaml": local + "patches: [{patch: '{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: openshift-cluster-api, annotations: {a: \"https://b\"}}}'}]\n"}, ""},
+		"a folder with an @":         {map[string]string{"config/kustomization.yaml": "resources: [base@v1/x]\n", "config/base@v1/x/kustomization.yaml": local, "config/base@v1/x/a.yaml": account}, ""},
+		"a folder named as a host":   {map[string]string{"config/kustomization.yaml": "resources: [github.com/a/b]\n", "config/github.com/a/b/kustomization.yaml": local, "config/github.com/a/b/a.yaml": account}, ""},
+		"a component":                {map[string]string{"config/kustomization.yaml": local + "components: [c]\n", "config/c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: x-\n"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.files["config/a.yaml"] = account
+			dir := repository(t, c.files)
+			_, code, err := runBundle(t, argsOf(dir, "--summary")...)
+			if (code == 1) != (c.says != "") || (err != nil && !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("%d, %v; want %q", code, err, c.says)
+			}
+		})
+	}
+	t.Run("a relative path with an @ is a folder", func(t *testing.T) {
+		dir := repository(t, map[string]string{"provider@v1.2.3/config/default/kustomization.yaml": local, "provider@v1.2.3/config/default/a.yaml": account})
+		t.Chdir(dir)
+		if _, _, err := runBundle(t, "--kustomize", "provider@v1.2.3/config/default", "--name", "aws", "--type", "infrastructure", "--version", "v1.0.0", "--summary"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A provider that fits into no ConfigMap, or that is refused, leaves the folder as it was.
+func TestBundleWritesNothingOnError(t *testing.T) {
+	large := account + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {k: \"" + strings.Repeat("x", bundle.MaxConfigMap) + "\"}\n"
+	for name, c := range map[string]struct{ manifest, says string }{
+		"too large": {large, "ConfigMap/big"},
+		"refused":   {account + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "Pod/a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, out := small(t), t.TempDir()
+			args := argsOf(dir, "--out", out, "--format", "plain")
+			if _, _, err := runBundle(t, args...); err != nil {
+				t.Fatal(err)
+			}
+			before := contents(t, out)
+			if err := os.WriteFile(filepath.Join(dir, "config", "a.yaml"), []byte(c.manifest), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, code, err := runBundle(t, args...)
+			if code != 1 || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%d, %v; want 1, %s", code, err, c.says)
+			}
+			if diff := cmp.Diff(before, contents(t, out)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestVerify(t *testing.T) {
+	dir, out := small(t), t.TempDir()
+	args := argsOf(dir, "--out", out, "--format", "gzip")
+	if _, _, err := runBundle(t, args...); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config", "a.yaml"), []byte(strings.Replace(account, "name: a", "name: b", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, out)
+	printed, code, err := runBundle(t, append(args, "--verify")...)
+	if code != 1 || !errors.Is(err, errStale) || !strings.Contains(printed, "-  name: a\n+  name: b\n") {
+		t.Errorf("%d, %v, %s", code, err, printed)
+	}
+	if diff := cmp.Diff(before, contents(t, out)); diff != "" {
+		t.Error("verify wrote:", diff)
+	}
+	leftOver := filepath.Join(out, runLevel+"infrastructure-aws-2.yaml")
+	others := filepath.Join(out, runLevel+"infrastructure-aws-2x.yaml")
+	for _, file := range []string{leftOver, others} {
+		if err := os.WriteFile(file, []byte("a: b\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := runBundle(t, args...); err != nil {
+		t.Fatal(err)
+	}
+	if exists(leftOver) || !exists(others) {
+		t.Error("a shard of before is left over, or another file was removed")
+	}
+	if printed, _, err := runBundle(t, append(args, "--verify")...); err != nil {
+		t.Error(err, printed)
+	}
+}

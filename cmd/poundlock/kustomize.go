@@ -1,0 +1,216 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// kustomize renders a folder. Unless remote bases are allowed it touches no network: the answer depends on the checkout alone.
+func kustomize(dir string, allowRemote bool) ([]byte, error) {
+	// An absolute path is never taken for the URL of a git repository, as a relative one with an @ would be.
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("finding %s: %w", dir, err)
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, fmt.Errorf("finding %s: %w", dir, err)
+	}
+	files := checkout{FileSystem: filesys.MakeFsOnDisk(), rewritten: map[string][]byte{}}
+	if !allowRemote {
+		if err := files.inspect(root, map[string]bool{}); err != nil {
+			return nil, err
+		}
+	}
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, root)
+	if err != nil {
+		return nil, fmt.Errorf("rendering %s: %w", dir, err)
+	}
+	text, err := made.AsYaml()
+	if err != nil {
+		return nil, fmt.Errorf("rendering %s: %w", dir, err)
+	}
+	return text, nil
+}
+
+// checkout is the disk, with kustomizations in which no folder looks like a URL.
+type checkout struct {
+	filesys.FileSystem
+	rewritten map[string][]byte
+}
+
+// ReadFile reads what was rewritten, else the disk.
+func (c checkout) ReadFile(path string) ([]byte, error) {
+	if text, has := c.rewritten[path]; has {
+		return text, nil
+	}
+	return c.FileSystem.ReadFile(path)
+}
+
+// What a kustomization reads. Folders may be kustomizations themselves; a text with several lines is no path but the content.
+var (
+	foldersOrFiles = []string{"resources", "bases", "components", "generators", "transformers", "validators"}
+	filesOnly      = []string{"crds", "configurations", "patchesStrategicMerge"}
+	filesWithin    = map[string][]string{
+		"patches": {"path"}, "patchesJson6902": {"path"}, "replacements": {"path"}, "openapi": {"path"},
+		"configMapGenerator": {"files", "envs", "env"}, "secretGenerator": {"files", "envs", "env"},
+	}
+	downloads = []string{"helmCharts", "helmChartInflationGenerator"}
+)
+
+// inspect refuses a kustomization, and those that it refers to, where it names something that is not in the checkout.
+func (c checkout) inspect(dir string, seen map[string]bool) error {
+	if seen[dir] {
+		return nil
+	}
+	seen[dir] = true
+	file, text, err := kustomization(dir)
+	if err != nil {
+		return err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return fmt.Errorf("reading %s: %w", file, err)
+	}
+	if len(document.Content) == 0 {
+		return nil
+	}
+	i := inspection{checkout: c, dir: dir, file: file, seen: seen}
+	i.members(document.Content[0])
+	if i.changed {
+		if c.rewritten[file], err = yaml.Marshal(&document); err != nil {
+			return fmt.Errorf("reading %s: %w", file, err)
+		}
+	}
+	return errors.Join(i.problems...)
+}
+
+func kustomization(dir string) (string, []byte, error) {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		file := filepath.Join(dir, name)
+		if text, err := os.ReadFile(file); err == nil {
+			return file, text, nil
+		}
+	}
+	return "", nil, fmt.Errorf("reading %s: it has no kustomization.yaml", dir)
+}
+
+type inspection struct {
+	checkout
+	dir, file string
+	seen      map[string]bool
+	changed   bool
+	problems  []error
+}
+
+func (i *inspection) members(top *yaml.Node) {
+	for _, key := range foldersOrFiles {
+		for _, entry := range list(member(top, key)) {
+			i.folderOrFile(entry)
+		}
+	}
+	for _, key := range filesOnly {
+		for _, entry := range list(member(top, key)) {
+			i.only(entry)
+		}
+	}
+	for key, within := range filesWithin {
+		holders := list(member(top, key))
+		if key == "openapi" {
+			holders = []*yaml.Node{member(top, key)}
+		}
+		for _, holder := range holders {
+			for _, name := range within {
+				value := member(holder, name)
+				for _, entry := range append(list(value), value) {
+					i.url(entry)
+				}
+			}
+		}
+	}
+	for _, key := range downloads {
+		if member(top, key) != nil {
+			i.refuse(key + ", which is downloaded")
+		}
+	}
+}
+
+func (i *inspection) folderOrFile(entry *yaml.Node) {
+	if entry.Kind != yaml.ScalarNode || strings.Contains(entry.Value, "\n") {
+		return
+	}
+	path := i.path(entry.Value)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		i.refuse(entry.Value)
+	case info.IsDir():
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			path = resolved
+		}
+		if err := i.inspect(path, i.seen); err != nil {
+			i.problems = append(i.problems, err)
+		}
+		if !filepath.IsAbs(entry.Value) && !strings.HasPrefix(entry.Value, ".") {
+			entry.Value = "./" + entry.Value
+			i.changed = true
+		}
+	}
+}
+
+func (i *inspection) only(entry *yaml.Node) {
+	if entry.Kind != yaml.ScalarNode || strings.Contains(entry.Value, "\n") {
+		return
+	}
+	if _, err := os.Stat(i.path(entry.Value)); err != nil {
+		i.refuse(entry.Value)
+	}
+}
+
+// url refuses a file that kustomize would download.
+func (i *inspection) url(entry *yaml.Node) {
+	if entry != nil && entry.Kind == yaml.ScalarNode && strings.Contains(entry.Value, "://") {
+		i.refuse(entry.Value)
+	}
+}
+
+func (i *inspection) path(entry string) string {
+	if filepath.IsAbs(entry) {
+		return entry
+	}
+	return filepath.Join(i.dir, entry)
+}
+
+func (i *inspection) refuse(entry string) {
+	i.problems = append(i.problems, fmt.Errorf("%s names %s, which is not in the checkout: add it to the checkout, or allow downloads with --allow-remote", i.file, entry))
+}
+
+// member is the value of a key, or nil.
+func member(o *yaml.Node, key string) *yaml.Node {
+	if o == nil || o.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(o.Content); i += 2 {
+		if o.Content[i].Value == key {
+			return o.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func list(node *yaml.Node) []*yaml.Node {
+	if node == nil || node.Kind != yaml.SequenceNode {
+		return nil
+	}
+	return node.Content
+}
