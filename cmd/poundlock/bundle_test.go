@@ -144,7 +144,7 @@ func golden(t *testing.T, file, summary string) {
 }
 
 // installable has the ConfigMaps read as an installer reads them, and prepared for a cluster.
-func (p realProvider) installable(t *testing.T, dir string) {
+func (p realProvider) installable(t *testing.T, dir string) []bundle.Document {
 	t.Helper()
 	var pieces []bundle.Piece
 	for name, text := range contents(t, dir) {
@@ -201,6 +201,7 @@ func (p realProvider) installable(t *testing.T, dir string) {
 			}
 		}
 	}
+	return rendered
 }
 
 func contents(t *testing.T, dir string) map[string]string {
