@@ -67,6 +67,7 @@ var Transformations = []Transformation{
 	{"feature-gates", "the release decides about feature gates", FeatureGates},
 	{"images", "the release decides about images, by key", Images},
 	{"cluster-protection", "without this object the providers delete or abandon the machines of the cluster itself", ClusterProtection},
+	{"contract-labels", "the core provider finds a version of another provider's kind by this label", ContractLabels},
 	{"needed-secrets", "a pod does not start without its Secret", NeededSecrets},
 }
 

@@ -5,6 +5,8 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,10 +21,11 @@ func ClusterProtection(d *Draft) {
 	for _, doc := range slices.Clone(d.Documents) {
 		spec := at(doc.Object, "spec")
 		plural := text(at(spec, "names"), "plural")
-		if !doc.isDefinition() || text(spec, "group") != infrastructureGroup || text(spec, "scope") != "Namespaced" || !strings.HasSuffix(plural, "clusters") {
+		group := text(spec, "group")
+		if !doc.isDefinition() || !isInfrastructure(group) || text(spec, "scope") != "Namespaced" || !strings.HasSuffix(plural, "clusters") {
 			continue
 		}
-		for _, added := range protection(plural, definedKind(doc).Kind, d.Provider.Label()) {
+		for _, added := range protection(group, plural, definedKind(doc).Kind, d.Provider.Label()) {
 			if !slices.ContainsFunc(d.Documents, func(have Document) bool { return have.ID() == added.ID() }) {
 				d.Documents = append(d.Documents, added)
 				d.record(Added, added, fmt.Sprintf("refuses DELETE of the %s that Infrastructure/cluster names in status.infrastructureName", definedKind(doc).Kind))
@@ -31,8 +34,16 @@ func ClusterProtection(d *Draft) {
 	}
 }
 
-func protection(plural, kind, label string) []Document {
+// isInfrastructure tells whether a group is that of infrastructure, or below it, such as vmware.infrastructure.cluster.x-k8s.io.
+func isInfrastructure(group string) bool {
+	return group == infrastructureGroup || strings.HasSuffix(group, "."+infrastructureGroup)
+}
+
+func protection(group, plural, kind, label string) []Document {
 	name := Namespace + "-protect-" + plural
+	if group != infrastructureGroup {
+		name += "." + group // both groups may have this plural
+	}
 	metadata := func() map[string]any {
 		return map[string]any{"name": name, "labels": map[string]any{ProviderLabel: label}}
 	}
@@ -44,7 +55,7 @@ func protection(plural, kind, label string) []Document {
 			"paramKind":     map[string]any{"apiVersion": "config.openshift.io/v1", "kind": "Infrastructure"},
 			"matchConstraints": map[string]any{
 				"resourceRules": []any{map[string]any{
-					"apiGroups": []any{infrastructureGroup}, "apiVersions": []any{"*"}, "operations": []any{"DELETE"}, "resources": []any{plural},
+					"apiGroups": []any{group}, "apiVersions": []any{"*"}, "operations": []any{"DELETE"}, "resources": []any{plural},
 				}},
 			},
 			"validations": []any{map[string]any{
@@ -66,4 +77,22 @@ func protection(plural, kind, label string) []Document {
 		},
 	}
 	return []Document{{policy}, {binding}}
+}
+
+var contractLabel = regexp.MustCompile(`^cluster\.x-k8s\.io/v[0-9][a-z0-9]*$`)
+
+// ContractLabels notes definitions without a label that names their versions for a contract: the core provider does not find them.
+func ContractLabels(d *Draft) {
+	if d.Provider.Type == Core {
+		return
+	}
+	for _, doc := range d.Documents {
+		if !doc.isDefinition() || !strings.HasSuffix(text(at(doc.Object, "spec"), "group"), ".cluster.x-k8s.io") {
+			continue
+		}
+		labels := at(doc.Object, "metadata", "labels")
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(labels)), contractLabel.MatchString) {
+			d.note(doc, "has no label cluster.x-k8s.io/CONTRACT with the versions that keep it, such as cluster.x-k8s.io/v1beta1=v1beta1: add it in the kustomization")
+		}
+	}
 }

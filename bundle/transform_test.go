@@ -280,7 +280,13 @@ var tables = map[string]map[string]transformed{
 	"cluster-protection": {
 		"a cluster":            {in: doc("CustomResourceDefinition", "name: c", crdSpec), note: "refuses DELETE of the AWSCluster", want: "SKIP"},
 		"another plural":       {in: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "awsclusters", "awsmachines", 1)), want: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "awsclusters", "awsmachines", 1))},
+		"a group below":        {in: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "infrastructure.", "vmware.infrastructure.", 1)), note: "refuses DELETE of the AWSCluster", want: "SKIP"},
 		"another group":        {in: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "infrastructure.", "", 1)), want: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "infrastructure.", "", 1))},
+		"of the core provider": {in: doc("CustomResourceDefinition", "name: c", crdSpec), want: doc("CustomResourceDefinition", "name: c", crdSpec), options: Options{Provider: Provider{Name: coreName, Type: Core}}},
+	},
+	"contract-labels": {
+		"no label":             {in: doc("CustomResourceDefinition", "name: c, labels: {cluster.x-k8s.io/provider: a}", crdSpec), want: doc("CustomResourceDefinition", "name: c, labels: {cluster.x-k8s.io/provider: a}", crdSpec), note: "has no label"},
+		"a label":              {in: doc("CustomResourceDefinition", "name: c, labels: {cluster.x-k8s.io/v1beta1: v1beta2}", crdSpec), want: doc("CustomResourceDefinition", "name: c, labels: {cluster.x-k8s.io/v1beta1: v1beta2}", crdSpec)},
 		"of the core provider": {in: doc("CustomResourceDefinition", "name: c", crdSpec), want: doc("CustomResourceDefinition", "name: c", crdSpec), options: Options{Provider: Provider{Name: coreName, Type: Core}}},
 	},
 	"needed-secrets": {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/poundlock/poundlock/cmd/poundlock/bundling"
 )
 
 func main() {
@@ -21,7 +23,7 @@ func main() {
 
 // exitCode tells a command that was typed wrongly from one that did not succeed.
 func exitCode(err error) int {
-	if errors.Is(err, errMisused) {
+	if errors.Is(err, bundling.ErrMisused) {
 		return 2
 	}
 	return 1
@@ -34,6 +36,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(managerCommand(), bundleCommand())
+	cmd.AddCommand(managerCommand(), bundling.Command())
 	return cmd
 }

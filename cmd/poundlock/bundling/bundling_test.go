@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package bundling
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ func realProviders() []realProvider {
 		{file: "kubevirt", module: sigs + "kubevirt", dir: "config/default", name: "kubevirt", kind: "infrastructure", version: "v0.11.2"},
 		{file: "nutanix", module: "github.com/nutanix-cloud-native/cluster-api-provider-nutanix", dir: "config/default", name: "nutanix", kind: "infrastructure", version: "v1.9.2"},
 		{
-			file: "metal3", dir: "testdata/bundle/metal3/config", name: "metal3", kind: "infrastructure", version: "v1.12.0",
+			file: "metal3", dir: "testdata/metal3/config", name: "metal3", kind: "infrastructure", version: "v1.12.0",
 			more: []string{"--images", "wait=k8s-wait,capm3-ipam/manager=ipam-controllers,agent=agent"},
 		},
 	}
@@ -74,12 +74,16 @@ func (p realProvider) args(t *testing.T, out string) []string {
 func runBundle(t *testing.T, args ...string) (out string, code int, err error) {
 	t.Helper()
 	var printed bytes.Buffer
-	cmd := root()
+	cmd := Command()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetOut(&printed)
 	cmd.SetErr(&printed)
-	cmd.SetArgs(append([]string{"bundle"}, args...))
+	cmd.SetArgs(args)
 	if err = cmd.ExecuteContext(t.Context()); err != nil {
-		code = exitCode(err)
+		code = 1
+		if errors.Is(err, ErrMisused) {
+			code = 2
+		}
 	}
 	return printed.String(), code, err
 }
@@ -98,7 +102,7 @@ func TestRealProviders(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Log(time.Since(started))
-			golden(t, filepath.Join("testdata", "bundle", p.file+".txt"), summary)
+			golden(t, filepath.Join("testdata", p.file+".txt"), summary)
 			p.installable(t, dir)
 
 			p.twice(t, args, dir)
@@ -139,7 +143,7 @@ func golden(t *testing.T, file, summary string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), summary); diff != "" {
-		t.Errorf("%s: if the change is meant, run go test ./cmd/poundlock -run TestRealProviders -update\n%s", file, diff)
+		t.Errorf("%s: if the change is meant, run go test ./cmd/poundlock/bundling -run TestRealProviders -update\n%s", file, diff)
 	}
 }
 

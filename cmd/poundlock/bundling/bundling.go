@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package bundling
 
 import (
 	"errors"
@@ -10,24 +10,27 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/poundlock/poundlock/bundle"
 )
 
-// errMisused is a command that was typed wrongly. Its exit code is 2.
-var errMisused = errors.New("see poundlock bundle --help")
+// ErrMisused is the error of a command that was typed wrongly. The exit code is 2.
+var ErrMisused = errors.New("see poundlock bundle --help")
 
 func misused(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", fmt.Errorf(format, args...), errMisused)
+	return fmt.Errorf("%w: %w", fmt.Errorf(format, args...), ErrMisused)
 }
 
-// bundleOptions are the flags of `poundlock bundle`, as typed.
-type bundleOptions struct {
+// options are the flags of `poundlock bundle`, as typed.
+type options struct {
 	kustomize, metadata, out string
 	name, kind, version      string
 	platforms, exclude       []string
@@ -38,8 +41,9 @@ type bundleOptions struct {
 	verify, summary, allowRemote bool
 }
 
-func bundleCommand() *cobra.Command {
-	o := &bundleOptions{}
+// Command makes the command.
+func Command() *cobra.Command {
+	o := &options{}
 	cmd := &cobra.Command{
 		Use:   "bundle",
 		Short: "Write the ConfigMaps in which a release carries a provider of Cluster API",
@@ -65,7 +69,7 @@ Exit code 0: done. 1: stale, or refused. 2: misused.`,
 	return cmd
 }
 
-func (o *bundleOptions) bind(f *pflag.FlagSet) {
+func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.kustomize, "kustomize", "", "Render this folder (required)")
 	f.StringVar(&o.name, "name", "", "Name the provider, such as aws; the core provider is cluster-api (required)")
 	f.StringVar(&o.kind, "type", "", "Name its type: core, bootstrap, control-plane or infrastructure (required)")
@@ -84,10 +88,10 @@ func (o *bundleOptions) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.allowRemote, "allow-remote", false, "Let the kustomization download bases (false)")
 }
 
-func (o *bundleOptions) run(out io.Writer) error {
+func (o *options) run(out io.Writer) error {
 	const percent = 60 // a run is short, and kustomize leaves a lot behind: less memory for a little time
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
-	options, packing, err := o.options()
+	options, packing, err := o.check()
 	if err != nil {
 		return err
 	}
@@ -108,11 +112,7 @@ func (o *bundleOptions) run(out io.Writer) error {
 		return err
 	}
 	if o.summary {
-		fmt.Fprint(out, summary)
-		fmt.Fprintln(out, "\nConfigMaps")
-		for _, cm := range maps {
-			fmt.Fprintf(out, "  %s: %d of %d bytes\n", cm.Name, bundle.Size(cm), bundle.MaxConfigMap)
-		}
+		printSummary(out, summary, maps)
 	}
 	switch {
 	case o.out == "":
@@ -123,51 +123,92 @@ func (o *bundleOptions) run(out io.Writer) error {
 	return write(o.out, files)
 }
 
-// options checks the flags. What is wrong with them is misuse; what is wrong with the manifests is not.
-func (o *bundleOptions) options() (bundle.Options, bundle.Packing, error) {
-	fail := func(err error) (bundle.Options, bundle.Packing, error) {
+func printSummary(out io.Writer, summary bundle.Summary, maps []*corev1.ConfigMap) {
+	fmt.Fprint(out, summary)
+	fmt.Fprintln(out, "\nConfigMaps")
+	for _, cm := range maps {
+		fmt.Fprintf(out, "  %s: %d of %d bytes\n", cm.Name, bundle.Size(cm), bundle.MaxConfigMap)
+	}
+}
+
+// check makes options of the flags. What is wrong with them is misuse; what is wrong with the manifests is not.
+func (o *options) check() (bundle.Options, bundle.Packing, error) {
+	made, packing, err := o.parse()
+	if err != nil {
 		return bundle.Options{}, bundle.Packing{}, misused("%w", err)
 	}
+	made.Metadata, err = o.readMetadata()
+	return made, packing, err
+}
+
+func (o *options) parse() (made bundle.Options, packing bundle.Packing, err error) {
+	if err := o.required(); err != nil {
+		return made, packing, err
+	}
+	made = bundle.Options{Images: o.images, Exclude: o.exclude}
+	made.Provider, err = bundle.Provider{Name: o.name, Type: bundle.Type(o.kind), Version: o.version, Platforms: o.platforms}.Complete()
+	if err != nil {
+		return made, packing, err
+	}
+	if made.Annotations, err = annotations(o.annotations); err != nil {
+		return made, packing, err
+	}
+	if made.FeatureGates, err = gates(o.gates); err != nil {
+		return made, packing, err
+	}
+	packing, err = o.packing()
+	return made, packing, err
+}
+
+func (o *options) required() error {
 	for _, required := range []struct{ flag, value string }{{"kustomize", o.kustomize}, {"name", o.name}, {"type", o.kind}, {"version", o.version}} {
 		if required.value == "" {
-			return fail(fmt.Errorf("--%s is missing", required.flag))
+			return fmt.Errorf("--%s is missing", required.flag)
 		}
 	}
 	if o.out == "" && (o.verify || !o.summary) {
-		return fail(errors.New("--out is missing"))
+		return errors.New("--out is missing")
 	}
-	provider, err := bundle.Provider{Name: o.name, Type: bundle.Type(o.kind), Version: o.version, Platforms: o.platforms}.Complete()
-	if err != nil {
-		return fail(err)
-	}
-	options := bundle.Options{Provider: provider, Images: o.images, Exclude: o.exclude, Annotations: map[string]string{}, FeatureGates: map[string]bool{}}
-	for _, annotation := range o.annotations {
+	return nil
+}
+
+func annotations(typed []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, annotation := range typed {
 		key, value, found := strings.Cut(annotation, "=")
-		if !found || key == "" {
-			return fail(fmt.Errorf("--annotation %q is not KEY=VALUE", annotation))
+		if !found || len(validation.IsQualifiedName(key)) > 0 {
+			return nil, fmt.Errorf("--annotation %q is not KEY=VALUE, with a key that Kubernetes allows", annotation)
 		}
-		options.Annotations[key] = value
+		out[key] = value
 	}
-	for name, value := range o.gates {
-		if options.FeatureGates[name], err = strconv.ParseBool(value); err != nil {
-			return fail(fmt.Errorf("--feature-gates %s=%s is neither true nor false", name, value))
+	return out, nil
+}
+
+func gates(typed map[string]string) (map[string]bool, error) {
+	out := map[string]bool{}
+	for name, value := range typed {
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, fmt.Errorf("--feature-gates %s=%s is neither true nor false", name, value)
 		}
+		out[name] = on
 	}
+	return out, nil
+}
+
+func (o *options) packing() (bundle.Packing, error) {
 	packing := bundle.Packing{Format: bundle.Format(o.format), Whole: o.shards == "never"}
-	switch {
-	case packing.Format != bundle.Auto && packing.Format != bundle.PlainText && packing.Format != bundle.Gzip:
-		return fail(fmt.Errorf("--format %q is unknown: use auto, plain or gzip", o.format))
-	case o.shards != "auto" && o.shards != "never":
-		return fail(fmt.Errorf("--shards %q is unknown: use auto or never", o.shards))
+	if !slices.Contains([]bundle.Format{bundle.Auto, bundle.PlainText, bundle.Gzip}, packing.Format) {
+		return packing, fmt.Errorf("--format %q is unknown: use auto, plain or gzip", o.format)
 	}
-	if options.Metadata, err = o.readMetadata(); err != nil {
-		return bundle.Options{}, bundle.Packing{}, err
+	if o.shards != "auto" && o.shards != "never" {
+		return packing, fmt.Errorf("--shards %q is unknown: use auto or never", o.shards)
 	}
-	return options, packing, nil
+	return packing, nil
 }
 
 // readMetadata reads the file of the flag, else the nearest metadata.yaml at or above the folder, within the repository.
-func (o *bundleOptions) readMetadata() ([]byte, error) {
+func (o *options) readMetadata() ([]byte, error) {
 	const name = "metadata.yaml"
 	if info, err := os.Stat(o.kustomize); err != nil || !info.IsDir() {
 		return nil, misused("--kustomize %s is no folder", o.kustomize)
