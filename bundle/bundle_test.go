@@ -5,6 +5,8 @@ package bundle
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -324,5 +326,30 @@ func TestContract(t *testing.T) {
 				t.Errorf("%q, %v; want %q, %q", got, err, c.want, c.err)
 			}
 		})
+	}
+}
+
+// The page for maintainers has every transformation, in order, and every kind that does not stay.
+func TestPageIsComplete(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "providers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, from := string(text), 0
+	for _, transformation := range Transformations {
+		at := strings.Index(page, "\n| "+transformation.Name+" | ")
+		if at < from {
+			t.Errorf("docs/providers.md: the transformation %s is missing, or not in its place", transformation.Name)
+		}
+		from = max(from, at)
+	}
+	for _, row := range Kinds {
+		name := row.Kind
+		if name == "*" {
+			name = row.Group
+		}
+		if row.Fate != Kept && !strings.Contains(page, name) {
+			t.Errorf("docs/providers.md: %s is missing", name)
+		}
 	}
 }
