@@ -52,6 +52,7 @@ func TestDecode(t *testing.T) {
 		"no object":                              {in: "- a\n", err: "not an object"},
 		"no YAML":                                {in: "a: [", err: "reading YAML"},
 		"aliases that multiply":                  {in: bomb(), err: "aliases"},
+		"an alias of itself":                     {in: head + "data: &a {b: *a}\n", err: "nested"},
 		"a number that JSON does not have":       {in: head + "data: {a: .inf}\n", err: "no number in JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,15 +37,20 @@ func Placeholder(key string) string { return "registry.invalid/" + key + ":injec
 // Images puts a placeholder into each container, and lists the keys.
 func Images(d *Draft) {
 	used := map[string]bool{}
-	for _, c := range d.containers() {
+	var keys []string
+	all := d.containers()
+	for _, c := range all { // before the first image changes: they are compared
 		key, selector := d.keyOf(c)
 		used[selector] = true
-		if !imageKey.MatchString(key) {
+		keys = append(keys, key)
+	}
+	for i, c := range all {
+		if !imageKey.MatchString(keys[i]) {
 			d.refuse(c.Document, "%s: the image has no key in the release: name it by %s/%s=KEY", c.field("image"), c.Name(), c.name())
 			continue
 		}
-		d.Keys = append(d.Keys, Image{Kind: c.Kind(), Workload: c.Name(), Container: c.name(), Init: c.init, Key: key})
-		d.set(c.Document, c.object, c.field("image"), "image", Placeholder(key))
+		d.Keys = append(d.Keys, Image{Kind: c.Kind(), Workload: c.Name(), Container: c.name(), Init: c.init, Key: keys[i]})
+		d.set(c.Document, c.object, c.field("image"), "image", Placeholder(keys[i]))
 	}
 	for _, selector := range slices.Sorted(maps.Keys(d.Options.Images)) {
 		if !used[selector] {
@@ -68,11 +73,17 @@ func (d *Draft) keyOf(c container) (key, selector string) {
 	if found := placeholder.FindStringSubmatch(image); found != nil {
 		return found[1], ""
 	}
-	switch c.name() {
-	case managerContainer:
+	switch {
+	case c.name() == managerContainer, len(d.pods()) == 1 && len(c.containers()) == 1:
 		return d.Provider.imageKey(), ""
-	case "kube-rbac-proxy":
+	case c.name() == "kube-rbac-proxy":
 		return "kube-rbac-proxy", ""
+	}
+	// What has the image of the manager beside it is the manager, too, such as an init container.
+	for _, sibling := range c.containers() {
+		if sibling.name() == managerContainer && text(sibling.object, "image") == image {
+			return d.keyOf(sibling)
+		}
 	}
 	return "", ""
 }

@@ -18,14 +18,21 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// mostValues bounds what aliases may expand to. The largest provider has 60,000 values.
-const mostValues = 4_000_000
+// mostValues and deepestValue bound what aliases may expand to: an alias may even stand within what it names. The largest provider has 60,000 values, and
+// schemas are nested some 60 deep.
+const (
+	mostValues   = 4_000_000
+	deepestValue = 1_000
+)
+
+// reader turns nodes into what a Document holds, within these bounds.
+type reader struct{ values, depth int }
 
 // Decode reads a stream of YAML documents. Empty documents are skipped, lists are replaced by their items. Each document is an object with apiVersion, kind
 // and name; a key that stands twice is an error.
 func Decode(stream []byte) ([]Document, error) {
 	var all []Document
-	budget := mostValues
+	var r reader
 	decoder := yaml.NewDecoder(bytes.NewReader(stream))
 	for {
 		var node yaml.Node
@@ -34,7 +41,7 @@ func Decode(stream []byte) ([]Document, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("reading YAML: %w", err)
 		}
-		found, err := documents(&node, &budget)
+		found, err := r.documents(&node)
 		if err != nil {
 			return nil, fmt.Errorf("reading the document that begins in line %d: %w", node.Line, err)
 		}
@@ -42,8 +49,8 @@ func Decode(stream []byte) ([]Document, error) {
 	}
 }
 
-func documents(node *yaml.Node, budget *int) ([]Document, error) {
-	value, err := value(node, budget)
+func (r *reader) documents(node *yaml.Node) ([]Document, error) {
+	value, err := r.value(node)
 	if err != nil || value == nil {
 		return nil, err
 	}
@@ -78,34 +85,43 @@ func identified(o map[string]any) error {
 	return nil
 }
 
-// value turns a node into what a Document holds.
-func value(node *yaml.Node, budget *int) (any, error) {
-	if *budget--; *budget < 0 {
+func (r *reader) value(node *yaml.Node) (any, error) {
+	r.values++
+	r.depth++
+	defer func() { r.depth-- }()
+	switch {
+	case r.values > mostValues:
 		return nil, fmt.Errorf("it has more than %d values: check its aliases", mostValues)
+	case r.depth > deepestValue:
+		return nil, fmt.Errorf("line %d: values are nested more than %d deep: check its aliases", node.Line, deepestValue)
 	}
 	switch node.Kind {
 	case yaml.DocumentNode:
-		return value(node.Content[0], budget)
+		return r.value(node.Content[0])
 	case yaml.AliasNode:
-		return value(node.Alias, budget)
+		return r.value(node.Alias)
 	case yaml.SequenceNode:
-		list := make([]any, len(node.Content))
-		for i, item := range node.Content {
-			var err error
-			if list[i], err = value(item, budget); err != nil {
-				return nil, err
-			}
-		}
-		return list, nil
+		return r.sequence(node)
 	case yaml.MappingNode:
-		return mapping(node, budget)
+		return r.mapping(node)
 	case yaml.ScalarNode:
 		return scalar(node)
 	}
 	return nil, nil
 }
 
-func mapping(node *yaml.Node, budget *int) (any, error) {
+func (r *reader) sequence(node *yaml.Node) (any, error) {
+	list := make([]any, len(node.Content))
+	for i, item := range node.Content {
+		var err error
+		if list[i], err = r.value(item); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (r *reader) mapping(node *yaml.Node) (any, error) {
 	out := make(map[string]any, len(node.Content)/2)
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
@@ -115,7 +131,7 @@ func mapping(node *yaml.Node, budget *int) (any, error) {
 		if _, twice := out[key.Value]; twice {
 			return nil, fmt.Errorf("line %d: the key %s stands twice: remove one", key.Line, key.Value)
 		}
-		member, err := value(node.Content[i+1], budget)
+		member, err := r.value(node.Content[i+1])
 		if err != nil {
 			return nil, err
 		}

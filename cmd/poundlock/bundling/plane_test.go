@@ -6,6 +6,7 @@ package bundling
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ import (
 type onPlane struct {
 	*testing.T
 	client.Client
+	plane *embedded.Plane
 }
 
 func startPlane(t *testing.T) onPlane {
@@ -40,7 +42,7 @@ func startPlane(t *testing.T) onPlane {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := onPlane{t, admin}
+	p := onPlane{t, admin, plane}
 	p.create("v1", "Namespace", "", bundle.Namespace, nil)
 	infrastructure := p.create("config.openshift.io/v1", "Infrastructure", "", "cluster", map[string]any{"platformSpec": map[string]any{"type": "AWS"}})
 	infrastructure.Object["status"] = map[string]any{
@@ -110,12 +112,22 @@ func TestAPIServerTakesBundles(t *testing.T) {
 		if _, _, err := runBundle(t, args...); err != nil {
 			t.Fatal(err)
 		}
+		p.kubectlApply(dir)
 		documents := provider.installable(t, dir)
 		p.apply(documents, func(stage bundle.Stage) bool { return stage != bundle.Webhooks })
 		if provider.file == "aws" {
 			p.protects("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster")
 		}
 		p.apply(documents, func(stage bundle.Stage) bool { return stage == bundle.Webhooks })
+	}
+}
+
+// kubectlApply applies the files of a folder as a person would, without --server-side.
+func (p onPlane) kubectlApply(dir string) {
+	p.Helper()
+	cmd := exec.CommandContext(p.Context(), p.plane.Kubectl(), "--kubeconfig", p.plane.KubeconfigPath(), "apply", "-f", dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.Fatalf("kubectl apply: %v: %s", err, out)
 	}
 }
 
