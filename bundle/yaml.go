@@ -18,15 +18,18 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// mostValues and deepestValue bound what aliases may expand to: an alias may even stand within what it names. The largest provider has 60,000 values, and
-// schemas are nested some 60 deep.
+// mostAliased and deepestValue bound what aliases expand to: they multiply, and one may even stand within what it names. kustomize leaves none, and the
+// schemas of providers are nested some 30 deep.
 const (
-	mostValues   = 4_000_000
+	mostAliased  = 100_000
 	deepestValue = 1_000
 )
 
 // reader turns nodes into what a Document holds, within these bounds.
-type reader struct{ values, depth int }
+type reader struct {
+	// aliased counts values beneath aliases, within is how many aliases are around.
+	aliased, within, depth int
+}
 
 // Decode reads a stream of YAML documents. Empty documents are skipped, lists are replaced by their items. Each document is an object with apiVersion, kind
 // and name; a key that stands twice is an error.
@@ -86,12 +89,14 @@ func identified(o map[string]any) error {
 }
 
 func (r *reader) value(node *yaml.Node) (any, error) {
-	r.values++
 	r.depth++
 	defer func() { r.depth-- }()
+	if r.within > 0 {
+		r.aliased++
+	}
 	switch {
-	case r.values > mostValues:
-		return nil, fmt.Errorf("it has more than %d values: check its aliases", mostValues)
+	case r.aliased > mostAliased:
+		return nil, fmt.Errorf("line %d: aliases expand to more than %d values: write them out", node.Line, mostAliased)
 	case r.depth > deepestValue:
 		return nil, fmt.Errorf("line %d: values are nested more than %d deep: check its aliases", node.Line, deepestValue)
 	}
@@ -99,6 +104,8 @@ func (r *reader) value(node *yaml.Node) (any, error) {
 	case yaml.DocumentNode:
 		return r.value(node.Content[0])
 	case yaml.AliasNode:
+		r.within++
+		defer func() { r.within-- }()
 		return r.value(node.Alias)
 	case yaml.SequenceNode:
 		return r.sequence(node)
