@@ -11,7 +11,7 @@ import (
 )
 
 func missingService(name string) error {
-	return fmt.Errorf("Service/%s: a webhook or a conversion calls it, and it is not in the manifests: add it", name)
+	return fmt.Errorf("a webhook or a conversion calls Service/%s, which is not in the manifests: add it", name)
 }
 
 // RefusedKinds refuses what Kinds refuses.
