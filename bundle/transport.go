@@ -44,6 +44,9 @@ type Packing struct {
 	Whole bool
 }
 
+// OwnAnnotations are written by Pack and by nobody else.
+var OwnAnnotations = []string{CompressedAnnotation, HashAnnotation, ShardAnnotation, PlatformAnnotation}
+
 // Keys of the data, of the upstream contract but for the last two.
 const (
 	metadataKey   = "metadata"
@@ -127,7 +130,9 @@ func (b Bundle) shards(format Format, hash string) ([]*corev1.ConfigMap, error) 
 			if err != nil {
 				return nil, err
 			}
-			shard.Name = fmt.Sprintf("%s-%d", shard.Name, k+1)
+			if k > 0 { // the first replaces the one ConfigMap of an earlier release, which nobody would delete
+				shard.Name = fmt.Sprintf("%s-%d", shard.Name, k+1)
+			}
 			shard.Annotations[ShardAnnotation] = fmt.Sprintf("%d/%d", k+1, len(runs))
 			largest = max(largest, Size(shard))
 			shards = append(shards, shard)

@@ -73,6 +73,9 @@ func TestPack(t *testing.T) {
 			if len(made) != c.maps {
 				t.Fatalf("%d ConfigMaps, want %d", len(made), c.maps)
 			}
+			if made[0].Name != aws.Label() {
+				t.Errorf("the first is %s: the ConfigMap of an earlier release would stay", made[0].Name)
+			}
 			again, _ := c.in.Pack(c.packing)
 			if !cmp.Equal(made, again) {
 				t.Error("packed again, it is different")

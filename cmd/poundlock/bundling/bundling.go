@@ -179,6 +179,9 @@ func annotations(typed []string) (map[string]string, error) {
 		if !found || len(validation.IsQualifiedName(key)) > 0 {
 			return nil, fmt.Errorf("--annotation %q is not KEY=VALUE, with a key that Kubernetes allows", annotation)
 		}
+		if slices.Contains(bundle.OwnAnnotations, key) {
+			return nil, fmt.Errorf("--annotation %s is written by the command itself: leave it out", key)
+		}
 		out[key] = value
 	}
 	return out, nil

@@ -283,6 +283,7 @@ func TestBundleExitCodes(t *testing.T) {
 		"an unknown type":             {append(without("--type"), "--type", "infra"), 2, "type"},
 		"an unknown platform":         {argsOf(dir, "--out", out, "--platform", "Moon"), 2, "platform"},
 		"an annotation without value": {argsOf(dir, "--out", out, "--annotation", "a"), 2, "KEY=VALUE"},
+		"an annotation of its own":    {argsOf(dir, "--out", out, "--annotation", bundle.ShardAnnotation+"=1/2"), 2, "by the command itself"},
 		"a gate that is neither":      {argsOf(dir, "--out", out, "--feature-gates", "A=maybe"), 2, "neither"},
 		"an unknown format":           {argsOf(dir, "--out", out, "--format", "zip"), 2, "--format"},
 		"shards":                      {argsOf(dir, "--out", out, "--shards", "3"), 2, "--shards"},
