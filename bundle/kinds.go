@@ -65,17 +65,23 @@ const (
 	policyGroup    = "policy"
 )
 
+const (
+	noCredentials = "a ConfigMap must not carry credentials: the cloud credential operator or the service CA creates Secrets"
+	noCertManager = "OpenShift's service CA issues serving certificates, not cert-manager"
+	noAggregation = "an aggregated API without a server breaks discovery: use a CustomResourceDefinition"
+)
+
 // Kinds is the one list of what is dropped, what is refused, and what is applied when. Both programs read it.
 var Kinds = []Row{
 	{Kind: "Namespace", Scope: Cluster, Fate: Dropped, Stage: Prerequisites, Why: "the release creates the namespace openshift-cluster-api"},
-	{Kind: "Secret", Scope: Namespaced, Fate: Dropped, Stage: Accounts, Why: "a ConfigMap must not carry credentials: the cloud credential operator or the service CA creates Secrets"},
-	{Group: "cert-manager.io", Kind: "*", Scope: Namespaced, Fate: Dropped, Stage: Rest, Why: "OpenShift's service CA issues serving certificates, not cert-manager"},
+	{Kind: "Secret", Scope: Namespaced, Fate: Dropped, Stage: Accounts, Why: noCredentials},
+	{Group: "cert-manager.io", Kind: "*", Scope: Namespaced, Fate: Dropped, Stage: Rest, Why: noCertManager},
 	{Kind: "Pod", Scope: Namespaced, Fate: Refused, Why: "nothing recreates a Pod: use a Deployment"},
 	{Group: "batch", Kind: "Job", Scope: Namespaced, Fate: Refused, Why: "a Job is immutable and does not stay applied: use a Deployment"},
 	{Group: "batch", Kind: "CronJob", Scope: Namespaced, Fate: Refused, Why: "the installer cannot tell whether a CronJob works: use a Deployment"},
 	{Kind: "Node", Scope: Cluster, Fate: Refused, Why: "Nodes belong to kubelets: remove it from the manifests"},
 	{Kind: "PersistentVolume", Scope: Cluster, Fate: Refused, Why: "volumes belong to the cluster's storage: use a PersistentVolumeClaim"},
-	{Group: "apiregistration.k8s.io", Kind: "APIService", Scope: Cluster, Fate: Refused, Why: "an aggregated API without a server breaks discovery: use a CustomResourceDefinition"},
+	{Group: "apiregistration.k8s.io", Kind: "APIService", Scope: Cluster, Fate: Refused, Why: noAggregation},
 
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass", Scope: Cluster, Stage: Prerequisites},
 	{Group: crdGroup, Kind: "CustomResourceDefinition", Scope: Cluster, Stage: Definitions},

@@ -117,7 +117,7 @@ func (p Provider) Complete() (Provider, error) {
 	}
 	for _, platform := range p.Platforms {
 		if !slices.Contains(knownPlatforms, configv1.PlatformType(platform)) {
-			problems = append(problems, fmt.Errorf("platform %q is unknown: use a name from Infrastructure.status.platformStatus.type, such as AWS or VSphere", platform))
+			problems = append(problems, fmt.Errorf("platform %q is unknown: use a name of Infrastructure.status.platformStatus.type, such as AWS", platform))
 		}
 	}
 	return p, errors.Join(problems...)

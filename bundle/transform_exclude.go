@@ -61,7 +61,8 @@ func (e *exclusion) match(pattern string) {
 		}
 	}
 	if !found {
-		e.problems = append(e.problems, fmt.Errorf("exclusion %s: no object matches it: use KIND/NAME with the name that kustomize gives, such as CustomResourceDefinition/*.example.com", pattern))
+		e.problems = append(e.problems, fmt.Errorf(
+			"exclusion %s: no object matches it: use KIND/NAME with the name that kustomize gives, such as CustomResourceDefinition/*.example.com", pattern))
 	}
 }
 

@@ -59,9 +59,10 @@ func protection(group, plural, kind, label string) []Document {
 				}},
 			},
 			"validations": []any{map[string]any{
-				"expression":        fmt.Sprintf("!has(params.status) || !has(%[1]s) || oldObject.metadata.name != %[1]s", own),
-				"messageExpression": fmt.Sprintf("'%s ' + oldObject.metadata.name + ' is the infrastructure of this cluster: without it the cluster loses its machines. Keep it.'", kind),
-				"reason":            "Forbidden",
+				"expression": fmt.Sprintf("!has(params.status) || !has(%[1]s) || oldObject.metadata.name != %[1]s", own),
+				"messageExpression": fmt.Sprintf(
+					"'%s ' + oldObject.metadata.name + ' is the infrastructure of this cluster: without it the cluster loses its machines. Keep it.'", kind),
+				"reason": "Forbidden",
 			}},
 		},
 	}

@@ -77,7 +77,8 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.platforms, "platform", nil, "Name the platforms that it is for, as Infrastructure.status.platformStatus.type does (those of its name)")
 	f.StringVar(&o.metadata, "metadata", "", "Read the contract from this file (metadata.yaml of the folder, or of the nearest one above it)")
 	f.StringArrayVar(&o.annotations, "annotation", nil, "Add KEY=VALUE to the ConfigMaps, such as the release's profile or feature set; repeat it for more")
-	f.StringToStringVar(&o.images, "images", nil, "Give containers their keys in the release's images, as CONTAINER=KEY, WORKLOAD/CONTAINER=KEY or IMAGE=KEY (the provider's usual key for a container named manager)")
+	f.StringToStringVar(&o.images, "images", nil, "Give containers their keys in the release's images, as CONTAINER=KEY, "+
+		"WORKLOAD/CONTAINER=KEY or IMAGE=KEY (the provider's usual key for a container named manager)")
 	f.StringToStringVar(&o.gates, "feature-gates", nil, "Set feature gates in the managers' arguments, as NAME=true or NAME=false")
 	f.StringSliceVar(&o.exclude, "exclude", nil, "Leave out objects and what depends on them, as KIND/NAME, where * matches any text")
 	f.StringVar(&o.format, "format", string(bundle.Auto), "Pack as plain or gzip; auto is plain where a plain kubectl apply works")

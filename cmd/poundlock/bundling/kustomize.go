@@ -192,7 +192,8 @@ func (i *inspection) path(entry string) string {
 }
 
 func (i *inspection) refuse(entry string) {
-	i.problems = append(i.problems, fmt.Errorf("%s names %s, which is not in the checkout: add it to the checkout, or allow downloads with --allow-remote", i.file, entry))
+	i.problems = append(i.problems, fmt.Errorf(
+		"%s names %s, which is not in the checkout: add it to the checkout, or allow downloads with --allow-remote", i.file, entry))
 }
 
 // member is the value of a key, or nil.
