@@ -94,7 +94,7 @@ func TestEncode(t *testing.T) {
 			`{"a":"yes","b":"1","c":"1:20","d":"null","e":"0x1f","f":"1e3","g":"","h":"2024-01-01","i":"~","j":"on"}`,
 			"a: \"yes\"\nb: \"1\"\nc: \"1:20\"\nd: \"null\"\ne: \"0x1f\"\nf: \"1e3\"\ng: \"\"\nh: \"2024-01-01\"\ni: \"~\"\nj: \"on\"\n",
 		},
-		"numbers":                   {"a: 0420\nb: 1.0\nc: 18446744073709551615\nd: true\ne: null\nf: {}\ng: []\n", "a: 272\nb: 1.0\nc: 18446744073709551615\nd: true\ne: null\nf: {}\ng: []\n"},
+		"numbers":                   {"a: 0420\nb: 1.0\nc: 18446744073709551615\nd: true\ne: null\nf: {}\ng: []\n", "a: 272\nb: 1.0\nc: 1.8446744073709552e+19\nd: true\ne: null\nf: {}\ng: []\n"},
 		"a block":                   {"a: |-\n  x\n  y: # z\n", "a: |-\n  x\n  y: # z\n"},
 		"a block in another script": {"a: |\n  “é”\n  y\n", "a: |\n  “é”\n  y\n"},
 		"white space at the ends":   {`{"a":" x\ny","b":"x \ny","c":"\nx","d":"x\n\n","e":"x\n\ty"}`, "a: \" x\\ny\"\nb: \"x \\ny\"\nc: \"\\nx\"\nd: \"x\\n\\n\"\ne: \"x\\n\\ty\"\n"},
@@ -204,10 +204,12 @@ func TestDocumentEvaluate(t *testing.T) {
 			}
 		})
 	}
-	crd := decoded(t, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {description: \"as $$ and ${NONE}\"}\n")[0]
-	got, problems := crd.Evaluate(values)
-	if len(problems) > 0 || text(at(got.Object, "spec"), "description") != "as $$ and ${NONE}" {
-		t.Error("a definition's prose was evaluated:", got, problems)
+	for _, quote := range []string{`"`, ""} {
+		crd := decoded(t, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec:\n  description: "+quote+"as $$ and ${NONE}"+quote+"\n")[0]
+		got, problems := crd.Evaluate(values)
+		if len(problems) > 0 || at(got.Object, "spec")["description"] != "as $$ and ${NONE}" {
+			t.Error("a definition's prose was evaluated, or is no string:", got, problems)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Document is one object of a provider's manifests: maps, lists, strings, int64, uint64, float64, bool and nil, and Plain where a variable was not quoted.
+// Document is one object of a provider's manifests: maps, lists, strings, int64, float64, bool and nil, and Plain where a variable was not quoted.
 type Document struct{ Object map[string]any }
 
 // Plain is a scalar with a variable that has no quotes in YAML. After evaluation YAML decides on its type: `replicas: ${N:=1}` becomes a number.

@@ -203,21 +203,25 @@ type Needs struct {
 	AllowTags bool
 }
 
-// Render makes the documents that an installer applies: variables evaluated, images set. An error names everything that is wrong, and then nothing may be
-// applied.
-func (b Bundle) Render(needs Needs) ([]Document, error) {
+// Render makes the documents that an installer applies: variables evaluated, images set. What Kinds drops is dropped here, too, and listed. An error names
+// everything that is wrong, and then nothing may be applied.
+func (b Bundle) Render(needs Needs) ([]Document, []Entry, error) {
 	var problems []error
+	var dropped []Entry
 	out := make([]Document, 0, len(b.Documents))
 	for _, d := range b.Documents {
-		copied, _ := deepCopy(d.Object).(map[string]any)
-		rendered, found := Document{copied}.Evaluate(needs.Values)
+		if fate, why := FateOf(d.GroupKind()); fate == Dropped {
+			dropped = append(dropped, Entry{Action: Removed, Transformation: "dropped-kinds", Object: d.ID(), What: why})
+			continue
+		}
+		rendered, found := d.Evaluate(needs.Values)
 		problems = append(problems, found...)
 		out = append(out, rendered)
 	}
 	problems = append(problems, SetImages(out, b.Images, needs.References, needs.AllowTags)...)
 	problems = append(problems, Check(out, Namespace)...)
 	if err := errors.Join(problems...); err != nil {
-		return nil, fmt.Errorf("preparing %s %s: %w", b.Provider.Label(), b.Provider.Version, err)
+		return nil, nil, fmt.Errorf("preparing %s %s: %w", b.Provider.Label(), b.Provider.Version, err)
 	}
-	return out, nil
+	return out, dropped, nil
 }

@@ -263,9 +263,9 @@ func TestRender(t *testing.T) {
 	const sum = "quay.io/a@sha256:0123456789012345678901234567890123456789012345678901234567890123"
 	in := doc("Deployment", "name: m, namespace: openshift-cluster-api", "spec: {template: {spec: {containers: [{name: manager, image: 'registry.invalid/k:injected', args: ['--x=${X}']}]}}}")
 	b := bundleOf(false)
-	b.Documents = decoded(t, in)
+	b.Documents = decoded(t, in+doc("Secret", "name: s", "data: {a: '${UNKNOWN}'}"))
 	before := encoded(t, b.Documents)
-	got, err := b.Render(Needs{Values: Values{"X": "1"}, References: References{"k": sum}})
+	got, dropped, err := b.Render(Needs{Values: Values{"X": "1"}, References: References{"k": sum}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,10 @@ func TestRender(t *testing.T) {
 	if encoded(t, b.Documents) != before {
 		t.Error("the bundle itself was changed")
 	}
-	_, err = b.Render(Needs{})
+	if len(dropped) != 1 || dropped[0].Object != "Secret/s" {
+		t.Error(dropped)
+	}
+	_, _, err = b.Render(Needs{})
 	for _, part := range []string{"variable X", "release has no image k"} {
 		if !strings.Contains(problem(err), part) {
 			t.Errorf("%v, want %q, too", err, part)

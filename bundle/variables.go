@@ -176,10 +176,7 @@ func (d Document) hasVariables() bool { return !d.isDefinition() }
 
 // Evaluate replaces the variables in all text of a document, but not in keys. The document itself stays as it is.
 func (d Document) Evaluate(values Values) (Document, []error) {
-	if !d.hasVariables() {
-		return d, nil
-	}
-	e := evaluation{values: values}
+	e := evaluation{values: values, verbatim: !d.hasVariables()}
 	out, _ := e.walk(d.Object, "", false).(map[string]any)
 	for i, err := range e.problems {
 		e.problems[i] = fmt.Errorf("%s: %w", d.ID(), err)
@@ -188,7 +185,9 @@ func (d Document) Evaluate(values Values) (Document, []error) {
 }
 
 type evaluation struct {
-	values   Values
+	values Values
+	// verbatim keeps all text as it is.
+	verbatim bool
 	problems []error
 }
 
@@ -201,7 +200,7 @@ func (e *evaluation) walk(value any, path string, isText bool) any {
 		out := make(map[string]any, len(value))
 		_, named := value["name"]
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			if strings.Contains(key, "${") {
+			if strings.Contains(key, "${") && !e.verbatim {
 				e.problems = append(e.problems, fmt.Errorf("%s: the key %q has a variable in it: only values may", cmpPath(path), key))
 			}
 			text := isText || slices.Contains(areTexts, key) || named && key == "value"
@@ -218,6 +217,9 @@ func (e *evaluation) walk(value any, path string, isText bool) any {
 		out, _ := e.evaluate(value, path)
 		return out
 	case Plain:
+		if e.verbatim {
+			return string(value)
+		}
 		out, ownWords := e.evaluate(string(value), path)
 		return resolve(out, isText, ownWords)
 	}
@@ -232,6 +234,9 @@ func cmpPath(path string) string {
 }
 
 func (e *evaluation) evaluate(text, path string) (string, bool) {
+	if e.verbatim {
+		return text, true
+	}
 	out, ownWords, err := evaluate(text, e.values)
 	if errors.Is(err, ErrNoValue) {
 		err = fmt.Errorf("%w: set it in ConfigMap %s", err, VariablesConfigMap)

@@ -173,6 +173,8 @@ func number(node *yaml.Node) (any, error) {
 	switch v := v.(type) {
 	case int:
 		return int64(v), nil
+	case uint64: // as the decoders of Kubernetes do
+		return float64(v), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, fmt.Errorf("line %d: %s is no number in JSON", node.Line, node.Value)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/bundle"
@@ -181,9 +182,9 @@ func (p realProvider) installable(t *testing.T, dir string) []bundle.Document {
 	for _, image := range whole.Images {
 		needs.References[image.Key] = "quay.io/a@sha256:" + strings.Repeat("0", 64)
 	}
-	rendered, err := whole.Render(needs)
-	if err != nil {
-		t.Fatal(err)
+	rendered, dropped, err := whole.Render(needs)
+	if err != nil || len(dropped) > 0 {
+		t.Fatal(dropped, err)
 	}
 	stage := bundle.Stage(0)
 	for _, d := range rendered {
@@ -192,6 +193,7 @@ func (p realProvider) installable(t *testing.T, dir string) []bundle.Document {
 		} else {
 			stage = now
 		}
+		_ = (&unstructured.Unstructured{Object: d.Object}).DeepCopy() // it panics at a type that clients do not know
 		text, err := d.YAML()
 		if err != nil {
 			t.Fatal(err)
