@@ -41,7 +41,7 @@ func TestIdleIsSilent(t *testing.T) {
 	}
 
 	all := lookAtEverything(t)
-	if len(all) > 0 { // Cluster API's own resync comes once in ten minutes. What two controllers fight over comes again.
+	if len(all) > 0 { // Cluster API's own resync comes once in ten minutes, and what earlier stories left is noted late. What two controllers fight over comes again.
 		all = lookAtEverything(t)
 	}
 	if len(all) > 0 {
@@ -67,7 +67,7 @@ func lookAtEverything(t *testing.T) []string {
 	written := moved(before, atRest(t))
 	now := scrape(t)
 	if now.writes != told.writes {
-		t.Errorf("%v writes in %d looks at a fleet that is at rest", now.writes-told.writes, resyncs)
+		written = append(written, fmt.Sprintf("%v writes of Poundlock's in %d looks", now.writes-told.writes, resyncs))
 	}
 	t.Logf("%v passes over %v pairs", now.passes-told.passes, pairs)
 	return written
