@@ -79,7 +79,10 @@ func setReplicas(o *policies.Object) int64 {
 func DeleteRecreated(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	o := d.Outcome()
-	if !asks || o.Object != MadeAgain {
+	switch {
+	case asks && strange(c):
+		return policies.Warn(endsStranger(c))
+	case !asks || o.Object != MadeAgain:
 		return policies.Verdict{}
 	}
 	what := "this mirror will be made again, and no instance ends"
@@ -89,6 +92,20 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 	return merge(
 		policies.Warn(fmt.Sprintf("%s: Machine API is in charge. To end the %s: %s", what, c.Kind, deleteThere(c))),
 		atOnce(c, o), unlessMoved(c, o))
+}
+
+// endsStranger says what ends with an object that Poundlock did not make and that Cluster API acts on: all that Cluster API runs for it.
+func endsStranger(c policies.Change) string {
+	what := "its Machines and their instances end"
+	switch id := providerID(c.Old); {
+	case c.Kind == "MachineHealthCheck":
+		what = "its check ends"
+	case c.Kind == "Machine" && id != "":
+		what = fmt.Sprintf("its instance %s ends", id)
+	case c.Kind == "Machine":
+		what = "an instance that Cluster API creates for it ends"
+	}
+	return fmt.Sprintf("Poundlock did not make this %s, and Cluster API acts on it: %s, and %s stays as it is. Its mirror is made when this one is gone", c.Kind, what, there(c))
 }
 
 // unlessMoved names what happens if Poundlock stores the new authority in the moment of the deletion. A deletion of the Machine API object would be a conflict, but this
@@ -116,7 +133,7 @@ func DeleteOrphans(c policies.Change) policies.Verdict {
 // Cluster API" (converting › Deletion of Machines, footnote 8), and the other way about.
 func DeletePropagates(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
-	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes {
+	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes || strange(c) {
 		return policies.Verdict{}
 	}
 	return policies.Warn(fmt.Sprintf("%s is in charge of this Machine, which a %s owns: it and its instance are deleted too",

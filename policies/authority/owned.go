@@ -39,10 +39,10 @@ func mirrored(c policies.Change, s standing) bool {
 	return c.Facts.Twin != nil && (c.Side != policies.MachineAPI || s.Current != Unset)
 }
 
-// mayOwn lets through who keeps owner references by trade: a MachineSet's controller that adopts or releases its Machines, on the side that is in
-// charge, and the rows of Grants.
+// mayOwn lets through who keeps owner references by trade: a MachineSet's controller that adopts or releases its Machines, on the side that is
+// authoritative, Cluster API's controllers where they see to what Poundlock did not make, and the rows of Grants.
 func mayOwn(c policies.Change, s standing) bool {
-	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && sideOf(s.inCharge(), c.Side)
+	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.inCharge(), c.Side) || strange(c) && s.seenTo(c))
 }
 
 // FinalizerFence: the Machine API's machine controllers add their finalizer before they call a cloud, also those whose

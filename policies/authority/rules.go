@@ -187,7 +187,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Says:   "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the side in charge and the garbage collector keep the owner references. While the Machine API is authoritative, the control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it.",
+			Says:   "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not make and is not paused. While the Machine API is authoritative, the control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it.",
 			Remedy: "Leave them as they are: delete the object that is in charge, or the parent, to end a mirror.",
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
@@ -266,7 +266,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-recreated", Clause: table,
-			Says:   "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine of which Machine API is in charge warns: it will be made again. In the foreground the collector deletes the set's Machines at once, and those that Cluster API runs end. While authority moves to Cluster API, the move may end first: then the Machines are deleted with their instances.",
+			Says:   "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine of which Machine API is in charge warns: it will be made again. In the foreground the collector deletes the set's Machines at once, and those that Cluster API runs end. While authority moves to Cluster API, the move may end first: then the Machines are deleted with their instances. Of an object that Poundlock did not make and Cluster API acts on the warning says what ends with it.",
 			Remedy: "Delete the Machine API object.",
 			On:     on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteRecreated,
 		},
