@@ -130,7 +130,7 @@ func moves() []turn {
 		{"Cluster API's controllers", func(s authority.State) authority.State { s.ClusterAPI = answers(s.ClusterAPI); return s }},
 		{"the provider's controllers", func(s authority.State) authority.State {
 			if s.Infra = answers(s.Infra); s.Infra.Exists && !s.Infra.Told {
-				s.Instance = authority.InstanceKnown
+				s.Instance = born(s.Instance)
 			}
 			return s
 		}},

@@ -82,8 +82,6 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "ENA", ClusterAPI: "interface"},
 		conversion.Word{MachineAPI: "EFA", ClusterAPI: "efa"}),
 	of.OnlyCAPI("networkInterfaces", "Machine API attaches no interfaces that exist already"),
-	of.OnlyCAPI("assignPrimaryIPv6", "Machine API cannot assign a primary IPv6 address"),
-	of.OnlyCAPI("privateDnsName.*", "Machine API has no options for the instance's host name"),
 	of.Iso(at("securityGroups[].id", "securityGroups[].filters[].name", "securityGroups[].filters[].values"),
 		at("additionalSecurityGroups[].id", "additionalSecurityGroups[].filters[].name", "additionalSecurityGroups[].filters[].values"),
 		"Each by id or by filters.", groupsTo, groupsFrom),
@@ -123,7 +121,11 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("metadataServiceOptions.authentication"), at("instanceMetadataOptions.httpTokens"),
 		"Required is required, Optional is optional; absent is an absent instanceMetadataOptions.", metadataTo, metadataFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpEndpoint", "enabled", noMetaOpt),
-	of.OnlyCAPIBeyond("instanceMetadataOptions.httpProtocolIpv6", "disabled", noMetaOpt),
+	of.Iso(nil, at("assignPrimaryIPv6", "privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord", "privateDnsName.hostnameType",
+		"instanceMetadataOptions.httpProtocolIpv6"),
+		"Machine API has no fields for it, and gives each machine a primary IPv6 address, a host name of type resource-name and metadata over IPv6 where the Infrastructure says ipFamily "+
+			"DualStackIPv4Primary or DualStackIPv6Primary. Written there, with httpTokens optional if nothing else is said; elsewhere only disabled passes for httpProtocolIpv6, and nothing for the others.",
+		dualStackTo, dualStackFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpPutResponseHopLimit", "1", noMetaOpt),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.instanceMetadataTags", "disabled", noMetaOpt),
 

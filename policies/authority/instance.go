@@ -20,7 +20,7 @@ type Instance uint8
 const (
 	// InstanceUnknown: the source may have asked for an instance whose ID is not in both objects.
 	InstanceUnknown Instance = iota
-	// InstanceStarting: the ID is in both objects, and the Machine API is still provisioning the Machine.
+	// InstanceStarting: the ID is in both objects, and the source is still provisioning the Machine.
 	InstanceStarting
 	// InstanceKnown: the ID is in both objects, or the kind has no instance.
 	InstanceKnown
@@ -57,7 +57,7 @@ func (o Objects) instance(source API, shape Shape) Instance {
 	case source == MachineAPI && known && infra != "": // by which the provider's controller finds the instance
 		return o.started(shape)
 	case source == ClusterAPI && known && (infra != "" || core != ""):
-		return InstanceKnown
+		return o.seen()
 	case machine.ProviderID+core+infra != "":
 		return InstanceUnknown
 	case source == MachineAPI && (o.Untouched() && o.MachineAPI.Metadata.Annotations[UntouchedAnnotation] == string(o.MachineAPI.Metadata.UID) || machine.invalid()),
@@ -76,6 +76,32 @@ func (o Objects) started(shape Shape) Instance {
 		return InstanceStarting
 	}
 	return InstanceKnown
+}
+
+// seen: a cloud answers for some time as if an instance that it has just made did not exist. Of one that its ID names and that they do not find, the Machine API's
+// controllers say for good that the Machine has failed, and end it without its instance. So Cluster API's have to have found it once. Its core controller
+// keeps that in status; an instance that is stopped later has been found.
+func (o Objects) seen() Instance {
+	if o.Infra == nil || provisioned(o.Infra) || found(o.ClusterAPI) {
+		return InstanceKnown
+	}
+	return InstanceStarting
+}
+
+// found reports whether Cluster API's Machine was provisioned once, or failed for good. What is read may be of either version of Cluster API's.
+func found(core *policies.Object) bool {
+	var status struct {
+		Phase               string `json:"phase"`
+		InfrastructureReady bool   `json:"infrastructureReady"`
+		Initialization      struct {
+			InfrastructureProvisioned bool `json:"infrastructureProvisioned"`
+		} `json:"initialization"`
+	}
+	if core == nil {
+		return false
+	}
+	_ = json.Unmarshal(orNull(core.Status), &status)
+	return status.InfrastructureReady || status.Initialization.InfrastructureProvisioned || status.Phase == "Failed"
 }
 
 // Untouched reports whether the Machine API's controllers cannot have asked for an instance yet: no finalizer, no ID, no phase.
@@ -127,7 +153,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		return []string{fmt.Sprintf("the move will wait until spec.providerID of both Machines is the same instance (it is %q here, and the phase is %q): %s may have asked for an instance, and %s would create a second one",
 			providerID(c.Old), s.Phase, from.Text(), from.Other().Text())}
 	case InstanceStarting:
-		if s.Phase == "" || s.Phase == "Provisioning" {
+		if from == MachineAPI && (s.Phase == "" || s.Phase == "Provisioning") {
 			out = append(out, fmt.Sprintf("the move will wait until the Machine is provisioned (its phase is %q)", s.Phase))
 		}
 		if !provisioned(infra) {

@@ -19,6 +19,8 @@ func TestInstance(t *testing.T) {
 		of                API
 		machine, says     string // the Machine API Machine's spec and status
 		core, infra       string // of the other side; "-" is no object
+		coreSays          string // Cluster API's Machine's status
+		unready           bool   // the provider's object is
 		metadata          string
 		want              Instance
 		goesWithoutObject bool
@@ -29,6 +31,10 @@ func TestInstance(t *testing.T) {
 		"the provider's object alone has it, next to the Machine's":  {of: ClusterAPI, machine: id, infra: id, want: InstanceKnown},
 		"the mirror has another ID":                                  {of: MachineAPI, machine: id, says: running, core: id, infra: other},
 		"the Machines have different IDs":                            {of: ClusterAPI, machine: id, core: other, infra: id},
+		"Cluster API has not found it yet":                           {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreSays: `"phase":"Provisioning"`, want: InstanceStarting},
+		"Cluster API has found it, and it is stopped":                {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreSays: `"initialization":{"infrastructureProvisioned":true}`, want: InstanceKnown},
+		"the same, in Cluster API's older version":                   {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreSays: `"infrastructureReady":true`, want: InstanceKnown},
+		"Cluster API has failed for good":                            {of: ClusterAPI, machine: id, core: id, infra: id, unready: true, coreSays: `"phase":"Failed"`, want: InstanceKnown},
 		"the ID has not reached the mirror":                          {of: ClusterAPI, infra: id},
 		"nobody has it":                                              {of: ClusterAPI},
 		"it has the ID, and is provisioning":                         {of: MachineAPI, machine: id, says: `"phase":"Provisioning"`, core: id, infra: id, want: InstanceStarting},
@@ -70,7 +76,7 @@ func TestInstance(t *testing.T) {
 			kind, _ := KindNamed("Machine")
 			s := Objects{Kind: kind, Enabled: true,
 				MachineAPI: object(with(c.machine, fmt.Sprintf(`"authoritativeAPI":%q`, c.of.Other())), with(c.says, fmt.Sprintf(`"authoritativeAPI":%q`, c.of)), metadata),
-				ClusterAPI: object(c.core, "", mark), Infra: object(c.infra, `"ready":true`, mark)}.State()
+				ClusterAPI: object(c.core, c.coreSays, mark), Infra: object(c.infra, fmt.Sprintf(`"ready":%t`, !c.unready), mark)}.State()
 			if s.Instance != c.want {
 				t.Errorf("got %d, want %d", s.Instance, c.want)
 			}

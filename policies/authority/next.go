@@ -225,7 +225,10 @@ func blocked(s State) (Step, bool) {
 		return s.wait(ReasonInstanceShared, WhoHolders, "The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
 			"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, and correct it there.", to), true
 	}
-	if s.Requested == ClusterAPI && s.Instance == InstanceStarting {
+	if s.Instance == InstanceStarting {
+		if s.Requested == MachineAPI {
+			return s.wait(ReasonNotProvisioned, WhoInfra, "The move to Machine API starts once Cluster API has found the instance provisioned: Machine API's controllers might not find it yet."), true
+		}
 		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra, "The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
 	}
 	if s.Uncounted != 0 {

@@ -48,8 +48,8 @@ func everyState(visit func(State)) {
 					for _, synchronized := range []metav1.ConditionStatus{"", "True", "False"} {
 						for bits := range 8 {
 							instance := []Instance{InstanceKnown, InstanceUnknown, InstanceStarting, InstanceShared}[bits/2]
-							if current != MachineAPI && instance == InstanceStarting || bits == 2 || bits == 6 {
-								continue // asked on leaving the Machine API alone, and of what is caught up
+							if current == Migrating && instance == InstanceStarting || bits == 2 || bits == 6 {
+								continue // asked before a move alone, and of what is caught up
 							}
 							s := State{Enabled: true, Current: current, Requested: requested, Origin: origin, InfraActs: !set,
 								Synchronized: synchronized, CaughtUp: bits&1 != 0, Instance: instance}
@@ -111,7 +111,7 @@ func brokenBy(s State, step Step) (broken []string) {
 		claim(allOf(partiesOf(s, step.To), func(p Party) bool { return p.Says == SaysPaused && !p.Deleting }), "the target has acknowledged its pause")
 		claim(allOf(partiesOf(s, s.Current), func(p Party) bool { return p.Says == SaysActing && !p.Told && !p.Deleting }), "the source has acknowledged that it acts")
 		claim(s.Uncounted == 0, "both sets count the same Machines")
-		claim(s.Instance == InstanceKnown || step.To == MachineAPI && s.Instance == InstanceStarting, "a machine in the making stays")
+		claim(s.Instance == InstanceKnown, "a machine in the making stays")
 	case Switch:
 		claim(s.Current == Migrating && s.Origin.Other() != Unset, "a switch comes from Migrating, of a known origin")
 		claim(step.To == s.Origin || allOf(source, func(p Party) bool { return !p.Exists || p.Says == SaysPaused && (p.Told || s.Origin == MachineAPI) }), "the source stands still")

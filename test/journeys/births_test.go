@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -79,6 +80,35 @@ func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 		if left := instances(b.name); len(left) != 0 {
 			t.Errorf("instances of %s are left: %v", b.name, left)
 		}
+	}
+}
+
+// A cloud hides what it has just made. A Machine goes back only once Cluster API has found its instance: the Machine API's controllers would say for good that it has failed,
+// and end it without its instance.
+func TestAMachineMovesBackWhoseInstanceTheCloudHides(t *testing.T) {
+	story(t)
+	const name, lag = "hidden", 6 * time.Second
+	set := func(lag time.Duration) {
+		if err := stage.Cloud.Configure(func(s *machinetest.Settings) { s.Lag = lag }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(lag)
+	t.Cleanup(func() { set(0) })
+	m := mapiMachine(name)
+	manifest := strings.Replace(loneManifest(t, name), "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1)
+	if a := kubectl(t, manifest, "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	eventually(t, "it has an ID", func() string { return fmt.Sprint(field(t, m, ".spec.providerID") != "") }, "true")
+	if a := request(t, m, "MachineAPI"); !strings.Contains(strings.Join(a.warnings(), "\n"), "will wait until AWSMachine hidden is provisioned") {
+		t.Errorf("warnings %q", a.warnings())
+	}
+	authorityIs(t, m, "MachineAPI")
+	settled(t, m)
+	must(t, m.args("delete")...)
+	if left := instances(name); len(left) != 0 {
+		t.Errorf("instances are left: %v", left)
 	}
 }
 

@@ -32,7 +32,9 @@ func InfraValues() conversiontest.Values {
 		"ignition.version":                     one("3.4"),
 		"instanceMetadataOptions.httpTokens":   one("", "optional", "required"),
 		"instanceMetadataOptions.httpEndpoint": one("", "enabled", "disabled"),
-		"instanceMetadataOptions.httpProtocolIpv6":        one("", "enabled", "disabled"),
+		"instanceMetadataOptions.httpProtocolIpv6":        one("", "disabled"), // and the next two: of dual stack alone
+		"assignPrimaryIPv6":                               func(*rand.Rand) any { return (*awsv1.PrimaryIPv6AssignmentState)(nil) },
+		"privateDnsName":                                  func(*rand.Rand) any { return (*awsv1.PrivateDNSName)(nil) },
 		"instanceMetadataOptions.httpPutResponseHopLimit": conversiontest.OneOf[int64](0, 1, 2),
 		"instanceMetadataOptions.instanceMetadataTags":    one("", "enabled", "disabled"),
 		"placementGroupPartition":                         conversiontest.OneOf[int64](0, 1, 7),

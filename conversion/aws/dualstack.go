@@ -1,0 +1,68 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/utils/ptr"
+	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
+)
+
+// dualStack reports whether the cluster's machines have addresses of both families. Machine API's controllers read that from the Infrastructure, and give each machine what
+// it needs; Cluster API's have to be told for each machine.
+func dualStack(p *pass) bool {
+	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
+	return family == configv1.DualStackIPv4Primary || family == configv1.DualStackIPv6Primary
+}
+
+// dualStackNames is the instance's host name in a cluster of both families, where no name can follow from an IPv4 address.
+func dualStackNames() *awsv1.PrivateDNSName {
+	return &awsv1.PrivateDNSName{HostnameType: ptr.To("resource-name"), EnableResourceNameDNSARecord: ptr.To(true), EnableResourceNameDNSAAAARecord: ptr.To(true)}
+}
+
+func dualStackTo(p *pass, _ *providerSpec, c *infraSpec) {
+	if !dualStack(p) {
+		return
+	}
+	c.AssignPrimaryIPv6 = ptr.To(awsv1.PrimaryIPv6AssignmentStateEnabled)
+	c.PrivateDNSName = dualStackNames()
+	if c.InstanceMetadataOptions == nil {
+		c.InstanceMetadataOptions = &awsv1.InstanceMetadataOptions{HTTPTokens: awsv1.HTTPTokensStateOptional}
+	}
+	c.InstanceMetadataOptions.HTTPProtocolIPv6 = awsv1.InstanceMetadataEndpointStateEnabled
+}
+
+// dualStackFrom takes what dualStackTo writes, and absent fields, as a Machine has them that is older than the cluster's second family.
+func dualStackFrom(p *pass, c *infraSpec, _ *providerSpec) {
+	dual := dualStack(p)
+	refuse := func(path string, have, want any) {
+		if !dual {
+			p.Unsupported(path, have, "Machine API sets it in clusters alone whose Infrastructure says ipFamily DualStackIPv4Primary or DualStackIPv6Primary: leave it out")
+			return
+		}
+		p.Unsupported(path, have, fmt.Sprintf("the Infrastructure says %s, and Machine API has this for each machine then: set it to %v", p.Env.PlatformStatus("ipFamily"), want))
+	}
+	if s := c.AssignPrimaryIPv6; s != nil && !(dual && *s == awsv1.PrimaryIPv6AssignmentStateEnabled) {
+		refuse("assignPrimaryIPv6", string(*s), awsv1.PrimaryIPv6AssignmentStateEnabled)
+	}
+	if n := c.PrivateDNSName; n != nil && !(dual && reflect.DeepEqual(n, dualStackNames())) {
+		want, _ := json.Marshal(dualStackNames())
+		refuse("privateDnsName", text(n.HostnameType), string(want))
+	}
+	if o := c.InstanceMetadataOptions; o != nil {
+		switch o.HTTPProtocolIPv6 {
+		case "", awsv1.InstanceMetadataEndpointStateDisabled: // the CRD's default
+		case awsv1.InstanceMetadataEndpointStateEnabled:
+			if !dual {
+				refuse("instanceMetadataOptions.httpProtocolIpv6", string(o.HTTPProtocolIPv6), nil)
+			}
+		default:
+			refuse("instanceMetadataOptions.httpProtocolIpv6", string(o.HTTPProtocolIPv6), awsv1.InstanceMetadataEndpointStateEnabled)
+		}
+	}
+}
