@@ -4,6 +4,7 @@
 package aws
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -47,7 +48,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"an image by its ARN":               {patch: `{"ami": {"id": null, "arn": "arn:x"}}`, want: []string{"ami.arn: FieldValueNotSupported"}},
 		"an image by filters":               {patch: `{"ami": {"id": null, "filters": [{"name": "x"}]}}`, want: []string{"ami.filters: FieldValueNotSupported"}},
 		"two tags":                          {patch: `{"tags": [{"name": "a", "value": "1"}, {"name": "b"}]}`},
-		"a tag given twice":                 {patch: `{"tags": [{"name": "a", "value": "1"}, {"name": "a", "value": "1"}]}`, want: []string{"tags[1].name: FieldValueInvalid"}},
+		"a tag given twice":                 {patch: `{"tags": [{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]}`},
 		"a tag of AWS's own":                {patch: `{"tags": [{"name": "aws:x", "value": "1"}]}`, want: []string{"tags[0]: FieldValueInvalid"}},
 		"a profile by name":                 {patch: `{"iamInstanceProfile": {"id": "worker"}}`},
 		"a profile by ARN":                  {patch: `{"iamInstanceProfile": {"arn": "arn:x"}}`, want: []string{"iamInstanceProfile.arn: FieldValueNotSupported"}},
@@ -163,6 +164,43 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 			p := conversion.NewPass(env, core, "")
 			conversiontest.ToMachineAPI(p, conversiontest.Patched(t, plainInfra, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
+		})
+	}
+}
+
+// Machine API gives each instance the Infrastructure's resourceTags unless the providerSpec has another value, and of a repeated tag the first; Cluster API gives it the
+// AWSCluster's.
+func TestWhatMachineAPITagsByItself(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		tags, cluster, there, back string
+	}{
+		"the providerSpec has none":        {`[]`, `{}`, `{"team":"locks"}`, `null`},
+		"it has others":                    {`[{"name": "a", "value": "1"}]`, `{}`, `{"a":"1","team":"locks"}`, `[{"name":"a","value":"1"}]`},
+		"it has the tag with its value":    {`[{"name": "team", "value": "locks"}]`, `{}`, `{"team":"locks"}`, `null`},
+		"it has the tag with another":      {`[{"name": "team", "value": "keys"}]`, `{}`, `{"team":"keys"}`, `[{"name":"team","value":"keys"}]`},
+		"the AWSCluster has it":            {`[]`, `{"team": "locks"}`, `null`, `null`},
+		"the AWSCluster has another value": {`[]`, `{"team": "keys"}`, `{"team":"locks"}`, `null`},
+		"a tag is given twice":             {`[{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]`, `{"team": "locks"}`, `{"a":"1"}`, `[{"name":"a","value":"1"}]`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			env := testEnv()
+			tag := map[string]any{"key": "team", "value": "locks"}
+			env.Infrastructure = map[string]any{"status": map[string]any{"platformStatus": map[string]any{"aws": map[string]any{"resourceTags": []any{tag, "no tag"}}}}}
+			var tags map[string]any
+			if err := json.Unmarshal([]byte(c.cluster), &tags); err != nil {
+				t.Fatal(err)
+			}
+			env.InfraCluster["spec"].(map[string]any)["additionalTags"] = tags
+			p := conversion.NewPass(env, &conversion.Core{}, "")
+			there := conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, `{"tags": `+c.tags+`}`)).(*infraSpec)
+			back := &providerSpec{}
+			tagsFrom(p, there, back)
+			conversiontest.Same(t, nil, p.Errors())
+			for what, pair := range map[string][2]any{"there": {c.there, there.AdditionalTags}, "back": {c.back, back.Tags}} {
+				if raw, err := json.Marshal(pair[1]); err != nil || string(raw) != pair[0] {
+					t.Errorf("%s: %s, want %s (%v)", what, raw, pair[0], err)
+				}
+			}
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
@@ -50,10 +51,44 @@ func typeTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func typeFrom(_ *pass, c *infraSpec, m *providerSpec) { m.InstanceType = c.InstanceType }
 
-func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.AdditionalTags = tags(p, "tags", m.Tags) }
+func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.AdditionalTags = tags(p, "tags", m.Tags)
+	for name, value := range inheritedTags(p) {
+		if _, own := c.AdditionalTags[name]; !own {
+			if c.AdditionalTags == nil {
+				c.AdditionalTags = map[string]string{}
+			}
+			c.AdditionalTags[name] = value
+		}
+	}
+	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
+		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags", len(c.AdditionalTags), maxTags))
+	}
+}
 
+// tagsFrom leaves out what Machine API adds by itself.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
-	m.Tags = tagList(p, "additionalTags", c.AdditionalTags)
+	own := maps.Clone(c.AdditionalTags)
+	inherited := inheritedTags(p)
+	maps.DeleteFunc(own, func(name, value string) bool { said, is := inherited[name]; return is && said == value })
+	m.Tags = tagList(p, "additionalTags", own)
+}
+
+// inheritedTags are the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value, but for those that Cluster API
+// adds too, by the AWSCluster.
+func inheritedTags(p *pass) map[string]string {
+	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
+	theirs, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
+	out := map[string]string{}
+	for _, item := range list {
+		tag, _ := item.(map[string]any)
+		name, _, _ := unstructured.NestedString(tag, "key")
+		value, _, _ := unstructured.NestedString(tag, "value")
+		if have, is := theirs[name]; name != "" && (!is || have != value) {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // tags turns a list into a map. What Cluster API's own webhook would refuse is refused here, where its path can be named.
@@ -67,8 +102,7 @@ func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[stri
 	out := make(map[string]string, len(list))
 	for i, t := range list {
 		if _, twice := out[t.Name]; twice {
-			p.Invalid(fmt.Sprintf("%s[%d].name", path, i), t.Name, "the tag is given twice")
-			continue
+			continue // Machine API gives the instance the first
 		}
 		if reason := badTag(t.Name, t.Value); reason != "" {
 			p.Invalid(fmt.Sprintf("%s[%d]", path, i), t.Name+"="+t.Value, reason)

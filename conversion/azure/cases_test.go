@@ -146,10 +146,11 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"a tag of Cluster API's own":         {patch: `{"tags": {"sigs.k8s.io_cluster-api-provider-azure_role": "x"}}`, want: []string{"tags[sigs.k8s.io_cluster-api-provider-azure_role]: FieldValueInvalid"}},
 		"the cloud provider's tag":           {patch: `{"tags": {"kubernetes.io_cluster_lock-7x2k9": "owned"}}`},
 		"the cloud provider's, shared":       {patch: `{"tags": {"kubernetes.io_cluster_lock-7x2k9": "shared"}}`, want: []string{"tags[kubernetes.io_cluster_lock-7x2k9]: FieldValueInvalid"}},
-		"45 tags":                            {patch: tags(45)},
-		"46 tags":                            {patch: tags(46), want: []string{"tags: FieldValueNotSupported"}},
+		"44 tags":                            {patch: tags(44)},
+		"45 tags":                            {patch: tags(45), want: []string{"tags: FieldValueNotSupported"}},
 		"a tag that only machines there get": {patch: `{}`, env: platform([]any{}, "resourceTags"), want: []string{"tags[team]: FieldValueNotSupported"}},
-		"a tag that only machines here get":  {patch: `{}`, env: cluster(nil, "additionalTags"), want: []string{"tags[team]: FieldValueNotSupported"}},
+		"a tag that only machines here get":  {patch: `{}`, env: cluster(nil, "additionalTags")},
+		"another value of it there":          {patch: `{}`, env: cluster("keys", "additionalTags", "team")},
 		"the same, named":                    {patch: `{"tags": {"team": "locks"}}`, env: cluster(nil, "additionalTags")},
 		"a mark of ownership":                {patch: `{}`, env: cluster("owned", "additionalTags", "kubernetes.io_cluster.lock-7x2k9")},
 
@@ -254,7 +255,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	}
 }
 
-// tags makes a patch of n tags. With the cluster's one and the four that Cluster API adds, 45 are 50.
+// tags makes a patch of n tags. With the cluster's one, the four that Cluster API adds and Machine API's mark of ownership, 44 are 50.
 func tags(n int) string {
 	var out []string
 	for i := range n {
@@ -404,7 +405,7 @@ func TestASampleSaysWhatItMeans(t *testing.T) {
 	}
 	group := subscription + "/resourceGroups/lock-7x2k9-rg/providers/"
 	if err := json.Unmarshal([]byte(`{
-		"vmSize": "Standard_D4s_v3",
+		"vmSize": "Standard_D4s_v3", "additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "owned"},
 		"image": {"id": "`+group+`Microsoft.Compute/galleries/gallery_lock_7x2k9/images/lock-7x2k9-gen2/versions/latest"},
 		"identity": "UserAssigned",
 		"userAssignedIdentities": [{"providerID": "azure://`+group+`Microsoft.ManagedIdentity/userAssignedIdentities/lock-7x2k9-identity"}],
@@ -422,5 +423,28 @@ func TestASampleSaysWhatItMeans(t *testing.T) {
 	}
 	if core.FailureDomain != "1" || core.BootstrapSecret == nil || *core.BootstrapSecret != "worker-user-data" {
 		t.Errorf("the Machine got %+v", core)
+	}
+}
+
+// Machine API gives each virtual machine the cluster's mark and the Infrastructure's tags, unless the providerSpec has another value; Cluster API those of the AzureCluster.
+func TestWhatMachineAPITagsByItself(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		tags, want string
+		env        func(*conversion.Env)
+	}{
+		"the AzureCluster has the tag":          {`{}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned"}`, nil},
+		"it has not":                            {`{}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned","team":"locks"}`, cluster(nil, "additionalTags")},
+		"it has another value":                  {`{}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned","team":"locks"}`, cluster("keys", "additionalTags", "team")},
+		"the providerSpec has":                  {`{"team": "water"}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned","team":"water"}`, cluster(nil, "additionalTags")},
+		"the providerSpec has, in another case": {`{"Team": "water"}`, `{"Team":"water","kubernetes.io_cluster.lock-7x2k9":"owned"}`, cluster(nil, "additionalTags")},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			p := conversion.NewPass(envOf(c.env), &conversion.Core{}, "")
+			there := conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), `{"tags": `+c.tags+`}`))
+			conversiontest.Same(t, nil, p.Errors())
+			if got := jsonOf(t, there.(*infraSpec).AdditionalTags); got != c.want {
+				t.Errorf("there: %s, want %s", got, c.want)
+			}
+		})
 	}
 }

@@ -13,20 +13,60 @@ import (
 )
 
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
-	checkTags(p, "tags", m.Tags)
-	c.AdditionalTags = m.Tags
+	all := maps.Clone(m.Tags)
+	for name, value := range derivedTags(p) {
+		if !named(m.Tags, name) {
+			if all == nil {
+				all = map[string]string{}
+			}
+			all[name] = value
+		}
+	}
+	checkTags(p, "tags", m.Tags, all)
+	c.AdditionalTags = all
 }
 
+// tagsFrom leaves out what Machine API adds by itself.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
-	checkTags(p, "additionalTags", c.AdditionalTags)
-	m.Tags = c.AdditionalTags
+	checkTags(p, "additionalTags", c.AdditionalTags, c.AdditionalTags)
+	derived := derivedTags(p)
+	own := maps.Clone(c.AdditionalTags)
+	maps.DeleteFunc(own, func(name, value string) bool { said, is := derived[name]; return is && said == value })
+	if m.Tags = own; len(own) == 0 {
+		m.Tags = nil
+	}
+}
+
+// derivedTags are those that Machine API adds to each virtual machine, but for those that Cluster API adds too, by the AzureCluster: the mark by which an uninstall finds
+// what belongs to the cluster, and the Infrastructure's resourceTags.
+func derivedTags(p *pass) map[string]string {
+	out := map[string]string{}
+	if p.Env.Infrastructure == nil {
+		return out
+	}
+	out["kubernetes.io_cluster."+p.Env.ClusterName] = "owned"
+	maps.Copy(out, resourceTags(p))
+	theirs := clusterTags(p)
+	maps.DeleteFunc(out, func(name, value string) bool { have, is := theirs[name]; return name == "" || is && have == value })
+	return out
+}
+
+// named reports whether a tag is there: in Azure names are the same in whatever case.
+func named(tags map[string]string, name string) bool {
+	for have := range tags {
+		if strings.EqualFold(have, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxTags is Azure's, for one resource.
 const maxTags = 50
 
-func checkTags(p *pass, path string, tags map[string]string) {
-	if n := len(withCluster(p, tags)); n > maxTags {
+// checkTags looks at the tags that are written at a path, beside all that a machine has by its own object.
+func checkTags(p *pass, path string, tags, all map[string]string) {
+	if n := len(withCluster(p, all)); n > maxTags {
 		p.Unsupported(path, len(tags), fmt.Sprintf("with those that Cluster API adds they are %d tags, and Azure takes %d", n, maxTags))
 	}
 	seen := map[string]string{}
@@ -36,7 +76,7 @@ func checkTags(p *pass, path string, tags map[string]string) {
 		}
 		seen[strings.ToLower(name)] = name
 	}
-	inherited(p, path, tags)
+	inherited(p, path, all)
 }
 
 // withCluster adds the tags that Cluster API's controller adds to a machine.
@@ -67,16 +107,14 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 	return ""
 }
 
-// inherited reports the tags that a machine gets from its cluster under one API and not, or otherwise, under the other.
+// inherited reports the tags that Cluster API adds to each machine of the cluster, and Machine API does not.
 func inherited(p *pass, path string, own map[string]string) {
 	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
 		return
 	}
 	mapi, capi := resourceTags(p), clusterTags(p)
-	all := maps.Clone(mapi)
-	maps.Copy(all, capi)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if _, named := own[name]; named || marksOwner(name) || say(mapi, name) == say(capi, name) {
+	for _, name := range slices.Sorted(maps.Keys(capi)) {
+		if named(own, name) || marksOwner(name) || say(mapi, name) == say(capi, name) {
 			continue
 		}
 		p.Unsupported(path+"["+name+"]", nil, fmt.Sprintf("the Infrastructure's resourceTags, which Machine API adds to each machine, have %s, and the AzureCluster's additionalTags, which Cluster API adds, have %s: make them the same, or name the tag here",

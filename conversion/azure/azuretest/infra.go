@@ -152,9 +152,18 @@ func repairDisk(d *azurev1.DataDisk, i int, lun bool) {
 	}
 }
 
+// owned is the tag by which an uninstall of OpenShift finds what belongs to the cluster.
+const owned = "kubernetes.io_cluster.lock-7x2k9"
+
 // NormalInfra is the form that an AzureMachine's spec comes back in: what the API server's defaults and the provider's
 // webhook would make of it anyway, and the identity of an instance, which the Machine has too.
 func NormalInfra(c *azurev1.AzureMachineSpec) {
+	if _, marked := c.AdditionalTags[owned]; !marked { // Machine API gives it to each virtual machine
+		if c.AdditionalTags == nil {
+			c.AdditionalTags = azurev1.Tags{}
+		}
+		c.AdditionalTags[owned] = "owned"
+	}
 	Default(c)
 	c.ProviderID, c.FailureDomain, c.DisableVMBootstrapExtension = new(Instance), nil, nil
 	if c.NetworkInterfaces[0].SubnetName == "" {
