@@ -135,6 +135,9 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		"no image":                             {patch: `{"ami": null}`, want: []string{"ami.id: FieldValueRequired"}},
 		"an image to look up":                  {patch: `{"imageLookupOrg": "x"}`, want: []string{"imageLookupOrg: FieldValueNotSupported"}},
 		"an EKS image":                         {patch: `{"ami": {"eksLookupType": "AmazonLinux"}}`, want: []string{"ami.eksLookupType: FieldValueNotSupported"}},
+		"a name of one's own":                  {patch: `{"additionalTags": {"Name": "x"}}`, want: []string{"additionalTags[Name]: FieldValueInvalid"}},
+		"another cluster's tag":                {patch: `{"additionalTags": {"kubernetes.io/cluster/other": "owned"}}`, want: []string{"additionalTags[kubernetes.io/cluster/other]: FieldValueInvalid"}},
+		"the cluster's own tag":                {patch: `{"additionalTags": {"kubernetes.io/cluster/ocean": "owned"}}`},
 		"cloud-init":                           {patch: `{"cloudInit": {"secureSecretsBackend": "secrets-manager"}}`, want: []string{"cloudInit.secureSecretsBackend: FieldValueNotSupported"}},
 		"no Ignition":                          {patch: `{"ignition": null}`, want: []string{"ignition: FieldValueRequired"}},
 		"Ignition in a bucket":                 {patch: `{"ignition": {"storageType": "ClusterObjectStore"}}`, want: []string{"ignition.storageType: FieldValueNotSupported"}},
@@ -180,6 +183,7 @@ func TestWhatMachineAPITagsByItself(t *testing.T) {
 		"it has the tag with another":      {`[{"name": "team", "value": "keys"}]`, `{}`, `{"team":"keys"}`, `[{"name":"team","value":"keys"}]`},
 		"the AWSCluster has it":            {`[]`, `{"team": "locks"}`, `null`, `null`},
 		"the AWSCluster has another value": {`[]`, `{"team": "keys"}`, `{"team":"locks"}`, `null`},
+		"tags that Machine API ignores":    {`[{"name": "Name", "value": "x"}, {"name": "kubernetes.io/cluster/other", "value": "owned"}]`, `{"team": "locks"}`, `null`, `null`},
 		"a tag is given twice":             {`[{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]`, `{"team": "locks"}`, `{"a":"1"}`, `[{"name":"a","value":"1"}]`},
 	} {
 		t.Run(sentence, func(t *testing.T) {

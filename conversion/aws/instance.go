@@ -53,6 +53,10 @@ func typeFrom(_ *pass, c *infraSpec, m *providerSpec) { m.InstanceType = c.Insta
 
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.AdditionalTags = tags(p, "tags", m.Tags)
+	maps.DeleteFunc(c.AdditionalTags, func(name, _ string) bool { return ignored(p, name) })
+	if len(c.AdditionalTags) == 0 {
+		c.AdditionalTags = nil
+	}
 	for name, value := range inheritedTags(p) {
 		if _, own := c.AdditionalTags[name]; !own {
 			if c.AdditionalTags == nil {
@@ -71,7 +75,20 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	own := maps.Clone(c.AdditionalTags)
 	inherited := inheritedTags(p)
 	maps.DeleteFunc(own, func(name, value string) bool { said, is := inherited[name]; return is && said == value })
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if ignored(p, name) {
+			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, and gives an instance its own: remove it")
+		}
+	}
 	m.Tags = tagList(p, "additionalTags", own)
+}
+
+const ownerTag = "kubernetes.io/cluster/"
+
+// ignored tells a tag of a providerSpec that Machine API does not give to an instance: it names the instance and its cluster itself. Cluster API would take it at its word.
+// The cluster's own, which installers write and both APIs add, goes along.
+func ignored(p *pass, name string) bool {
+	return name == "Name" || strings.HasPrefix(name, ownerTag) && name != ownerTag+p.Env.ClusterName
 }
 
 // inheritedTags are the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value, but for those that Cluster API

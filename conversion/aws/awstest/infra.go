@@ -21,7 +21,7 @@ func InfraValues() conversiontest.Values {
 		"instanceType":                         one("m6i.large", "c7g.metal", "t3.nano"),
 		"ami.id":                               conversiontest.OneOf(new("ami-1")),
 		"cpuOptions.confidentialCompute":       one("", "Disabled", "AMDEncryptedVirtualizationNestedPaging"),
-		"additionalTags.key":                   conversiontest.OneOf("a", "b", "c", "kubernetes.io/cluster/x"),
+		"additionalTags.key":                   conversiontest.OneOf("a", "b", "c", "team"),
 		"networkInterfaceType":                 one("", "interface", "efa"),
 		"tenancy":                              one("", "default", "dedicated", "host"),
 		"marketType":                           one("", "OnDemand", "Spot", "CapacityBlock"),
