@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/nutanix"
 	"github.com/poundlock/poundlock/conversion/nutanix/nutanixtest"
 )
 
@@ -248,4 +250,16 @@ func marshalled(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// Machine API gives each VM the category by which an uninstall finds it: Cluster API must be told.
+func TestTheCategoryOfTheCluster(t *testing.T) {
+	env := nutanixtest.Kit().Env()
+	own := nutanix.CategoryIdentifier{Key: "kubernetes-io-cluster-" + env.ClusterName, Value: "owned"}
+	p := conversion.NewPass(&env, &conversion.Core{}, "")
+	there := conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, `{"categories": [{"key": "a", "value": "1"}]}`)).(*nutanix.MachineSpec)
+	conversiontest.Same(t, nil, p.Errors())
+	if want := []nutanix.CategoryIdentifier{{Key: "a", Value: "1"}, own}; !slices.Equal(there.AdditionalCategories, want) {
+		t.Errorf("Cluster API has %v, want %v", there.AdditionalCategories, want)
+	}
 }

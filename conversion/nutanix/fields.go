@@ -82,7 +82,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		conversion.Word{MachineAPI: "UEFI", ClusterAPI: "uefi"}),
 	of.Iso(identifier("project"), identifier("project"), byEither+" One without a type is none.", projectTo, projectFrom),
 	of.Iso(at("categories[].key", "categories[].value"), at("additionalCategories[].key", "additionalCategories[].value"),
-		"1 to 64 characters each, and a key but once: Machine API's list is by key. Each side adds one of its own to the VMs of a cluster, which is not listed.", categoriesTo, categoriesFrom),
+		"1 to 64 characters each, and a key but once: Machine API's list is by key. Machine API gives each VM the cluster's by itself, by which an uninstall finds it: it is listed on the side of Cluster API, whose controller adds another.", categoriesTo, categoriesFrom),
 	of.Iso(at("gpus[].type", "gpus[].name", "gpus[].deviceID"), at("gpus[].type", "gpus[].name", "gpus[].deviceID"), "Name is name, DeviceID is deviceID.", gpusTo, gpusFrom),
 
 	// The data disks.

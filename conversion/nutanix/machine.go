@@ -35,14 +35,24 @@ func categoriesTo(p *pass, m *providerSpec, c *infraSpec) {
 		checkCategory(p.At(fmt.Sprintf("categories[%d]", i)), k.Key, k.Value, seen)
 		c.AdditionalCategories = append(c.AdditionalCategories, CategoryIdentifier(k))
 	}
+	if own := ownCategory(p); !seen[own.Key] {
+		c.AdditionalCategories = append(c.AdditionalCategories, own)
+	}
 }
 
 func categoriesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	seen := map[string]bool{}
 	for i, k := range c.AdditionalCategories {
 		checkCategory(p.At(fmt.Sprintf("additionalCategories[%d]", i)), k.Key, k.Value, seen)
-		m.Categories = append(m.Categories, machinev1.NutanixCategory(k))
+		if k != ownCategory(p) {
+			m.Categories = append(m.Categories, machinev1.NutanixCategory(k))
+		}
 	}
+}
+
+// ownCategory is what Machine API gives to each VM by itself, and an uninstall finds it by. Cluster API's controller has another.
+func ownCategory(p *pass) CategoryIdentifier {
+	return CategoryIdentifier{Key: "kubernetes-io-cluster-" + p.Env.ClusterName, Value: "owned"}
 }
 
 func checkCategory(p *pass, key, value string, seen map[string]bool) {

@@ -6,6 +6,7 @@ package nutanixtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -183,6 +184,10 @@ func repairOther(r *rand.Rand, id *nutanix.ResourceIdentifier) {
 // NormalInfra is the form that the spec of a NutanixMachine comes back in.
 func NormalInfra(c *nutanix.MachineSpec) {
 	c.ProviderID, c.BootstrapRef = Kit().ProviderID(Element), nil
+	own := nutanix.CategoryIdentifier{Key: "kubernetes-io-cluster-" + Kit().Env().ClusterName, Value: "owned"}
+	if !slices.Contains(c.AdditionalCategories, own) { // Machine API gives it to each VM
+		c.AdditionalCategories = append(c.AdditionalCategories, own)
+	}
 	Default(c)
 }
 
