@@ -125,10 +125,34 @@ func read(t *testing.T, raw []byte) *machinev1.ControlPlaneMachineSet {
 	return out
 }
 
+// kits are the platforms, and those with tags that Machine API's controllers give to every machine of a cluster.
+func kits() map[string]conversiontest.Kit {
+	list := func(entry map[string]any) []any { return []any{entry} }
+	of := map[string]map[string]any{
+		"AWS":   {"resourceTags": list(map[string]any{"key": "cost", "value": "42"})},
+		"Azure": {"resourceTags": []any{map[string]any{"key": "cost", "value": "42"}, map[string]any{"key": "team", "value": "locks"}}}, // as the kit's AzureCluster
+		"GCP": {"resourceLabels": list(map[string]any{"key": "cost", "value": "42"}),
+			"resourceTags": list(map[string]any{"parentID": "openshift", "key": "cost", "value": "42"})},
+	}
+	out := map[string]conversiontest.Kit{}
+	for _, kit := range platformstest.Kits() {
+		name := kit.Platform.Name
+		if tags := of[name]; tags != nil {
+			tagged := kit
+			tagged.Infrastructure = (&unstructured.Unstructured{Object: kit.Infrastructure}).DeepCopy().Object
+			status := tagged.Infrastructure["status"].(map[string]any)["platformStatus"].(map[string]any)[strings.ToLower(name)].(map[string]any)
+			maps.Copy(status, tags)
+			out[name+", with tags"] = tagged
+		}
+		out[name] = kit
+	}
+	return out
+}
+
 // A set that goes over to the template that was reflected from it asks for the very same Machines, on every platform.
 func TestWhatIsReflectedResolvesToTheSame(t *testing.T) {
-	for _, kit := range platformstest.Kits() {
-		t.Run(kit.Platform.Name, func(t *testing.T) {
+	for name, kit := range kits() {
+		t.Run(name, func(t *testing.T) {
 			env, missing, err := Env(world(cluster(kit)...), pair)
 			if err != nil || missing.Says != "" {
 				t.Fatal(missing, err)
@@ -162,8 +186,8 @@ func TestWhatIsReflectedResolvesToTheSame(t *testing.T) {
 
 // A Machine that has been moved to Cluster API is mirrored back in the words of the conversion. That must not replace it.
 func TestAMovedMachineIsAsItsSetSays(t *testing.T) {
-	for _, kit := range platformstest.Kits() {
-		t.Run(kit.Platform.Name, func(t *testing.T) {
+	for name, kit := range kits() {
+		t.Run(name, func(t *testing.T) {
 			spec, domains := master(kit)
 			of := read(t, machineAPI(t, spec, domains))
 			plan := controlplane.Make(controlplane.View{Set: of, Infrastructure: infrastructure(t, kit), Machines: []machinev1beta1.Machine{mirrored(t, made(t, of, kit), kit)}})

@@ -39,6 +39,7 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 	if p.spec != nil {
 		out = essential(out, reflect.TypeOf(p.spec()).Elem())
 	}
+	p.without(out)
 	for _, name := range p.unordered {
 		if l, ok := out[name].([]any); ok {
 			out[name] = sorted(l)

@@ -37,6 +37,8 @@ type platform struct {
 	defaults map[string]any
 	// respell may be nil: it spells in one way what a providerSpec may spell in several.
 	respell func(spec map[string]any)
+	// added is what every machine of this cluster has, whether its providerSpec says so or not.
+	added map[string]any
 }
 
 // platforms is the only list of them; a platform that is not in it is generic: no failure domains, no providerSpec that is known.
@@ -108,7 +110,9 @@ func rowOf(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infra
 		name = f.Platform
 	}
 	if name != "" {
-		return platformNamed(name)
+		row := platformNamed(name)
+		row.added = added(i)
+		return row
 	}
 	kind, _ := providerSpec(t.Spec)["kind"].(string)
 	all := platforms()

@@ -1,0 +1,84 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+)
+
+// ownedMark is the value of the mark by which an uninstall finds what belongs to a cluster. Platforms spell its name differently.
+const ownedMark = "owned"
+
+// added are the tags, labels and categories that Machine API's controllers give to every machine of the cluster by themselves, by the member of the providerSpec that could
+// spell them out: a list of items, or a map. Whether a providerSpec does makes no difference to a machine. The conversion leaves them out of what it writes, and
+// writes them for Cluster API, whose controllers know nothing of them.
+func added(i *configv1.Infrastructure) map[string]any {
+	if i == nil || i.Status.PlatformStatus == nil {
+		return nil
+	}
+	cluster := i.Status.InfrastructureName
+	switch s := i.Status.PlatformStatus; {
+	case s.AWS != nil:
+		var tags []any
+		for _, t := range s.AWS.ResourceTags {
+			tags = append(tags, map[string]any{"name": t.Key, "value": t.Value})
+		}
+		return map[string]any{"tags": tags}
+	case s.Azure != nil:
+		tags := map[string]any{"kubernetes.io_cluster." + cluster: ownedMark}
+		for _, t := range s.Azure.ResourceTags {
+			tags[t.Key] = t.Value
+		}
+		return map[string]any{"tags": tags}
+	case s.GCP != nil:
+		labels, tags := map[string]any{"kubernetes-io-cluster-" + cluster: ownedMark}, []any{}
+		for _, l := range s.GCP.ResourceLabels {
+			labels[l.Key] = l.Value
+		}
+		for _, t := range s.GCP.ResourceTags {
+			tags = append(tags, map[string]any{"parentID": t.ParentID, "key": t.Key, "value": t.Value})
+		}
+		return map[string]any{"labels": labels, "resourceManagerTags": tags}
+	case s.Type == configv1.NutanixPlatformType:
+		return map[string]any{"categories": []any{map[string]any{"key": "kubernetes-io-cluster-" + cluster, "value": ownedMark}}}
+	}
+	return nil
+}
+
+// without leaves out of a providerSpec what is added to every machine, and AWS's tags that Machine API ignores.
+func (p platform) without(spec map[string]any) {
+	for name, all := range p.added {
+		switch have := spec[name].(type) {
+		case []any:
+			items, _ := all.([]any)
+			kept := slices.DeleteFunc(slices.Clone(have), func(item any) bool {
+				return slices.ContainsFunc(items, func(a any) bool { return reflect.DeepEqual(a, item) }) || p.ignores(item)
+			})
+			if spec[name] = kept; len(kept) == 0 {
+				delete(spec, name)
+			}
+		case map[string]any:
+			entries, _ := all.(map[string]any)
+			for k, v := range entries {
+				if have[k] == v {
+					delete(have, k)
+				}
+			}
+			if len(have) == 0 {
+				delete(spec, name)
+			}
+		}
+	}
+}
+
+// ignores: on AWS a machine is named after its object, and belongs to its cluster, whatever its providerSpec says.
+func (p platform) ignores(tag any) bool {
+	t, _ := tag.(map[string]any)
+	name, _ := t["name"].(string)
+	return p.name == configv1.AWSPlatformType && (name == "Name" || strings.HasPrefix(name, "kubernetes.io/cluster/"))
+}
