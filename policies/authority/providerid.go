@@ -79,6 +79,25 @@ func namesInstance(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && !findsInstances(c) && id != "" && id != providerID(c.Old)
 }
 
+// ProviderIDGiven: a provider's controller creates an instance for each of its machines that names none. Somebody who makes the infrastructure machine of a Machine that has
+// an instance, after the first was lost, restores that one.
+func ProviderIDGiven(c policies.Change) policies.Verdict {
+	if !makesUnnamed(c) {
+		return policies.Verdict{}
+	}
+	id := providerID(c.Facts.Twin)
+	if id == "" || c.Facts.Twin.Deleting() || c.New.HasAnnotation(PausedAnnotation) && stand(c).inCharge() != ClusterAPI {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Required(specPath.Child("providerID"), fmt.Sprintf(
+		"Machine %s has the instance %s, and its provider's controller would create a second one where this names none: give it spec.providerID: %s", twinName(c), id, id)))
+}
+
+// makesUnnamed reports whether somebody makes a provider's machine without an instance. Cluster API's MachineSets do that for new Machines.
+func makesUnnamed(c policies.Change) bool {
+	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && providerID(c.New) == ""
+}
+
 // InstanceKey is what two spellings of one instance's ID have in common; "" for no ID. AWS's zone is no part of it: controllers look at the end alone.
 func InstanceKey(id string) string {
 	id = strings.ToLower(id)

@@ -168,6 +168,12 @@ func Rules() policies.Set {
 			On:     on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine}, onWrite)), Needs: when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
 		},
 		{
+			ID: "authority/provider-id", Clause: authOf,
+			Says:   "A provider's machine may be created for a Machine that has an instance only with its spec.providerID, or paused while Machine API is authoritative.",
+			Remedy: "Give it the spec.providerID of the Machine.",
+			On:     on(infra([]string{InfraMachine}, onCreate)), Needs: when(makesUnnamed, policies.NeedTwin), Check: ProviderIDGiven,
+		},
+		{
 			ID: "authority/infra-owner", Clause: authOf,
 			Says:   "Nobody but Cluster API may make a Machine the owner of a provider's machine to which it does not refer: the provider acts on each that a Machine owns, also where the Machine itself is paused.",
 			Remedy: "Leave the owner reference out: Cluster API adds it.",
