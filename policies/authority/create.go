@@ -4,11 +4,15 @@
 package authority
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies"
 )
@@ -19,12 +23,44 @@ var requestPath = specPath.Child("authoritativeAPI")
 // succeed only if the spec authoritative field is set to ClusterAPI" (converting › Admission of non-authoritative resources).
 func CreateMachineAPI(c policies.Change) policies.Verdict {
 	asked := Read(c.New).Requested
-	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || asked == ClusterAPI {
+	switch {
+	case c.Actor == policies.Poundlock || c.Facts.Twin == nil:
 		return policies.Verdict{}
+	case asked == ClusterAPI:
+		return otherSelector(c)
 	}
 	return policies.Deny(field.Invalid(requestPath, string(asked), fmt.Sprintf(
 		"%s exists already and is acted on, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: %s",
 		there(c), c.Kind, moveTo(c, MachineAPI))))
+}
+
+// otherSelector: Machine API's own webhook refuses each change of a set's selector, so the mirror could never follow the one of a set that is there.
+func otherSelector(c policies.Change) policies.Verdict {
+	if c.Kind != "MachineSet" || c.Facts.Twin.Deleting() {
+		return policies.Verdict{}
+	}
+	have, want := selects(c.New), selects(c.Facts.Twin)
+	if equality.Semantic.DeepEqual(have, want) {
+		return policies.Verdict{}
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Invalid(specPath.Child("selector"), have, fmt.Sprintf(
+		"%s selects by another one, and a set's selector in Machine API never changes, so it could never be the mirror: create it with spec.selector: %s, and these labels in spec.template.metadata.labels",
+		there(c), text)))
+}
+
+// selects is a set's selector, but for the label of the cluster, which either API adds to it and names differently.
+func selects(set *policies.Object) metav1.LabelSelector {
+	var spec struct {
+		Selector metav1.LabelSelector `json:"selector"`
+	}
+	_ = json.Unmarshal(orNull(set.Spec), &spec)
+	delete(spec.Selector.MatchLabels, clusterv1.ClusterNameLabel)
+	delete(spec.Selector.MatchLabels, machinev1beta1.MachineClusterIDLabel)
+	return spec.Selector
 }
 
 // CreateForSet: the Machine API's MachineSet controller looks at status.authoritativeAPI while its feature gate is on alone. Two sets that scale are two Machines for

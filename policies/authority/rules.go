@@ -224,9 +224,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/create-machineapi", Clause: admission,
-			Says:   "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI.",
-			Remedy: "Set spec.authoritativeAPI: ClusterAPI, create it, wait until it is synchronized, then move it.",
-			On:     on(mapi(kinds, onCreate)), Needs: when(beforeMachineAPI, policies.NeedLiveTwin), Check: CreateMachineAPI,
+			Says:   "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI, and a MachineSet only with the twin's selector, but for the label of the cluster.",
+			Remedy: "Set spec.authoritativeAPI: ClusterAPI and the selector that the message has, create it, wait until it is synchronized, then move it.",
+			On:     on(mapi(kinds, onCreate)), Needs: when(besideTwin, policies.NeedLiveTwin), Check: CreateMachineAPI,
 		},
 		{
 			ID: "authority/create-for-set", Clause: authOf,
@@ -326,7 +326,8 @@ func pauseMatters(c policies.Change) bool {
 		c.Old.HasAnnotation(PausedAnnotation) != c.New.HasAnnotation(PausedAnnotation)
 }
 
-func beforeMachineAPI(c policies.Change) bool { return Read(c.New).Requested != ClusterAPI }
+// besideTwin: a Machine or a check that is to mirror fits beside any twin.
+func besideTwin(c policies.Change) bool { return c.Kind == "MachineSet" || Read(c.New).Requested != ClusterAPI }
 
 // contentMatters is changesAuthority as far as it can be told before the twin is known.
 func contentMatters(c policies.Change) bool {
