@@ -67,6 +67,7 @@ func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 		}
 		return nil, http.StatusBadRequest, fmt.Errorf("reading the body: %w", err)
 	}
+	until(w, 0, answerDeadline)
 	req, err := parse(body.Bytes())
 	return req, http.StatusBadRequest, err
 }
@@ -167,5 +168,6 @@ func (h *handler) send(w http.ResponseWriter, req *request, response *admissionv
 	}
 }
 
-// roomFor is the first size of a body's buffer: what is promised and bytes.Buffer's least room to read into.
-func roomFor(promised int64) int64 { return min(max(promised, 0), 1<<20) + bytes.MinRead }
+// roomFor is the first size of a body's buffer: what is promised, up to that of a common review, and bytes.Buffer's least room to read into. A promise costs its giver
+// nothing, so the buffer grows with what comes.
+func roomFor(promised int64) int64 { return min(max(promised, 0), 32<<10) + bytes.MinRead }

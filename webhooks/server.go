@@ -35,6 +35,8 @@ type Options struct {
 	Port int
 	// GetCertificate returns the serving certificate of the moment, as tls.Config has it.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// TLS is what connections are to be like.
+	TLS TLS
 	// Recreate allows ControlPlaneMachineSets the strategy Recreate.
 	Recreate bool
 	// NodeSync is what conversions are told of Cluster API's manager.
@@ -78,11 +80,13 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	s := &Server{cluster: c, options: o, Server: webhook.NewServer(webhook.Options{
 		Host: o.Host, Port: o.Port,
 		TLSOpts: []func(*tls.Config){func(t *tls.Config) {
-			t.MinVersion, t.GetCertificate = tls.VersionTLS12, o.GetCertificate
+			o.TLS.apply(t)
+			t.GetCertificate = o.GetCertificate
 		}},
 	})}
+	turns := make(chan struct{}, mostReviews)
 	for path, h := range handlers(o, lookups(c, o, m), m) {
-		s.Register(path, h)
+		s.Register(path, newGuard(h, turns, s.draining.Load))
 	}
 	s.enforcement, err = newEnforcement(c, o, m, s.ready)
 	return s, err

@@ -5,18 +5,22 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/webhooks"
 )
 
 // options are the settings of `poundlock manager`, as typed.
@@ -42,12 +46,17 @@ type options struct {
 
 	leaderElect    bool
 	leaderElection string
+	// lease, renew and retry are leader election's times.
+	lease, renew, retry time.Duration
 
 	webhookAddress  string
 	metricsAddress  string
 	profilerAddress string
 	healthAddress   string
 	drain           time.Duration
+
+	tlsVersion string
+	tlsCiphers []string
 
 	certDir       string
 	certSecret    string
@@ -133,12 +142,17 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "the same of annotations")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")
 	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease (the first pair's Cluster API namespace if empty)")
+	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second, "how long other replicas leave a Lease alone that is not renewed")
+	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew it before it gives up")
+	f.DurationVar(&o.retry, "leader-elect-retry-period", 2*time.Second, "how often it is renewed, and asked for")
 	f.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the webhooks are served")
 	f.StringVar(&o.profilerAddress, "profiler-address", "", "where profiles of the process are served under /debug/pprof, such as 127.0.0.1:6060; empty: nowhere")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served, 0 for nowhere")
 	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "where /healthz and /readyz are served, 0 for nowhere")
 	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long webhooks are still served, and /readyz fails, before a replica stops")
 	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, followed as they change; empty: Poundlock manages a certificate of its own")
+	f.StringVar(&o.tlsVersion, "tls-min-version", "VersionTLS12", "the least version of TLS that webhooks are served with: "+strings.Join(cliflag.TLSPossibleVersions(), ", "))
+	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites of TLS 1.2, by their names in Go (empty: those without CBC). Possible are "+strings.Join(cliflag.PreferredTLSCipherNames(), ", "))
 	f.StringVar(&o.certSecret, "cert-secret", "poundlock-serving", "the Secret of the certificate that Poundlock manages, in the leader election namespace")
 	f.StringSliceVar(&o.certHosts, "cert-hosts", []string{"poundlock-webhook.openshift-cluster-api.svc"}, "host names and addresses that the certificate which Poundlock manages is for")
 	f.StringVar(&o.configuration, "webhook-configuration", "poundlock", "the name of the webhook configurations whose caBundle is kept, where Poundlock manages the certificate")
@@ -151,6 +165,7 @@ type settings struct {
 	pairs      authority.Pairs
 	identities policies.Identities
 	nodeSync   conversion.NodeSync
+	tls        webhooks.TLS
 }
 
 func (o *options) settings() (settings, error) {
@@ -162,7 +177,13 @@ func (o *options) settings() (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
+	connections, err := o.tls()
+	if err != nil {
+		return settings{}, err
+	}
 	switch {
+	case o.retry <= 0 || o.renew <= o.retry || o.lease <= o.renew:
+		return settings{}, fmt.Errorf("--leader-elect-lease-duration %s, --leader-elect-renew-deadline %s, --leader-elect-retry-period %s: each must be longer than the next", o.lease, o.renew, o.retry)
 	case !o.webhooks && !o.reconcilers:
 		return settings{}, fmt.Errorf("nothing to run: --webhooks and --reconcilers are both off")
 	case o.gate != "cluster" && o.gate != "on" && o.gate != "off":
@@ -173,7 +194,20 @@ func (o *options) settings() (settings, error) {
 	if o.leaderElection == "" {
 		o.leaderElection = pairs[0].ClusterAPI
 	}
-	return settings{options: *o, pairs: pairs, identities: o.identities.identities(), nodeSync: nodeSync}, nil
+	return settings{options: *o, pairs: pairs, identities: o.identities.identities(), nodeSync: nodeSync, tls: connections}, nil
+}
+
+func (o *options) tls() (out webhooks.TLS, err error) {
+	if out.MinVersion, err = cliflag.TLSVersion(o.tlsVersion); err != nil {
+		return out, fmt.Errorf("--tls-min-version: %w", err)
+	}
+	if out.MinVersion < tls.VersionTLS12 {
+		return out, fmt.Errorf("--tls-min-version %s: want VersionTLS12 or later", o.tlsVersion)
+	}
+	if out.CipherSuites, err = cliflag.TLSCipherSuites(o.tlsCiphers); err != nil {
+		return out, fmt.Errorf("--tls-cipher-suites: %w", err)
+	}
+	return out, nil
 }
 
 func (o *options) nodeSync() (out conversion.NodeSync, err error) {

@@ -60,3 +60,34 @@ func TestSettle(t *testing.T) {
 		})
 	}
 }
+
+// What flags say together is checked before anything runs.
+func TestSettingsThatCannotBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		err  string
+	}{
+		"nothing said":                     {},
+		"OpenShift's times":                {args: []string{"--leader-elect-lease-duration=137s", "--leader-elect-renew-deadline=107s", "--leader-elect-retry-period=26s"}},
+		"a lease that ends before renewal": {args: []string{"--leader-elect-lease-duration=5s"}, err: "each must be longer than the next"},
+		"no time between two tries":        {args: []string{"--leader-elect-retry-period=0s"}, err: "each must be longer than the next"},
+		"suites by name":                   {args: []string{"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}},
+		"a suite of no name":               {args: []string{"--tls-cipher-suites=ROT13"}, err: "--tls-cipher-suites"},
+		"an old version":                   {args: []string{"--tls-min-version=VersionTLS10"}, err: "want VersionTLS12 or later"},
+		"a version of no name":             {args: []string{"--tls-min-version=3"}, err: "--tls-min-version"},
+		"nothing to run":                   {args: []string{"--webhooks=false", "--reconcilers=false"}, err: "nothing to run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &options{identities: identityFlags{}}
+			flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			o.bind(flags)
+			if err := flags.Parse(c.args); err != nil {
+				t.Fatal(err)
+			}
+			switch _, err := o.settings(); {
+			case (err != nil) != (c.err != ""), err != nil && !strings.Contains(err.Error(), c.err):
+				t.Errorf("got %v, want an error with %q", err, c.err)
+			}
+		})
+	}
+}

@@ -108,6 +108,7 @@ func managerOptions(s settings) ctrl.Options {
 		LeaderElectionID:              "poundlock",
 		LeaderElectionNamespace:       s.leaderElection,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &s.lease, RenewDeadline: &s.renew, RetryPeriod: &s.retry,
 	}
 }
 
@@ -137,7 +138,7 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	}
 	server, err := webhooks.New(ctx, mgr, webhooks.Options{
 		Pairs: s.pairs, Identities: s.identities,
-		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate, NodeSync: s.nodeSync, Rival: now.rival,
+		Catalog: webhooks.All(platforms.List()...), Recreate: s.recreate, NodeSync: s.nodeSync, Rival: now.rival, TLS: s.tls,
 		Host: host, Port: port, GetCertificate: source.GetCertificate, DrainDelay: s.drain,
 		Registerer: metrics.Registry, Log: mgr.GetLogger().WithName("webhooks"),
 	})

@@ -1,0 +1,93 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"crypto/tls"
+	"net/http"
+	"time"
+)
+
+// What a client may take of the server. Anybody who reaches the port may connect: an API server shows no certificate unless it is set up to.
+const (
+	// bodyDeadline is the time in which a review has to arrive. API servers send it whole and at once.
+	bodyDeadline = 5 * time.Second
+	// answerDeadline is beyond any timeout of a webhook.
+	answerDeadline = 35 * time.Second
+	// mostReviews are read and judged at the same time; each takes milliseconds.
+	mostReviews = 256
+	// patience is how long a review waits for its turn.
+	patience = 2 * time.Second
+)
+
+// guard bounds what reviews cost the process together, and has API servers go to another replica while this one stops.
+type guard struct {
+	next  http.Handler
+	turns chan struct{}
+	// draining reports whether the process has been told to stop.
+	draining       func() bool
+	body, patience time.Duration
+}
+
+func newGuard(next http.Handler, turns chan struct{}, draining func() bool) *guard {
+	return &guard{next: next, turns: turns, draining: draining, body: bodyDeadline, patience: patience}
+}
+
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.draining() {
+		// Otherwise the connection's next review may come in the moment in which it is closed, and be lost.
+		w.Header().Set("Connection", "close")
+	}
+	until(w, g.body, answerDeadline)
+	defer until(w, 0, 0) // the connection's next review has its own
+	wait := time.NewTimer(g.patience)
+	defer wait.Stop()
+	select {
+	case g.turns <- struct{}{}:
+		defer func() { <-g.turns }()
+	case <-wait.C:
+		http.Error(w, "too many reviews at the same time: try again in a moment", http.StatusServiceUnavailable)
+		return
+	case <-r.Context().Done():
+		return
+	}
+	g.next.ServeHTTP(w, r)
+}
+
+// until sets how long a connection may take to be read and to be written to; 0 is without end. A read that ends so after the body has come takes the client for gone,
+// so whoever has read the body calls it again.
+func until(w http.ResponseWriter, read, write time.Duration) {
+	at := func(d time.Duration) time.Time {
+		if d == 0 {
+			return time.Time{}
+		}
+		return time.Now().Add(d)
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(at(read)) // a writer that is no connection's cannot, and needs none
+	_ = control.SetWriteDeadline(at(write))
+}
+
+// TLS is what connections are to be like. The zero value is TLS 1.2 and later, with forward secrecy and authenticated ciphers.
+type TLS struct {
+	// MinVersion is a version of crypto/tls, 0 is 1.2.
+	MinVersion uint16
+	// CipherSuites are those of TLS 1.2, by their numbers; later versions have their own. Empty: those without CBC.
+	CipherSuites []uint16
+}
+
+func (t TLS) apply(config *tls.Config) {
+	config.MinVersion, config.CipherSuites = t.MinVersion, t.CipherSuites
+	if config.MinVersion == 0 {
+		config.MinVersion = tls.VersionTLS12
+	}
+	if len(config.CipherSuites) == 0 {
+		config.CipherSuites = []uint16{
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+		}
+	}
+	config.NextProtos = []string{"http/1.1"} // API servers use nothing else here, and a stream of HTTP/2 has buffers of its own
+}
