@@ -382,12 +382,16 @@ func checkReach(t *testing.T, b *built, overlay string) {
 	}
 }
 
-// checkBindings: every role is bound to Poundlock and nobody else.
+// checkBindings: every role is bound to Poundlock and nobody else, but that by which OpenShift's Prometheus finds the replicas.
 func checkBindings(t *testing.T, b *built) {
 	t.Helper()
 	bound := map[string]bool{}
 	check := func(name string, subjects []rbacv1.Subject, ref rbacv1.RoleRef, namespace string) {
-		if len(subjects) != 1 || subjects[0].Name != Name || subjects[0].Namespace != ClusterAPINamespace {
+		want := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: ClusterAPINamespace, Name: Name}
+		if name == "poundlock-prometheus" {
+			want.Namespace, want.Name = "openshift-monitoring", "prometheus-k8s"
+		}
+		if len(subjects) != 1 || subjects[0] != want {
 			t.Errorf("binding %s is of %v", name, subjects)
 		}
 		bound[ref.Kind+" "+namespace+"/"+ref.Name] = true

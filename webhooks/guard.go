@@ -77,7 +77,8 @@ type TLS struct {
 	CipherSuites []uint16
 }
 
-func (t TLS) apply(config *tls.Config) {
+// Apply has connections be like that, over HTTP/1.1.
+func (t TLS) Apply(config *tls.Config) {
 	config.MinVersion, config.CipherSuites = t.MinVersion, t.CipherSuites
 	if config.MinVersion == 0 {
 		config.MinVersion = tls.VersionTLS12

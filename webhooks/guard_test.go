@@ -113,7 +113,7 @@ func TestConnections(t *testing.T) {
 		"suites of its own": {TLS{CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384}}, tls.VersionTLS12, 1},
 	} {
 		config := &tls.Config{NextProtos: []string{"h2"}} //nolint:gosec // what is tested
-		c.of.apply(config)
+		c.of.Apply(config)
 		if config.MinVersion != c.min || len(config.CipherSuites) != c.many || len(config.NextProtos) != 1 || config.NextProtos[0] != "http/1.1" {
 			t.Errorf("%s: %+v", name, config)
 		}

@@ -80,7 +80,7 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	s := &Server{cluster: c, options: o, Server: webhook.NewServer(webhook.Options{
 		Host: o.Host, Port: o.Port,
 		TLSOpts: []func(*tls.Config){func(t *tls.Config) {
-			o.TLS.apply(t)
+			o.TLS.Apply(t)
 			t.GetCertificate = o.GetCertificate
 		}},
 	})}

@@ -51,6 +51,7 @@ type options struct {
 
 	webhookAddress  string
 	metricsAddress  string
+	metricsSecure   bool
 	profilerAddress string
 	healthAddress   string
 	drain           time.Duration
@@ -148,6 +149,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the webhooks are served")
 	f.StringVar(&o.profilerAddress, "profiler-address", "", "where profiles of the process are served under /debug/pprof, such as 127.0.0.1:6060; empty: nowhere")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served, 0 for nowhere")
+	f.BoolVar(&o.metricsSecure, "metrics-secure", false, "serve metrics over TLS, with the webhooks' certificate, and to those alone whom the API server lets get /metrics")
 	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "where /healthz and /readyz are served, 0 for nowhere")
 	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long webhooks are still served, and /readyz fails, before a replica stops")
 	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, followed as they change; empty: Poundlock manages a certificate of its own")

@@ -4,11 +4,53 @@
 package main
 
 import (
+	"crypto/tls"
+	"errors"
+	"sync/atomic"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/poundlock/poundlock/internal/build"
 	"github.com/poundlock/poundlock/internal/registry"
 )
+
+// lateCertificate is a serving certificate whose source is made after the server that it is for.
+type lateCertificate struct {
+	source atomic.Pointer[func(*tls.ClientHelloInfo) (*tls.Certificate, error)]
+}
+
+func (l *lateCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if source := l.source.Load(); source != nil {
+		return (*source)(hello)
+	}
+	return nil, errors.New("no serving certificate yet")
+}
+
+// metricsOptions has metrics served over TLS to those alone whom the API server knows and lets get /metrics, where the settings ask for it. The certificate is the webhooks';
+// without webhooks it is one that the process signs for itself.
+func metricsOptions(s settings, certificate *lateCertificate) metricsserver.Options {
+	out := metricsserver.Options{BindAddress: s.metricsAddress}
+	if !s.metricsSecure {
+		return out
+	}
+	out.SecureServing, out.FilterProvider = true, filters.WithAuthenticationAndAuthorization
+	out.TLSOpts = []func(*tls.Config){func(t *tls.Config) {
+		s.tls.Apply(t)
+		if s.webhooks {
+			t.GetCertificate = certificate.get
+		}
+	}}
+	return out
+}
+
+// showBuild makes a metric of which build this is.
+func showBuild() error {
+	_, err := registry.Add(metrics.Registry, build.Read().Metric())
+	return err
+}
 
 // showRival makes a metric of what Poundlock stands still for.
 func showRival(now mode) error {

@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/poundlock/poundlock/certs"
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -66,7 +65,8 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 	if err := checkIdentity(ctx, direct, s.identities[policies.Poundlock]); err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(cfg, managerOptions(s))
+	certificate := &lateCertificate{}
+	mgr, err := ctrl.NewManager(cfg, managerOptions(s, certificate))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,8 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 	return mgr, errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("ping", healthz.Ping), // without any check there is no /readyz
-		addWebhooks(ctx, mgr, direct, s, now),
+		showBuild(),
+		addWebhooks(ctx, mgr, direct, s, now, certificate),
 		addReconcilers(mgr, cfg, s, now),
 		mgr.Add(modeWatch{read: func(ctx context.Context) (mode, error) { return readMode(ctx, mgr.GetAPIReader(), s) }, began: now, period: 30 * time.Second}),
 	)
@@ -93,14 +94,14 @@ func scheme() *runtime.Scheme {
 	return sc
 }
 
-func managerOptions(s settings) ctrl.Options {
+func managerOptions(s settings, certificate *lateCertificate) ctrl.Options {
 	drain := s.drain + 25*time.Second // reviews in flight are answered within their timeout
 	return ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(s.pairs),
 		NewCache:                      served.New,
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
-		Metrics:                       metricsserver.Options{BindAddress: s.metricsAddress},
+		Metrics:                       metricsOptions(s, certificate),
 		HealthProbeBindAddress:        s.healthAddress,
 		PprofBindAddress:              s.profilerAddress,
 		GracefulShutdownTimeout:       &drain,
@@ -124,7 +125,7 @@ func checkIdentity(ctx context.Context, c client.Client, names []string) error {
 	return nil
 }
 
-func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWatch, s settings, now mode) error {
+func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWatch, s settings, now mode, late *lateCertificate) error {
 	if !s.webhooks {
 		return nil
 	}
@@ -132,6 +133,8 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	if err != nil {
 		return err
 	}
+	get := source.GetCertificate
+	late.source.Store(&get)
 	host, port, err := splitAddress(s.webhookAddress)
 	if err != nil {
 		return err

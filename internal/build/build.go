@@ -1,0 +1,54 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Version is a release's, as the linker is told (-X); empty in any other build.
+var Version string
+
+// Info is what a build knows of itself.
+type Info struct{ Version, Revision, Go string }
+
+// Read asks the linker's word, then the Go module's.
+func Read() Info {
+	out := Info{Version: Version, Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return out
+	}
+	out.Version = cmp.Or(out.Version, info.Main.Version)
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			out.Revision = s.Value + out.Revision
+		case s.Key == "vcs.modified" && s.Value == "true":
+			out.Revision += "-modified"
+		}
+	}
+	return out
+}
+
+// String is a line such as "v1.2.0, revision 0123abc, go1.26.1".
+func (i Info) String() string {
+	out := cmp.Or(i.Version, "(devel)")
+	if i.Revision != "" {
+		out += ", revision " + i.Revision
+	}
+	return out + ", " + i.Go
+}
+
+// Metric is 1, with the build as its labels.
+func (i Info) Metric() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "poundlock_build_info", Help: "1, with the build of the process as labels.",
+		ConstLabels: prometheus.Labels{"version": i.Version, "revision": i.Revision, "go_version": i.Go},
+	}, func() float64 { return 1 })
+}
