@@ -35,7 +35,7 @@ mkdir -p "$scratch/fakekustomize/krusty"
 printf 'module sigs.k8s.io/kustomize/api\n\ngo 1.26\n' >"$scratch/fakekustomize/go.mod"
 printf 'package krusty\n' >"$scratch/fakekustomize/krusty/krusty.go"
 # What is imported imports nothing itself, so that the plants are no cycle.
-for package in policies/leaf conversion/leaf machine/leaf bundle/leaf webhooks/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
+for package in policies/leaf conversion/leaf machine/leaf bundle/leaf installation/leaf webhooks/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
 	empty "$package"
 done
 
@@ -48,6 +48,9 @@ refused=(
 	"blueprint/webhooks.go $module/webhooks/leaf"
 	"bundle/policies.go $module/policies/leaf"
 	"bundle/installer.go $module/reconcilers/leaf"
+	"bundle/installation.go $module/installation/leaf"
+	"installation/policies.go $module/policies/leaf"
+	"installation/shell.go $module/reconcilers/leaf"
 	# … and has no client, clock, logger or environment
 	"policies/rules/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"policies/authority/environment.go os"
@@ -56,6 +59,8 @@ refused=(
 	"conversion/aws/logger.go log/slog"
 	"bundle/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"bundle/environment.go os"
+	"installation/client.go sigs.k8s.io/controller-runtime/pkg/client"
+	"installation/environment.go os"
 	# … nor runs kustomize
 	"bundle/kustomize.go sigs.k8s.io/kustomize/api/krusty"
 	# a shell never imports another shell
@@ -80,8 +85,10 @@ allowed=(
 	"blueprint/fields.go $module/conversion/leaf"
 	"blueprint/sets.go $module/policies/leaf"
 	"bundle/plumbing.go $module/internal/leaf"
+	"installation/bundle.go $module/bundle/leaf"
 	"bundle/kit_test.go os"
 	"reconcilers/install/noun.go $module/bundle/leaf"
+	"reconcilers/install/installation.go $module/installation/leaf"
 	"cmd/poundlock/kustomize.go sigs.k8s.io/kustomize/api/krusty"
 	"webhooks/noun.go $module/policies/leaf"
 	"webhooks/client.go sigs.k8s.io/controller-runtime/pkg/client"

@@ -1,0 +1,264 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/poundlock/poundlock/bundle"
+)
+
+// legacyManagers wrote objects before the installer did. What they set in metadata goes, too, unless the manifests still have it. The first two are the API
+// server's and csaupgrade's names for a client-side apply.
+var legacyManagers = []string{
+	"kubectl-client-side-apply", "before-first-apply", "kubectl", "clusterctl", "cluster-api-operator", "cluster-capi-operator", "capi-installer",
+	"cluster-version-operator", "capi-operator.openshift.io/installer",
+}
+
+// Allowed is a field that others may set on the installer's objects, and why.
+type Allowed struct {
+	Kind string // "" for each
+	Path []string
+	Why  string
+}
+
+// AllowedFields is the list of them. A * stands for any one element, such as an item of a list. What lies beneath a path is allowed, too. Labels, annotations, finalizers and owners in metadata are
+// other people's unless the manifests have them.
+var AllowedFields = []Allowed{
+	{"", []string{"metadata"}, "others label and annotate objects"},
+	{"", []string{"status"}, "controllers write it"},
+	{crdKind, []string{"spec", "conversion", "webhook", "clientConfig", "caBundle"}, "the service CA writes it"},
+	{"MutatingWebhookConfiguration", []string{"webhooks", "*", "clientConfig", "caBundle"}, "the service CA writes it"},
+	{"ValidatingWebhookConfiguration", []string{"webhooks", "*", "clientConfig", "caBundle"}, "the service CA writes it"},
+	{"Deployment", []string{"spec", "template", "metadata", "annotations", restartedAt}, "kubectl rollout restart sets it"},
+	{"StatefulSet", []string{"spec", "template", "metadata", "annotations", restartedAt}, "kubectl rollout restart sets it"},
+	{"DaemonSet", []string{"spec", "template", "metadata", "annotations", restartedAt}, "kubectl rollout restart sets it"},
+	{"ServiceAccount", []string{"secrets"}, "OpenShift's token controllers write it"},
+	{"ServiceAccount", []string{"imagePullSecrets"}, "OpenShift's image registry writes it"},
+	{"PersistentVolumeClaim", []string{"spec"}, "the volume controller binds it"},
+	{"ServiceAccount", []string{"automountServiceAccountToken"}, "a cluster's policy sets it"},
+}
+
+const restartedAt = "kubectl.kubernetes.io/restartedAt"
+
+// guarded reports whether additions by others to a field of an object are drift.
+func guarded(o *unstructured.Unstructured, path fieldpath.Path) bool {
+	if bundle.StageOf(o.GroupVersionKind().GroupKind()) == bundle.Rest {
+		return false // controllers complete custom resources
+	}
+	if o.GetKind() == "ClusterRole" && at(o.Object, "aggregationRule") != nil && elements(path)[0] == "rules" {
+		return false // the aggregation controller writes it
+	}
+	for _, a := range AllowedFields {
+		if (a.Kind == "" || a.Kind == o.GetKind()) && begins(elements(path), a.Path) {
+			return false
+		}
+	}
+	return !onTheWay(o, path)
+}
+
+// onTheWay reports whether a path only leads to an allowed field, as the map around it does. An item of a list is more than a way.
+func onTheWay(o *unstructured.Unstructured, path fieldpath.Path) bool {
+	all := elements(path)
+	if len(all) == 0 || path[len(path)-1].FieldName == nil {
+		return false
+	}
+	return slices.ContainsFunc(AllowedFields, func(a Allowed) bool {
+		return (a.Kind == "" || a.Kind == o.GetKind()) && len(all) < len(a.Path) && begins(all, a.Path[:len(all)])
+	})
+}
+
+func begins(path, prefix []string) bool {
+	if len(path) < len(prefix) {
+		return false
+	}
+	for i, element := range prefix {
+		if element != "*" && path[i] != "*" && element != path[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// elements writes a path as names; an item of a list is a *.
+func elements(path fieldpath.Path) []string {
+	out := make([]string, len(path))
+	for i, element := range path {
+		out[i] = "*"
+		if element.FieldName != nil {
+			out[i] = *element.FieldName
+		}
+	}
+	return out
+}
+
+// Drift is what others added to an object.
+type Drift struct {
+	// Fields are the paths, for a person, each with who set it.
+	Fields []string
+	// Managed are the managed fields in which all of this is the installer's, so that its next apply removes it.
+	Managed []metav1.ManagedFieldsEntry
+}
+
+// DriftOf finds what others added to an object of ours. A plain server-side apply would leave it: a field that was never ours is none that we could drop.
+func DriftOf(live *unstructured.Unstructured, adopting bool) (Drift, error) {
+	entries := live.GetManagedFields()
+	own, ours, err := ownEntry(live, entries)
+	if err != nil {
+		return Drift{}, err
+	}
+	var d Drift
+	foreign, all, err := take(live, entries, adopting)
+	if err != nil {
+		return Drift{}, err
+	}
+	taken, items := ours, addedItems(all, ours)
+	var kept []metav1.ManagedFieldsEntry
+	for i, e := range foreign {
+		take := all[i].take.Union(within(all[i].theirs, items))
+		if added := take.Difference(ours); !added.Empty() {
+			d.Fields = append(d.Fields, describe(added, e.Manager)...)
+		}
+		taken = taken.Union(take)
+		if rest := all[i].theirs.Difference(take); !rest.Empty() {
+			if e.FieldsV1, err = encode(rest); err != nil {
+				return Drift{}, err
+			}
+			kept = append(kept, e)
+		}
+	}
+	if len(d.Fields) == 0 {
+		return Drift{}, nil
+	}
+	if own.FieldsV1, err = encode(taken); err != nil {
+		return Drift{}, err
+	}
+	d.Managed = append([]metav1.ManagedFieldsEntry{own}, kept...)
+	return d, nil
+}
+
+// shares are an entry's fields, and those of them that the installer takes.
+type shares struct{ theirs, take *fieldpath.Set }
+
+func take(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, adopting bool) ([]metav1.ManagedFieldsEntry, []shares, error) {
+	var foreign []metav1.ManagedFieldsEntry
+	var all []shares
+	for _, e := range entries {
+		if isOwn(e) {
+			continue
+		}
+		theirs, err := fields(e)
+		if err != nil {
+			return nil, nil, err
+		}
+		foreign = append(foreign, e)
+		all = append(all, shares{theirs, takeFrom(live, e, theirs, adopting)})
+	}
+	return foreign, all, nil
+}
+
+// addedItems are items of lists that somebody added. All in them goes, whoever set it: an API server would otherwise keep the item with the rest.
+func addedItems(all []shares, ours *fieldpath.Set) []fieldpath.Path {
+	var out []fieldpath.Path
+	for _, s := range all {
+		s.take.Difference(ours).Iterate(func(path fieldpath.Path) {
+			if last := path[len(path)-1]; last.Key != nil || last.Value != nil {
+				out = append(out, path.Copy())
+			}
+		})
+	}
+	return out
+}
+
+func within(set *fieldpath.Set, roots []fieldpath.Path) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	set.Iterate(func(path fieldpath.Path) {
+		if slices.ContainsFunc(roots, func(root fieldpath.Path) bool { return len(path) >= len(root) && root.Equals(path[:len(root)]) }) {
+			out.Insert(path.Copy())
+		}
+	})
+	return out
+}
+
+func ownEntry(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry) (metav1.ManagedFieldsEntry, *fieldpath.Set, error) {
+	for _, e := range entries {
+		if isOwn(e) {
+			set, err := fields(e)
+			return e, set, err
+		}
+	}
+	return metav1.ManagedFieldsEntry{
+		Manager: Manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(), FieldsType: "FieldsV1",
+	}, fieldpath.NewSet(), nil
+}
+
+// takeFrom are the fields of an entry that the installer takes. Of a legacy manager it takes metadata, too, when it adopts.
+func takeFrom(live *unstructured.Unstructured, e metav1.ManagedFieldsEntry, theirs *fieldpath.Set, adopting bool) *fieldpath.Set {
+	take := fieldpath.NewSet()
+	if e.Subresource != "" && e.Subresource != "scale" {
+		return take
+	}
+	if e.Subresource == "scale" && e.Manager == "kube-controller-manager" {
+		return take // a HorizontalPodAutoscaler
+	}
+	legacy := adopting && slices.Contains(legacyManagers, e.Manager)
+	theirs.Iterate(func(path fieldpath.Path) {
+		if guarded(live, path) || legacy && ofManifests(path) {
+			take.Insert(path.Copy())
+		}
+	})
+	return take
+}
+
+// ofManifests are the parts of metadata that an earlier installer took from manifests.
+func ofManifests(path fieldpath.Path) bool {
+	names := elements(path)
+	return len(names) > 2 && names[0] == "metadata" && (names[1] == "labels" || names[1] == "annotations") && names[2] != AdoptAnnotation
+}
+
+func fields(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	set := fieldpath.NewSet()
+	if e.FieldsV1 == nil {
+		return set, nil
+	}
+	if err := set.FromJSON(bytes.NewReader(e.FieldsV1.Raw)); err != nil {
+		return nil, fmt.Errorf("reading the managed fields of %s: %w", e.Manager, err)
+	}
+	return set, nil
+}
+
+func encode(set *fieldpath.Set) (*metav1.FieldsV1, error) {
+	raw, err := set.ToJSON()
+	if err != nil {
+		return nil, fmt.Errorf("writing managed fields: %w", err)
+	}
+	return &metav1.FieldsV1{Raw: raw}, nil
+}
+
+// describe names what was added: of a whole item its first path alone.
+func describe(added *fieldpath.Set, manager string) []string {
+	var out []string
+	var last fieldpath.Path
+	added.Iterate(func(path fieldpath.Path) {
+		if last != nil && len(path) > len(last) && last.Equals(path[:len(last)]) {
+			return
+		}
+		last = path.Copy()
+		out = append(out, fmt.Sprintf("%s (%s)", path, manager))
+	})
+	return out
+}
+
+// ScaledByOthers reports whether a HorizontalPodAutoscaler sets the replicas of a live workload.
+func ScaledByOthers(live *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Subresource == "scale" && e.Manager == "kube-controller-manager"
+	})
+}

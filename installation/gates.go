@@ -1,0 +1,243 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/bundle"
+)
+
+// Facts are what gates ask for beside the objects themselves.
+type Facts struct {
+	// Live returns an object as the API server has it, nil for none.
+	Live func(Key) *unstructured.Unstructured
+	// Certificates are the names of Secrets with a certificate and its key.
+	Certificates map[string]bool
+	// Endpoints counts ready endpoints by Service.
+	Endpoints map[string]int
+	// Serves reports whether discovery lists a resource, such as machines, in a group and version.
+	Serves func(schema.GroupVersionResource) bool
+}
+
+// Stages lists the stages in order.
+func Stages() []bundle.Stage {
+	var out []bundle.Stage
+	for s := bundle.Prerequisites; s <= bundle.Rest; s++ {
+		out = append(out, s)
+	}
+	return out
+}
+
+// WaitsForCore reports whether the providers begin a stage only when the core provider has passed it: its definitions and its webhooks are what theirs build on.
+func WaitsForCore(stage bundle.Stage) bool {
+	return stage == bundle.Definitions || stage == bundle.Serving || stage == bundle.Webhooks
+}
+
+// NameOf names a stage for a person.
+func NameOf(stage bundle.Stage) string {
+	names := map[bundle.Stage]string{
+		bundle.Prerequisites: "prerequisites", bundle.Definitions: "definitions", bundle.Accounts: "accounts", bundle.Roles: "roles", bundle.Services: "services",
+		bundle.Policies: "policies", bundle.Workloads: "workloads", bundle.Serving: "serving", bundle.Webhooks: "webhooks", bundle.Rest: "resources",
+	}
+	return names[stage]
+}
+
+// Waits returns what a stage of a provider waits for after everything in it was applied, as a sentence without an end; "" if the next one may begin.
+func Waits(p Provider, stage bundle.Stage, f Facts) string {
+	if stage == bundle.Serving {
+		return waitsForServers(p, f)
+	}
+	for _, o := range p.In(stage) {
+		live := f.Live(o.Key())
+		if live == nil {
+			return fmt.Sprintf("%s is not there", o.Key())
+		}
+		if live.GetDeletionTimestamp() != nil {
+			return fmt.Sprintf("%s is being deleted", o.Key())
+		}
+		if why := waitsFor(o, live, f); why != "" {
+			return fmt.Sprintf("%s: %s", o.Key(), why)
+		}
+	}
+	return ""
+}
+
+func waitsFor(o Object, live *unstructured.Unstructured, f Facts) string {
+	switch o.Stage {
+	case bundle.Definitions:
+		return definitionWaits(live, f)
+	case bundle.Services:
+		if secret := o.GetAnnotations()[servingCert]; secret != "" && !f.Certificates[secret] {
+			return fmt.Sprintf("the service CA has not written the certificate into Secret %s", secret)
+		}
+	case bundle.Workloads:
+		return rolloutWaits(live)
+	case bundle.Webhooks:
+		return caBundleWaits(live)
+	}
+	return ""
+}
+
+func definitionWaits(live *unstructured.Unstructured, f Facts) string {
+	for _, condition := range []string{"NamesAccepted", "Established"} {
+		if status, message := conditionOf(live, condition); status != "True" {
+			return strings.TrimSuffix(fmt.Sprintf("%s is not True: %s", condition, message), ": ")
+		}
+	}
+	spec := at(live.Object, "spec")
+	for _, version := range items(spec, "versions") {
+		if served, _ := version["served"].(bool); !served {
+			continue
+		}
+		resource := schema.GroupVersionResource{Group: text(spec, "group"), Version: text(version, "name"), Resource: text(at(spec, "names"), "plural")}
+		if !f.Serves(resource) {
+			return fmt.Sprintf("the API server does not serve version %s yet", resource.Version)
+		}
+	}
+	return ""
+}
+
+func conditionOf(o *unstructured.Unstructured, kind string) (status, message string) {
+	for _, c := range items(at(o.Object, "status"), "conditions") {
+		if text(c, "type") == kind {
+			return text(c, "status"), text(c, "message")
+		}
+	}
+	return "", ""
+}
+
+// rolloutWaits wants all pods of the newest content and none of an older one: an older one does not know the versions that come next.
+func rolloutWaits(live *unstructured.Unstructured) string {
+	spec, status := at(live.Object, "spec"), at(live.Object, "status")
+	if number(status, "observedGeneration") < live.GetGeneration() {
+		return "its controller has not seen the newest content"
+	}
+	if live.GetKind() == "DaemonSet" {
+		return counted(number(status, "desiredNumberScheduled"), number(status, "updatedNumberScheduled"), number(status, "currentNumberScheduled"), number(status, "numberAvailable"))
+	}
+	want := int64(1)
+	if _, set := spec["replicas"]; set {
+		want = number(spec, "replicas")
+	}
+	if live.GetKind() != "Deployment" && live.GetKind() != "StatefulSet" {
+		return counted(want, want, want, number(status, "availableReplicas"))
+	}
+	why := counted(want, number(status, "updatedReplicas"), number(status, "replicas"), number(status, "availableReplicas"))
+	if available, message := conditionOf(live, "Available"); why == "" && live.GetKind() == "Deployment" && want > 0 && available != "True" {
+		why = strings.TrimSuffix("its condition Available is not True: "+message, ": ")
+	}
+	if progressing, message := conditionOf(live, "Progressing"); why != "" && progressing == "False" {
+		why += ": " + message
+	}
+	return why
+}
+
+func counted(want, updated, all, available int64) string {
+	switch {
+	case updated < want:
+		return fmt.Sprintf("%d of %d pods have the newest content", updated, want)
+	case all > updated:
+		return fmt.Sprintf("%d pods with older content still run", all-updated)
+	case want > 0 && available < 1:
+		return "no pod is available"
+	}
+	return ""
+}
+
+// caBundleWaits wants a CA in each place that the service CA writes to.
+func caBundleWaits(live *unstructured.Unstructured) string {
+	if !injected(live) {
+		return ""
+	}
+	for _, client := range clientConfigs(live) {
+		if text(client, "caBundle") == "" {
+			return "the service CA has not written a caBundle"
+		}
+	}
+	return ""
+}
+
+// waitsForServers wants an endpoint behind each Service that a webhook or a conversion calls, and a CA in each definition.
+func waitsForServers(p Provider, f Facts) string {
+	for _, service := range p.Called() {
+		if f.Endpoints[service] < 1 {
+			return fmt.Sprintf("Service/%s: it has no ready endpoint", service)
+		}
+	}
+	for _, o := range p.In(bundle.Definitions) {
+		if live := f.Live(o.Key()); live != nil {
+			if why := caBundleWaits(live); why != "" {
+				return fmt.Sprintf("%s: %s", o.Key(), why)
+			}
+		}
+	}
+	return ""
+}
+
+// Called are the Services that webhooks and conversions of a provider call.
+func (p Provider) Called() []string {
+	var out []string
+	for _, o := range p.Objects {
+		for _, client := range clientConfigs(o.Unstructured) {
+			if service := text(at(client, "service"), "name"); service != "" && !slices.Contains(out, service) {
+				out = append(out, service)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unreachable is a match condition under which a webhook is called for nothing.
+const unreachable = "poundlock-waits-for-ca-bundle"
+
+// Held returns a webhook configuration in which each entry that has no CA yet is called for nothing. An API server could not verify its server, and an entry
+// that fails closed would refuse every request until the service CA has written. Other objects are returned as they are.
+func Held(o, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if !isWebhooks(o) || !injected(o) {
+		return o
+	}
+	ready := map[string]bool{}
+	if live != nil {
+		for _, hook := range items(live.Object, "webhooks") {
+			ready[text(hook, "name")] = text(at(hook, "clientConfig"), "caBundle") != ""
+		}
+	}
+	out := o.DeepCopy()
+	for _, hook := range items(out.Object, "webhooks") {
+		if !ready[text(hook, "name")] {
+			conditions, _ := hook["matchConditions"].([]any)
+			hook["matchConditions"] = append(conditions, map[string]any{"name": unreachable, "expression": "false"})
+		}
+	}
+	return out
+}
+
+// Vanishing are the positions of entries of a live webhook configuration that new content lacks. They go before the new server comes, which may not know
+// their paths. o is nil if the whole configuration goes.
+func Vanishing(o, live *unstructured.Unstructured) []int {
+	if live == nil || !isWebhooks(live) {
+		return nil
+	}
+	wanted := map[string]bool{}
+	if o != nil {
+		for _, hook := range items(o.Object, "webhooks") {
+			wanted[text(hook, "name")] = true
+		}
+	}
+	var out []int
+	for i, hook := range items(live.Object, "webhooks") {
+		if !wanted[text(hook, "name")] {
+			out = append(out, i)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}

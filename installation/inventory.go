@@ -1,0 +1,155 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/bundle"
+)
+
+// Item is an object that the installer wrote, or is about to write.
+type Item struct {
+	Group     string    `json:"group,omitempty"`
+	Version   string    `json:"version"`
+	Kind      string    `json:"kind"`
+	Namespace string    `json:"namespace,omitempty"`
+	Name      string    `json:"name"`
+	UID       types.UID `json:"uid,omitempty"`
+}
+
+// Key returns the key of the object.
+func (i Item) Key() Key {
+	return Key{schema.GroupKind{Group: i.Group, Kind: i.Kind}, i.Namespace, i.Name}
+}
+
+// GroupVersionKind returns the kind of the object.
+func (i Item) GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: i.Group, Version: i.Version, Kind: i.Kind}
+}
+
+// Inventory lists what the installer wrote for a provider. It is stored before the first apply, so that a crash leaves no object that nobody knows of.
+type Inventory struct {
+	Items []Item `json:"items"`
+}
+
+// ParseInventory reads what Text wrote; "" is an empty inventory.
+func ParseInventory(text string) (Inventory, error) {
+	var out Inventory
+	if text == "" {
+		return out, nil
+	}
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return out, fmt.Errorf("reading the inventory: %w", err)
+	}
+	return out, nil
+}
+
+// Text writes an inventory: equal ones give equal text.
+func (i Inventory) Text() string {
+	raw, err := json.Marshal(i)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// UID returns the UID that is noted of an object, "" for none.
+func (i Inventory) UID(k Key) types.UID {
+	for _, item := range i.Items {
+		if item.Key() == k {
+			return item.UID
+		}
+	}
+	return ""
+}
+
+// With adds the objects of a provider that are not there yet.
+func (i Inventory) With(p Provider) Inventory {
+	out := Inventory{Items: slices.Clone(i.Items)}
+	for _, o := range p.Objects {
+		kind := o.GroupVersionKind()
+		at := slices.IndexFunc(out.Items, func(item Item) bool { return item.Key() == o.Key() })
+		if at < 0 {
+			out.Items = append(out.Items, Item{Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: o.GetNamespace(), Name: o.GetName()})
+		} else {
+			out.Items[at].Version = kind.Version
+		}
+	}
+	return out
+}
+
+// Noted writes down the UIDs of live objects that are ours by label and field manager.
+func (i Inventory) Noted(live func(Key) *unstructured.Unstructured) Inventory {
+	out := Inventory{Items: slices.Clone(i.Items)}
+	for n, item := range out.Items {
+		if o := live(item.Key()); o != nil && item.UID != o.GetUID() && ClaimOf(o, "") == Ours {
+			out.Items[n].UID = o.GetUID()
+		}
+	}
+	return out
+}
+
+// Without leaves out an object.
+func (i Inventory) Without(k Key) Inventory {
+	return Inventory{Items: slices.DeleteFunc(slices.Clone(i.Items), func(item Item) bool { return item.Key() == k })}
+}
+
+// Obsolete returns what no provider has any more, in the reverse order of stages: webhooks go before their servers, bindings before roles.
+func (i Inventory) Obsolete(all []Provider) []Item {
+	wanted := map[Key]bool{}
+	for _, p := range all {
+		for _, o := range p.Objects {
+			wanted[o.Key()] = true
+		}
+	}
+	var documents []bundle.Document
+	byName := map[Key]Item{}
+	for _, item := range i.Items {
+		if !wanted[item.Key()] {
+			byName[item.Key()] = item
+			documents = append(documents, bundle.Document{Object: map[string]any{
+				"apiVersion": item.GroupVersionKind().GroupVersion().String(), "kind": item.Kind,
+				"metadata": map[string]any{"name": item.Name, "namespace": item.Namespace},
+			}})
+		}
+	}
+	bundle.Sort(documents)
+	slices.Reverse(documents)
+	var out []Item
+	for _, d := range documents {
+		out = append(out, byName[Key{d.GroupKind(), d.Namespace(), d.Name()}])
+	}
+	return out
+}
+
+// Fate is what becomes of an obsolete object.
+type Fate int
+
+// The fates.
+const (
+	Gone     Fate = iota // it is not there: forget it
+	Prune                // delete it
+	Release              // keep it, and take the installer's label away
+	LeftOver             // it is somebody else's by now: forget it
+)
+
+// FateOf decides what becomes of an obsolete object. A CustomResourceDefinition is never deleted: all objects of its kind would go with it.
+func FateOf(item Item, live *unstructured.Unstructured) Fate {
+	switch {
+	case live == nil:
+		return Gone
+	case live.GetLabels()[InstalledByLabel] != Manager || !managed(live) || item.UID == "" || item.UID != live.GetUID():
+		return LeftOver
+	case isDefinition(live):
+		return Release
+	}
+	return Prune
+}

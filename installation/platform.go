@@ -1,0 +1,65 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+)
+
+// Platform is where a cluster runs. At most one of its members is set.
+type Platform struct {
+	// Name is Infrastructure.status.platformStatus.type, where a provider may be installed.
+	Name string
+	// Waits says what of the Infrastructure is not there yet.
+	Waits string
+	// Unsupported says why nothing is installed.
+	Unsupported string
+}
+
+var supported = []configv1.PlatformType{
+	configv1.AWSPlatformType, configv1.AzurePlatformType, configv1.GCPPlatformType, configv1.OpenStackPlatformType, configv1.VSpherePlatformType,
+	configv1.BareMetalPlatformType, configv1.PowerVSPlatformType,
+}
+
+// Optional are platforms whose providers are installed only if somebody asks for it.
+var Optional = []configv1.PlatformType{configv1.IBMCloudPlatformType, configv1.NutanixPlatformType, configv1.KubevirtPlatformType}
+
+// CheckEnabled checks the names of --enable-platform.
+func CheckEnabled(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(Optional, configv1.PlatformType(name)) {
+			return fmt.Errorf("platform %q cannot be enabled: use one of %s", name, joined(Optional))
+		}
+	}
+	return nil
+}
+
+func joined(all []configv1.PlatformType) string {
+	var out []string
+	for _, one := range all {
+		out = append(out, string(one))
+	}
+	return strings.Join(out, ", ")
+}
+
+// PlatformOf reads the Infrastructure, which is nil where there is none. enabled are Optional platforms that somebody asked for.
+func PlatformOf(infrastructure map[string]any, enabled []string) Platform {
+	status := at(infrastructure, "status", "platformStatus")
+	name := configv1.PlatformType(text(status, "type"))
+	switch {
+	case name == "":
+		return Platform{Waits: "Infrastructure cluster has no status.platformStatus.type yet"}
+	case name == configv1.AzurePlatformType && text(at(status, "azure"), "cloudName") == string(configv1.AzureStackCloud):
+		return Platform{Unsupported: "Cluster API is not yet implemented on this platform: Azure Stack Hub"}
+	case slices.Contains(supported, name), slices.Contains(enabled, string(name)):
+		return Platform{Name: string(name)}
+	case slices.Contains(Optional, name):
+		return Platform{Unsupported: fmt.Sprintf("Cluster API is off by default on platform %s: start the installer with --enable-platform=%s to install it", name, name)}
+	}
+	return Platform{Unsupported: fmt.Sprintf("Cluster API is not yet implemented on this platform: %s", name)}
+}

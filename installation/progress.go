@@ -1,0 +1,73 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/poundlock/poundlock/bundle"
+)
+
+// Progress is where a provider is, as its inventory shows it to the next process and to `kubectl poundlock providers`.
+type Progress struct {
+	Version string `json:"version"`
+	Hash    string `json:"hash"`
+	// Ready is the hash that last became ready, ReadyVersion its version.
+	Ready        string `json:"ready,omitempty"`
+	ReadyVersion string `json:"readyVersion,omitempty"`
+	// Stage is the one that is not passed; 0 if all are.
+	Stage bundle.Stage `json:"stage,omitempty"`
+	// Since is when it began.
+	Since   time.Time `json:"since,omitzero"`
+	Waits   string    `json:"waits,omitempty"`
+	Problem string    `json:"problem,omitempty"`
+	// FailingSince is when the first of several failures was.
+	FailingSince time.Time `json:"failingSince,omitzero"`
+}
+
+// ParseProgress reads what Text wrote; "" is none.
+func ParseProgress(text string) (Progress, error) {
+	var out Progress
+	if text == "" {
+		return out, nil
+	}
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return out, fmt.Errorf("reading the progress: %w", err)
+	}
+	return out, nil
+}
+
+// Text writes a progress: equal ones give equal text.
+func (p Progress) Text() string {
+	raw, err := json.MarshalIndent(p, "", " ")
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// After returns the progress after a pass.
+func (p Progress) After(o Outcome, now time.Time) Progress {
+	out := Progress{
+		Version: o.Wanted.Version, Hash: o.Wanted.Hash, Ready: o.Installed.Hash, ReadyVersion: o.Installed.Version,
+		Stage: o.Stage, Waits: o.Waits, FailingSince: p.FailingSince,
+	}
+	if o.Stage > 0 {
+		if out.Since = now.Truncate(time.Second); p.Stage == o.Stage && p.Hash == o.Wanted.Hash && !p.Since.IsZero() {
+			out.Since = p.Since
+		}
+	}
+	switch {
+	case o.Err == nil:
+		out.FailingSince = time.Time{}
+	default:
+		out.Problem = o.Err.Error()
+		if out.FailingSince.IsZero() {
+			out.FailingSince = now.Truncate(time.Second)
+		}
+	}
+	return out
+}

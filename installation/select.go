@@ -1,0 +1,120 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/poundlock/poundlock/bundle"
+)
+
+// Selection is what a release wants in a cluster.
+type Selection struct {
+	// Bundles are in the order in which they are installed: core, bootstrap, control plane, infrastructure.
+	Bundles []bundle.Bundle
+	// Problems are why no new content is applied, by provider; "" is for the set as a whole.
+	Problems map[string]error
+}
+
+// carries reports whether a ConfigMap carries a provider. Objects of a provider have its label, too, and may be ConfigMaps.
+func carries(cm *corev1.ConfigMap) bool {
+	if cm.Labels[InstalledByLabel] != "" || cm.Labels[RecordLabel] != "" || cm.Labels[bundle.ProviderLabel] == "" {
+		return false
+	}
+	for _, label := range []string{bundle.NameLabel, bundle.TypeLabel, bundle.VersionLabel} {
+		if cm.Labels[label] != "" {
+			return true
+		}
+	}
+	_, plain := cm.Data["components"]
+	return plain || len(cm.BinaryData) > 0
+}
+
+// Select finds the providers that ConfigMaps make on a platform, and what is wrong with them. Nothing new may be applied while there is a problem: a set that
+// was tested together is installed together.
+func Select(all []corev1.ConfigMap, platform string) Selection {
+	s := Selection{Problems: map[string]error{}}
+	pieces := map[string][]bundle.Piece{}
+	for i := range all {
+		cm := &all[i]
+		if !carries(cm) {
+			continue
+		}
+		label := cm.Labels[bundle.ProviderLabel]
+		if !forPlatform(cm, platform) {
+			continue
+		}
+		piece, err := bundle.Unpack(cm)
+		if err != nil {
+			s.problem(label, err)
+			continue
+		}
+		pieces[label] = append(pieces[label], piece)
+	}
+	for _, label := range slices.Sorted(maps.Keys(pieces)) {
+		merged, err := bundle.Merge(pieces[label])
+		if err != nil {
+			s.problem(label, err)
+			continue
+		}
+		s.Bundles = append(s.Bundles, bundle.On(platform, []bundle.Bundle{merged})...)
+	}
+	Order(s.Bundles)
+	if len(s.Problems) == 0 {
+		s.problem("", errors.Join(bundle.Preflight(s.Bundles)...))
+	}
+	return s
+}
+
+// forPlatform skips ConfigMaps of other platforms before they are read: a broken provider of another cloud is no reason to stop.
+func forPlatform(cm *corev1.ConfigMap, platform string) bool {
+	p := bundle.Provider{Name: cm.Labels[bundle.NameLabel], Type: bundle.Type(cm.Labels[bundle.TypeLabel]), Version: cm.Labels[bundle.VersionLabel]}
+	if cm.Annotations[bundle.PlatformAnnotation] != "" {
+		p.Platforms = splitList(cm.Annotations[bundle.PlatformAnnotation])
+	}
+	complete, err := p.Complete()
+	return err != nil || len(complete.Platforms) == 0 || slices.Contains(complete.Platforms, platform)
+}
+
+func (s *Selection) problem(label string, err error) {
+	if err != nil {
+		s.Problems[label] = errors.Join(s.Problems[label], err)
+	}
+}
+
+// Order sorts bundles by type and name.
+func Order(all []bundle.Bundle) {
+	slices.SortStableFunc(all, func(a, b bundle.Bundle) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(bundle.Types, a.Provider.Type), slices.Index(bundle.Types, b.Provider.Type)),
+			cmp.Compare(a.Provider.Name, b.Provider.Name),
+		)
+	})
+}
+
+// Waiting reports whether an error passes when the release has come completely: a shard or the core provider is missing.
+func Waiting(err error) bool {
+	var incomplete *bundle.Incomplete
+	return errors.As(err, &incomplete) || errors.Is(err, bundle.ErrNoCore)
+}
+
+// References reads the images of the release from their ConfigMap, which is nil where there is none.
+func References(cm *corev1.ConfigMap) (bundle.References, error) {
+	const key = "images.json"
+	if cm == nil || cm.Data[key] == "" {
+		return nil, fmt.Errorf("ConfigMap %s has no %s: the release's images are unknown. Create it with the image of each key", bundle.ImagesConfigMap, key)
+	}
+	var out bundle.References
+	if err := json.Unmarshal([]byte(cm.Data[key]), &out); err != nil {
+		return nil, fmt.Errorf("reading %s of ConfigMap %s: %w", key, bundle.ImagesConfigMap, err)
+	}
+	return out, nil
+}

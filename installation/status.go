@@ -1,0 +1,333 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/bundle"
+)
+
+// OperatorName is the ClusterOperator's.
+const OperatorName = "cluster-api"
+
+// When an error is shown. A passing one is not: OpenShift pages people for Degraded.
+const (
+	// Passes in a row, and the time since the first of them, after which an error counts.
+	Passes = 5
+	Grace  = 2 * time.Minute
+	// FinalPasses in a row count for an error that does not pass by itself.
+	FinalPasses = 2
+	// StageDeadline is how long a stage may wait.
+	StageDeadline = 20 * time.Minute
+)
+
+// Final marks an error that does not pass by itself: a person has to change something.
+type Final struct{ Err error }
+
+func (f *Final) Error() string { return f.Err.Error() }
+func (f *Final) Unwrap() error { return f.Err }
+
+// IsFinal reports whether an error does not pass by itself.
+func IsFinal(err error) bool {
+	var final *Final
+	var collision *Collision
+	return errors.As(err, &final) || errors.As(err, &collision)
+}
+
+// Content is which content of a provider is meant.
+type Content struct{ Version, Hash string }
+
+// Outcome is how a provider stands after a pass.
+type Outcome struct {
+	Provider string
+	// Wanted is what the release wants, Installed what last became ready; both may be zero.
+	Wanted, Installed Content
+	// Stage is the one that is not passed, 0 if all are; it began at Since, and waits for Waits or stopped with Err.
+	Stage bundle.Stage
+	Since time.Time
+	Waits string
+	Err   error
+	// Down says which workload of installed content does not serve.
+	Down string
+	// Stored are definitions with objects in older versions.
+	Stored []string
+	// Released are definitions that the content no longer has. They stay.
+	Released []string
+}
+
+func (o Outcome) done() bool { return o.Stage == 0 && o.Err == nil && o.Waits == "" }
+
+// new reports whether this content never became ready.
+func (o Outcome) new() bool { return o.Wanted.Hash != "" && o.Wanted.Hash != o.Installed.Hash }
+
+// Memory counts failures over passes. The time of the first survives a restart.
+type Memory struct {
+	Failures, Finals int
+	First            time.Time
+}
+
+// Pass is everything that a status is made of.
+type Pass struct {
+	Platform Platform
+	// Missing are providers whose ConfigMaps were deleted: their last content stays.
+	Missing  []string
+	Outcomes []Outcome
+	// Err is an error of the pass as a whole.
+	Err error
+	// Version is the release.
+	Version string
+}
+
+// problems are errors with the provider in front, and deadlines that have passed.
+func (p Pass) problems(now time.Time) (all []string, final bool) {
+	if p.Err != nil {
+		all, final = append(all, p.Err.Error()), IsFinal(p.Err)
+	}
+	for _, o := range p.Outcomes {
+		switch {
+		case o.Err != nil:
+			all = append(all, fmt.Sprintf("%s: %s", o.Provider, o.Err))
+			final = final || IsFinal(o.Err)
+		case o.overdue(now):
+			all = append(all, fmt.Sprintf("%s has waited for more than %d minutes in stage %s: %s", o.Provider, int(StageDeadline.Minutes()), NameOf(o.Stage), o.Waits))
+		}
+	}
+	if len(p.Missing) > 0 {
+		all = append(all, fmt.Sprintf("the ConfigMaps of %s are missing: the content that was installed last stays applied. Apply the release's ConfigMaps again", strings.Join(p.Missing, ", ")))
+		final = true
+	}
+	return all, final
+}
+
+func (o Outcome) overdue(now time.Time) bool {
+	return o.Waits != "" && !o.Since.IsZero() && now.Sub(o.Since) > StageDeadline
+}
+
+// Remember counts a pass.
+func (m Memory) Remember(p Pass, now time.Time) Memory {
+	problems, final := p.problems(now)
+	if len(problems) == 0 {
+		return Memory{}
+	}
+	if m.First.IsZero() {
+		m.First = now
+	}
+	m.Failures++
+	if !final {
+		m.Finals = 0
+		return m
+	}
+	m.Finals++
+	return m
+}
+
+// degraded decides. What is shown stays until a whole pass succeeds.
+func (p Pass) degraded(m Memory, was bool, now time.Time) bool {
+	overdue := slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Err == nil && o.overdue(now) })
+	switch {
+	case overdue, m.Finals >= FinalPasses, m.Failures >= Passes && now.Sub(m.First) >= Grace:
+		return true
+	case !was:
+		return false
+	}
+	problems, _ := p.problems(now)
+	return len(problems) > 0 || !p.settled()
+}
+
+func (p Pass) settled() bool {
+	return !slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return !o.done() })
+}
+
+// Conditions are the ClusterOperator's. was says whether it is degraded so far.
+func (p Pass) Conditions(m Memory, was bool, now time.Time) []metav1.Condition {
+	if p.Platform.Unsupported != "" {
+		return []metav1.Condition{
+			condition(configv1.OperatorAvailable, true, "UnsupportedPlatform", p.Platform.Unsupported),
+			condition(configv1.OperatorProgressing, false, "UnsupportedPlatform", ""),
+			condition(configv1.OperatorDegraded, false, "UnsupportedPlatform", ""),
+			condition(configv1.OperatorUpgradeable, true, "UnsupportedPlatform", ""),
+		}
+	}
+	return []metav1.Condition{p.available(), p.progressing(), p.degradedCondition(m, was, now), p.upgradeable()}
+}
+
+func condition(kind configv1.ClusterStatusConditionType, is bool, reason, message string) metav1.Condition {
+	status := metav1.ConditionFalse
+	if is {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{Type: string(kind), Status: status, Reason: reason, Message: message}
+}
+
+func (p Pass) available() metav1.Condition {
+	var down, never []string
+	for _, o := range p.Outcomes {
+		switch {
+		case o.Installed.Hash == "":
+			never = append(never, o.Provider)
+		case o.Down != "":
+			down = append(down, fmt.Sprintf("%s: %s", o.Provider, o.Down))
+		}
+	}
+	switch {
+	case len(down) > 0:
+		return condition(configv1.OperatorAvailable, false, "WorkloadUnavailable", strings.Join(down, "; "))
+	case p.Platform.Waits != "":
+		return condition(configv1.OperatorAvailable, false, "WaitingForPlatform", p.Platform.Waits)
+	case len(never) > 0:
+		return condition(configv1.OperatorAvailable, false, "Installing", "not installed yet: "+strings.Join(never, ", "))
+	case len(p.Outcomes) == 0:
+		return condition(configv1.OperatorAvailable, false, "NoProviders", "no ConfigMap carries a provider for this platform: apply those of the release")
+	}
+	return condition(configv1.OperatorAvailable, true, "AsExpected", "")
+}
+
+func (p Pass) progressing() metav1.Condition {
+	var moving []string
+	for _, o := range p.Outcomes {
+		if o.new() {
+			moving = append(moving, o.describe())
+		}
+	}
+	if len(moving) > 0 {
+		return condition(configv1.OperatorProgressing, true, "Installing", strings.Join(moving, "; "))
+	}
+	return condition(configv1.OperatorProgressing, false, "AsExpected", "")
+}
+
+func (o Outcome) describe() string {
+	out := fmt.Sprintf("%s %s", o.Provider, o.Wanted.Version)
+	if o.Stage > 0 {
+		out += fmt.Sprintf(" is in stage %d (%s)", o.Stage, NameOf(o.Stage))
+	}
+	if o.Waits != "" {
+		out += ", waiting: " + o.Waits
+	}
+	return out
+}
+
+func (p Pass) degradedCondition(m Memory, was bool, now time.Time) metav1.Condition {
+	problems, _ := p.problems(now)
+	switch {
+	case !p.degraded(m, was, now):
+		return condition(configv1.OperatorDegraded, false, "AsExpected", "")
+	case len(problems) == 0:
+		return condition(configv1.OperatorDegraded, true, "Recovering", "the problem is gone; the installer completes all stages first")
+	}
+	return condition(configv1.OperatorDegraded, true, p.reason(), strings.Join(problems, "; "))
+}
+
+func (p Pass) reason() string {
+	for _, o := range p.Outcomes {
+		var collision *Collision
+		switch {
+		case errors.As(o.Err, &collision):
+			return "Collision"
+		case o.Err != nil:
+			return "ApplyFailed"
+		case o.Waits != "":
+			return "StageOverdue"
+		}
+	}
+	if p.Err != nil {
+		return "ContentInvalid"
+	}
+	return "ContentMissing"
+}
+
+func (p Pass) upgradeable() metav1.Condition {
+	var stored []string
+	for _, o := range p.Outcomes {
+		stored = append(stored, o.Stored...)
+	}
+	if len(stored) > 0 {
+		return condition(configv1.OperatorUpgradeable, false, "OldStorageVersions",
+			"objects are stored in older versions, which the next release may lack: "+strings.Join(stored, ", ")+". The installer rewrites them")
+	}
+	return condition(configv1.OperatorUpgradeable, true, "AsExpected", p.released())
+}
+
+func (p Pass) released() string {
+	var all []string
+	for _, o := range p.Outcomes {
+		all = append(all, o.Released...)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "no provider has these definitions any more; they stay, with their objects: " + strings.Join(all, ", ")
+}
+
+// Versions are shown once everything is installed; before, the earlier ones stay.
+func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersion {
+	if !p.settled() || p.Err != nil || len(p.Outcomes) == 0 {
+		return before
+	}
+	var out []configv1.OperandVersion
+	if p.Version != "" {
+		out = append(out, configv1.OperandVersion{Name: "operator", Version: p.Version})
+	}
+	for _, o := range p.Outcomes {
+		out = append(out, configv1.OperandVersion{Name: o.Provider, Version: o.Installed.Version})
+	}
+	return out
+}
+
+// Merge puts conditions in the place of those of the same type. lastTransitionTime changes with the status only.
+func Merge(now []configv1.ClusterOperatorStatusCondition, want []metav1.Condition, at time.Time) (merged []configv1.ClusterOperatorStatusCondition, changed bool) {
+	merged = slices.Clone(now)
+	for _, w := range want {
+		c := configv1.ClusterOperatorStatusCondition{
+			Type: configv1.ClusterStatusConditionType(w.Type), Status: configv1.ConditionStatus(w.Status), Reason: w.Reason, Message: w.Message,
+			LastTransitionTime: metav1.NewTime(at.Truncate(time.Second)),
+		}
+		i := slices.IndexFunc(merged, func(m configv1.ClusterOperatorStatusCondition) bool { return m.Type == c.Type })
+		if i < 0 {
+			merged, changed = append(merged, c), true
+			continue
+		}
+		if merged[i].Status == c.Status {
+			c.LastTransitionTime = merged[i].LastTransitionTime
+		}
+		if merged[i] != c {
+			merged[i], changed = c, true
+		}
+	}
+	return merged, changed
+}
+
+// Related are the objects that explain a status: all namespaces and definitions of the providers, once each.
+func Related(all []Provider) []configv1.ObjectReference {
+	out := []configv1.ObjectReference{
+		{Resource: "namespaces", Name: bundle.Namespace},
+		{Group: configv1.GroupName, Resource: "clusteroperators", Name: OperatorName},
+		{Resource: "configmaps", Namespace: bundle.Namespace},
+	}
+	for _, p := range all {
+		for _, o := range p.Objects {
+			if resource, listed := related[o.GetKind()]; listed {
+				out = append(out, configv1.ObjectReference{Group: o.GroupVersionKind().Group, Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName()})
+			}
+		}
+	}
+	const fixed = 3
+	slices.SortFunc(out[fixed:], func(a, b configv1.ObjectReference) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Name, b.Name))
+	})
+	return slices.Compact(out)
+}
+
+var related = map[string]string{
+	crdKind: "customresourcedefinitions", "Deployment": "deployments", "DaemonSet": "daemonsets", "StatefulSet": "statefulsets",
+	"MutatingWebhookConfiguration": "mutatingwebhookconfigurations", "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+}

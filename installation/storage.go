@@ -1,0 +1,118 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/bundle"
+)
+
+// StorageOf returns the version in which a live definition's objects are written, and other versions in which some may be stored still.
+func StorageOf(live *unstructured.Unstructured) (storage string, older []string) {
+	storage = storageVersion(live)
+	stored, _, _ := unstructured.NestedStringSlice(live.Object, "status", "storedVersions")
+	for _, version := range stored {
+		if version != storage {
+			older = append(older, version)
+		}
+	}
+	return storage, older
+}
+
+func storageVersion(definition *unstructured.Unstructured) string {
+	for _, version := range items(at(definition.Object, "spec"), "versions") {
+		if stored, _ := version["storage"].(bool); stored {
+			return text(version, "name")
+		}
+	}
+	return ""
+}
+
+// ResourceOf is what a definition's objects are read and written as, in its storage version.
+func ResourceOf(live *unstructured.Unstructured) schema.GroupVersionKind {
+	spec := at(live.Object, "spec")
+	return schema.GroupVersionKind{Group: text(spec, "group"), Version: storageVersion(live), Kind: text(at(spec, "names"), "kind")}
+}
+
+// Lost decides about stored versions that a new definition lacks. first says that all objects must be rewritten before the definition may change; an error says
+// that the version in which the API server writes now would be lost.
+func Lost(want, live *unstructured.Unstructured) (first bool, err error) {
+	storage, older := StorageOf(live)
+	lost := bundle.LostVersions(bundle.Document{Object: want.Object}, append(older, storage))
+	switch {
+	case slices.Contains(lost, storage):
+		return false, fmt.Errorf("%s: objects are stored as %s, which the new definition lacks: install a release that has both %s and %s first",
+			KeyOf(want), storage, storage, storageVersion(want))
+	case len(lost) > 0:
+		return true, nil
+	}
+	return false, nil
+}
+
+// Bridge returns a definition that old and new servers of its conversion can both serve, or nil if none is needed. Objects stay stored as they are, what was served
+// stays served, the old server stays the one that converts, and a version that only the new server knows is served with serveNew alone.
+func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.Unstructured {
+	if live == nil || !isDefinition(want) || !moves(want, live) {
+		return nil
+	}
+	out := want.DeepCopy()
+	spec := at(out.Object, "spec")
+	storage := storageVersion(live)
+	var versions []any
+	known := map[string]map[string]any{}
+	for _, version := range items(at(live.Object, "spec"), "versions") {
+		known[text(version, "name")] = version
+	}
+	for _, version := range items(spec, "versions") {
+		name := text(version, "name")
+		version["storage"] = name == storage
+		wanted := version["served"] == true && serveNew
+		version["served"] = wanted || known[name]["served"] == true
+		delete(known, name)
+		versions = append(versions, version)
+	}
+	for _, version := range items(at(live.DeepCopy().Object, "spec"), "versions") {
+		if known[text(version, "name")] != nil {
+			versions = append(versions, version)
+		}
+	}
+	spec["versions"] = versions
+	bridgeConversion(spec, live)
+	return out
+}
+
+// bridgeConversion keeps the server that converts now. Its CA stays what the service CA wrote.
+func bridgeConversion(spec map[string]any, live *unstructured.Unstructured) {
+	conversion := at(live.DeepCopy().Object, "spec", "conversion")
+	if text(conversion, "strategy") != "Webhook" {
+		return // nothing was converted by a server so far: the new one begins
+	}
+	if injected(live) {
+		delete(at(conversion, "webhook", "clientConfig"), "caBundle")
+	}
+	spec["conversion"] = conversion
+}
+
+// moves reports whether a definition with a conversion changes what is served or stored.
+func moves(want, live *unstructured.Unstructured) bool {
+	if text(at(want.Object, "spec", "conversion"), "strategy") != "Webhook" {
+		return false
+	}
+	return shape(want) != shape(live)
+}
+
+func shape(definition *unstructured.Unstructured) string {
+	var out []string
+	for _, version := range items(at(definition.Object, "spec"), "versions") {
+		out = append(out, fmt.Sprint(version["name"], version["served"], version["storage"]))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ",")
+}
