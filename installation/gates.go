@@ -139,6 +139,23 @@ func rolloutWaits(live *unstructured.Unstructured) string {
 	return why
 }
 
+// Unavailable returns why a workload does not serve, "" if it does. One that is being replaced serves on.
+func Unavailable(live *unstructured.Unstructured) string {
+	spec, status := at(live.Object, "spec"), at(live.Object, "status")
+	want, available := int64(1), number(status, "availableReplicas")
+	if _, set := spec["replicas"]; set {
+		want = number(spec, "replicas")
+	}
+	if live.GetKind() == "DaemonSet" {
+		want, available = number(status, "desiredNumberScheduled"), number(status, "numberAvailable")
+	}
+	if want == 0 || available > 0 {
+		return ""
+	}
+	_, message := conditionOf(live, "Available")
+	return strings.TrimSuffix("no pod is available: "+message, ": ")
+}
+
 func counted(want, updated, all, available int64) string {
 	switch {
 	case updated < want:

@@ -23,6 +23,8 @@ type Item struct {
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid,omitempty"`
+	// Released is a definition that the content no longer has. It stays in the cluster, and here, in case that it comes back.
+	Released bool `json:"released,omitempty"`
 }
 
 // Key returns the key of the object.
@@ -80,7 +82,7 @@ func (i Inventory) With(p Provider) Inventory {
 		if at < 0 {
 			out.Items = append(out.Items, Item{Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: o.GetNamespace(), Name: o.GetName()})
 		} else {
-			out.Items[at].Version = kind.Version
+			out.Items[at].Version, out.Items[at].Released = kind.Version, false
 		}
 	}
 	return out
@@ -102,6 +104,26 @@ func (i Inventory) Without(k Key) Inventory {
 	return Inventory{Items: slices.DeleteFunc(slices.Clone(i.Items), func(item Item) bool { return item.Key() == k })}
 }
 
+// Letting marks a definition as released.
+func (i Inventory) Letting(k Key) Inventory {
+	out := Inventory{Items: slices.Clone(i.Items)}
+	for n := range out.Items {
+		out.Items[n].Released = out.Items[n].Released || out.Items[n].Key() == k
+	}
+	return out
+}
+
+// Released are the names of definitions that stay though no content has them.
+func (i Inventory) Released() []string {
+	var out []string
+	for _, item := range i.Items {
+		if item.Released {
+			out = append(out, item.Name)
+		}
+	}
+	return out
+}
+
 // Obsolete returns what no provider has any more, in the reverse order of stages: webhooks go before their servers, bindings before roles.
 func (i Inventory) Obsolete(all []Provider) []Item {
 	wanted := map[Key]bool{}
@@ -113,7 +135,7 @@ func (i Inventory) Obsolete(all []Provider) []Item {
 	var documents []bundle.Document
 	byName := map[Key]Item{}
 	for _, item := range i.Items {
-		if !wanted[item.Key()] {
+		if !wanted[item.Key()] && !item.Released {
 			byName[item.Key()] = item
 			documents = append(documents, bundle.Document{Object: map[string]any{
 				"apiVersion": item.GroupVersionKind().GroupVersion().String(), "kind": item.Kind,

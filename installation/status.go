@@ -82,8 +82,10 @@ type Pass struct {
 	// Missing are providers whose ConfigMaps were deleted: their last content stays.
 	Missing  []string
 	Outcomes []Outcome
-	// Err is an error of the pass as a whole.
-	Err error
+	// Err is an error of the pass as a whole. Waits is what the set as a whole waits for, since WaitsSince.
+	Err        error
+	Waits      string
+	WaitsSince time.Time
 	// Version is the release.
 	Version string
 }
@@ -92,6 +94,9 @@ type Pass struct {
 func (p Pass) problems(now time.Time) (all []string, final bool) {
 	if p.Err != nil {
 		all, final = append(all, p.Err.Error()), IsFinal(p.Err)
+	}
+	if p.Waits != "" && now.Sub(p.WaitsSince) > StageDeadline {
+		all = append(all, p.Waits)
 	}
 	for _, o := range p.Outcomes {
 		switch {
@@ -133,7 +138,7 @@ func (m Memory) Remember(p Pass, now time.Time) Memory {
 
 // degraded decides. What is shown stays until a whole pass succeeds.
 func (p Pass) degraded(m Memory, was bool, now time.Time) bool {
-	overdue := slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Err == nil && o.overdue(now) })
+	overdue := slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Err == nil && o.overdue(now) }) || p.Waits != "" && now.Sub(p.WaitsSince) > StageDeadline
 	switch {
 	case overdue, m.Finals >= FinalPasses, m.Failures >= Passes && now.Sub(m.First) >= Grace:
 		return true
@@ -145,7 +150,7 @@ func (p Pass) degraded(m Memory, was bool, now time.Time) bool {
 }
 
 func (p Pass) settled() bool {
-	return !slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return !o.done() })
+	return p.Err == nil && p.Waits == "" && !slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return !o.done() })
 }
 
 // Conditions are the ClusterOperator's. was says whether it is degraded so far.
@@ -194,6 +199,9 @@ func (p Pass) available() metav1.Condition {
 
 func (p Pass) progressing() metav1.Condition {
 	var moving []string
+	if p.Waits != "" {
+		moving = append(moving, p.Waits)
+	}
 	for _, o := range p.Outcomes {
 		if o.new() {
 			moving = append(moving, o.describe())
@@ -270,7 +278,7 @@ func (p Pass) released() string {
 
 // Versions are shown once everything is installed; before, the earlier ones stay.
 func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersion {
-	if !p.settled() || p.Err != nil || len(p.Outcomes) == 0 {
+	if !p.settled() || len(p.Outcomes) == 0 {
 		return before
 	}
 	var out []configv1.OperandVersion

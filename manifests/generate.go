@@ -54,6 +54,7 @@ func Generated() (map[string][]byte, error) {
 		"base/webhooks.yaml":                  configurations(webhookOptions()),
 		"base/access/roles.yaml":              roles(),
 		"components/control-plane/roles.yaml": controlPlaneRoles(),
+		"components/install/roles.yaml":       installRoles(),
 		"base/policies/policies.yaml":         twins,
 		"overlays/dev/webhooks.yaml":          configurations(devOptions()),
 	} {

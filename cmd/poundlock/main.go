@@ -36,6 +36,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(managerCommand(), bundling.Command(), versionCommand())
+	cmd.AddCommand(managerCommand(), bundling.Command(), installCommand(), versionCommand())
 	return cmd
 }

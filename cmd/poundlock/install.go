@@ -1,0 +1,139 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/rest"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	configv1 "github.com/openshift/api/config/v1"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/reconcilers/install"
+)
+
+// installOptions are the flags of `poundlock install`, as typed.
+type installOptions struct {
+	config     string
+	kubeconfig string
+	platforms  []string
+	allowTags  bool
+	release    string
+	resync     time.Duration
+
+	leaderElect    bool
+	metricsAddress string
+	healthAddress  string
+	verbosity      int
+}
+
+func installCommand() *cobra.Command {
+	o := &installOptions{}
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Install the providers of Cluster API that a release carries, and keep them as the release has them",
+		Long: `Install the providers of Cluster API that a release carries, and keep them as the release has them.
+
+It reads the ConfigMaps that poundlock bundle wrote, in namespace openshift-cluster-api, and applies their objects in stages. Where OpenShift's own
+cluster-capi-operator runs, it writes nothing. docs/providers.md describes what it does, and who may write such a ConfigMap.`,
+		Args: cobra.NoArgs,
+		Example: `  # In a cluster.
+  poundlock install --leader-elect
+
+  # Also on a platform that is off by default.
+  poundlock install --enable-platform=Nutanix`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd.Flags(), o.config, os.LookupEnv); err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
+	}
+	o.bind(cmd.Flags())
+	return cmd
+}
+
+func (o *installOptions) bind(f *pflag.FlagSet) {
+	const resync = 10 * time.Minute
+	f.StringVar(&o.config, "config", "", "Read settings from this YAML file, named as these flags are; a flag, then $POUNDLOCK_<FLAG>, comes before a line of it")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "Use this kubeconfig outside a cluster ($KUBECONFIG and the cluster's own are found without it)")
+	f.StringSliceVar(&o.platforms, "enable-platform", nil, "Also install on these platforms: IBMCloud, Nutanix, KubeVirt (none)")
+	f.BoolVar(&o.allowTags, "allow-tags", false, "Accept images that are named by a tag, in development (false)")
+	f.StringVar(&o.release, "release-version", "", "Show this version of the release in the ClusterOperator (none)")
+	f.DurationVar(&o.resync, "resync", resync, "Compare everything this often, though nothing seems to have changed")
+	f.BoolVar(&o.leaderElect, "leader-elect", false, "Run in one replica only (false)")
+	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Serve metrics here, 0 for nowhere")
+	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "Serve /healthz and /readyz here, 0 for nowhere")
+	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "Log this much: 0 one line a change, 1 each decision")
+}
+
+// run wires and starts; it returns when ctx is done or a part cannot go on.
+func (o *installOptions) run(ctx context.Context) error {
+	if err := installation.CheckEnabled(o.platforms); err != nil {
+		return fmt.Errorf("--enable-platform: %w", err)
+	}
+	if o.resync <= 0 {
+		return errors.New("--resync must be longer than nothing: give a time such as 10m")
+	}
+	ctrl.SetLogger(logger(o.verbosity))
+	cfg, err := restConfig(o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	mgr, err := o.wire(cfg)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func (o *installOptions) wire(cfg *rest.Config) (manager.Manager, error) {
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        scheme(),
+		Cache:                         installCache(),
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:        o.healthAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              installation.Manager,
+		LeaderElectionNamespace:       bundle.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return mgr, errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("ping", healthz.Ping),
+		install.SetupWithManager(mgr, install.Options{Enabled: o.platforms, AllowTags: o.allowTags, Version: o.release, Resync: o.resync}),
+	)
+}
+
+// installCache follows no more than the installer's role lets it read.
+func installCache() cache.Options {
+	operator := &metav1.PartialObjectMetadata{}
+	operator.SetGroupVersionKind(configv1.GroupVersion.WithKind("ClusterOperator"))
+	return cache.Options{
+		DefaultNamespaces: map[string]cache.Config{bundle.Namespace: {}},
+		ByObject: map[client.Object]cache.ByObject{
+			operator: {Field: fields.OneTermEqualSelector("metadata.name", installation.OperatorName)},
+		},
+	}
+}

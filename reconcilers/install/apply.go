@@ -1,0 +1,172 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/internal/notes"
+)
+
+// bridging is how a definition is applied while servers of two contents may convert.
+type bridging int
+
+const (
+	final    bridging = iota // as the content has it
+	bridged                  // what only the new server knows is not served
+	bridgedS                 // it is served: the new server seems to need it to start
+)
+
+// patience is how long new pods may take to become ready while the versions that only they know are not served.
+const patience = time.Minute
+
+// bridging tells which form definitions have in this pass: the final one comes after the gate of the servers.
+func (k *walk) bridging() bridging {
+	p := k.record.progress
+	if p.Hash == k.Hash && p.Stage == bundle.Workloads && !p.Since.IsZero() && k.r.Now().Sub(p.Since) > patience {
+		return bridgedS
+	}
+	return bridged
+}
+
+// apply makes an object what the content says, unless it is so already.
+func (k *walk) apply(ctx context.Context, o installation.Object, b bridging) error {
+	live, err := k.get(ctx, o.GroupVersionKind(), o.Key())
+	if err != nil {
+		return err
+	}
+	claim := installation.ClaimOf(live, k.record.inventory.UID(o.Key()))
+	switch claim {
+	case installation.Foreign:
+		return &installation.Collision{Object: o.Key(), Owner: installation.OwnerOf(live)}
+	case installation.Deleting:
+		return nil // its gate waits
+	}
+	want, err := shape(o, live, b)
+	if err != nil {
+		return err
+	}
+	again := false
+	if live != nil {
+		if live, again, err = k.takeBack(ctx, o, live, claim == installation.Adopted); err != nil {
+			return err
+		}
+	}
+	if !again && claim == installation.Ours && installation.Applied(want, live) {
+		return nil
+	}
+	return k.send(ctx, o, want, live)
+}
+
+// shape makes of content what fits to what is live.
+func shape(o installation.Object, live *unstructured.Unstructured, b bridging) (*unstructured.Unstructured, error) {
+	want := installation.Held(o.Unstructured, live)
+	if installation.IsDefinition(want) && live != nil {
+		if _, err := installation.Lost(want, live); err != nil {
+			return nil, &installation.Final{Err: err}
+		}
+		if bridge := installation.Bridge(want, live, b == bridgedS); bridge != nil && b != final {
+			want = bridge
+		}
+	}
+	if o.Stage == bundle.Workloads && live != nil && installation.ScaledByOthers(live) {
+		want = want.DeepCopy()
+		unstructured.RemoveNestedField(want.Object, "spec", "replicas")
+	}
+	return installation.Seal(want), nil
+}
+
+// takeBack makes what others added to an object the installer's, so that the apply that follows removes it.
+func (k *walk) takeBack(ctx context.Context, o installation.Object, live *unstructured.Unstructured, adopting bool) (*unstructured.Unstructured, bool, error) {
+	drift, err := installation.DriftOf(live, adopting)
+	if err != nil || len(drift.Fields) == 0 {
+		return live, false, err
+	}
+	raw, err := json.Marshal([]any{
+		map[string]any{"op": "test", "path": "/metadata/uid", "value": live.GetUID()},
+		map[string]any{"op": "replace", "path": "/metadata/managedFields", "value": drift.Managed},
+		map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("writing the managed fields of %s: %w", o.Key(), err)
+	}
+	out := live.DeepCopy()
+	if err := k.r.client.Patch(ctx, out, client.RawPatch(types.JSONPatchType, raw), client.FieldOwner(installation.Manager)); err != nil {
+		return nil, false, k.failed("taking back", o, err)
+	}
+	fields := strings.Join(drift.Fields, ", ")
+	log.FromContext(ctx).Info("Added fields removed", "object", o.Key().String(), "fields", fields)
+	k.r.meters.count(k.Label(), k.stage, "drift")
+	k.r.event(k.record, corev1.EventTypeWarning, "DriftRemoved", "Apply", fmt.Sprintf("%s: removing what others added: %s", o.Key(), fields))
+	k.live[o.Key()] = out
+	return out, true, nil
+}
+
+// send applies. What exists is changed only if it still is the same object, and what is new is created without force: somebody may have been faster.
+func (k *walk) send(ctx context.Context, o installation.Object, want, live *unstructured.Unstructured) error {
+	out := want.DeepCopy()
+	options := []client.PatchOption{client.FieldOwner(installation.Manager)}
+	if live != nil {
+		out.SetUID(live.GetUID())
+		options = append(options, client.ForceOwnership)
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", o.Key(), err)
+	}
+	if err := k.r.client.Patch(ctx, out, client.RawPatch(types.ApplyPatchType, raw), options...); err != nil {
+		return k.failed("applying", o, err)
+	}
+	k.live[o.Key()] = out
+	if live == nil || live.GetResourceVersion() != out.GetResourceVersion() {
+		log.FromContext(ctx).Info("Applied", "provider", k.Label(), "stage", installation.NameOf(k.stage), "object", o.Key().String())
+		k.r.meters.count(k.Label(), k.stage, "applied")
+	}
+	return nil
+}
+
+// failed names the object of an error, and marks what does not pass by itself.
+func (k *walk) failed(doing string, o installation.Object, err error) error {
+	if !apierrors.IsTooManyRequests(err) {
+		k.r.meters.count(k.Label(), k.stage, "error")
+	}
+	err = fmt.Errorf("%s %s: %w", doing, o.Key(), err)
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return &installation.Final{Err: err}
+	}
+	return err
+}
+
+// event tells a person, on the inventory of the provider.
+func (r *reconciler) event(rec *record, kind, reason, action, text string) {
+	if rec.stored != nil {
+		r.recorder.Eventf(rec.stored, nil, kind, reason, action, "%s", notes.Cut(text, notes.Longest))
+	}
+}
+
+// tell has an event for each stage that a provider enters, each problem, and each content that becomes ready.
+func (r *reconciler) tell(rec *record, before installation.Progress) {
+	now := rec.progress
+	switch {
+	case now.Problem != "" && now.Problem != before.Problem:
+		r.event(rec, corev1.EventTypeWarning, "InstallFailed", "Apply", now.Problem)
+	case now.Ready != before.Ready:
+		r.event(rec, corev1.EventTypeNormal, "Installed", "Apply", fmt.Sprintf("%s %s is installed", rec.label, now.ReadyVersion))
+	case now.Waits != "" && now.Stage != before.Stage:
+		r.event(rec, corev1.EventTypeNormal, "Waiting", "Wait", fmt.Sprintf("%s waits in stage %d (%s): %s", rec.label, now.Stage, installation.NameOf(now.Stage), now.Waits))
+	}
+}

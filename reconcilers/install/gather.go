@@ -1,0 +1,248 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	configv1 "github.com/openshift/api/config/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/internal/served"
+)
+
+func scheme() *runtime.Scheme {
+	sc := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(sc), configv1.Install(sc)); err != nil {
+		panic(err) // two types under one name: nothing that a user can bring about
+	}
+	return sc
+}
+
+// Rivals are the Deployments of OpenShift's own installer, in its releases so far.
+var Rivals = []client.ObjectKey{
+	{Namespace: bundle.Namespace, Name: "cluster-capi-operator"},
+	{Namespace: "openshift-cluster-api-operator", Name: "capi-operator"},
+	{Namespace: "openshift-cluster-api-operator", Name: "capi-installer"},
+}
+
+// rival names the Deployment of OpenShift's own installer, if it runs.
+func (r *reconciler) rival(ctx context.Context) (string, error) {
+	for _, key := range Rivals {
+		d := &appsv1.Deployment{}
+		switch err := r.client.Get(ctx, key, d); {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return "", fmt.Errorf("reading whether OpenShift's own installer runs: %w", err)
+		case d.Spec.Replicas == nil || *d.Spec.Replicas > 0:
+			return key.String(), nil
+		}
+	}
+	return "", nil
+}
+
+// inputs are what content is made from.
+type inputs struct {
+	platform   installation.Platform
+	transports []corev1.ConfigMap
+	// lastGood is what became ready last, in the form of a transport, by provider.
+	lastGood map[string][]corev1.ConfigMap
+	records  map[string]*record
+	needs    bundle.Needs
+	// needsErr says why images or variables cannot be read.
+	needsErr error
+	operator *configv1.ClusterOperator
+}
+
+func (r *reconciler) inputs(ctx context.Context) (*inputs, error) {
+	in := &inputs{lastGood: map[string][]corev1.ConfigMap{}, records: map[string]*record{}}
+	infrastructure := &unstructured.Unstructured{}
+	infrastructure.SetGroupVersionKind(configv1.GroupVersion.WithKind("Infrastructure"))
+	if err := r.client.Get(ctx, client.ObjectKey{Name: "cluster"}, infrastructure); client.IgnoreNotFound(err) != nil && !served.Missing(err) {
+		return nil, fmt.Errorf("reading the Infrastructure: %w", err)
+	}
+	in.platform = installation.PlatformOf(infrastructure.Object, r.Enabled)
+	operator := &configv1.ClusterOperator{}
+	switch err := r.client.Get(ctx, client.ObjectKey{Name: installation.OperatorName}, operator); {
+	case err == nil:
+		in.operator = operator
+	case !apierrors.IsNotFound(err) && !served.Missing(err):
+		return nil, fmt.Errorf("reading ClusterOperator %s: %w", installation.OperatorName, err)
+	}
+	return in, r.configMaps(ctx, in)
+}
+
+func (r *reconciler) configMaps(ctx context.Context, in *inputs) error {
+	transports, records := &corev1.ConfigMapList{}, &corev1.ConfigMapList{}
+	if err := r.client.List(ctx, transports, client.InNamespace(bundle.Namespace), client.HasLabels{bundle.ProviderLabel}); err != nil {
+		return fmt.Errorf("listing the providers' ConfigMaps: %w", err)
+	}
+	in.transports = transports.Items
+	if err := r.client.List(ctx, records, client.InNamespace(bundle.Namespace), client.HasLabels{installation.RecordLabel}); err != nil {
+		return fmt.Errorf("listing the installer's ConfigMaps: %w", err)
+	}
+	for i := range records.Items {
+		if err := in.read(&records.Items[i]); err != nil {
+			return err
+		}
+	}
+	return r.needs(ctx, in)
+}
+
+// needs reads images and variables. Nobody needs to set variables.
+func (r *reconciler) needs(ctx context.Context, in *inputs) error {
+	images, variables := &corev1.ConfigMap{}, &corev1.ConfigMap{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, images)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading the images of the release: %w", err)
+	}
+	if err != nil {
+		images = nil
+	}
+	if err := r.client.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, variables); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading the values of variables: %w", err)
+	}
+	in.needs = bundle.Needs{Values: variables.Data, AllowTags: r.AllowTags}
+	in.needs.References, in.needsErr = installation.References(images)
+	return nil
+}
+
+// world is the cluster as a pass sees it: what was read once, and what the pass itself has written since.
+type world struct {
+	r      *reconciler
+	live   map[installation.Key]*unstructured.Unstructured // nil: it is not there
+	served map[string][]string
+	// certificates and endpoints are read when a gate asks for them.
+	certificates map[string]bool
+	endpoints    map[string]int
+}
+
+// look lists what is marked as ours, kind by kind. What is not among it is read by its name.
+func (r *reconciler) look(ctx context.Context, kinds []schema.GroupVersionKind) (*world, error) {
+	w := &world{r: r, live: map[installation.Key]*unstructured.Unstructured{}, served: map[string][]string{}}
+	for _, kind := range kinds {
+		namespaced, known := r.scope(kind)
+		if !known {
+			continue
+		}
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		options := []client.ListOption{client.MatchingLabels{installation.InstalledByLabel: installation.Manager}}
+		if namespaced {
+			options = append(options, client.InNamespace(bundle.Namespace))
+		}
+		if err := r.client.List(ctx, list, options...); served.Missing(err) || apierrors.IsNotFound(err) {
+			continue
+		} else if err != nil {
+			return nil, fmt.Errorf("listing what is installed of %s: %w", kind.Kind, err)
+		}
+		for i := range list.Items {
+			w.live[installation.KeyOf(&list.Items[i])] = &list.Items[i]
+		}
+	}
+	return w, nil
+}
+
+// scope asks the mapper, which asks the API server about kinds that it does not know.
+func (r *reconciler) scope(kind schema.GroupVersionKind) (namespaced, known bool) {
+	mapping, err := r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return false, false
+	}
+	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true
+}
+
+// get returns an object, nil for none.
+func (w *world) get(ctx context.Context, kind schema.GroupVersionKind, k installation.Key) (*unstructured.Unstructured, error) {
+	if o, known := w.live[k]; known {
+		return o, nil
+	}
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	err := w.r.client.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: k.Name}, o)
+	switch {
+	case apierrors.IsNotFound(err) || served.Missing(err):
+		o = nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", k, err)
+	}
+	w.live[k] = o
+	return o, nil
+}
+
+// facts are what gates of a stage ask for. Errors of reading are the stage's.
+func (w *world) facts(ctx context.Context, stage bundle.Stage) (installation.Facts, error) {
+	f := installation.Facts{
+		Live:   func(k installation.Key) *unstructured.Unstructured { return w.live[k] },
+		Serves: func(r schema.GroupVersionResource) bool { return w.serves(r) },
+	}
+	var err error
+	switch {
+	case stage == bundle.Services && w.certificates == nil:
+		err = w.readCertificates(ctx)
+	case stage == bundle.Serving && w.endpoints == nil:
+		err = w.readEndpoints(ctx)
+	}
+	f.Certificates, f.Endpoints = w.certificates, w.endpoints
+	return f, err
+}
+
+func (w *world) serves(resource schema.GroupVersionResource) bool {
+	version := resource.GroupVersion().String()
+	if _, asked := w.served[version]; !asked {
+		found, err := w.r.lister.ServerResourcesForGroupVersion(version)
+		if err != nil {
+			return false // the next pass asks again
+		}
+		names := []string{}
+		for _, one := range found.APIResources {
+			names = append(names, one.Name)
+		}
+		w.served[version] = names
+	}
+	return slices.Contains(w.served[version], resource.Resource)
+}
+
+// readCertificates lists Secrets of the type that the service CA writes: others are not read.
+func (w *world) readCertificates(ctx context.Context) error {
+	list := &corev1.SecretList{}
+	if err := w.r.client.List(ctx, list, client.InNamespace(bundle.Namespace), client.MatchingFields{"type": string(corev1.SecretTypeTLS)}); err != nil {
+		return fmt.Errorf("listing certificates: %w", err)
+	}
+	w.certificates = map[string]bool{}
+	for _, s := range list.Items {
+		w.certificates[s.Name] = len(s.Data[corev1.TLSCertKey]) > 0 && len(s.Data[corev1.TLSPrivateKeyKey]) > 0
+	}
+	return nil
+}
+
+func (w *world) readEndpoints(ctx context.Context) error {
+	list := &discoveryv1.EndpointSliceList{}
+	if err := w.r.client.List(ctx, list, client.InNamespace(bundle.Namespace)); err != nil {
+		return fmt.Errorf("listing endpoints: %w", err)
+	}
+	w.endpoints = map[string]int{}
+	for _, s := range list.Items {
+		for _, e := range s.Endpoints {
+			if e.Conditions.Ready == nil || *e.Conditions.Ready {
+				w.endpoints[s.Labels[discoveryv1.LabelServiceName]]++
+			}
+		}
+	}
+	return nil
+}

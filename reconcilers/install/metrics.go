@@ -1,0 +1,70 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/internal/registry"
+)
+
+// meters count what the installer writes, and show where providers are.
+type meters struct {
+	objects  *prometheus.CounterVec
+	stage    *prometheus.GaugeVec
+	problem  *prometheus.GaugeVec
+	degraded prometheus.Gauge
+	still    prometheus.Gauge
+}
+
+func newMeters() (meters, error) {
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	m := meters{
+		objects: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "poundlock_install_objects_total", Help: "Objects that the installer wrote, by provider, stage and result: applied, drift, pruned or error.",
+		}, []string{"provider", "stage", "result"}),
+		stage: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "poundlock_install_stage", Help: "The stage that a provider has not passed, 0 if it has passed all.",
+		}, []string{"provider"}),
+		problem: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "poundlock_install_failing", Help: "1 while the last pass over a provider ended with an error.",
+		}, []string{"provider"}),
+		degraded: gauge("poundlock_install_degraded", "1 while the ClusterOperator cluster-api is degraded."),
+		still:    gauge("poundlock_install_standing_still", "1 while nothing is installed because OpenShift's own installer runs."),
+	}
+	var errs [5]error
+	m.objects, errs[0] = registry.Add(metrics.Registry, m.objects)
+	m.stage, errs[1] = registry.Add(metrics.Registry, m.stage)
+	m.problem, errs[2] = registry.Add(metrics.Registry, m.problem)
+	m.degraded, errs[3] = registry.Add(metrics.Registry, m.degraded)
+	m.still, errs[4] = registry.Add(metrics.Registry, m.still)
+	return m, errors.Join(errs[:]...)
+}
+
+func (m meters) count(provider string, stage bundle.Stage, result string) {
+	m.objects.WithLabelValues(provider, installation.NameOf(stage), result).Inc()
+}
+
+func (m meters) show(o installation.Outcome) {
+	m.stage.WithLabelValues(o.Provider).Set(float64(o.Stage))
+	m.problem.WithLabelValues(o.Provider).Set(asNumber(o.Err != nil))
+}
+
+func (m meters) standsStill(is bool) { m.still.Set(asNumber(is)) }
+
+func (m meters) showDegraded(is bool) { m.degraded.Set(asNumber(is)) }
+
+func asNumber(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,339 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+)
+
+// content is what is applied of a provider.
+type content struct {
+	installation.Provider
+	bundle bundle.Bundle
+}
+
+// pass does what can be done now. An error is one of reading what everything depends on.
+func (r *reconciler) pass(ctx context.Context) (*done, error) {
+	in, err := r.inputs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &done{Pass: installation.Pass{Platform: in.platform, Version: r.Version}, operator: in.operator, records: in.records}
+	if in.platform.Name == "" {
+		return out, nil
+	}
+	contents := r.choose(in, out)
+	for _, c := range contents {
+		out.all = append(out.all, c.Provider)
+	}
+	w, err := r.look(ctx, kindsOf(out.all, in.records))
+	if err != nil {
+		return nil, err
+	}
+	r.watched.follow(ctx, installation.Kinds(out.all))
+	return out, r.walkAll(ctx, w, in, contents, out)
+}
+
+func kindsOf(all []installation.Provider, records map[string]*record) []schema.GroupVersionKind {
+	kinds := installation.Kinds(all)
+	for _, label := range slices.Sorted(maps.Keys(records)) {
+		for _, item := range records[label].inventory.Items {
+			if kind := item.GroupVersionKind(); !slices.Contains(kinds, kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	return kinds
+}
+
+// choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is sound again.
+func (r *reconciler) choose(in *inputs, out *done) []content {
+	wanted := slices.Clone(in.transports)
+	there := map[string]bool{}
+	for i := range in.transports {
+		there[in.transports[i].Labels[bundle.ProviderLabel]] = true
+	}
+	var kept []corev1.ConfigMap
+	for _, label := range slices.Sorted(maps.Keys(in.lastGood)) {
+		kept = append(kept, in.lastGood[label]...)
+		if !there[label] {
+			wanted = append(wanted, in.lastGood[label]...)
+		}
+	}
+	contents, err := r.prepare(in, wanted)
+	if err == nil {
+		r.waitsSince = time.Time{}
+		for _, c := range contents {
+			if !there[c.Label()] {
+				out.Missing = append(out.Missing, c.Label())
+			}
+		}
+		return contents
+	}
+	r.blocked(out, err)
+	contents, err = r.prepare(in, kept)
+	if len(kept) == 0 || err != nil {
+		return nil // out has the problem of the release: that comes first
+	}
+	return contents
+}
+
+// blocked notes why the release's content is not applied.
+func (r *reconciler) blocked(out *done, err error) {
+	if !installation.Waiting(err) {
+		r.waitsSince = time.Time{}
+		out.Err = &installation.Final{Err: err}
+		return
+	}
+	if r.waitsSince.IsZero() {
+		r.waitsSince = r.Now()
+	}
+	out.Waits, out.WaitsSince = err.Error(), r.waitsSince
+}
+
+// prepare is the preflight: nothing is written unless everything in the set is sound.
+func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap) ([]content, error) {
+	selected := installation.Select(maps, in.platform.Name)
+	if len(selected.Problems) > 0 {
+		return nil, problem(selected.Problems)
+	}
+	var out []content
+	problems := []error{in.needsErr}
+	var all []installation.Provider
+	if in.needsErr == nil {
+		for _, b := range selected.Bundles {
+			p, err := installation.Prepare(b, in.needs)
+			problems = append(problems, err)
+			out, all = append(out, content{p, b}), append(all, p)
+		}
+		problems = append(problems, installation.CheckScopes(all, r.scope)...)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// problem joins problems in a fixed order. One that does not pass by itself comes before those that wait.
+func problem(all map[string]error) error {
+	var final, waiting []error
+	for _, label := range slices.Sorted(maps.Keys(all)) {
+		if err := all[label]; installation.Waiting(err) {
+			waiting = append(waiting, err)
+		} else {
+			final = append(final, err)
+		}
+	}
+	if len(final) > 0 {
+		return errors.Join(final...)
+	}
+	return errors.Join(waiting...)
+}
+
+// walkAll takes each provider as far as it gets. An error of one does not stop the others, but a server that asks for patience stops all.
+func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents []content, out *done) error {
+	passed := bundle.Rest
+	for _, c := range contents {
+		k := &walk{
+			world: w, content: c, record: in.record(c.Label()), all: out.all, blocked: out.Err != nil || out.Waits != "",
+			core: c.Type == bundle.Core, corePassed: passed,
+		}
+		o := k.run(ctx)
+		if apierrors.IsTooManyRequests(o.Err) {
+			return o.Err
+		}
+		if c.Type == bundle.Core && !k.finished {
+			passed = k.stage - 1
+		}
+		r.outcome(ctx, k, &o)
+		out.Outcomes = append(out.Outcomes, o)
+	}
+	return nil
+}
+
+// outcome stores where a provider is, and shows it in events and metrics.
+func (r *reconciler) outcome(ctx context.Context, k *walk, o *installation.Outcome) {
+	before := k.record.progress
+	k.record.progress = before.After(*o, r.Now())
+	o.Since = k.record.progress.Since
+	r.meters.show(*o)
+	if err := r.save(ctx, k.record); err != nil {
+		o.Err = errors.Join(o.Err, err)
+		return
+	}
+	r.tell(k.record, before)
+}
+
+// walk takes one provider through the stages.
+type walk struct {
+	*world
+	content
+	record *record
+	all    []installation.Provider
+	// blocked says that this is what became ready last, and that the release has something else: nothing is pruned.
+	blocked bool
+	// core says that this is the core provider, corePassed which stage the core provider has passed in this pass.
+	core       bool
+	corePassed bundle.Stage
+
+	stage    bundle.Stage
+	finished bool
+	stored   []string
+}
+
+func (k *walk) run(ctx context.Context) installation.Outcome {
+	before := k.record.progress
+	o := installation.Outcome{
+		Provider: k.Label(), Wanted: installation.Content{Version: k.Version, Hash: k.Hash},
+		Installed: installation.Content{Version: before.ReadyVersion, Hash: before.Ready},
+	}
+	o.Waits, o.Err = k.stages(ctx)
+	if o.Waits != "" || o.Err != nil {
+		o.Stage = k.stage
+	} else {
+		k.finished = true
+		o.Waits, o.Err = k.complete(ctx, &o)
+	}
+	o.Down, o.Stored, o.Released = k.down(), k.stored, k.record.inventory.Released()
+	return o
+}
+
+// stages writes the inventory before the first object, and passes one stage after the other.
+func (k *walk) stages(ctx context.Context) (waits string, err error) {
+	k.stage = bundle.Prerequisites
+	if err := k.readAll(ctx); err != nil {
+		return "", err
+	}
+	if waits, err := k.migrateFirst(ctx); waits != "" || err != nil {
+		k.stage = bundle.Definitions
+		return waits, err
+	}
+	live := k.liveOf
+	k.record.inventory = k.record.inventory.With(k.Provider).Noted(live)
+	if k.record.progress.Hash == "" {
+		k.record.progress.Version, k.record.progress.Hash = k.Version, k.Hash
+	}
+	if err := k.r.save(ctx, k.record); err != nil {
+		return "", err
+	}
+	defer func() { k.record.inventory = k.record.inventory.Noted(live) }()
+	for _, k.stage = range installation.Stages() {
+		if waits, err = k.pass(ctx); waits != "" || err != nil {
+			return waits, err
+		}
+	}
+	return "", nil
+}
+
+// readAll reads what the list of marked objects did not show, and asks whose all of it is: a collision is found before the first write.
+func (k *walk) readAll(ctx context.Context) error {
+	var problems []error
+	for _, o := range k.Objects {
+		live, err := k.get(ctx, o.GroupVersionKind(), o.Key())
+		if err != nil {
+			return err
+		}
+		if installation.ClaimOf(live, k.record.inventory.UID(o.Key())) == installation.Foreign {
+			problems = append(problems, &installation.Collision{Object: o.Key(), Owner: installation.OwnerOf(live)})
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// pass applies everything of a stage and looks at its gate.
+func (k *walk) pass(ctx context.Context) (waits string, err error) {
+	if !k.core && installation.WaitsForCore(k.stage) && k.corePassed < k.stage {
+		return fmt.Sprintf("the core provider has not passed stage %d (%s)", k.stage, installation.NameOf(k.stage)), nil
+	}
+	if k.stage == bundle.Workloads {
+		if err := k.shrink(ctx); err != nil {
+			return "", err
+		}
+	}
+	if err := k.applyAll(ctx, k.In(k.stage), k.bridging()); err != nil {
+		return "", err
+	}
+	if waits, err := k.gate(ctx, k.stage); waits != "" || err != nil {
+		return waits, err
+	}
+	if k.stage == bundle.Serving {
+		return k.crossBridge(ctx)
+	}
+	return "", nil
+}
+
+func (k *walk) gate(ctx context.Context, stage bundle.Stage) (string, error) {
+	facts, err := k.facts(ctx, stage)
+	if err != nil {
+		return "", err
+	}
+	return installation.Waits(k.Provider, stage, facts), nil
+}
+
+// crossBridge gives definitions their final form, when only new servers convert.
+func (k *walk) crossBridge(ctx context.Context) (string, error) {
+	if err := k.applyAll(ctx, k.In(bundle.Definitions), final); err != nil {
+		return "", err
+	}
+	return k.gate(ctx, bundle.Definitions)
+}
+
+// applyAll applies objects. One that is refused does not keep the others of the stage back.
+func (k *walk) applyAll(ctx context.Context, objects []installation.Object, b bridging) error {
+	var problems []error
+	for _, o := range objects {
+		err := k.apply(ctx, o, b)
+		if apierrors.IsTooManyRequests(err) || ctx.Err() != nil {
+			return err
+		}
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+// complete does what comes after the last gate: nobody is served by it, and it may take several passes.
+func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits string, err error) {
+	if waits, err = k.migrate(ctx); err != nil {
+		return "", err
+	}
+	if k.record.progress.Ready != k.Hash && !k.blocked {
+		if err := k.r.keep(ctx, k.bundle); err != nil {
+			return "", err
+		}
+	}
+	o.Installed = o.Wanted
+	if waits == "" && !k.blocked {
+		err = k.prune(ctx)
+	}
+	return waits, err
+}
+
+// down names a workload that does not serve.
+func (k *walk) down() string {
+	for _, o := range k.In(bundle.Workloads) {
+		live := k.live[o.Key()]
+		if live == nil {
+			return o.Key().String() + " is not there"
+		}
+		if why := installation.Unavailable(live); why != "" {
+			return o.Key().String() + ": " + why
+		}
+	}
+	return ""
+}
+
+func ignoreGone(err error) error { return client.IgnoreNotFound(err) }

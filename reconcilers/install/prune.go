@@ -1,0 +1,125 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/installation"
+)
+
+// liveOf is what this pass has read of an object.
+func (k *walk) liveOf(key installation.Key) *unstructured.Unstructured { return k.live[key] }
+
+// shrink removes webhooks that the content no longer has, before the servers that answered them are replaced: a new server may not know their paths, and a
+// webhook that fails closed would refuse requests.
+func (k *walk) shrink(ctx context.Context) error {
+	if k.blocked || k.record.progress.Ready == "" || k.record.progress.Ready == k.Hash {
+		return nil
+	}
+	wanted := map[installation.Key]*unstructured.Unstructured{}
+	for _, o := range k.Objects {
+		wanted[o.Key()] = o.Unstructured
+	}
+	for _, item := range k.record.inventory.Items {
+		live, err := k.get(ctx, item.GroupVersionKind(), item.Key())
+		if err != nil {
+			return err
+		}
+		vanishing := installation.Vanishing(wanted[item.Key()], live)
+		if len(vanishing) == 0 || installation.FateOf(item, live) != installation.Prune {
+			continue
+		}
+		if wanted[item.Key()] == nil {
+			err = k.delete(ctx, item, live)
+		} else {
+			err = k.removeWebhooks(ctx, item, live, vanishing)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *walk) removeWebhooks(ctx context.Context, item installation.Item, live *unstructured.Unstructured, positions []int) error {
+	patch := []any{map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()}}
+	for _, i := range positions {
+		patch = append(patch, map[string]any{"op": "remove", "path": fmt.Sprintf("/webhooks/%d", i)})
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", item.Key(), err)
+	}
+	out := live.DeepCopy()
+	if err := k.r.client.Patch(ctx, out, client.RawPatch(types.JSONPatchType, raw), client.FieldOwner(installation.Manager)); err != nil {
+		return fmt.Errorf("removing webhooks of %s: %w", item.Key(), err)
+	}
+	k.live[item.Key()] = out
+	return nil
+}
+
+// prune removes what the installer wrote for earlier content.
+func (k *walk) prune(ctx context.Context) error {
+	for _, item := range k.record.inventory.Obsolete(k.all) {
+		live, err := k.get(ctx, item.GroupVersionKind(), item.Key())
+		if err != nil {
+			return err
+		}
+		switch installation.FateOf(item, live) {
+		case installation.Prune:
+			err = k.delete(ctx, item, live)
+		case installation.Release:
+			if err = k.release(ctx, item, live); err == nil {
+				k.record.inventory = k.record.inventory.Letting(item.Key())
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		k.record.inventory = k.record.inventory.Without(item.Key())
+	}
+	return nil
+}
+
+// delete deletes the object if it still is what was decided from.
+func (k *walk) delete(ctx context.Context, item installation.Item, live *unstructured.Unstructured) error {
+	uid, version := live.GetUID(), live.GetResourceVersion()
+	if err := ignoreGone(k.r.client.Delete(ctx, live.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &version})); err != nil {
+		return fmt.Errorf("removing %s: %w", item.Key(), err)
+	}
+	delete(k.live, item.Key())
+	log.FromContext(ctx).Info("Removed", "provider", k.Label(), "object", item.Key().String())
+	k.r.meters.count(k.Label(), k.stage, "pruned")
+	k.r.event(k.record, corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("%s: %s %s no longer has it", item.Key(), k.Label(), k.Version))
+	return nil
+}
+
+// release keeps a definition, with all objects of its kind, and takes the installer's marks away.
+func (k *walk) release(ctx context.Context, item installation.Item, live *unstructured.Unstructured) error {
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": live.GetResourceVersion(),
+		"labels":          map[string]any{installation.InstalledByLabel: nil},
+		"annotations":     map[string]any{installation.AppliedAnnotation: nil},
+	}})
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", item.Key(), err)
+	}
+	out := live.DeepCopy()
+	if err := ignoreGone(k.r.client.Patch(ctx, out, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager))); err != nil {
+		return fmt.Errorf("releasing %s: %w", item.Key(), err)
+	}
+	k.live[item.Key()] = out
+	k.r.event(k.record, corev1.EventTypeNormal, "Released", "Release", fmt.Sprintf("%s: %s %s no longer has it; it stays, with its objects", item.Key(), k.Label(), k.Version))
+	return nil
+}

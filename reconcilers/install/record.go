@@ -1,0 +1,152 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+)
+
+// Keys and names of the installer's own ConfigMaps.
+const (
+	inventoryKey = "inventory"
+	progressKey  = "progress"
+
+	inventoryPrefix = "poundlock-inventory-"
+	lastGoodPrefix  = "poundlock-last-good-"
+)
+
+// record is what the installer keeps of a provider, in a ConfigMap.
+type record struct {
+	label     string
+	stored    *corev1.ConfigMap // nil: not stored yet
+	inventory installation.Inventory
+	progress  installation.Progress
+}
+
+// read sorts a ConfigMap of the installer in.
+func (in *inputs) read(cm *corev1.ConfigMap) error {
+	label := cm.Labels[installation.ForLabel]
+	switch cm.Labels[installation.RecordLabel] {
+	case installation.LastGoodRecord:
+		in.lastGood[label] = append(in.lastGood[label], transportOf(cm, label))
+	case installation.InventoryRecord:
+		out := &record{label: label, stored: cm}
+		var err error
+		if out.inventory, err = installation.ParseInventory(cm.Data[inventoryKey]); err != nil {
+			return &installation.Final{Err: fmt.Errorf("reading ConfigMap %s: %w", cm.Name, err)}
+		}
+		if out.progress, err = installation.ParseProgress(cm.Data[progressKey]); err != nil {
+			return &installation.Final{Err: fmt.Errorf("reading ConfigMap %s: %w", cm.Name, err)}
+		}
+		in.records[label] = out
+	}
+	return nil
+}
+
+// transportOf gives last good content the labels that it had when it came.
+func transportOf(cm *corev1.ConfigMap, label string) corev1.ConfigMap {
+	out := cm.DeepCopy()
+	delete(out.Labels, installation.RecordLabel)
+	out.Labels[bundle.ProviderLabel] = label
+	return *out
+}
+
+func (in *inputs) record(label string) *record {
+	if in.records[label] == nil {
+		in.records[label] = &record{label: label}
+	}
+	return in.records[label]
+}
+
+// save stores a record if it differs from what is stored.
+func (r *reconciler) save(ctx context.Context, rec *record) error {
+	data := map[string]string{inventoryKey: rec.inventory.Text(), progressKey: rec.progress.Text()}
+	if rec.stored != nil && maps.Equal(rec.stored.Data, data) {
+		return nil
+	}
+	if rec.stored == nil {
+		cm := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: bundle.Namespace, Name: inventoryPrefix + rec.label,
+				Labels: map[string]string{installation.RecordLabel: installation.InventoryRecord, installation.ForLabel: rec.label},
+			},
+			Data: data,
+		}
+		if err := r.client.Create(ctx, cm); err != nil {
+			return fmt.Errorf("creating the inventory of %s: %w", rec.label, err)
+		}
+		rec.stored = cm
+		return nil
+	}
+	cm := rec.stored.DeepCopy()
+	cm.Data = data
+	if err := r.client.Update(ctx, cm); err != nil {
+		return fmt.Errorf("writing the inventory of %s: %w", rec.label, err)
+	}
+	rec.stored = cm
+	return nil
+}
+
+// keep stores content that became ready, compressed. It is what stays applied if the release's ConfigMaps are deleted or become invalid.
+func (r *reconciler) keep(ctx context.Context, b bundle.Bundle) error {
+	packed, err := b.Pack(bundle.Packing{Format: bundle.Gzip})
+	if err != nil {
+		return fmt.Errorf("packing the content of %s: %w", b.Provider.Label(), err)
+	}
+	names := map[string]bool{}
+	for i, cm := range packed {
+		cm.Name = lastGoodPrefix + b.Provider.Label()
+		if i > 0 {
+			cm.Name = fmt.Sprintf("%s-%d", cm.Name, i+1)
+		}
+		names[cm.Name] = true
+		delete(cm.Labels, bundle.ProviderLabel)
+		cm.Labels[installation.RecordLabel] = installation.LastGoodRecord
+		cm.Labels[installation.ForLabel] = b.Provider.Label()
+		if err := r.put(ctx, cm); err != nil {
+			return err
+		}
+	}
+	return r.dropOtherShards(ctx, b.Provider.Label(), names)
+}
+
+func (r *reconciler) put(ctx context.Context, cm *corev1.ConfigMap) error {
+	raw, err := json.Marshal(cm)
+	if err != nil {
+		return fmt.Errorf("writing ConfigMap %s: %w", cm.Name, err)
+	}
+	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name}}
+	if err := r.client.Patch(ctx, o, client.RawPatch(types.ApplyPatchType, raw), client.FieldOwner(installation.Manager), client.ForceOwnership); err != nil {
+		return fmt.Errorf("keeping the content of %s: %w", cm.Labels[installation.ForLabel], err)
+	}
+	return nil
+}
+
+func (r *reconciler) dropOtherShards(ctx context.Context, label string, keep map[string]bool) error {
+	list := &corev1.ConfigMapList{}
+	if err := r.client.List(ctx, list, client.InNamespace(bundle.Namespace), client.MatchingLabels{
+		installation.RecordLabel: installation.LastGoodRecord, installation.ForLabel: label,
+	}); err != nil {
+		return fmt.Errorf("listing kept content: %w", err)
+	}
+	for i := range list.Items {
+		if !keep[list.Items[i].Name] {
+			if err := r.client.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("removing kept content: %w", err)
+			}
+		}
+	}
+	return nil
+}

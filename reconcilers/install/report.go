@@ -1,0 +1,79 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/internal/served"
+)
+
+// report writes into the ClusterOperator what it does not have already.
+func (r *reconciler) report(ctx context.Context, p *done) error {
+	now := r.Now()
+	r.remember(p, now)
+	o := p.operator
+	if o == nil {
+		o = &configv1.ClusterOperator{ObjectMeta: metav1.ObjectMeta{Name: installation.OperatorName}}
+		if err := r.client.Create(ctx, o); served.Missing(err) {
+			return nil // no cluster of OpenShift: conditions are for its version operator
+		} else if err != nil {
+			return fmt.Errorf("creating ClusterOperator %s: %w", installation.OperatorName, err)
+		}
+	}
+	was := slices.ContainsFunc(o.Status.Conditions, func(c configv1.ClusterOperatorStatusCondition) bool {
+		return c.Type == configv1.OperatorDegraded && c.Status == configv1.ConditionTrue
+	})
+	conditions := p.Conditions(r.memory, was, now)
+	for _, c := range conditions {
+		if c.Type == string(configv1.OperatorDegraded) {
+			r.meters.showDegraded(c.Status == metav1.ConditionTrue)
+		}
+	}
+	status := map[string]any{}
+	if merged, changed := installation.Merge(o.Status.Conditions, conditions, now); changed {
+		status["conditions"] = merged
+	}
+	if versions := p.Versions(o.Status.Versions); !reflect.DeepEqual(versions, o.Status.Versions) {
+		status["versions"] = versions
+	}
+	if related := installation.Related(p.all); !reflect.DeepEqual(related, o.Status.RelatedObjects) && (len(p.all) > 0 || o.Status.RelatedObjects == nil) {
+		status["relatedObjects"] = related
+	}
+	if len(status) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion}, "status": status})
+	if err != nil {
+		return fmt.Errorf("writing the status of ClusterOperator %s: %w", installation.OperatorName, err)
+	}
+	if err := r.client.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager)); err != nil {
+		return fmt.Errorf("writing the status of ClusterOperator %s: %w", installation.OperatorName, err)
+	}
+	return nil
+}
+
+// remember counts failures. The time of the first is in the inventories, so that a restart does not begin anew.
+func (r *reconciler) remember(p *done, now time.Time) {
+	r.memory = r.memory.Remember(p.Pass, now)
+	if r.memory.Failures == 0 {
+		return
+	}
+	for _, rec := range p.records {
+		if since := rec.progress.FailingSince; !since.IsZero() && since.Before(r.memory.First) {
+			r.memory.First = since
+		}
+	}
+}

@@ -1,0 +1,129 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+)
+
+// page is how many objects are rewritten in a pass: other providers wait meanwhile.
+const page = 500
+
+// migrateFirst rewrites objects of definitions whose new form lacks a version in which some are stored. The API server would refuse it.
+func (k *walk) migrateFirst(ctx context.Context) (waits string, err error) {
+	for _, o := range k.In(bundle.Definitions) {
+		live := k.live[o.Key()]
+		if live == nil {
+			continue
+		}
+		first, err := installation.Lost(o.Unstructured, live)
+		if err != nil {
+			return "", &installation.Final{Err: err}
+		}
+		if !first {
+			continue
+		}
+		if done, err := k.rewrite(ctx, o, live); err != nil || !done {
+			return fmt.Sprintf("%s: its objects are rewritten before an older version goes", o.Key()), err
+		}
+	}
+	return "", nil
+}
+
+// migrate rewrites all objects that are stored in an older version, and notes that none are left.
+func (k *walk) migrate(ctx context.Context) (waits string, err error) {
+	for _, o := range k.In(bundle.Definitions) {
+		live := k.live[o.Key()]
+		if live == nil {
+			continue
+		}
+		if _, older := installation.StorageOf(live); len(older) == 0 {
+			continue
+		}
+		done, err := k.rewrite(ctx, o, live)
+		if err != nil {
+			k.stored = append(k.stored, o.GetName())
+			return "", err
+		}
+		if !done {
+			k.stored = append(k.stored, o.GetName())
+			waits = fmt.Sprintf("%s: its objects are rewritten in the new storage version", o.Key())
+		}
+	}
+	return waits, nil
+}
+
+// rewrite writes a page of objects as they are: the API server stores them in the storage version. After the last page it trims the list of stored versions.
+// A process that starts anew begins at the first object again.
+func (k *walk) rewrite(ctx context.Context, o installation.Object, live *unstructured.Unstructured) (done bool, err error) {
+	kind := installation.ResourceOf(live)
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind)
+	at := o.GetName() + "/" + kind.Version
+	err = k.r.client.List(ctx, list, client.Limit(page), client.Continue(k.r.migrating[at]))
+	if apierrors.IsResourceExpired(err) {
+		delete(k.r.migrating, at)
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("listing the objects of %s to rewrite them: %w", o.Key(), err)
+	}
+	for i := range list.Items {
+		if err := k.touch(ctx, kind.GroupVersion().String(), kind.Kind, &list.Items[i]); err != nil {
+			return false, fmt.Errorf("rewriting %s/%s: %w", kind.Kind, list.Items[i].Name, err)
+		}
+	}
+	if list.Continue != "" {
+		if k.r.migrating == nil {
+			k.r.migrating = map[string]string{}
+		}
+		k.r.migrating[at] = list.Continue
+		return false, nil
+	}
+	delete(k.r.migrating, at)
+	return true, k.trim(ctx, o, live, kind.Version)
+}
+
+// touch patches nothing but what must not have changed. Who was faster has written the object in the storage version, too.
+func (k *walk) touch(ctx context.Context, version, kind string, item *metav1.PartialObjectMetadata) error {
+	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind}, ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}}
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": item.ResourceVersion, "uid": item.UID}})
+	if err != nil {
+		return err
+	}
+	err = k.r.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (k *walk) trim(ctx context.Context, o installation.Object, live *unstructured.Unstructured, storage string) error {
+	raw, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": live.GetResourceVersion()},
+		"status":   map[string]any{"storedVersions": []string{storage}},
+	})
+	if err != nil {
+		return err
+	}
+	out := live.DeepCopy()
+	if err := k.r.client.Status().Patch(ctx, out, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager)); err != nil {
+		return fmt.Errorf("noting that no object of %s is stored in an older version: %w", o.Key(), err)
+	}
+	k.live[o.Key()] = out
+	log.FromContext(ctx).Info("Objects rewritten", "definition", o.GetName(), "version", storage)
+	return nil
+}
