@@ -1,0 +1,412 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/test/chaos/wire"
+	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/standin"
+)
+
+// plane is shared: a story begins with an empty cluster.
+var (
+	plane    *embedded.Plane
+	auditLog string
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if slices.Contains(os.Args, "-test.short=true") {
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "poundlock-audit-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	policy := filepath.Join(dir, "policy.yaml")
+	auditLog = filepath.Join(dir, "audit.log")
+	err = os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata, verbs: [create, update, patch, delete]}]\n"), 0o600)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	crds, err := embedded.CRDs(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	crds = slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return crd.Name != "infrastructures.config.openshift.io" && crd.Name != "clusteroperators.config.openshift.io"
+	})
+	o := embedded.Options{CRDs: crds, APIServerArgs: []string{"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog, "--audit-log-mode=blocking"}}
+	return embedded.Main(m, o, func(p *embedded.Plane) error {
+		plane = p
+		return nil
+	})
+}
+
+// account is who the installer runs as.
+const account = "system:serviceaccount:openshift-cluster-api:poundlock-install"
+
+// cluster is an OpenShift cluster on AWS, with the stand-ins, and an installer with its own account and the role that is shipped.
+type cluster struct {
+	*testing.T
+	client.Client
+	wire    *wire.Wire
+	standin *standin.Standin
+	now     time.Time
+	options Options
+	r       *reconciler
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
+	admin, err := client.New(plane.Admin(), client.Options{Scheme: scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{T: t, Client: admin, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
+	c.clear()
+	c.furnish("AWS")
+	as, err := plane.As(account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := plane.Serving(dir); err != nil {
+		t.Fatal(err)
+	}
+	if c.wire, err = wire.Stretch(as, filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.wire.Close() })
+	c.standin = &standin.Standin{Client: admin, Namespace: bundle.Namespace, CA: plane.Admin().CAData}
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); c.standin.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-stopped })
+	c.restart()
+	return c
+}
+
+// restart has another process begin, with nothing in its memory.
+func (c *cluster) restart() {
+	c.Helper()
+	counted, err := newMeters()
+	if err != nil {
+		c.Fatal(err)
+	}
+	o := c.options
+	o.Now = func() time.Time { return c.now }
+	cfg := rest.CopyConfig(c.wire.Config())
+	if c.r, err = newReconciler(cfg, o, events.NewFakeRecorder(1000), counted); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// clear removes what an earlier story left.
+func (c *cluster) clear() {
+	c.Helper()
+	ctx := c.Context()
+	mine := client.HasLabels{installation.InstalledByLabel}
+	for _, kind := range []schema.GroupVersionKind{
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}, {Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}, {Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
+		{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}, {Group: "config.openshift.io", Version: "v1", Kind: "ClusterOperator"},
+	} {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kind)
+		var options []client.DeleteAllOfOption
+		if kind.Kind != "ClusterOperator" {
+			options = append(options, mine)
+		}
+		if err := c.DeleteAllOf(ctx, o, options...); err != nil {
+			c.Fatal(err)
+		}
+	}
+	for _, kind := range []schema.GroupVersionKind{
+		{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Secret"},
+		{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"},
+	} {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kind)
+		if err := c.DeleteAllOf(ctx, o, client.InNamespace(bundle.Namespace)); err != nil {
+			c.Fatal(err)
+		}
+	}
+	services := &corev1.ServiceList{}
+	if err := c.List(ctx, services, client.InNamespace(bundle.Namespace)); err != nil {
+		c.Fatal(err)
+	}
+	for i := range services.Items {
+		_ = c.Delete(ctx, &services.Items[i])
+	}
+	crds := &unstructured.UnstructuredList{}
+	crds.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	c.eventually("definitions are gone", func() error {
+		if err := c.List(ctx, crds); err != nil {
+			return err
+		}
+		left := 0
+		for i := range crds.Items {
+			if !strings.HasSuffix(crds.Items[i].GetName(), ".config.openshift.io") {
+				left++
+				_ = c.Delete(ctx, &crds.Items[i])
+			}
+		}
+		if left > 0 {
+			return fmt.Errorf("%d are left", left)
+		}
+		return nil
+	})
+}
+
+func (c *cluster) furnish(platform configv1.PlatformType) {
+	c.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bundle.Namespace}}
+	if err := c.Create(c.Context(), ns); err != nil && !apierrors.IsAlreadyExists(err) {
+		c.Fatal(err)
+	}
+	roles := exec.CommandContext(c.Context(), plane.Kubectl(), "--kubeconfig", plane.KubeconfigPath(), "apply", "-f", "../../manifests/components/install/roles.yaml",
+		"-f", "../../manifests/components/install/serviceaccount.yaml")
+	if out, err := roles.CombinedOutput(); err != nil {
+		c.Fatalf("%v: %s", err, out)
+	}
+	infrastructure := &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}
+	if err := c.Create(c.Context(), infrastructure); err != nil && !apierrors.IsAlreadyExists(err) {
+		c.Fatal(err)
+	}
+	c.platform(platform)
+	images, _ := json.Marshal(map[string]string{"clusterapi": imageOf("1"), "aws": imageOf("2"), "kubeadm": imageOf("3")})
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(images)}})
+}
+
+func (c *cluster) platform(platform configv1.PlatformType) {
+	c.Helper()
+	infrastructure := &configv1.Infrastructure{}
+	if err := c.Get(c.Context(), client.ObjectKey{Name: "cluster"}, infrastructure); err != nil {
+		c.Fatal(err)
+	}
+	infrastructure.Status = configv1.InfrastructureStatus{
+		InfrastructureName: "own", ControlPlaneTopology: configv1.HighlyAvailableTopologyMode, InfrastructureTopology: configv1.HighlyAvailableTopologyMode,
+		PlatformStatus: &configv1.PlatformStatus{Type: platform},
+	}
+	if err := c.Status().Update(c.Context(), infrastructure); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// put creates or replaces a ConfigMap, as the version operator does.
+func (c *cluster) put(cm *corev1.ConfigMap) {
+	c.Helper()
+	cm = cm.DeepCopy()
+	old := &corev1.ConfigMap{}
+	err := c.Get(c.Context(), client.ObjectKeyFromObject(cm), old)
+	if err == nil {
+		cm.ResourceVersion = old.ResourceVersion
+		err = c.Update(c.Context(), cm)
+	} else if apierrors.IsNotFound(err) {
+		err = c.Create(c.Context(), cm)
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// release puts the ConfigMaps of a release, in an order of chance.
+func (c *cluster) release(all ...*corev1.ConfigMap) {
+	c.Helper()
+	for _, cm := range all {
+		c.put(cm)
+	}
+}
+
+// once has one pass.
+func (c *cluster) once() (wait time.Duration, err error) {
+	result, err := c.r.Reconcile(c.Context(), theRequest)
+	return result.RequeueAfter, err
+}
+
+// settled has passes until nothing is waited for.
+func (c *cluster) settled() {
+	c.Helper()
+	c.eventually("everything is installed", func() error {
+		again, err := c.once()
+		if err != nil {
+			return err
+		}
+		if again < c.r.Resync {
+			return fmt.Errorf("it waits: %s", c.condition(configv1.OperatorProgressing).Message)
+		}
+		return nil
+	})
+}
+
+func (c *cluster) eventually(what string, do func() error) {
+	c.Helper()
+	var last error
+	const limit = 60 * time.Second
+	err := wait.PollUntilContextTimeout(c.Context(), 50*time.Millisecond, limit, true, func(context.Context) (bool, error) {
+		last = do()
+		return last == nil, nil
+	})
+	if err != nil {
+		c.Fatalf("%s: %v", what, last)
+	}
+}
+
+func (c *cluster) condition(kind configv1.ClusterStatusConditionType) configv1.ClusterOperatorStatusCondition {
+	c.Helper()
+	o := &configv1.ClusterOperator{}
+	if err := c.Get(c.Context(), client.ObjectKey{Name: installation.OperatorName}, o); err != nil {
+		return configv1.ClusterOperatorStatusCondition{Message: err.Error()}
+	}
+	for _, found := range o.Status.Conditions {
+		if found.Type == kind {
+			return found
+		}
+	}
+	return configv1.ClusterOperatorStatusCondition{}
+}
+
+func (c *cluster) expect(want map[configv1.ClusterStatusConditionType]configv1.ConditionStatus) {
+	c.Helper()
+	for kind, status := range want {
+		if got := c.condition(kind); got.Status != status {
+			c.Errorf("%s is %s (%s: %s), want %s", kind, got.Status, got.Reason, got.Message, status)
+		}
+	}
+}
+
+func kindOf(kind string) schema.GroupVersionKind {
+	groups := map[string]string{
+		"Deployment": "apps", "ClusterRole": "rbac.authorization.k8s.io", "ClusterRoleBinding": "rbac.authorization.k8s.io", "PriorityClass": "scheduling.k8s.io",
+		"ValidatingWebhookConfiguration": "admissionregistration.k8s.io", "CustomResourceDefinition": "apiextensions.k8s.io", "ValidatingAdmissionPolicy": "admissionregistration.k8s.io",
+	}
+	if strings.HasSuffix(kind, "Thing") {
+		return schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1", Kind: kind}
+	}
+	return schema.GroupVersionKind{Group: groups[kind], Version: "v1", Kind: kind}
+}
+
+// find returns an object, nil for none.
+func (c *cluster) find(kind, name string) *unstructured.Unstructured {
+	c.Helper()
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kindOf(kind))
+	key := client.ObjectKey{Name: name}
+	if slices.Contains([]string{"Deployment", "ConfigMap", "Service", "ServiceAccount"}, kind) || strings.HasSuffix(kind, "Thing") {
+		key.Namespace = bundle.Namespace
+	}
+	if err := c.Get(c.Context(), key, o); apierrors.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		c.Fatal(err)
+	}
+	return o
+}
+
+func (c *cluster) must(kind, name string) *unstructured.Unstructured {
+	c.Helper()
+	o := c.find(kind, name)
+	if o == nil {
+		c.Fatalf("%s/%s is not there", kind, name)
+	}
+	return o
+}
+
+// edit patches an object as a person.
+func (c *cluster) edit(kind, name string, patch types.PatchType, text string) {
+	c.Helper()
+	if err := c.Patch(c.Context(), c.must(kind, name), client.RawPatch(patch, []byte(text)), client.FieldOwner("kubectl-edit")); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// quiet holds that a pass writes nothing.
+func (c *cluster) quiet() {
+	c.Helper()
+	before := len(c.wire.Writes())
+	if _, err := c.once(); err != nil {
+		c.Error(err)
+	}
+	for _, w := range c.wire.Writes()[before:] {
+		c.Errorf("an unchanged pass wrote: %s", w)
+	}
+}
+
+// audited are the writes of the installer to objects that have a name with a prefix, in order, as RESOURCE/NAME.
+func audited(t *testing.T, from int64, prefix string) []string {
+	t.Helper()
+	file, err := os.Open(auditLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Seek(from, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	decoder := json.NewDecoder(file)
+	for {
+		var e struct {
+			Verb           string
+			User           struct{ Username string }
+			ObjectRef      struct{ Resource, Name, Subresource string }
+			ResponseStatus struct{ Code int }
+		}
+		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
+			return out
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if what := e.ObjectRef.Resource + "/" + e.ObjectRef.Name; e.User.Username == account && strings.HasPrefix(e.ObjectRef.Name, prefix) && e.ResponseStatus.Code < 300 && !slices.Contains(out, what) {
+			out = append(out, what)
+		}
+	}
+}
+
+func auditedSoFar(t *testing.T) int64 {
+	t.Helper()
+	info, err := os.Stat(auditLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}

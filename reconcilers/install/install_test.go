@@ -1,0 +1,495 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/test/chaos/wire"
+)
+
+const (
+	available   = configv1.OperatorAvailable
+	progressing = configv1.OperatorProgressing
+	degraded    = configv1.OperatorDegraded
+	upgradeable = configv1.OperatorUpgradeable
+)
+
+type statuses = map[configv1.ClusterStatusConditionType]configv1.ConditionStatus
+
+var well = statuses{available: "True", progressing: "False", degraded: "False", upgradeable: "True"}
+
+func both(t *testing.T) []*corev1.ConfigMap {
+	all := []*corev1.ConfigMap{provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0")}
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+func TestInstallsInOrderAndThenWritesNothing(t *testing.T) {
+	c := newCluster(t)
+	from := auditedSoFar(t)
+	c.release(both(t)...)
+	c.settled()
+	for _, name := range []string{"clusterapi", "aws"} {
+		want := []string{
+			"priorityclasses/NAME-priority", "customresourcedefinitions/NAMEthings.infrastructure.cluster.x-k8s.io", "configmaps/NAME-settings", "serviceaccounts/NAME-manager",
+			"clusterroles/NAME-manager", "clusterrolebindings/NAME-manager", "services/NAME-webhook", "validatingadmissionpolicies/NAME-keeps",
+			"validatingadmissionpolicybindings/NAME-keeps", "deployments/NAME-manager", "validatingwebhookconfigurations/NAME-validating", "NAMEthings/NAME-default",
+		}
+		for i := range want {
+			want[i] = strings.ReplaceAll(want[i], "NAME", name)
+		}
+		if diff := cmp.Diff(want, audited(t, from, name)); diff != "" {
+			t.Errorf("%s, by the audit log (-want +got):\n%s", name, diff)
+		}
+	}
+	core, aws := audited(t, from, "clusterapi"), audited(t, from, "aws")
+	if len(core) == 0 || len(aws) == 0 {
+		t.Fatal("nothing was audited")
+	}
+	c.expect(well)
+	deployment := c.must("Deployment", "aws-manager")
+	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	if image := containers[0].(map[string]any)["image"]; image != imageOf("2") {
+		t.Errorf("the image is %s", image)
+	}
+	c.quiet()
+	c.restart()
+	c.quiet()
+}
+
+// No webhook that fails closed is in force while nobody answers it: neither before pods are ready nor before the service CA has written.
+func TestNoWebhookWithoutServer(t *testing.T) {
+	c := newCluster(t)
+	c.standin.Crash("aws-manager", true)
+	c.release(both(t)...)
+	c.eventually("aws waits for its pods", func() error {
+		_, err := c.once()
+		if err == nil && !strings.Contains(c.condition(progressing).Message, "Deployment/aws-manager") {
+			err = fmt.Errorf("%s", c.condition(progressing).Message)
+		}
+		return err
+	})
+	if c.find("ValidatingWebhookConfiguration", "aws-validating") != nil {
+		t.Error("the webhooks are there before their server")
+	}
+	c.must("ValidatingWebhookConfiguration", "clusterapi-validating")
+	c.expect(statuses{available: "False", progressing: "True", degraded: "False"})
+	c.now = c.now.Add(21 * time.Minute)
+	if _, err := c.once(); err != nil {
+		t.Fatal(err)
+	}
+	c.expect(statuses{degraded: "True"})
+	c.standin.TakeAway(true)
+	c.standin.Crash("aws-manager", false)
+	c.eventually("the webhooks come", func() error {
+		_, err := c.once()
+		if err == nil && c.find("ValidatingWebhookConfiguration", "aws-validating") == nil {
+			err = fmt.Errorf("not there")
+		}
+		return err
+	})
+	for _, hook := range hooksOf(c.must("ValidatingWebhookConfiguration", "aws-validating")) {
+		if conditions, _ := hook["matchConditions"].([]any); len(conditions) != 1 {
+			t.Errorf("%s is called, and the API server has no CA for it", hook["name"])
+		}
+	}
+	c.standin.TakeAway(false)
+	c.settled()
+	for _, hook := range hooksOf(c.must("ValidatingWebhookConfiguration", "aws-validating")) {
+		if hook["matchConditions"] != nil {
+			t.Errorf("%s is never called", hook["name"])
+		}
+	}
+	c.expect(well)
+	c.quiet()
+}
+
+func hooksOf(o *unstructured.Unstructured) []map[string]any {
+	list, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
+	var out []map[string]any
+	for _, hook := range list {
+		out = append(out, hook.(map[string]any))
+	}
+	return out
+}
+
+// The process dies after each of its writes, or its request gets lost; the next one goes on.
+func TestDiesAtEachWrite(t *testing.T) {
+	for name, effect := range map[string]wire.Effect{"after it": wire.LoseAnswer(), "instead of it": wire.LoseRequest()} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			c.release(both(t)...)
+			every := 1
+			if name == "instead of it" {
+				every = 2 // each second one, or nothing would ever be written
+			}
+			lift := c.wire.Lay(wire.Rule{When: wire.Every(every, wire.Both(wire.Stores, func(r wire.Request) bool { return r.Verb != "delete" })), Do: effect})
+			deaths := 0
+			c.eventually("everything is installed", func() error {
+				again, err := c.once()
+				if err != nil {
+					deaths++
+					c.restart()
+					return err
+				}
+				if again < c.r.Resync {
+					return fmt.Errorf("it waits")
+				}
+				return nil
+			})
+			lift()
+			if t.Logf("%d deaths", deaths); deaths < 10 {
+				t.Errorf("it died %d times only", deaths)
+			}
+			c.settled()
+			c.expect(well)
+			c.quiet()
+		})
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for name, effect := range map[string]wire.Effect{
+		"409": wire.Conflict(), "429": wire.TooManyRequests(time.Second), "500": wire.InternalError(), "503": wire.Unavailable(), "504": wire.TimedOut(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			c.release(both(t)...)
+			each := 5
+			if name == "429" {
+				each = 12 // the client waits a second by itself at each
+			}
+			lift := c.wire.Lay(wire.Rule{When: wire.Every(each, func(r wire.Request) bool { return wire.Stores(r) || wire.Reads(r) && r.Resource != "" }), Do: effect})
+			c.eventually("everything is installed", func() error {
+				again, err := c.once()
+				if err == nil && again < c.r.Resync {
+					err = fmt.Errorf("it waits")
+				}
+				if c.condition(degraded).Status == "True" {
+					t.Fatalf("degraded because of passing faults: %s", c.condition(degraded).Message)
+				}
+				return err
+			})
+			lift()
+			c.settled()
+			c.expect(well)
+			c.quiet()
+		})
+	}
+}
+
+func TestDriftIsRemoved(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	for name, d := range map[string]struct {
+		kind, object, patch string
+		left                string // what must not be left
+	}{
+		"a sidecar":       {"Deployment", "aws-manager", `{"spec": {"template": {"spec": {"containers": [{"name": "spy", "image": "spy"}]}}}}`, "spy"},
+		"an env var":      {"Deployment", "aws-manager", `{"spec": {"template": {"spec": {"containers": [{"name": "manager", "env": [{"name": "SPY", "value": "y"}]}]}}}}`, "SPY"},
+		"a host network":  {"Deployment", "aws-manager", `{"spec": {"template": {"spec": {"hostNetwork": true}}}}`, "hostNetwork"},
+		"a changed value": {"Deployment", "aws-manager", `{"spec": {"template": {"spec": {"containers": [{"name": "manager", "image": "spy"}]}}}}`, "image:spy"},
+		"replicas":        {"Deployment", "aws-manager", `{"spec": {"replicas": 3}}`, "replicas:3"},
+		"a webhook":       {"ValidatingWebhookConfiguration", "aws-validating", `{"webhooks": [{"name": "spy.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"], "clientConfig": {"service": {"name": "spy", "namespace": "default"}}}]}`, "spy.example.com"},
+		"a rule":          {"ClusterRole", "aws-manager", `{"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}`, "apiGroups:[*]"},
+		"a key of data":   {"ConfigMap", "aws-settings", `{"data": {"spy": "y"}}`, "spy"},
+		"our label":       {"ClusterRole", "aws-manager", `{"metadata": {"labels": {"poundlock.openshift.io/installed-by": null}}}`, ""},
+		"managed fields":  {"Deployment", "aws-manager", `{"metadata": {"managedFields": [{}]}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			patch := types.StrategicMergePatchType
+			if name == "a webhook" {
+				// What the service CA writes into it goes, too.
+				defer c.standin.TakeAway(false)
+			}
+			if name == "managed fields" {
+				patch = types.MergePatchType
+			}
+			c.edit(d.kind, d.object, patch, d.patch)
+			if name == "a webhook" {
+				c.eventually("the service CA has written", func() error {
+					hooks := hooksOf(c.must(d.kind, d.object))
+					if client, _, _ := unstructured.NestedString(hooks[len(hooks)-1], "clientConfig", "caBundle"); client == "" {
+						return fmt.Errorf("not yet")
+					}
+					return nil
+				})
+			}
+			c.settled()
+			o := c.must(d.kind, d.object)
+			text := fmt.Sprint(withoutManagedFields(o).Object)
+			if d.left != "" && strings.Contains(text, d.left) {
+				t.Errorf("%s is left: %s", d.left, text)
+			}
+			if o.GetLabels()[installation.InstalledByLabel] != installation.Manager {
+				t.Error("the label is gone")
+			}
+			c.quiet()
+		})
+	}
+	t.Run("what may stay", func(t *testing.T) {
+		c.edit("Deployment", "aws-manager", types.MergePatchType, `{"metadata": {"labels": {"team": "a"}}, "spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
+		c.settled()
+		o := c.must("Deployment", "aws-manager")
+		restarted, _, _ := unstructured.NestedString(o.Object, "spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt")
+		if restarted != "now" || o.GetLabels()["team"] != "a" {
+			t.Error("a restart or a label was undone")
+		}
+		c.quiet()
+	})
+	t.Run("a deleted object comes back", func(t *testing.T) {
+		if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+			t.Fatal(err)
+		}
+		c.settled()
+		c.must("ClusterRoleBinding", "aws-manager")
+		c.expect(well)
+	})
+}
+
+func withoutManagedFields(o *unstructured.Unstructured) *unstructured.Unstructured {
+	out := o.DeepCopy()
+	out.SetManagedFields(nil)
+	return out
+}
+
+func TestCollision(t *testing.T) {
+	c := newCluster(t)
+	foreign := &unstructured.Unstructured{Object: map[string]any{"rules": []any{}}}
+	foreign.SetGroupVersionKind(kindOf("ClusterRole"))
+	foreign.SetName("aws-manager")
+	foreign.SetLabels(map[string]string{"cluster.x-k8s.io/provider": "infrastructure-aws", "old": "label"})
+	if err := c.Create(t.Context(), foreign, client.FieldOwner("clusterctl")); err != nil {
+		t.Fatal(err)
+	}
+	c.release(both(t)...)
+	c.eventually("core is installed", func() error {
+		_, _ = c.once()
+		if c.find("ValidatingWebhookConfiguration", "clusterapi-validating") == nil {
+			return fmt.Errorf("not yet")
+		}
+		return nil
+	})
+	c.expect(statuses{degraded: "True"})
+	if m := c.condition(degraded).Message; !strings.Contains(m, "ClusterRole/aws-manager") || !strings.Contains(m, "clusterctl") {
+		t.Errorf("the message is %q", m)
+	}
+	if len(c.must("ClusterRole", "aws-manager").GetLabels()) != 2 || c.find("ServiceAccount", "aws-manager") != nil {
+		t.Error("something of the provider was written")
+	}
+	c.edit("ClusterRole", "aws-manager", types.MergePatchType, `{"metadata": {"annotations": {"poundlock.openshift.io/adopt": "true"}}}`)
+	c.settled()
+	adopted := c.must("ClusterRole", "aws-manager")
+	if rules, _, _ := unstructured.NestedSlice(adopted.Object, "rules"); len(rules) != 2 || adopted.GetLabels()["old"] != "" {
+		t.Errorf("it was not taken over: %v", adopted.Object)
+	}
+	c.expect(well)
+	c.quiet()
+}
+
+func TestPruneAndDeletedConfigMaps(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	// A person's object of the kinds, and one that took the name of ours.
+	users := &unstructured.Unstructured{}
+	users.SetGroupVersionKind(kindOf("ConfigMap"))
+	users.SetNamespace(bundle.Namespace)
+	users.SetName("users")
+	users.SetLabels(map[string]string{"cluster.x-k8s.io/provider": "aws", installation.InstalledByLabel: installation.Manager})
+	if err := c.Create(t.Context(), users); err != nil {
+		t.Fatal(err)
+	}
+	thing := &unstructured.Unstructured{}
+	thing.SetGroupVersionKind(kindOf("awsThing"))
+	thing.SetNamespace(bundle.Namespace)
+	thing.SetName("users")
+	if err := c.Create(t.Context(), thing); err != nil {
+		t.Fatal(err)
+	}
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("kind: CustomResourceDefinition"), without("kind: awsThing"), without("aws-settings"), without("name: aws-priority"),
+		func(all string) string {
+			i := strings.Index(all, "- name: two.aws")
+			j := strings.Index(all[i:], "\n---")
+			if j < 0 {
+				return all[:i]
+			}
+			return all[:i] + all[i+j+1:]
+		}))
+	c.settled()
+	if hooks := hooksOf(c.must("ValidatingWebhookConfiguration", "aws-validating")); len(hooks) != 1 {
+		t.Errorf("%d webhooks are left", len(hooks))
+	}
+	for kind, name := range map[string]string{"ConfigMap": "aws-settings", "PriorityClass": "aws-priority", "awsThing": "aws-default"} {
+		if c.find(kind, name) != nil {
+			t.Errorf("%s/%s was not pruned", kind, name)
+		}
+	}
+	c.must("ConfigMap", "users")
+	c.must("awsThing", "users")
+	crd := c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io")
+	if crd.GetLabels()[installation.InstalledByLabel] != "" {
+		t.Error("the definition was not released")
+	}
+	if m := c.condition(upgradeable).Message; !strings.Contains(m, "awsthings") {
+		t.Errorf("the released definition is not named: %q", m)
+	}
+	c.expect(well)
+	c.quiet()
+
+	// The ConfigMap is deleted: its content stays, after a restart too, and is kept in order.
+	if err := c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "infrastructure-aws"}}); err != nil {
+		t.Fatal(err)
+	}
+	c.restart()
+	for range 3 {
+		if _, err := c.once(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.expect(statuses{available: "True", progressing: "False", degraded: "True"})
+	c.quiet()
+	c.edit("Deployment", "aws-manager", types.StrategicMergePatchType, `{"spec": {"template": {"spec": {"hostNetwork": true}}}}`)
+	if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+		t.Fatal(err)
+	}
+	c.settled()
+	c.must("ClusterRoleBinding", "aws-manager")
+	if host, _, _ := unstructured.NestedBool(c.must("Deployment", "aws-manager").Object, "spec", "template", "spec", "hostNetwork"); host {
+		t.Error("drift is left")
+	}
+	// The definition comes back with its ConfigMap.
+	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
+	c.settled()
+	c.expect(well)
+	if crd := c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io"); crd.GetLabels()[installation.InstalledByLabel] == "" {
+		t.Error("the definition is not the installer's again")
+	}
+}
+
+// Nothing of a set is written while something in it is wrong, and what is installed stays in force.
+func TestPreflightHoldsTheSet(t *testing.T) {
+	c := newCluster(t)
+	core := provider(t, "cluster-api", "v1.0.0")
+	c.release(core, provider(t, "infrastructure-aws", "v1.0.0", replaced("${AWS_MODE:=quiet}", "${AWS_MODE}")))
+	before := len(c.wire.Writes())
+	for range 2 {
+		if _, err := c.once(); err == nil {
+			t.Fatal("a variable without a value was accepted")
+		}
+	}
+	for _, w := range c.wire.Writes()[before:] {
+		if w.Resource != "clusteroperators" {
+			t.Errorf("written: %s", w)
+		}
+	}
+	c.expect(statuses{degraded: "True", available: "False"})
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, Data: map[string]string{"AWS_MODE": "a: b"}})
+	c.settled()
+	c.expect(well)
+	if mode, _, _ := unstructured.NestedString(c.must("ConfigMap", "aws-settings").Object, "data", "mode"); mode != "a: b" {
+		t.Errorf("the variable is %q", mode)
+	}
+	// A broken release: the installed content is still enforced.
+	broken := provider(t, "infrastructure-aws", "v1.1.0")
+	broken.Data["components"] += "# by hand\n"
+	c.release(broken)
+	if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, _ = c.once()
+	}
+	c.must("ClusterRoleBinding", "aws-manager")
+	c.expect(statuses{degraded: "True", available: "True"})
+}
+
+// Objects are rewritten when a storage version moves, and the list of stored versions is trimmed before a version may vanish.
+func TestStorageVersionMoves(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	for i := range 5 {
+		thing := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"a": int64(i)}}}
+		thing.SetGroupVersionKind(kindOf("awsThing"))
+		thing.SetNamespace(bundle.Namespace)
+		thing.SetName(fmt.Sprintf("t%d", i))
+		if err := c.Create(t.Context(), thing); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const v1 = "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}\n"
+	v2 := strings.ReplaceAll(v1, "name: v1", "name: v2")
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced(v1, strings.ReplaceAll(v1, "storage: true", "storage: false")+v2)))
+	c.settled()
+	c.expect(well)
+	crd := c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io")
+	stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
+	if diff := cmp.Diff([]string{"v2"}, stored); diff != "" {
+		t.Error(diff)
+	}
+	c.quiet()
+	// Now the old version may go.
+	c.release(provider(t, "infrastructure-aws", "v1.1.1", replaced(v1, v2), replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v2\n")))
+	c.settled()
+	c.expect(well)
+	// A release that lacks the version in which objects are stored is refused, and nothing is lost.
+	c.release(provider(t, "infrastructure-aws", "v1.1.2", replaced(v1, strings.ReplaceAll(v1, "name: v1", "name: v3")), replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v3\n")))
+	for range 2 {
+		_, _ = c.once()
+	}
+	if m := c.condition(degraded); m.Status != "True" || !strings.Contains(m.Message, "v2") {
+		t.Errorf("%s %s", m.Status, m.Message)
+	}
+}
+
+func TestPlatformsAndRivals(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.platform("None")
+	before := len(c.wire.Writes())
+	if _, err := c.once(); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range c.wire.Writes()[before:] {
+		if w.Resource != "clusteroperators" {
+			t.Errorf("written on an unsupported platform: %s", w)
+		}
+	}
+	c.expect(statuses{available: "True", progressing: "False", degraded: "False"})
+	if m := c.condition(available).Message; !strings.Contains(m, "not yet implemented") {
+		t.Errorf("%q", m)
+	}
+	c.platform("AWS")
+	rival := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"selector": map[string]any{"matchLabels": map[string]any{"a": "b"}},
+		"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": "b"}}, "spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": "a"}}}},
+	}}}
+	rival.SetGroupVersionKind(kindOf("Deployment"))
+	rival.SetNamespace(bundle.Namespace)
+	rival.SetName("cluster-capi-operator")
+	if err := c.Create(t.Context(), rival); err != nil {
+		t.Fatal(err)
+	}
+	c.quiet()
+	c.edit("Deployment", "cluster-capi-operator", types.MergePatchType, `{"spec": {"replicas": 0}}`)
+	c.settled()
+	c.expect(well)
+}

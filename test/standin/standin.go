@@ -1,0 +1,235 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Standin plays the parts. Its methods may be called from several goroutines.
+type Standin struct {
+	Client    client.Client
+	Namespace string
+	// CA is what the service CA injects: certificates as PEM.
+	CA []byte
+	// RolledOut is called when a workload's newest content runs for the first time.
+	RolledOut func(name string)
+
+	mu      sync.Mutex
+	crashes map[string]bool
+	away    bool
+	rolled  map[string]int64
+}
+
+// Crash has the pods of a workload crash, or run again.
+func (s *Standin) Crash(name string, crashes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.crashes == nil {
+		s.crashes = map[string]bool{}
+	}
+	s.crashes[name] = crashes
+}
+
+// TakeAway has the service CA stop, or work again.
+func (s *Standin) TakeAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+// Run plays until ctx is done.
+func (s *Standin) Run(ctx context.Context) {
+	const beat = 50 * time.Millisecond
+	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = s.Beat(ctx) }, beat)
+}
+
+// Beat does once what there is to do.
+func (s *Standin) Beat(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	errs := []error{s.workloads(ctx), s.endpoints(ctx)}
+	if !s.away {
+		errs = append(errs, s.secrets(ctx), s.bundles(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Standin) workloads(ctx context.Context) error {
+	deployments, sets := &appsv1.DeploymentList{}, &appsv1.DaemonSetList{}
+	if err := errors.Join(s.Client.List(ctx, deployments, client.InNamespace(s.Namespace)), s.Client.List(ctx, sets, client.InNamespace(s.Namespace))); err != nil {
+		return err
+	}
+	var errs []error
+	for i := range deployments.Items {
+		errs = append(errs, s.deployment(ctx, &deployments.Items[i]))
+	}
+	for i := range sets.Items {
+		d := &sets.Items[i]
+		want := appsv1.DaemonSetStatus{ObservedGeneration: d.Generation, DesiredNumberScheduled: 1, CurrentNumberScheduled: 1, UpdatedNumberScheduled: 1, NumberAvailable: 1, NumberReady: 1}
+		if s.crashes[d.Name] {
+			want.NumberAvailable, want.NumberReady = 0, 0
+		}
+		if d.Status.ObservedGeneration != want.ObservedGeneration || d.Status.NumberAvailable != want.NumberAvailable {
+			d.Status = want
+			errs = append(errs, s.Client.Status().Update(ctx, d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Standin) deployment(ctx context.Context, d *appsv1.Deployment) error {
+	pods := ptr.Deref(d.Spec.Replicas, 1)
+	status, available := corev1.ConditionTrue, pods
+	if s.crashes[d.Name] {
+		status, available = corev1.ConditionFalse, 0
+	}
+	if d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == available && d.Status.Replicas == pods && len(d.Status.Conditions) > 0 {
+		return nil
+	}
+	d.Status = appsv1.DeploymentStatus{
+		ObservedGeneration: d.Generation, Replicas: pods, UpdatedReplicas: pods, ReadyReplicas: available, AvailableReplicas: available,
+		Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentAvailable, Status: status, Reason: "Standin", Message: "pods crash: " + string(status)}},
+	}
+	if status == corev1.ConditionTrue && s.RolledOut != nil && s.rolled[d.Name] != d.Generation {
+		if s.rolled == nil {
+			s.rolled = map[string]int64{}
+		}
+		s.rolled[d.Name] = d.Generation
+		s.RolledOut(d.Name)
+	}
+	return s.Client.Status().Update(ctx, d)
+}
+
+// endpoints has one address behind a Service whose pods run.
+func (s *Standin) endpoints(ctx context.Context) error {
+	services, deployments := &corev1.ServiceList{}, &appsv1.DeploymentList{}
+	if err := errors.Join(s.Client.List(ctx, services, client.InNamespace(s.Namespace)), s.Client.List(ctx, deployments, client.InNamespace(s.Namespace))); err != nil {
+		return err
+	}
+	var errs []error
+	for _, service := range services.Items {
+		ready := false
+		for _, d := range deployments.Items {
+			matches := len(service.Spec.Selector) > 0 && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(d.Spec.Template.Labels))
+			ready = ready || matches && d.Status.AvailableReplicas > 0
+		}
+		errs = append(errs, s.slice(ctx, service.Name, ready))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Standin) slice(ctx context.Context, service string, ready bool) error {
+	slice := &discoveryv1.EndpointSlice{}
+	err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: service + "-standin"}, slice)
+	if apierrors.IsNotFound(err) {
+		return s.Client.Create(ctx, &discoveryv1.EndpointSlice{
+			ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: service + "-standin", Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"10.128.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(ready)}}},
+		})
+	}
+	if err != nil || ptr.Deref(slice.Endpoints[0].Conditions.Ready, false) == ready {
+		return err
+	}
+	slice.Endpoints[0].Conditions.Ready = ptr.To(ready)
+	return s.Client.Update(ctx, slice)
+}
+
+const (
+	servingCert = "service.beta.openshift.io/serving-cert-secret-name"
+	inject      = "service.beta.openshift.io/inject-cabundle"
+)
+
+func (s *Standin) secrets(ctx context.Context) error {
+	services := &corev1.ServiceList{}
+	if err := s.Client.List(ctx, services, client.InNamespace(s.Namespace)); err != nil {
+		return err
+	}
+	var errs []error
+	for _, service := range services.Items {
+		if name := service.Annotations[servingCert]; name != "" {
+			secret := &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}, Type: corev1.SecretTypeTLS,
+				Data: map[string][]byte{corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key")},
+			}
+			err := s.Client.Get(ctx, client.ObjectKeyFromObject(secret), &corev1.Secret{})
+			if apierrors.IsNotFound(err) {
+				err = s.Client.Create(ctx, secret)
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Manager is the field manager of the service CA.
+const Manager = "service-ca"
+
+func (s *Standin) bundles(ctx context.Context) error {
+	const admission = "admissionregistration.k8s.io"
+	var errs []error
+	for _, kind := range []schema.GroupVersionKind{
+		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+		{Group: admission, Version: "v1", Kind: "MutatingWebhookConfiguration"}, {Group: admission, Version: "v1", Kind: "ValidatingWebhookConfiguration"},
+	} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		errs = append(errs, s.Client.List(ctx, list))
+		for i := range list.Items {
+			if list.Items[i].GetAnnotations()[inject] == "true" {
+				errs = append(errs, s.inject(ctx, &list.Items[i]))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Standin) inject(ctx context.Context, o *unstructured.Unstructured) error {
+	var patch []any
+	set := func(path string, client map[string]any) {
+		if client != nil && client["caBundle"] == nil {
+			patch = append(patch, map[string]any{"op": "add", "path": path + "/clientConfig/caBundle", "value": s.CA})
+		}
+	}
+	hooks, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
+	for i := range hooks {
+		hook, _ := hooks[i].(map[string]any)
+		client, _ := hook["clientConfig"].(map[string]any)
+		set("/webhooks/"+strconv.Itoa(i), client)
+	}
+	if client, found, _ := unstructured.NestedMap(o.Object, "spec", "conversion", "webhook", "clientConfig"); found {
+		set("/spec/conversion/webhook", client)
+	}
+	if len(patch) == 0 {
+		return nil
+	}
+	return s.patch(ctx, o, patch)
+}
+
+func (s *Standin) patch(ctx context.Context, o *unstructured.Unstructured, patch []any) error {
+	raw, err := json.Marshal(append(patch, map[string]any{"op": "test", "path": "/metadata/resourceVersion", "value": o.GetResourceVersion()}))
+	if err != nil {
+		return err
+	}
+	return s.Client.Patch(ctx, o, client.RawPatch(types.JSONPatchType, raw), client.FieldOwner(Manager))
+}
