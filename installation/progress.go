@@ -49,8 +49,9 @@ func (p Progress) Text() string {
 	return string(raw)
 }
 
-// After returns the progress after a pass.
-func (p Progress) After(o Outcome, now time.Time) Progress {
+// After returns the progress after a pass. An error that may pass is noted by its time alone, and only if the pass before failed, too: its text may differ each
+// time, and each difference is a write.
+func (p Progress) After(o Outcome, failedBefore bool, now time.Time) Progress {
 	out := Progress{
 		Version: o.Wanted.Version, Hash: o.Wanted.Hash, Ready: o.Installed.Hash, ReadyVersion: o.Installed.Version,
 		Stage: o.Stage, Waits: o.Waits, FailingSince: p.FailingSince,
@@ -60,14 +61,14 @@ func (p Progress) After(o Outcome, now time.Time) Progress {
 			out.Since = p.Since
 		}
 	}
+	if IsFinal(o.Err) {
+		out.Problem = o.Err.Error()
+	}
 	switch {
 	case o.Err == nil:
 		out.FailingSince = time.Time{}
-	default:
-		out.Problem = o.Err.Error()
-		if out.FailingSince.IsZero() {
-			out.FailingSince = now.Truncate(time.Second)
-		}
+	case out.FailingSince.IsZero() && (failedBefore || IsFinal(o.Err)):
+		out.FailingSince = now.Truncate(time.Second)
 	}
 	return out
 }

@@ -138,16 +138,16 @@ func TestMergeChangesTimesOnFlipsOnly(t *testing.T) {
 
 func TestProgressKeepsTimes(t *testing.T) {
 	waiting := Outcome{Wanted: Content{"v2", "b"}, Stage: bundle.Workloads, Waits: "x", Err: errors.New("e")}
-	first := Progress{}.After(waiting, noon)
+	first := Progress{}.After(waiting, true, noon)
 	back, err := ParseProgress(first.Text())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := back.After(waiting, noon.Add(time.Hour)); again.Text() != first.Text() {
+	if again := back.After(waiting, true, noon.Add(time.Hour)); again.Text() != first.Text() {
 		t.Errorf("%s became %s", first.Text(), again.Text())
 	}
 	waiting.Stage, waiting.Err = bundle.Serving, nil
-	if moved := back.After(waiting, noon.Add(time.Hour)); moved.Since != noon.Add(time.Hour) || !moved.FailingSince.IsZero() {
+	if moved := back.After(waiting, false, noon.Add(time.Hour)); moved.Since != noon.Add(time.Hour) || !moved.FailingSince.IsZero() {
 		t.Error(moved.Text())
 	}
 }

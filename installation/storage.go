@@ -4,10 +4,12 @@
 package installation
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -115,4 +117,41 @@ func shape(definition *unstructured.Unstructured) string {
 	}
 	slices.Sort(out)
 	return strings.Join(out, ",")
+}
+
+// Vanished are the versions that a live definition has and a new form of it lacks.
+func Vanished(want, live *unstructured.Unstructured) []string {
+	var out []string
+	for _, version := range items(at(live.Object, "spec"), "versions") {
+		if !slices.ContainsFunc(items(at(want.Object, "spec"), "versions"), func(v map[string]any) bool { return v["name"] == version["name"] }) {
+			out = append(out, text(version, "name"))
+		}
+	}
+	return out
+}
+
+// Retire moves managed fields from versions that vanish to one that stays. An API server refuses each apply to an object that has managed fields in a version that
+// its definition lacks.
+func Retire(entries []metav1.ManagedFieldsEntry, group string, vanished []string, to string) (out []metav1.ManagedFieldsEntry, changed bool, err error) {
+	for _, e := range entries {
+		if version, found := strings.CutPrefix(e.APIVersion, group+"/"); found && slices.Contains(vanished, version) {
+			e.APIVersion, changed = group+"/"+to, true
+		}
+		same := slices.IndexFunc(out, func(o metav1.ManagedFieldsEntry) bool {
+			return o.Manager == e.Manager && o.Operation == e.Operation && o.Subresource == e.Subresource && o.APIVersion == e.APIVersion
+		})
+		if same < 0 {
+			out = append(out, e)
+			continue
+		}
+		one, err1 := fields(out[same])
+		other, err2 := fields(e)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, false, err
+		}
+		if out[same].FieldsV1, err = encode(one.Union(other)); err != nil {
+			return nil, false, err
+		}
+	}
+	return out, changed, nil
 }

@@ -56,20 +56,39 @@ func (k *walk) apply(ctx context.Context, o installation.Object, b bridging) err
 	case installation.Deleting:
 		return nil // its gate waits
 	}
-	want, err := shape(o, live, b)
-	if err != nil {
-		return err
-	}
-	again := false
-	if live != nil {
-		if live, again, err = k.takeBack(ctx, o, live, claim == installation.Adopted); err != nil {
+	return k.make(ctx, o, live, claim, b)
+}
+
+// make takes back what others added, and applies. An object without managed fields of ours gets some by the first apply, and only the second one removes
+// what they do not show.
+func (k *walk) make(ctx context.Context, o installation.Object, live *unstructured.Unstructured, claim installation.Claim, b bridging) error {
+	const most = 2
+	for range most {
+		want, err := shape(o, live, b)
+		if err != nil {
 			return err
 		}
+		again := false
+		if live != nil {
+			if live, again, err = k.takeBack(ctx, o, live, claim == installation.Adopted); err != nil {
+				return err
+			}
+		}
+		if !again && claim == installation.Ours && installation.Applied(want, live) {
+			return nil
+		}
+		if err := k.retire(ctx, want, live); err != nil {
+			return err
+		}
+		if err := k.send(ctx, o, want, live); err != nil {
+			return err
+		}
+		if live == nil || again {
+			return nil
+		}
+		live, claim = k.live[o.Key()], installation.Ours
 	}
-	if !again && claim == installation.Ours && installation.Applied(want, live) {
-		return nil
-	}
-	return k.send(ctx, o, want, live)
+	return nil
 }
 
 // shape makes of content what fits to what is live.

@@ -171,11 +171,16 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			c.release(both(t)...)
-			each := 5
+			share := 0.1
 			if name == "429" {
-				each = 12 // the client waits a second by itself at each
+				share = 0.03 // the client waits a second by itself at each
 			}
-			lift := c.wire.Lay(wire.Rule{When: wire.Every(each, func(r wire.Request) bool { return wire.Stores(r) || wire.Reads(r) && r.Resource != "" }), Do: effect})
+			seed := uint64(time.Now().UnixNano())
+			t.Logf("seed %d", seed)
+			chance := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // a test's
+			lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool {
+				return (wire.Stores(r) || wire.Reads(r) && r.Resource != "" && name != "409") && chance.Float64() < share
+			}, Do: effect})
 			c.eventually("everything is installed", func() error {
 				again, err := c.once()
 				if err == nil && again < c.r.Resync {

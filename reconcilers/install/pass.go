@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
@@ -149,7 +148,7 @@ func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents
 	passed := bundle.Rest
 	for _, c := range contents {
 		k := &walk{
-			world: w, content: c, record: in.record(c.Label()), all: out.all, blocked: out.Err != nil || out.Waits != "",
+			world: w, content: c, record: in.record(c.Label()), all: out.all, kept: in.lastGood[c.Label()], blocked: out.Err != nil || out.Waits != "",
 			core: c.Type == bundle.Core, corePassed: passed,
 		}
 		o := k.run(ctx)
@@ -168,7 +167,7 @@ func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents
 // outcome stores where a provider is, and shows it in events and metrics.
 func (r *reconciler) outcome(ctx context.Context, k *walk, o *installation.Outcome) {
 	before := k.record.progress
-	k.record.progress = before.After(*o, r.Now())
+	k.record.progress = before.After(*o, r.memory.Failures > 0, r.Now())
 	o.Since = k.record.progress.Since
 	r.meters.show(*o)
 	if err := r.save(ctx, k.record); err != nil {
@@ -184,6 +183,8 @@ type walk struct {
 	content
 	record *record
 	all    []installation.Provider
+	// kept is what is stored of the content that became ready last.
+	kept []corev1.ConfigMap
 	// blocked says that this is what became ready last, and that the release has something else: nothing is pruned.
 	blocked bool
 	// core says that this is the core provider, corePassed which stage the core provider has passed in this pass.
@@ -311,7 +312,7 @@ func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits str
 		return "", err
 	}
 	if k.record.progress.Ready != k.Hash && !k.blocked {
-		if err := k.r.keep(ctx, k.bundle); err != nil {
+		if err := k.r.keep(ctx, k.bundle, k.kept); err != nil {
 			return "", err
 		}
 	}
@@ -335,5 +336,3 @@ func (k *walk) down() string {
 	}
 	return ""
 }
-
-func ignoreGone(err error) error { return client.IgnoreNotFound(err) }

@@ -95,7 +95,7 @@ func (k *walk) prune(ctx context.Context) error {
 // delete deletes the object if it still is what was decided from.
 func (k *walk) delete(ctx context.Context, item installation.Item, live *unstructured.Unstructured) error {
 	uid, version := live.GetUID(), live.GetResourceVersion()
-	if err := ignoreGone(k.r.client.Delete(ctx, live.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &version})); err != nil {
+	if err := client.IgnoreNotFound(k.r.client.Delete(ctx, live.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &version})); err != nil {
 		return fmt.Errorf("removing %s: %w", item.Key(), err)
 	}
 	delete(k.live, item.Key())
@@ -116,7 +116,7 @@ func (k *walk) release(ctx context.Context, item installation.Item, live *unstru
 		return fmt.Errorf("writing %s: %w", item.Key(), err)
 	}
 	out := live.DeepCopy()
-	if err := ignoreGone(k.r.client.Patch(ctx, out, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager))); err != nil {
+	if err := client.IgnoreNotFound(k.r.client.Patch(ctx, out, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager))); err != nil {
 		return fmt.Errorf("releasing %s: %w", item.Key(), err)
 	}
 	k.live[item.Key()] = out

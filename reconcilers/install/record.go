@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,10 +101,15 @@ func (r *reconciler) save(ctx context.Context, rec *record) error {
 }
 
 // keep stores content that became ready, compressed. It is what stays applied if the release's ConfigMaps are deleted or become invalid.
-func (r *reconciler) keep(ctx context.Context, b bundle.Bundle) error {
+func (r *reconciler) keep(ctx context.Context, b bundle.Bundle, kept []corev1.ConfigMap) error {
 	packed, err := b.Pack(bundle.Packing{Format: bundle.Gzip})
 	if err != nil {
 		return fmt.Errorf("packing the content of %s: %w", b.Provider.Label(), err)
+	}
+	if len(kept) == len(packed) && !slices.ContainsFunc(kept, func(cm corev1.ConfigMap) bool {
+		return cm.Annotations[bundle.HashAnnotation] != packed[0].Annotations[bundle.HashAnnotation]
+	}) {
+		return nil
 	}
 	names := map[string]bool{}
 	for i, cm := range packed {

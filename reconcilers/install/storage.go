@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -126,4 +127,46 @@ func (k *walk) trim(ctx context.Context, o installation.Object, live *unstructur
 	k.live[o.Key()] = out
 	log.FromContext(ctx).Info("Objects rewritten", "definition", o.GetName(), "version", storage)
 	return nil
+}
+
+// retire takes managed fields out of versions that a definition is about to lose.
+func (k *walk) retire(ctx context.Context, want, live *unstructured.Unstructured) error {
+	if live == nil || !installation.IsDefinition(want) {
+		return nil
+	}
+	vanished := installation.Vanished(want, live)
+	if len(vanished) == 0 {
+		return nil
+	}
+	kind := installation.ResourceOf(live)
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind)
+	for next := true; next; next = list.Continue != "" {
+		if err := k.r.client.List(ctx, list, client.Limit(page), client.Continue(list.Continue)); err != nil {
+			return fmt.Errorf("listing the objects of %s: %w", want.GetName(), err)
+		}
+		for i := range list.Items {
+			if err := k.retireOne(ctx, kind, &list.Items[i], vanished); err != nil {
+				return fmt.Errorf("moving the managed fields of %s/%s to another version: %w", kind.Kind, list.Items[i].Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (k *walk) retireOne(ctx context.Context, kind schema.GroupVersionKind, item *metav1.PartialObjectMetadata, vanished []string) error {
+	entries, changed, err := installation.Retire(item.ManagedFields, kind.Group, vanished, kind.Version)
+	if err != nil || !changed {
+		return err
+	}
+	raw, err := json.Marshal([]any{
+		map[string]any{"op": "replace", "path": "/metadata/managedFields", "value": entries},
+		map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": item.ResourceVersion},
+	})
+	if err != nil {
+		return err
+	}
+	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}}
+	o.SetGroupVersionKind(kind)
+	return client.IgnoreNotFound(k.r.client.Patch(ctx, o, client.RawPatch(types.JSONPatchType, raw), client.FieldOwner(installation.Manager)))
 }
