@@ -100,6 +100,7 @@ type reconciler struct {
 	// memory counts failures. migrating are lists of objects that are rewritten over several passes.
 	memory    installation.Memory
 	migrating map[string]string
+	rendered  rendered
 	// waitsSince is when the set as a whole began to wait.
 	waitsSince time.Time
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -106,20 +107,58 @@ func (r *reconciler) blocked(out *done, err error) {
 
 // prepare is the preflight: nothing is written unless everything in the set is sound.
 func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap) ([]content, error) {
+	contents, err := r.render(in, maps)
+	if err != nil {
+		return nil, err
+	}
+	var all []installation.Provider
+	for _, c := range contents {
+		all = append(all, c.Provider)
+	}
+	return contents, errors.Join(installation.CheckScopes(all, r.scope)...)
+}
+
+// rendered is what equal inputs were made into: megabytes of YAML take longer to read than the whole rest of a pass.
+type rendered struct {
+	from     string
+	contents []content
+}
+
+// render remembers the last result. Nothing changes what it returns.
+func (r *reconciler) render(in *inputs, maps []corev1.ConfigMap) ([]content, error) {
+	from := in.fingerprint(maps)
+	if r.rendered.from == from {
+		return r.rendered.contents, nil
+	}
+	contents, err := in.render(maps)
+	if err == nil {
+		r.rendered = rendered{from, contents}
+	}
+	return contents, err
+}
+
+// fingerprint names everything that content is made from.
+func (in *inputs) fingerprint(maps []corev1.ConfigMap) string {
+	parts := []string{in.platform.Name, fmt.Sprint(in.needs), fmt.Sprint(in.needsErr)}
+	for i := range maps {
+		parts = append(parts, fmt.Sprint(maps[i].Name, maps[i].UID, maps[i].ResourceVersion))
+	}
+	return strings.Join(parts, " ")
+}
+
+func (in *inputs) render(maps []corev1.ConfigMap) ([]content, error) {
 	selected := installation.Select(maps, in.platform.Name)
 	if len(selected.Problems) > 0 {
 		return nil, problem(selected.Problems)
 	}
 	var out []content
 	problems := []error{in.needsErr}
-	var all []installation.Provider
 	if in.needsErr == nil {
 		for _, b := range selected.Bundles {
 			p, err := installation.Prepare(b, in.needs)
 			problems = append(problems, err)
-			out, all = append(out, content{p, b}), append(all, p)
+			out = append(out, content{p, b})
 		}
-		problems = append(problems, installation.CheckScopes(all, r.scope)...)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err

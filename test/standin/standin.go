@@ -59,7 +59,7 @@ func (s *Standin) TakeAway(away bool) {
 
 // Run plays until ctx is done.
 func (s *Standin) Run(ctx context.Context) {
-	const beat = 50 * time.Millisecond
+	const beat = 100 * time.Millisecond
 	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = s.Beat(ctx) }, beat)
 }
 

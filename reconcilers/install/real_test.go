@@ -1,0 +1,190 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"encoding/json"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/cmd/poundlock/bundling"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/test/build"
+)
+
+var complete = flag.Bool("complete", false, "install every provider's real manifests, and not AWS's alone")
+
+const (
+	coreModule = "sigs.k8s.io/cluster-api"
+	sigs       = "sigs.k8s.io/cluster-api-provider-"
+)
+
+// real is a provider whose manifests lie in its Go module.
+type real struct{ module, dir, name, kind, version string }
+
+var shared = []real{
+	{coreModule, "config/default", "cluster-api", "core", "v1.13.6"},
+	{coreModule, "bootstrap/kubeadm/config/default", "kubeadm", "bootstrap", "v1.13.6"},
+	{coreModule, "controlplane/kubeadm/config/default", "kubeadm", "control-plane", "v1.13.6"},
+}
+
+var infrastructures = map[configv1.PlatformType]real{
+	configv1.AWSPlatformType:       {sigs + "aws/v2", "config/default", "aws", "infrastructure", "v2.13.0"},
+	configv1.AzurePlatformType:     {sigs + "azure", "config/capz", "azure", "infrastructure", "v1.26.0"},
+	configv1.GCPPlatformType:       {sigs + "gcp", "config/default", "gcp", "infrastructure", "v1.13.1"},
+	configv1.OpenStackPlatformType: {sigs + "openstack", "config/default", "openstack", "infrastructure", "v0.14.6"},
+	configv1.VSpherePlatformType:   {sigs + "vsphere", "config/default", "vsphere", "infrastructure", "v1.15.2"},
+	configv1.PowerVSPlatformType:   {sigs + "ibmcloud", "config/default", "ibmcloud", "infrastructure", "v0.13.1"},
+	configv1.KubevirtPlatformType:  {sigs + "kubevirt", "config/default", "kubevirt", "infrastructure", "v0.11.2"},
+	configv1.NutanixPlatformType:   {"github.com/nutanix-cloud-native/cluster-api-provider-nutanix", "config/default", "nutanix", "infrastructure", "v1.9.2"},
+}
+
+// bundles runs poundlock bundle, and reads the ConfigMaps that it wrote.
+func (p real) bundles(t *testing.T) []corev1.ConfigMap {
+	t.Helper()
+	root, err := build.ModuleDir(t.Context(), p.module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	cmd := bundling.Command()
+	cmd.SetArgs([]string{"--kustomize", filepath.Join(root, p.dir), "--name", p.name, "--type", p.kind, "--version", p.version, "--out", out})
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(out, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var maps []corev1.ConfigMap
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cm corev1.ConfigMap
+		if err := yaml.Unmarshal(text, &cm); err != nil {
+			t.Fatal(err)
+		}
+		maps = append(maps, cm)
+	}
+	return maps
+}
+
+// What providers really ship is installed from shuffled ConfigMaps. The audit log of the API server has the order.
+func TestRealProviders(t *testing.T) {
+	var core []corev1.ConfigMap
+	for platform, infrastructure := range infrastructures {
+		t.Run(infrastructure.name, func(t *testing.T) {
+			if platform != configv1.AWSPlatformType && !*complete {
+				t.Skip("needs -complete")
+			}
+			c := newCluster(t)
+			c.platform(platform)
+			c.options.Enabled = []string{string(platform)}
+			c.restart()
+			if core == nil {
+				for _, p := range shared {
+					core = append(core, p.bundles(t)...)
+				}
+			}
+			all := append(slices.Clone(core), infrastructure.bundles(t)...)
+			c.needs(all)
+			rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			from := auditedSoFar(t)
+			for i := range all {
+				c.put(&all[i])
+			}
+			began := time.Now()
+			c.settled()
+			t.Logf("installed after %s", time.Since(began))
+			c.expect(well)
+			c.inOrder(audited(t, from, ""))
+			c.quiet()
+			c.restart()
+			c.quiet()
+		})
+	}
+}
+
+// needs gives all images and variables of bundles a value.
+func (c *cluster) needs(all []corev1.ConfigMap) {
+	c.Helper()
+	images, variables := map[string]string{}, map[string]string{}
+	for i := range all {
+		piece, err := bundle.Unpack(&all[i])
+		if err != nil {
+			c.Fatal(err)
+		}
+		for _, image := range piece.Images {
+			images[image.Key] = imageOf("0")
+		}
+		documents, err := bundle.Decode(piece.Components)
+		if err != nil {
+			c.Fatal(err)
+		}
+		found, err := bundle.Variables(documents)
+		if err != nil {
+			c.Fatal(err)
+		}
+		for _, v := range found {
+			if v.Required {
+				variables[v.Name] = "x: y"
+			}
+		}
+	}
+	raw, _ := json.Marshal(images)
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(raw)}})
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, Data: variables})
+}
+
+// inOrder holds that each provider's stages came one after the other, and that the others waited for core's definitions and webhooks.
+func (c *cluster) inOrder(writes []string) {
+	c.Helper()
+	in, err := c.r.inputs(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	place := map[string]int{}
+	for i, w := range writes {
+		place[w] = i
+	}
+	coreEnds := map[bundle.Stage]int{}
+	for _, p := range c.r.choose(in, &done{}) {
+		stage, last := bundle.Stage(0), 0
+		for _, o := range p.Objects {
+			plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+			at, written := place[plural.Resource+"/"+o.GetName()]
+			if !written {
+				c.Errorf("%s of %s was not written", o.Key(), p.Label())
+				continue
+			}
+			if at < last && o.Stage > stage {
+				c.Errorf("%s of %s came before its stage", o.Key(), p.Label())
+			}
+			if p.Type == bundle.Core {
+				coreEnds[o.Stage] = max(coreEnds[o.Stage], at)
+			} else if installation.WaitsForCore(o.Stage) && at < coreEnds[o.Stage] {
+				c.Errorf("%s of %s came before core had passed stage %d", o.Key(), p.Label(), o.Stage)
+			}
+			stage, last = o.Stage, max(last, at)
+		}
+	}
+	if !slices.ContainsFunc(writes, func(w string) bool { return strings.HasPrefix(w, "deployments/") }) {
+		c.Error("no workload was written")
+	}
+}
