@@ -321,7 +321,8 @@ func (c *cluster) expect(want map[configv1.ClusterStatusConditionType]configv1.C
 
 func kindOf(kind string) schema.GroupVersionKind {
 	groups := map[string]string{
-		"Deployment": "apps", "ClusterRole": "rbac.authorization.k8s.io", "ClusterRoleBinding": "rbac.authorization.k8s.io", "PriorityClass": "scheduling.k8s.io",
+		"ClusterOperator": "config.openshift.io",
+		"Deployment":      "apps", "ClusterRole": "rbac.authorization.k8s.io", "ClusterRoleBinding": "rbac.authorization.k8s.io", "PriorityClass": "scheduling.k8s.io",
 		"ValidatingWebhookConfiguration": "admissionregistration.k8s.io", "CustomResourceDefinition": "apiextensions.k8s.io", "ValidatingAdmissionPolicy": "admissionregistration.k8s.io",
 	}
 	if strings.HasSuffix(kind, "Thing") {

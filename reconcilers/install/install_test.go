@@ -4,6 +4,7 @@
 package install
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -16,7 +17,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
@@ -497,4 +503,74 @@ func TestPlatformsAndRivals(t *testing.T) {
 	c.edit("Deployment", "cluster-capi-operator", types.MergePatchType, `{"spec": {"replicas": 0}}`)
 	c.settled()
 	c.expect(well)
+}
+
+// Run by a manager, as in a cluster: what changes brings a pass about, long before everything is compared again.
+func TestFollowsChanges(t *testing.T) {
+	c := newCluster(t)
+	mgr, err := ctrl.NewManager(c.wire.Config(), ctrl.Options{
+		Scheme:         scheme(),
+		Cache:          cache.Options{DefaultNamespaces: map[string]cache.Config{bundle.Namespace: {}}},
+		Metrics:        metricsserver.Options{BindAddress: "0"},
+		LeaderElection: true, LeaderElectionID: installation.Manager, LeaderElectionNamespace: bundle.Namespace,
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := SetupWithManager(mgr, Options{Poll: 100 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error)
+	go func() { stopped <- mgr.Start(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	}()
+	c.release(both(t)...)
+	c.eventually("everything is installed", func() error {
+		if s := c.condition(available); s.Status != "True" || c.condition(progressing).Status != "False" {
+			return fmt.Errorf("%s %s", s.Message, c.condition(progressing).Message)
+		}
+		return nil
+	})
+	c.expect(well)
+	gone := func(what string, is func() bool) {
+		t.Helper()
+		c.eventually(what, func() error {
+			if is() {
+				return fmt.Errorf("not yet")
+			}
+			return nil
+		})
+	}
+	c.edit("Deployment", "aws-manager", types.StrategicMergePatchType, `{"spec": {"template": {"spec": {"containers": [{"name": "spy", "image": "spy"}]}}}}`)
+	gone("a sidecar is removed", func() bool {
+		containers, _, _ := unstructured.NestedSlice(c.must("Deployment", "aws-manager").Object, "spec", "template", "spec", "containers")
+		return len(containers) > 1
+	})
+	c.edit("ClusterRole", "aws-manager", types.MergePatchType, `{"metadata": {"labels": {"poundlock.openshift.io/installed-by": null}}}`)
+	gone("a label comes back", func() bool {
+		return c.must("ClusterRole", "aws-manager").GetLabels()[installation.InstalledByLabel] == ""
+	})
+	if err := c.Delete(t.Context(), c.must("ConfigMap", "aws-settings")); err != nil {
+		t.Fatal(err)
+	}
+	gone("a deleted object comes back", func() bool { return c.find("ConfigMap", "aws-settings") == nil })
+	c.edit("ClusterOperator", installation.OperatorName, types.MergePatchType, `{"metadata": {"labels": {"a": "b"}}}`)
+	c.standin.Crash("aws-manager", true)
+	gone("a workload that crashes is reported", func() bool { return c.condition(available).Status == "True" })
+	c.standin.Crash("aws-manager", false)
+	gone("and that it runs again", func() bool { return c.condition(available).Status != "True" })
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings")))
+	gone("a new release is installed", func() bool { return c.find("ConfigMap", "aws-settings") != nil })
+	time.AfterFunc(time.Second, cancel) // and then it is quiet
+	before := len(c.wire.Writes())
+	<-ctx.Done()
+	if writes := c.wire.Writes()[before:]; len(writes) > 4 { // the last records of the new release, and the Lease
+		t.Errorf("it goes on writing: %v", writes)
+	}
 }
