@@ -4,7 +4,12 @@
 package installation
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -119,4 +124,53 @@ func quantity(value any) (resource.Quantity, error) {
 	}
 	s, _ := value.(string)
 	return resource.ParseQuantity(s)
+}
+
+// Differences are the fields of an object that are not as they would be applied, for a person.
+func Differences(want, live *unstructured.Unstructured) []string {
+	var out []string
+	differences(want.Object, live.Object, "", "", &out)
+	return out
+}
+
+func differences(want, live any, path, key string, out *[]string) {
+	if covers(want, live, key) {
+		return
+	}
+	wantMap, isMap := want.(map[string]any)
+	liveMap, alsoMap := live.(map[string]any)
+	if isMap && alsoMap {
+		for _, name := range slices.Sorted(maps.Keys(wantMap)) {
+			below := name
+			if key == "requests" || key == "limits" {
+				below = key
+			}
+			differences(wantMap[name], liveMap[name], strings.TrimPrefix(path+"."+name, "."), below, out)
+		}
+		return
+	}
+	wantList, isList := want.([]any)
+	liveList, alsoList := live.([]any)
+	if isList && alsoList && len(wantList) == len(liveList) {
+		for i := range wantList {
+			differences(wantList[i], liveList[i], fmt.Sprintf("%s[%d]", path, i), key, out)
+		}
+		return
+	}
+	*out = append(*out, fmt.Sprintf("%s: %s, and would be %s", path, brief(live), brief(want)))
+}
+
+func brief(value any) string {
+	const most = 80
+	if value == nil {
+		return "absent"
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	if len(raw) > most {
+		return strings.ToValidUTF8(string(raw[:most]), "") + " …"
+	}
+	return string(raw)
 }

@@ -82,6 +82,9 @@ func run(m *testing.M) int {
 	})
 }
 
+// errWaits is the error of a story that looks again.
+var errWaits = errors.New("not yet")
+
 // account is who the installer runs as.
 const account = "system:serviceaccount:openshift-cluster-api:poundlock-install"
 

@@ -54,6 +54,8 @@ func TestExitCodes(t *testing.T) {
 		"help":                              {args: []string{"--help"}, says: "Exit codes:"},
 		"an unknown command":                {args: []string{"chek"}, want: 2, says: "check"},
 		"an unknown command of the set's":   {args: []string{"controlplane", "plna"}, want: 2, says: "Did you mean this?\n\tplan"},
+		"two views of providers":            {args: []string{"providers", "--render", "--diff"}, want: 2, says: "use one of them"},
+		"a platform that needs no flag":     {args: []string{"providers", "--enable-platform", "AWS"}, want: 2, says: "Nutanix"},
 		"an unknown flag":                   {args: []string{"check", "--bogus"}, want: 2, says: "--bogus"},
 		"an unknown direction":              {args: []string{"check", "-f", "-", "--to", "moon"}, want: 2, says: "clusterapi or machineapi"},
 		"an unknown output":                 {args: []string{"check", "-f", "-", "-o", "xml"}, want: 2, says: "table, wide, json, yaml, name"},

@@ -117,7 +117,7 @@ Exit codes:
 	flags.StringSliceVar(&p.namespaces, "namespaces", []string{fleet.DefaultPair.MachineAPI + "=" + fleet.DefaultPair.ClusterAPI}, "the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	for _, command := range []func(*plugin) *cobra.Command{
-		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, cleanupCommand, versionCommand,
+		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, providersCommand, cleanupCommand, versionCommand,
 	} {
 		root.AddCommand(command(p))
 	}

@@ -1,0 +1,101 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/poundlock/poundlock/installation"
+)
+
+// View is what an installer would do now. It is made by reading alone.
+type View struct {
+	Platform installation.Platform
+	// Problem is why the release's content is not applied, Waits what it waits for.
+	Problem error
+	Waits   string
+	Missing []string
+	// Rival is the Deployment of OpenShift's own installer, if it runs.
+	Rival     string
+	Providers []ProviderView
+}
+
+// ProviderView is a provider as it is and as it would be.
+type ProviderView struct {
+	installation.Provider
+	Progress installation.Progress
+	Objects  []ObjectView
+}
+
+// ObjectView is an object as it would be applied, and what differs in the cluster.
+type ObjectView struct {
+	Want *unstructured.Unstructured
+	// Differences and Added are for a person: what others changed, and what they added. Owner is whose the object is, unless it is the installer's.
+	Differences, Added []string
+	Owner              string
+}
+
+// Look reads a cluster as the installer does.
+func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
+	r, err := newReconciler(cfg, o, (*events.FakeRecorder)(nil), meters{})
+	if err != nil {
+		return nil, err
+	}
+	v := &View{}
+	if v.Rival, err = r.rival(ctx); err != nil {
+		return nil, err
+	}
+	in, err := r.inputs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Platform = in.platform
+	if in.platform.Name == "" {
+		return v, nil
+	}
+	out := &done{}
+	for _, c := range r.choose(in, out) {
+		p, err := r.view(ctx, in.record(c.Label()), c)
+		if err != nil {
+			return nil, err
+		}
+		v.Providers = append(v.Providers, p)
+	}
+	v.Problem, v.Waits, v.Missing = out.Err, out.Waits, out.Missing
+	return v, nil
+}
+
+func (r *reconciler) view(ctx context.Context, rec *record, c content) (ProviderView, error) {
+	out := ProviderView{Provider: c.Provider, Progress: rec.progress}
+	w, err := r.look(ctx, installation.Kinds([]installation.Provider{c.Provider}))
+	if err != nil {
+		return out, err
+	}
+	for _, o := range c.Provider.Objects {
+		live, err := w.get(ctx, o.GroupVersionKind(), o.Key())
+		if err != nil {
+			return out, err
+		}
+		view := ObjectView{Want: o.Unstructured}
+		switch claim := installation.ClaimOf(live, rec.inventory.UID(o.Key())); claim {
+		case installation.Absent:
+			view.Differences = []string{"it is not there"}
+		case installation.Foreign:
+			view.Owner = installation.OwnerOf(live)
+		default:
+			drift, err := installation.DriftOf(live, claim == installation.Adopted)
+			if err != nil {
+				return out, fmt.Errorf("reading %s: %w", o.Key(), err)
+			}
+			view.Differences, view.Added = installation.Differences(o.Unstructured, live), drift.Fields
+		}
+		out.Objects = append(out.Objects, view)
+	}
+	return out, nil
+}
