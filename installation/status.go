@@ -236,21 +236,23 @@ func (p Pass) degradedCondition(m Memory, was bool, now time.Time) metav1.Condit
 }
 
 func (p Pass) reason() string {
+	failed := false
 	for _, o := range p.Outcomes {
 		var collision *Collision
-		switch {
-		case errors.As(o.Err, &collision):
+		if errors.As(o.Err, &collision) {
 			return "Collision"
-		case o.Err != nil:
-			return "ApplyFailed"
-		case o.Waits != "":
-			return "StageOverdue"
 		}
+		failed = failed || o.Err != nil
 	}
-	if p.Err != nil {
+	switch {
+	case failed:
+		return "ApplyFailed"
+	case p.Err != nil:
 		return "ContentInvalid"
+	case len(p.Missing) > 0:
+		return "ContentMissing"
 	}
-	return "ContentMissing"
+	return "StageOverdue"
 }
 
 func (p Pass) upgradeable() metav1.Condition {
