@@ -90,7 +90,7 @@ const account = "system:serviceaccount:openshift-cluster-api:poundlock-install"
 
 // cluster is an OpenShift cluster on AWS, with the stand-ins, and an installer with its own account and the role that is shipped.
 type cluster struct {
-	*testing.T
+	testing.TB
 	client.Client
 	wire    *wire.Wire
 	standin *standin.Standin
@@ -99,7 +99,7 @@ type cluster struct {
 	r       *reconciler
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a control plane")
@@ -108,7 +108,7 @@ func newCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{T: t, Client: admin, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
+	c := &cluster{TB: t, Client: admin, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	c.clear()
 	c.furnish("AWS")
 	as, err := plane.As(account)

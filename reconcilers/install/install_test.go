@@ -177,9 +177,9 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			c.release(both(t)...)
-			share := 0.1
+			share := 0.04
 			if name == "429" {
-				share = 0.03 // the client waits a second by itself at each
+				share = 0.02 // the client waits a second by itself at each
 			}
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
