@@ -34,9 +34,9 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet (CONTROL_PLANE=3 and its masters; NEIGHBOURS=1 and OpenShift's other writers); up until Ctrl-C
+run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet (CONTROL_PLANE=3 and its masters; NEIGHBOURS=1 and OpenShift's other writers; INSTALL=1 and nothing but Cluster API, by its installer); up until Ctrl-C
 	@go build -o .run/bin/run ./test/run # no go run: that would not hand a SIGTERM on
-	@exec .run/bin/run --platform=$(PLATFORM) --control-plane=$(CONTROL_PLANE) --neighbours=$(if $(filter 1,$(NEIGHBOURS)),true,false)
+	@exec .run/bin/run --platform=$(PLATFORM) --control-plane=$(CONTROL_PLANE) --neighbours=$(if $(filter 1,$(NEIGHBOURS)),true,false) --install=$(if $(filter 1,$(INSTALL)),true,false)
 
 .PHONY: test
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector where anything is concurrent
@@ -115,6 +115,7 @@ verify: ## Fail if something generated is out of date
 bench: ## Measure a PATCH with and without Poundlock, at growing fleets, as ratios
 	go run ./test/bench $(ARGS)
 	go test -run '^$$' -bench . ./webhooks ./conversion/...
+	go test -run '^$$' -bench Install -benchtime 1x ./reconcilers/install
 
 .PHONY: build
 build: ## Build the binaries into bin/

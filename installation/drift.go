@@ -228,7 +228,7 @@ func fields(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	if e.FieldsV1 == nil {
 		return set, nil
 	}
-	if err := set.FromJSON(bytes.NewReader(e.FieldsV1.Raw)); err != nil {
+	if err := set.FromJSON(bytes.NewReader(e.FieldsV1.GetRawBytes())); err != nil {
 		return nil, fmt.Errorf("reading the managed fields of %s: %w", e.Manager, err)
 	}
 	return set, nil
@@ -239,7 +239,9 @@ func encode(set *fieldpath.Set) (*metav1.FieldsV1, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing managed fields: %w", err)
 	}
-	return &metav1.FieldsV1{Raw: raw}, nil
+	out := &metav1.FieldsV1{}
+	out.SetRawBytes(raw)
+	return out, nil
 }
 
 // describe names what was added: of a whole item its first path alone.

@@ -82,6 +82,8 @@ type Pass struct {
 	// Missing are providers whose ConfigMaps were deleted: their last content stays.
 	Missing  []string
 	Outcomes []Outcome
+	// Lacks says that no provider creates machines on this platform.
+	Lacks string
 	// Err is an error of the pass as a whole. Waits is what the set as a whole waits for, since WaitsSince.
 	Err        error
 	Waits      string
@@ -191,6 +193,8 @@ func (p Pass) available() metav1.Condition {
 		return condition(configv1.OperatorAvailable, false, "WaitingForPlatform", p.Platform.Waits)
 	case len(never) > 0:
 		return condition(configv1.OperatorAvailable, false, "Installing", "not installed yet: "+strings.Join(never, ", "))
+	case p.Lacks != "":
+		return condition(configv1.OperatorAvailable, false, "NoInfrastructureProvider", p.Lacks)
 	case len(p.Outcomes) == 0:
 		return condition(configv1.OperatorAvailable, false, "NoProviders", "no ConfigMap carries a provider for this platform: apply those of the release")
 	}
@@ -340,4 +344,13 @@ func Related(all []Provider) []configv1.ObjectReference {
 var related = map[string]string{
 	crdKind: "customresourcedefinitions", "Deployment": "deployments", "DaemonSet": "daemonsets", "StatefulSet": "statefulsets",
 	"MutatingWebhookConfiguration": "mutatingwebhookconfigurations", "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+}
+
+// Lacks returns a sentence if core is installed and no infrastructure provider beside it: nothing could create a machine, and no error would show it.
+func Lacks(platform string, all []Provider) string {
+	is := func(wanted bundle.Type) func(Provider) bool { return func(p Provider) bool { return p.Type == wanted } }
+	if !slices.ContainsFunc(all, is(bundle.Core)) || slices.ContainsFunc(all, is(bundle.Infrastructure)) {
+		return ""
+	}
+	return "no ConfigMap carries the infrastructure provider of platform " + platform + ": apply those of the release"
 }

@@ -15,6 +15,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -127,6 +128,8 @@ type world struct {
 	r      *reconciler
 	live   map[installation.Key]*unstructured.Unstructured // nil: it is not there
 	served map[string][]string
+	// named are the names of all objects of a kind, whoever's they are: what is not among them needs no request.
+	named map[schema.GroupVersionKind]map[installation.Key]bool
 	// certificates and endpoints are read when a gate asks for them.
 	certificates map[string]bool
 	endpoints    map[string]int
@@ -134,9 +137,12 @@ type world struct {
 
 // look lists what is marked as ours, kind by kind. What is not among it is read by its name.
 func (r *reconciler) look(ctx context.Context, kinds []schema.GroupVersionKind) (*world, error) {
-	w := &world{r: r, live: map[installation.Key]*unstructured.Unstructured{}, served: map[string][]string{}}
+	w := &world{r: r, live: map[installation.Key]*unstructured.Unstructured{}, served: map[string][]string{}, named: map[schema.GroupVersionKind]map[installation.Key]bool{}}
 	for _, kind := range kinds {
-		namespaced, known := r.scope(kind)
+		namespaced, known, err := r.scope(kind)
+		if err != nil {
+			return nil, err
+		}
 		if !known {
 			continue
 		}
@@ -158,19 +164,55 @@ func (r *reconciler) look(ctx context.Context, kinds []schema.GroupVersionKind) 
 	return w, nil
 }
 
-// scope asks the mapper, which asks the API server about kinds that it does not know.
-func (r *reconciler) scope(kind schema.GroupVersionKind) (namespaced, known bool) {
+// scope asks the mapper, which asks the API server about kinds that it does not know. An error says nothing about the kind.
+func (r *reconciler) scope(kind schema.GroupVersionKind) (namespaced, known bool, err error) {
 	mapping, err := r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return false, false
+	if meta.IsNoMatchError(err) {
+		return false, false, nil
 	}
-	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true
+	if err != nil {
+		return false, false, fmt.Errorf("asking the API server about %s: %w", kind.Kind, err)
+	}
+	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true, nil
+}
+
+// absent lists the names of a kind once, and reports whether an object is not among them.
+func (w *world) absent(ctx context.Context, kind schema.GroupVersionKind, k installation.Key) (bool, error) {
+	if _, listed := w.named[kind]; !listed {
+		namespaced, known, err := w.r.scope(kind)
+		if err != nil || !known {
+			return err == nil, err
+		}
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind)
+		var options []client.ListOption
+		if namespaced {
+			options = append(options, client.InNamespace(bundle.Namespace))
+		}
+		if err := w.r.client.List(ctx, list, options...); served.Missing(err) || apierrors.IsNotFound(err) {
+			return true, nil
+		} else if err != nil {
+			return false, fmt.Errorf("listing the names of %s: %w", kind.Kind, err)
+		}
+		names := map[installation.Key]bool{}
+		for i := range list.Items {
+			names[installation.Key{GroupKind: kind.GroupKind(), Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}] = true
+		}
+		w.named[kind] = names
+	}
+	return !w.named[kind][k], nil
 }
 
 // get returns an object, nil for none.
 func (w *world) get(ctx context.Context, kind schema.GroupVersionKind, k installation.Key) (*unstructured.Unstructured, error) {
 	if o, known := w.live[k]; known {
 		return o, nil
+	}
+	if absent, err := w.absent(ctx, kind, k); absent || err != nil {
+		if err == nil {
+			w.live[k] = nil
+		}
+		return nil, err
 	}
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)

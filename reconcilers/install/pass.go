@@ -36,10 +36,12 @@ func (r *reconciler) pass(ctx context.Context) (*done, error) {
 	if in.platform.Name == "" {
 		return out, nil
 	}
-	contents := r.choose(in, out)
-	for _, c := range contents {
-		out.all = append(out.all, c.Provider)
+	contents, err := r.choose(in, out)
+	if err != nil {
+		return nil, err
 	}
+	out.Lacks = installation.Lacks(in.platform.Name, providersOf(contents))
+	out.all = providersOf(contents)
 	w, err := r.look(ctx, kindsOf(out.all, in.records))
 	if err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func kindsOf(all []installation.Provider, records map[string]*record) []schema.G
 }
 
 // choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is sound again.
-func (r *reconciler) choose(in *inputs, out *done) []content {
+func (r *reconciler) choose(in *inputs, out *done) ([]content, error) {
 	wanted := slices.Clone(in.transports)
 	there := map[string]bool{}
 	for i := range in.transports {
@@ -82,14 +84,38 @@ func (r *reconciler) choose(in *inputs, out *done) []content {
 				out.Missing = append(out.Missing, c.Label())
 			}
 		}
-		return contents
+		return contents, nil
+	}
+	if passes(err) {
+		return nil, err
 	}
 	r.blocked(out, err)
 	contents, err = r.prepare(in, kept)
-	if len(kept) == 0 || err != nil {
-		return nil // out has the problem of the release: that comes first
+	switch {
+	case passes(err):
+		return nil, err
+	case len(kept) == 0 || err != nil:
+		return nil, nil // out has the problem of the release: that comes first
 	}
-	return contents
+	return contents, nil
+}
+
+// unanswered is the error of a question that the API server did not answer. It says nothing about content.
+type unanswered struct{ error }
+
+func (u unanswered) Unwrap() error { return u.error }
+
+func passes(err error) bool {
+	var u unanswered
+	return errors.As(err, &u)
+}
+
+func providersOf(contents []content) []installation.Provider {
+	var all []installation.Provider
+	for _, c := range contents {
+		all = append(all, c.Provider)
+	}
+	return all
 }
 
 // blocked notes why the release's content is not applied.
@@ -111,11 +137,16 @@ func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap) ([]content, er
 	if err != nil {
 		return nil, err
 	}
-	var all []installation.Provider
-	for _, c := range contents {
-		all = append(all, c.Provider)
+	var asked error
+	problems := installation.CheckScopes(providersOf(contents), func(kind schema.GroupVersionKind) (is, known bool) {
+		is, known, err := r.scope(kind)
+		asked = errors.Join(asked, err)
+		return is, known
+	})
+	if asked != nil {
+		return nil, unanswered{asked}
 	}
-	return contents, errors.Join(installation.CheckScopes(all, r.scope)...)
+	return contents, errors.Join(problems...)
 }
 
 // rendered is what equal inputs were made into: megabytes of YAML take longer to read than the whole rest of a pass.

@@ -164,7 +164,11 @@ func (c *cluster) inOrder(writes []string) {
 		place[w] = i
 	}
 	coreEnds := map[bundle.Stage]int{}
-	for _, p := range c.r.choose(in, &done{}) {
+	contents, err := c.r.choose(in, &done{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, p := range contents {
 		stage, last := bundle.Stage(0), 0
 		for _, o := range p.Objects {
 			plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())

@@ -60,7 +60,11 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 		return v, nil
 	}
 	out := &done{}
-	for _, c := range r.choose(in, out) {
+	contents, err := r.choose(in, out)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range contents {
 		p, err := r.view(ctx, in.record(c.Label()), c)
 		if err != nil {
 			return nil, err

@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "up after %.0f s\n", time.Since(began).Seconds())
-	err = errors.Join(hint(out, stage), wait(ctx, stage))
+	err = errors.Join(hint(out, stage, o), wait(ctx, stage))
 	fmt.Fprintln(out, "\nstopping")
 	if err := errors.Join(err, stage.Strike()); err != nil {
 		return err
@@ -79,6 +79,7 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	bare := flags.Bool("bare", false, "leave Poundlock out: a cluster as it was before")
 	controlPlane := flags.Int("control-plane", 0, "how many Machines a control plane has that is whole and managed, 3 or 5; 0 for the one Machine of the fleet")
 	others := flags.Bool("neighbours", false, "have stand-ins for OpenShift's other components write to the Machine API's objects, too")
+	install := flags.Bool("install", false, "install Cluster API and the platform's provider by poundlock install, and nothing else: no fleet, and no process behind the Deployments")
 	boot := flags.Duration("boot-time", 2*time.Second, "how long a simulated instance takes to boot")
 	if err := flags.Parse(args); err != nil {
 		return scene.Options{}, err
@@ -91,6 +92,9 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 		if name := strings.ToLower(*platform); name != "aws" {
 			*dir = filepath.Join(*dir, "on", name)
 		}
+		if *install {
+			*dir = filepath.Join(*dir, "installed")
+		}
 		if *controlPlane > 0 {
 			*dir = filepath.Join(*dir, "with-control-plane")
 		}
@@ -101,7 +105,7 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	if n := *controlPlane; n != 0 && n != 3 && n != 5 {
 		return scene.Options{}, fmt.Errorf("--control-plane=%d: a ControlPlaneMachineSet manages 3 Machines or 5", n)
 	}
-	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, ControlPlane: *controlPlane, Neighbours: *others, Out: out}, nil
+	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}, nil
 }
 
 func wait(ctx context.Context, stage *scene.Stage) error {
@@ -114,10 +118,13 @@ func wait(ctx context.Context, stage *scene.Stage) error {
 }
 
 // hint tells what there is and what to type.
-func hint(out io.Writer, stage *scene.Stage) error {
+func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
 	kubectl := ""
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		kubectl = filepath.Dir(stage.Plane.Kubectl())
+	}
+	if o.Install {
+		return installed.Execute(out, struct{ Kubeconfig, KubectlDir, Log string }{stage.Plane.KubeconfigPath(), kubectl, short(stage.Plane.Log(scene.Installer))})
 	}
 	return welcome.Execute(out, struct {
 		Kubeconfig, KubectlDir, Logs, Cloud, Alone, Why string
@@ -160,6 +167,30 @@ A bare "machineset" means Cluster API's, which comes first in the alphabet: say 
 {{- end}}
 
 Logs are in {{.Logs}}. Ctrl-C stops everything.
+`))
+
+var installed = template.Must(template.New("installed").Parse(`
+Cluster API is installed. In another terminal:
+
+  export KUBECONFIG={{.Kubeconfig}}
+{{- with .KubectlDir}}
+  export PATH="{{.}}:$PATH"    # there is no kubectl in your PATH: this one came with the control plane
+{{- end}}
+
+Nothing runs behind the Deployments here, so the providers' webhooks refuse what they look at.
+
+1  See the providers, their versions and stages:
+     go run ./cmd/kubectl-poundlock providers
+     kubectl get clusteroperators.config.openshift.io cluster-api -o yaml
+2  Add a container, and see it go:
+     kubectl -n openshift-cluster-api patch deployments.apps capi-controller-manager -p '{"spec":{"template":{"spec":{"containers":[{"name":"spy","image":"spy"}]}}}}'
+     kubectl -n openshift-cluster-api get deployments.apps capi-controller-manager -o jsonpath='{.spec.template.spec.containers[*].name}{"\n"}'
+     kubectl -n openshift-cluster-api get events --field-selector reason=DriftRemoved
+3  Delete a provider's ConfigMap: what was installed stays, and the ClusterOperator is degraded:
+     kubectl -n openshift-cluster-api delete configmaps cluster-api
+     go run ./cmd/kubectl-poundlock providers
+
+The installer's log is {{.Log}}. Ctrl-C stops everything.
 `))
 
 // short is a path as one would type it here.

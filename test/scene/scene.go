@@ -40,6 +40,9 @@ type Options struct {
 	// WithoutClusterAPI leaves out Cluster API's and the provider's CRDs and objects, its manager, the simulation and the fleet: a cluster that installs Poundlock
 	// first. InstallClusterAPI and UninstallClusterAPI follow.
 	WithoutClusterAPI bool
+	// Install brings Cluster API and the platform's provider through `poundlock install`, from bundles that are made at the start. There is nothing else: no fleet, and no
+	// process behind the providers' Deployments and webhooks.
+	Install bool
 	// RealMachineAPI has OpenShift's own controllers see to MachineSets and MachineHealthChecks, with their webhooks. They are built at the first time, which takes
 	// minutes.
 	RealMachineAPI bool
@@ -65,8 +68,10 @@ type Stage struct {
 	// kit is of the platform.
 	kit conversiontest.Kit
 	// played says that the fleet was made by an earlier start, and may have been changed since.
-	played  bool
-	manager managerPorts
+	played bool
+	// endStandIn stops what plays rollouts and the service CA; nil where nothing does.
+	endStandIn context.CancelFunc
+	manager    managerPorts
 	// members is how many etcd is to have; 0 before the control plane is raised.
 	members int
 	// managesControlPlane: the manager runs with --control-plane.
@@ -146,6 +151,9 @@ func (s *Stage) steps() []step {
 	if s.options.Bare {
 		own = nil
 	}
+	if s.options.Install {
+		return append([]step{{"setting up a cluster without Cluster API on " + s.kit.Platform.Name, s.furnish}}, s.installerSteps()...)
+	}
 	var last []step
 	if s.options.ControlPlane > 0 {
 		last = []step{{"raising the control plane, with an operator of etcd that is simulated, and starting Poundlock anew to manage it", s.raiseControlPlane}}
@@ -172,7 +180,7 @@ func (s *Stage) raise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.options.WithoutClusterAPI {
+	if s.options.WithoutClusterAPI || s.options.Install {
 		crds = slices.DeleteFunc(crds, ofClusterAPI)
 	}
 	s.Plane, err = embedded.Start(ctx, embedded.Options{
@@ -241,6 +249,9 @@ func (s *Stage) whileWhole(ctx context.Context) (context.Context, context.Cancel
 func (s *Stage) Strike() error {
 	if s.Plane == nil {
 		return nil
+	}
+	if s.endStandIn != nil {
+		s.endStandIn()
 	}
 	return s.Plane.Stop()
 }
