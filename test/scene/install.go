@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,9 @@ func (s *Stage) furnish(ctx context.Context) error {
 	all, err := before(s.kit)
 	if err != nil {
 		return err
+	}
+	if s.options.Install { // the providers bring their accounts along
+		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() == "ServiceAccount" && o.GetNamespace() == clusterAPI })
 	}
 	return apply(ctx, s.Admin, all...)
 }
