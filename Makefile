@@ -50,11 +50,11 @@ test: plane ## Run everything: vet, unit, CEL and journeys on a real API server,
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
 WHAT ?= all
-PROOFS := walk deletions chaos platforms rollouts neighbours races fuzz
+PROOFS := walk deletions chaos platforms rollouts neighbours providers races fuzz
 comma := ,
 
 .PHONY: proof
-proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,neighbours,races,fuzz (all: some hours)
+proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,neighbours,providers,races,fuzz (all: some hours)
 	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
 
 # Every state that people, controllers, caches and crashes can lead to.
@@ -82,6 +82,10 @@ proof-rollouts: plane
 # The journeys, with OpenShift's own controllers of MachineSets and MachineHealthChecks. They are built at the first time.
 proof-neighbours: plane
 	go test -count=1 -timeout 2h ./test/journeys -real-machine-api $(ARGS)
+
+# Every provider's real manifests, installed on a platform of each.
+proof-providers: plane
+	go test -count=1 -timeout 1h -v -run TestRealProviders ./reconcilers/install $(or $(ARGS),-complete)
 
 # The stories with the race detector in the binaries that they play.
 proof-races: plane

@@ -95,7 +95,7 @@ func (r *reconciler) choose(in *inputs, out *done) ([]content, error) {
 	case passes(err):
 		return nil, err
 	case len(kept) == 0 || err != nil:
-		return nil, nil // out has the problem of the release: that comes first
+		return nil, nil //nolint:nilerr // out has the problem of the release: that comes first
 	}
 	return contents, nil
 }

@@ -31,7 +31,9 @@ func (s *Stage) furnish(ctx context.Context) error {
 		return err
 	}
 	if s.options.Install { // the providers bring their accounts along
-		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() == "ServiceAccount" && o.GetNamespace() == clusterAPI })
+		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool {
+			return o.GetKind() == "ServiceAccount" && o.GetNamespace() == clusterAPI
+		})
 	}
 	return apply(ctx, s.Admin, all...)
 }
