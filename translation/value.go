@@ -1,0 +1,196 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Value is the form in which text has a group's name.
+type Value uint8
+
+// The forms. A test has each of them in each direction.
+const (
+	// Nothing is text without a group's name.
+	Nothing Value = iota
+	// APIVersion is `cluster.x-k8s.io/v1beta2`.
+	APIVersion
+	// Reference is an apiVersion too, of an object that may be the platform's: what a client reads and writes back is stored as it was.
+	Reference
+	// Group is `cluster.x-k8s.io`.
+	Group
+	// DefinitionName is `machines.cluster.x-k8s.io`.
+	DefinitionName
+	// Path is `/apis/cluster.x-k8s.io/v1beta2`, with or without the slash, behind `/openapi/v3` or not.
+	Path
+	// SchemaName is `io.x-k8s.cluster.v1beta2.Machine`, the name of a schema in OpenAPI.
+	SchemaName
+	// SchemaReference is `#/components/schemas/` and a SchemaName.
+	SchemaReference
+	// Prose is a sentence with whole names in it. It is for reading: nobody writes it back.
+	Prose
+
+	// kind is not translated: it decides which rows hold for the rest of the object.
+	kind
+)
+
+// value appends the translation of text to dst, and says whether that differs. Where it does not, it appends nothing.
+func (d Direction) value(dst, text []byte, v Value) ([]byte, bool) {
+	switch v {
+	case APIVersion, Reference:
+		slash := bytes.IndexByte(text, '/')
+		if slash < 0 {
+			return dst, false
+		}
+		return d.named(dst, text, 0, slash, v == Reference)
+	case Group:
+		return d.named(dst, text, 0, len(text), false)
+	case DefinitionName:
+		dot := bytes.IndexByte(text, '.')
+		return d.named(dst, text, dot+1, len(text), false)
+	case Path:
+		from, to := groupInPath(text)
+		return d.named(dst, text, from, to, false)
+	case SchemaName:
+		return d.schema(dst, text, 0)
+	case SchemaReference:
+		if !bytes.HasPrefix(text, []byte(schemaReference)) {
+			return dst, false
+		}
+		return d.schema(dst, text, len(schemaReference))
+	case Prose:
+		return d.prose(dst, text)
+	}
+	return dst, false
+}
+
+// named translates the group text[from:to].
+func (d Direction) named(dst, text []byte, from, to int, reference bool) ([]byte, bool) {
+	was, before := split(text[from:to])
+	becomes := d.own(was)
+	if reference {
+		becomes = d.reference(was)
+	}
+	if becomes == was {
+		return dst, false
+	}
+	dst = append(dst, text[:from+before]...)
+	dst = append(dst, baseNames[becomes]...)
+	return append(dst, text[to:]...), true
+}
+
+// groupInPath finds the group in the path of a request or in a key of OpenAPI's index. A group is the segment behind `apis` and nothing else: names of
+// objects may look like one.
+func groupInPath(path []byte) (int, int) {
+	from := 0
+	if len(path) > 0 && path[0] == '/' {
+		from = 1
+	}
+	if bytes.HasPrefix(path[from:], []byte("openapi/v3/")) {
+		from += len("openapi/v3/")
+	}
+	if !bytes.HasPrefix(path[from:], []byte("apis/")) {
+		return 0, 0
+	}
+	from += len("apis/")
+	if end := bytes.IndexAny(path[from:], "/?"); end >= 0 {
+		return from, from + end
+	}
+	return from, len(path)
+}
+
+const schemaReference = "#/components/schemas/"
+
+// reversed are the bases as the names of schemas have them: labels in reverse order.
+var reversed = [...]string{standard: reverse(Standard), private: reverse(Private), foreign: reverse(Foreign)}
+
+func reverse(group string) string {
+	labels := strings.Split(group, ".")
+	for i, j := 0, len(labels)-1; i < j; i, j = i+1, j-1 {
+		labels[i], labels[j] = labels[j], labels[i]
+	}
+	return strings.Join(labels, ".")
+}
+
+// schema translates the name of a schema that begins at text[from].
+func (d Direction) schema(dst, text []byte, from int) ([]byte, bool) {
+	for b := standard; b <= foreign; b++ {
+		name := text[from:]
+		becomes := d.own(b)
+		if becomes == b || len(name) <= len(reversed[b]) || string(name[:len(reversed[b])]) != reversed[b] || name[len(reversed[b])] != '.' {
+			continue
+		}
+		rest := name[len(reversed[b]):] // .infrastructure.v1beta2.AWSMachine
+		if label, _, more := bytes.Cut(rest[1:], []byte(".")); more && excluded(label) {
+			return dst, false
+		}
+		dst = append(dst, text[:from]...)
+		dst = append(dst, reversed[becomes]...)
+		return append(dst, rest...), true
+	}
+	return dst, false
+}
+
+// prose replaces each whole name of a group in a sentence. A name before a slash is replaced only if a version, a resource of a path or nothing that could
+// be the key of a label follows: cluster.x-k8s.io/cluster-name is a label on both sides.
+func (d Direction) prose(dst, text []byte) ([]byte, bool) {
+	from := standard
+	if d == ToStandard {
+		from = private
+	}
+	name := []byte(baseNames[from])
+	length := len(dst)
+	changed := false
+	for {
+		at := bytes.Index(text, name)
+		if at < 0 {
+			break
+		}
+		end := at + len(name)
+		dst = append(dst, text[:at]...)
+		if d.whole(text, at, end) {
+			dst = append(dst, baseNames[d.own(from)]...)
+			changed = true
+		} else {
+			dst = append(dst, name...)
+		}
+		text = text[end:]
+	}
+	if !changed {
+		return dst[:length], false
+	}
+	return append(dst, text...), true
+}
+
+// whole says whether text[at:end] is a group, or the end of one, and not a part of a longer name.
+func (d Direction) whole(text []byte, at, end int) bool {
+	if end < len(text) {
+		if label(text[end]) || text[end] == '.' && end+1 < len(text) && label(text[end+1]) {
+			return false
+		}
+		if text[end] == '/' && d == ToPrivate && !version(text[end+1:]) {
+			return false
+		}
+	}
+	if at == 0 || !label(text[at-1]) && text[at-1] != '.' {
+		return true
+	}
+	if text[at-1] != '.' {
+		return false
+	}
+	begin := at - 1
+	for begin > 0 && label(text[begin-1]) {
+		begin--
+	}
+	return !excluded(text[begin : at-1])
+}
+
+func label(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c >= 'A' && c <= 'Z' || c == '_'
+}
+
+func version(text []byte) bool {
+	return len(text) > 1 && text[0] == 'v' && text[1] >= '1' && text[1] <= '9'
+}
