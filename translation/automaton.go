@@ -1,0 +1,314 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// An automaton is Rows compiled for one document: a node a place, so that a Scanner keeps one number for each container that is open, and asks nothing of
+// what no row can reach (node 0).
+type automaton struct {
+	nodes []node
+	start uint16
+}
+
+// dead is the node beneath which nothing is translated.
+const dead = 0
+
+type node struct {
+	// value is the form of text at this place, keys that of the names of its members.
+	value, keys Value
+	// hide says that its elements, or members, may be left out.
+	hide bool
+	// hides says that text here decides about that.
+	hides bool
+	// edges lead on by a member's name, other by any other name, element into a list.
+	edges          []edge
+	other, element uint16
+	// kinds are the nodes in place of this one once the object's kind is known.
+	kinds []edge
+}
+
+type edge struct {
+	name string
+	to   uint16
+}
+
+// follow is where the member of that name leads.
+func (n *node) follow(name []byte) uint16 {
+	for i := range n.edges {
+		if e := &n.edges[i]; string(name) == e.name {
+			return e.to
+		}
+	}
+	return n.other
+}
+
+// A step of a pattern.
+type step struct {
+	form stepForm
+	name string // a member's, or a kind
+}
+
+type stepForm uint8
+
+const (
+	member  stepForm = iota
+	element          // []
+	anyName          // {}
+	names            // {key}, the last step
+	depth            // **
+	ofKind           // the rest holds for one kind
+)
+
+type pattern struct {
+	steps []step
+	value Value
+	hide  bool
+	never bool
+}
+
+// steps reads the path of a Row.
+func steps(path string) []step {
+	var out []step
+	for _, s := range strings.FieldsFunc(strings.NewReplacer("[]", ".[]", "{key}", ".{key}", "{}", ".{}").Replace(path), func(r rune) bool { return r == '.' }) {
+		switch s {
+		case "[]":
+			out = append(out, step{form: element})
+		case "{}":
+			out = append(out, step{form: anyName})
+		case "{key}":
+			out = append(out, step{form: names})
+		case "**":
+			out = append(out, step{form: depth})
+		default:
+			out = append(out, step{form: member, name: s})
+		}
+	}
+	return out
+}
+
+// patterns are the rows of a document, and what is never translated there. A frame of a watch has them beneath `object`.
+func patterns(doc Document, frames bool) []pattern {
+	var out []pattern
+	var frame []step
+	if frames {
+		frame = steps("object")
+	}
+	for _, p := range doc.parts() {
+		prefix := slices.Clone(frame)
+		if p.kind != "" {
+			prefix = append(prefix, step{ofKind, p.kind})
+		}
+		prefix = append(prefix, steps(p.prefix)...)
+		for _, r := range Rows {
+			if r.In != p.rows {
+				continue
+			}
+			of := slices.Clone(prefix)
+			if r.Kind != "" {
+				of = append(of, step{ofKind, r.Kind})
+			}
+			out = append(out, pattern{steps: append(of, steps(r.At)...), value: r.Is, hide: r.Hide})
+		}
+		for _, n := range Never {
+			if n.In == p.rows {
+				out = append(out, pattern{steps: append(slices.Clone(prefix), steps(n.At)...), never: true})
+			}
+		}
+	}
+	return out
+}
+
+// item is a pattern, and how many of its steps have been taken.
+type item struct{ pattern, taken int }
+
+type compiler struct {
+	patterns []pattern
+	known    map[string]uint16
+	nodes    []node
+}
+
+// compile makes nodes of sets of items, as many as are reachable.
+func compile(patterns []pattern) *automaton {
+	c := &compiler{patterns: patterns, known: map[string]uint16{}, nodes: make([]node, 1)}
+	all := make([]item, len(patterns))
+	for i := range patterns {
+		all[i] = item{pattern: i}
+	}
+	start := c.node(all)
+	c.hideFrames(start)
+	return &automaton{nodes: c.nodes, start: start}
+}
+
+// closed adds what is reached without a step: ** may be no depth at all.
+func (c *compiler) closed(items []item) []item {
+	for i := 0; i < len(items); i++ {
+		it := items[i]
+		if p := c.patterns[it.pattern]; it.taken < len(p.steps) && p.steps[it.taken].form == depth {
+			if next := (item{it.pattern, it.taken + 1}); !slices.Contains(items, next) {
+				items = append(items, next)
+			}
+		}
+	}
+	slices.SortFunc(items, func(a, b item) int { return (a.pattern-b.pattern)*1000 + a.taken - b.taken })
+	return slices.Compact(items)
+}
+
+func (c *compiler) node(items []item) uint16 {
+	items = c.closed(items)
+	if len(items) == 0 || c.never(items) {
+		return dead
+	}
+	key := fmt.Sprint(items)
+	if at, ok := c.known[key]; ok {
+		return at
+	}
+	at := uint16(len(c.nodes))
+	c.known[key] = at
+	c.nodes = append(c.nodes, node{})
+	n := c.describe(items)
+	for _, name := range c.followed(items) {
+		n.edges = append(n.edges, edge{name, c.node(c.after(items, func(s step) bool { return s.form == anyName || s.form == member && s.name == name }))})
+	}
+	n.other = c.node(c.after(items, func(s step) bool { return s.form == anyName }))
+	n.element = c.node(c.after(items, func(s step) bool { return s.form == element }))
+	for _, k := range c.awaited(items) {
+		n.kinds = append(n.kinds, edge{k, c.node(c.ofKind(items, k))})
+	}
+	if len(n.kinds) > 0 {
+		n.edges = append(n.edges, edge{"kind", c.kindNode()})
+	}
+	c.nodes[at] = n
+	return at
+}
+
+// never says that a place is one of Never. A row that ends at the very place wins: a Status has a message too.
+func (c *compiler) never(items []item) bool {
+	found := false
+	for _, it := range items {
+		p := c.patterns[it.pattern]
+		if it.taken < len(p.steps) {
+			continue
+		}
+		if !p.never {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// describe is what a place itself has: its value, its names, and whether it hides.
+func (c *compiler) describe(items []item) node {
+	var n node
+	for _, it := range items {
+		p := c.patterns[it.pattern]
+		rest := p.steps[it.taken:]
+		switch {
+		case p.never:
+		case len(rest) == 0:
+			n.value, n.hides = p.value, p.hide
+		case len(rest) == 1 && rest[0].form == names:
+			n.keys, n.hide = p.value, p.hide
+		case p.hide && rest[0].form == element && !slices.ContainsFunc(rest[1:], func(s step) bool { return s.form == element }):
+			n.hide = true
+		}
+	}
+	return n
+}
+
+// followed are the names by which a pattern goes on.
+func (c *compiler) followed(items []item) []string {
+	var out []string
+	for _, it := range items {
+		if p := c.patterns[it.pattern]; it.taken < len(p.steps) && p.steps[it.taken].form == member && !slices.Contains(out, p.steps[it.taken].name) {
+			out = append(out, p.steps[it.taken].name)
+		}
+	}
+	return out
+}
+
+// after takes one step by whatever goes on; ** goes on by everything and stays.
+func (c *compiler) after(items []item, by func(step) bool) []item {
+	var out []item
+	for _, it := range items {
+		p := c.patterns[it.pattern]
+		switch {
+		case it.taken == len(p.steps):
+		case p.steps[it.taken].form == depth:
+			out = append(out, it)
+		case by(p.steps[it.taken]):
+			out = append(out, item{it.pattern, it.taken + 1})
+		}
+	}
+	return out
+}
+
+func (c *compiler) awaited(items []item) []string {
+	var out []string
+	for _, it := range items {
+		if p := c.patterns[it.pattern]; it.taken < len(p.steps) && p.steps[it.taken].form == ofKind && !slices.Contains(out, p.steps[it.taken].name) {
+			out = append(out, p.steps[it.taken].name)
+		}
+	}
+	return out
+}
+
+// ofKind is the same place, once it is known to be in an object of that kind.
+func (c *compiler) ofKind(items []item, kind string) []item {
+	var out []item
+	for _, it := range items {
+		p := c.patterns[it.pattern]
+		switch {
+		case it.taken == len(p.steps) || p.steps[it.taken].form != ofKind:
+			out = append(out, it)
+		case p.steps[it.taken].name == kind:
+			out = append(out, item{it.pattern, it.taken + 1})
+		}
+	}
+	return out
+}
+
+// kindNode is the place of an object's kind.
+func (c *compiler) kindNode() uint16 {
+	const key = "kind"
+	at, ok := c.known[key]
+	if !ok {
+		at = uint16(len(c.nodes))
+		c.known[key] = at
+		c.nodes = append(c.nodes, node{value: kind})
+	}
+	return at
+}
+
+// hideFrames lets a whole frame be left out: what hides and is in no list is in the frame.
+func (c *compiler) hideFrames(start uint16) {
+	for _, p := range c.patterns {
+		if p.hide && len(p.steps) > 0 && p.steps[0].name == "object" && !slices.ContainsFunc(p.steps, func(s step) bool { return s.form == element || s.form == names }) {
+			c.nodes[start].hide = true
+		}
+	}
+}
+
+// compiled are the automata of all documents, for a body and for the frames of a watch. Each is made when it is first used.
+var compiled = func() (out [documents][2]func() *automaton) {
+	for doc := range documents {
+		for frames := range 2 {
+			out[doc][frames] = sync.OnceValue(func() *automaton { return compile(patterns(doc, frames == 1)) })
+		}
+	}
+	return out
+}()
+
+func (doc Document) automaton(frames bool) *automaton {
+	if frames {
+		return compiled[doc][1]()
+	}
+	return compiled[doc][0]()
+}

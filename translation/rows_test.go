@@ -1,0 +1,218 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// translated translates a body at once, and byte by byte: that may make no difference.
+func translated(t *testing.T, s *Scanner, body string) (string, error) {
+	t.Helper()
+	whole, err := s.Append(nil, []byte(body))
+	if err == nil {
+		whole, err = s.Finish(whole)
+	}
+	s.Reset()
+	var pieces []byte
+	var failed error
+	for i := 0; i < len(body) && failed == nil; i++ {
+		pieces, failed = s.Append(pieces, []byte{body[i]})
+	}
+	if failed == nil {
+		pieces, failed = s.Finish(pieces)
+	}
+	s.Reset()
+	if (err == nil) != (failed == nil) || err == nil && !bytes.Equal(whole, pieces) {
+		t.Fatalf("at once and byte by byte differ:\n%s %v\n%s %v", whole, err, pieces, failed)
+	}
+	return string(whole), err
+}
+
+func must(t *testing.T, s *Scanner, body string) string {
+	t.Helper()
+	out, err := translated(t, s, body)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, body)
+	}
+	return out
+}
+
+// document has a value at the place of a row, with neighbours of the same names in places that are none.
+func document(at, value string) string {
+	leaf, _ := json.Marshal(value)
+	out := string(leaf)
+	s := steps(at)
+	for i := len(s) - 1; i >= 0; i-- {
+		switch s[i].form {
+		case element:
+			out = "[" + out + ",{}, " + out + "]"
+		case anyName:
+			out = `{"any":` + out + `}`
+		case names:
+			out = fmt.Sprintf(`{ %s : {"number":1}}`, leaf)
+		case depth:
+			out = `{"deep":[{"er":` + out + `}]}`
+		default:
+			out = fmt.Sprintf(`{"other":{"name":"n"},%q:%s,"number":-1.5e+3}`, s[i].name, out)
+		}
+	}
+	return out
+}
+
+var examples = map[Value][2]string{ // by a client, in the store
+	APIVersion:      {"infrastructure.cluster.x-k8s.io/v1beta2", "infrastructure.cluster.hypershift.openshift.io/v1beta2"},
+	Reference:       {"cluster.x-k8s.io/v1beta2", "cluster.hypershift.openshift.io/v1beta2"},
+	Group:           {"bootstrap.cluster.x-k8s.io", "bootstrap.cluster.hypershift.openshift.io"},
+	DefinitionName:  {"machines.cluster.x-k8s.io", "machines.cluster.hypershift.openshift.io"},
+	Path:            {"/apis/cluster.x-k8s.io/v1beta2/machines", "/apis/cluster.hypershift.openshift.io/v1beta2/machines"},
+	SchemaName:      {"io.x-k8s.cluster.v1beta2.Machine", "io.openshift.hypershift.cluster.v1beta2.Machine"},
+	SchemaReference: {"#/components/schemas/io.x-k8s.cluster.v1.M", "#/components/schemas/io.openshift.hypershift.cluster.v1.M"},
+	Prose:           {"machines.cluster.x-k8s.io \"m\" not found", "machines.cluster.hypershift.openshift.io \"m\" not found"},
+}
+
+// Each row, in each form of a document that has it, in both directions.
+func TestRows(t *testing.T) {
+	for doc := range documents {
+		for _, p := range doc.parts() {
+			for _, r := range Rows {
+				if r.In != p.rows {
+					continue
+				}
+				t.Run(fmt.Sprintf("%d %s %s %s", doc, p.prefix, r.Kind, r.At), func(t *testing.T) {
+					testRow(t, doc, p, r)
+				})
+			}
+		}
+	}
+}
+
+func testRow(t *testing.T, doc Document, p part, r Row) {
+	ofKind := func(kind, body string) string {
+		if kind == "" {
+			return body
+		}
+		return fmt.Sprintf(`{"kind":%q,`, kind) + strings.TrimPrefix(body, "{")
+	}
+	inside := func(value string) string {
+		body := ofKind(r.Kind, document(r.At, value))
+		s := steps(p.prefix)
+		for i := len(s) - 1; i >= 0; i-- {
+			if s[i].form == element {
+				body = "[" + body + "]"
+			} else {
+				body = fmt.Sprintf(`{%q:%s}`, s[i].name, body)
+			}
+		}
+		return ofKind(p.kind, body)
+	}
+	client, store := examples[r.Is][0], examples[r.Is][1]
+	for _, around := range []struct {
+		frames        bool
+		before, after string
+	}{{false, " ", "\n"}, {true, `{"type":"ADDED","object":`, "}\n"}} {
+		a := func(value string) string { return around.before + inside(value) + around.after }
+		scanner := NewScanner
+		if around.frames {
+			scanner = NewFrameScanner
+		}
+		if got := must(t, scanner(ToPrivate, doc), a(client)); got != a(store) {
+			t.Errorf("to private:\n%s\nwant\n%s", got, a(store))
+		}
+		if got := must(t, scanner(ToStandard, doc), a(store)); got != a(client) {
+			t.Errorf("to standard:\n%s\nwant\n%s", got, a(client))
+		}
+		escaped := strings.ReplaceAll(a(store), "c", `\u0063`)
+		if !json.Valid([]byte(strings.SplitAfter(escaped, "\n")[0])) {
+			t.Fatal(escaped)
+		}
+		if got := must(t, scanner(ToStandard, doc), escaped); !equal(t, got, a(client)) {
+			t.Errorf("with escapes:\n%s\nwant\n%s", got, a(client))
+		}
+	}
+}
+
+func equal(t *testing.T, a, b string) bool {
+	t.Helper()
+	var x, y any
+	if err := errors.Join(json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)); err != nil {
+		t.Fatal(err, a, b)
+	}
+	return fmt.Sprint(x) == fmt.Sprint(y)
+}
+
+// What Never lists stays in each document that has it, whichever name stands there and whatever it is called.
+func TestNever(t *testing.T) {
+	for doc := range documents {
+		for _, p := range doc.parts() {
+			for _, n := range Never {
+				if n.In != p.rows {
+					continue
+				}
+				for _, e := range examples {
+					for _, value := range e {
+						leaf, _ := json.Marshal(value)
+						body := document(n.At, value)
+						body = strings.ReplaceAll(body, string(leaf), fmt.Sprintf(`{"apiVersion":%s,"apiGroup":%[1]s,"group":%[1]s,%[1]s:[%[1]s]}`, leaf))
+						if p.prefix != "" {
+							continue
+						}
+						for _, d := range []Direction{ToPrivate, ToStandard} {
+							if got := must(t, NewScanner(d, doc), body); got != body {
+								t.Errorf("%s:\n%s became\n%s", n.At, body, got)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestReader(t *testing.T) {
+	body := `{"kind":"Machine","apiVersion":"cluster.hypershift.openshift.io/v1beta2"}`
+	for name, source := range map[string]io.Reader{
+		"at once":      strings.NewReader(body),
+		"byte by byte": iotest.OneByteReader(strings.NewReader(body)),
+		"with the EOF": iotest.DataErrReader(strings.NewReader(body)),
+	} {
+		r := NewReader(source, NewScanner(ToStandard, Objects))
+		if err := iotest.TestReader(r, []byte(`{"kind":"Machine","apiVersion":"cluster.x-k8s.io/v1beta2"}`)); err != nil {
+			t.Error(name, err)
+		}
+	}
+	if _, err := io.ReadAll(NewReader(strings.NewReader(body[:40]), NewScanner(ToStandard, Objects))); !errors.Is(err, ErrMalformed) {
+		t.Error("truncated:", err)
+	}
+	broken := errors.New("broken")
+	if _, err := io.ReadAll(NewReader(io.MultiReader(strings.NewReader(body[:40]), iotest.ErrReader(broken)), NewScanner(ToStandard, Objects))); !errors.Is(err, broken) {
+		t.Error("broken:", err)
+	}
+}
+
+func TestWriter(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out, NewScanner(ToPrivate, Objects))
+	if _, err := io.WriteString(w, `{"apiVersion":"cluster.x-k8s.io/v1"`); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); !errors.Is(err, ErrMalformed) {
+		t.Error("truncated:", err)
+	}
+	w = NewWriter(&out, NewScanner(ToPrivate, Objects))
+	out.Reset()
+	if _, err := io.WriteString(w, `{"apiVersion":"cluster.x-k8s.io/v1"}`); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil || out.String() != `{"apiVersion":"cluster.hypershift.openshift.io/v1"}` {
+		t.Error(out.String(), err)
+	}
+}

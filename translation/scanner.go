@@ -1,0 +1,686 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Limits of what a Scanner holds. None depends on the length of a body.
+const (
+	// maxToken is how much of one name or value is held. A longer one has no group's name as a whole.
+	maxToken = 64 << 10
+	// maxHeld is how much of one object is held until it is known whether it is hidden: more than an API server stores.
+	maxHeld = 8 << 20
+	// maxDepth is encoding/json's.
+	maxDepth = 10000
+)
+
+// ErrMalformed is wrapped by each error about a body that is not JSON, truncated bodies included.
+var ErrMalformed = errors.New("malformed JSON")
+
+// ErrTooLarge is wrapped by an error about one object that exceeds what may be held.
+var ErrTooLarge = errors.New("the object is too large to be translated")
+
+// A Scanner translates JSON as it passes. It is not for use by several goroutines.
+type Scanner struct {
+	direction Direction
+	automaton *automaton
+	frames    bool
+
+	state  state
+	top    frame   // the innermost open container
+	stack  []frame // those around it, outermost first; the first is none
+	next   uint16  // the node of the value that follows
+	name   bool    // the text that is being read is a member's name
+	wanted bool    // the text that is being read is held
+	escape bool    // and has an escape
+	hex    int     // digits of an escape that are missing
+	word   string  // what is missing of true, false or null
+	token  []byte  // the beginning of held text, from earlier input
+	spare  []byte  // for translations
+	held   hold
+	choice uint16 // where the edge `chosen` leads
+	offset int64  // of the input so far
+	err    error
+}
+
+// frame is an open container: its node, and two bits.
+type frame uint32
+
+const (
+	isList  frame = 1
+	isHide  frame = 2
+	bits          = 2
+	outside frame = isList // around the whole document
+)
+
+// chosen is an edge to a node that the Scanner's user sets: the value of an operation of a JSON patch.
+const chosen = 1<<16 - 1
+
+type state uint8
+
+const (
+	atValue   state = iota // a value must follow
+	atElement              // a value or the end of a list
+	atName                 // a member's name must follow
+	atMember               // a name or the end of an object
+	atColon
+	afterValue
+	inText
+	inEscape
+	inHex
+	inWord
+	afterMinus
+	afterZero
+	inInteger
+	afterPoint
+	inFraction
+	afterE
+	afterSign
+	inExponent
+	atFrame // between frames, or before the first
+	atEnd   // after the only document
+)
+
+// hold is an element that may be left out.
+type hold struct {
+	depth    int // of the container that it is in; 0: nothing is held
+	bytes    []byte
+	dropping bool // it is left out
+	kept     bool // an earlier element of the same container was not
+	space    bool // what stands between frames goes with the one before it
+}
+
+// NewScanner translates one document.
+func NewScanner(direction Direction, doc Document) *Scanner {
+	s := &Scanner{direction: direction, automaton: doc.automaton(false)}
+	s.Reset()
+	return s
+}
+
+// NewFrameScanner translates the frames of a watch: documents one after the other.
+func NewFrameScanner(direction Direction, doc Document) *Scanner {
+	s := &Scanner{direction: direction, automaton: doc.automaton(true), frames: true}
+	s.Reset()
+	return s
+}
+
+// Reset makes the Scanner ready for another body of the same kind.
+func (s *Scanner) Reset() {
+	s.top, s.stack = outside, s.stack[:0]
+	s.state, s.next = atValue, s.automaton.start
+	if s.frames {
+		s.state = atFrame
+	}
+	s.name, s.wanted, s.token = false, false, s.token[:0]
+	s.held = hold{bytes: s.held.bytes[:0]}
+	s.offset, s.err = 0, nil
+}
+
+// malformed is the error about the byte at src[i].
+func (s *Scanner) malformed(i int, what string) error {
+	s.err = fmt.Errorf("%w: %s at byte %d", ErrMalformed, what, s.offset+int64(i))
+	return s.err
+}
+
+// Append translates what is known of src and appends it to dst. After an error the Scanner translates nothing any more.
+func (s *Scanner) Append(dst, src []byte) ([]byte, error) {
+	if s.err != nil {
+		return dst, s.err
+	}
+	r := run{Scanner: s, dst: dst, src: src}
+	err := r.scan()
+	if err == nil {
+		r.suspend()
+		s.offset += int64(len(src))
+	}
+	if s.err == nil {
+		s.err = err
+	}
+	return r.dst, s.err
+}
+
+// Finish is called at the end of the input, and appends what is left. It returns an error if the document is not complete.
+func (s *Scanner) Finish(dst []byte) ([]byte, error) {
+	if s.err != nil {
+		return dst, s.err
+	}
+	switch s.state {
+	case afterZero, inInteger, inFraction, inExponent:
+		if len(s.stack) == 0 {
+			return dst, nil
+		}
+	case atFrame:
+		return dst, nil
+	case atEnd:
+		return dst, nil
+	}
+	s.err = fmt.Errorf("%w: it ends in the middle, after %d bytes", ErrMalformed, s.offset)
+	return dst, s.err
+}
+
+// run is one call of Append.
+type run struct {
+	*Scanner
+	dst, src []byte
+	from     int // what is before it in src has been written or left out
+	text     int // where the held text begins in src
+}
+
+// write passes on src[from:to].
+func (r *run) write(to int) error {
+	err := r.put(r.src[r.from:to])
+	r.from = to
+	return err
+}
+
+func (r *run) put(b []byte) error {
+	switch {
+	case r.held.depth == 0:
+		r.dst = append(r.dst, b...)
+	case r.held.dropping:
+	case len(r.held.bytes)+len(b) > maxHeld:
+		return fmt.Errorf("%w: more than %d bytes without a name", ErrTooLarge, maxHeld)
+	default:
+		r.held.bytes = append(r.held.bytes, b...)
+	}
+	return nil
+}
+
+// suspend writes what is before the end of the input, but for held text.
+func (r *run) suspend() {
+	to := len(r.src)
+	if r.wanted {
+		to = r.text
+	}
+	if err := r.write(to); err != nil {
+		r.err = err
+		return
+	}
+	if !r.wanted {
+		return
+	}
+	if len(r.token)+len(r.src)-to > maxToken {
+		r.err = r.giveUp()
+		return
+	}
+	r.token = append(r.token, r.src[to:]...)
+}
+
+// giveUp passes on text that is too long to have a group's name, but prose, which is translated in pieces.
+func (r *run) giveUp() error {
+	text := append(r.token, r.src[r.text:]...)
+	r.token = text[:0]
+	if !r.name && r.automaton.nodes[r.next].value == Prose {
+		if cut := divide(text); cut > 0 {
+			piece, changed := r.direction.prose(nil, text[:cut])
+			if !changed {
+				piece = text[:cut]
+			}
+			err := r.put(piece)
+			r.token = append(r.token, text[cut:]...)
+			return err
+		}
+	}
+	r.wanted = false
+	return r.put(text)
+}
+
+// divide finds where prose may be divided: not in a name, nor in an escape.
+func divide(text []byte) int {
+	for cut := len(text) - 512; cut > 6; cut-- {
+		if !label(text[cut]) && text[cut] != '.' && text[cut] != '/' && bytes.IndexByte(text[cut-6:cut+1], '\\') < 0 {
+			return cut
+		}
+	}
+	return 0
+}
+
+// scan reads all of src, and stops at what is not JSON.
+func (r *run) scan() error {
+	src, st := r.src, r.state
+	var err error
+	for i := 0; i < len(src); {
+		c := src[i]
+		switch st {
+		case atValue, atElement:
+			if c <= ' ' && blank(c) {
+				i++
+				continue
+			}
+			if c == ']' && st == atElement {
+				st, err = r.closed(i)
+				i++
+				break
+			}
+			if st == atElement && r.top&isHide != 0 {
+				if err = r.hold(i); err != nil {
+					return err
+				}
+			}
+			st, err = r.begin(i, c)
+			i++
+		case atName, atMember:
+			if c <= ' ' && blank(c) {
+				i++
+				continue
+			}
+			if c == '}' && st == atMember {
+				st, err = r.closed(i)
+				i++
+				break
+			}
+			if c != '"' {
+				return r.malformed(i, "no member's name")
+			}
+			if st == atMember && r.top&isHide != 0 {
+				if err = r.hold(i); err != nil {
+					return err
+				}
+			}
+			i++
+			n := r.top >> bits
+			r.name, r.wanted, r.escape, r.text = true, n != dead, false, i
+			if n == dead {
+				r.next = dead
+			}
+			st = inText
+		case inText:
+			i = plain(src, i)
+			if i == len(src) {
+				continue
+			}
+			switch c = src[i]; {
+			case c == '"':
+				switch {
+				case r.wanted:
+					st, err = r.ended(i)
+				case r.name:
+					st = atColon
+				default:
+					st, err = r.after(i + 1)
+				}
+			case c == '\\':
+				st, r.escape = inEscape, true
+			default:
+				return r.malformed(i, "a control character in text")
+			}
+			i++
+		case inEscape:
+			st = inText
+			switch c {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			case 'u':
+				st, r.hex = inHex, 4
+			default:
+				return r.malformed(i, "an unknown escape")
+			}
+			i++
+		case inHex:
+			if !hexadecimal(c) {
+				return r.malformed(i, "an escape without four digits")
+			}
+			if r.hex--; r.hex == 0 {
+				st = inText
+			}
+			i++
+		case atColon:
+			if c != ':' {
+				if blank(c) {
+					i++
+					continue
+				}
+				return r.malformed(i, "no colon after a member's name")
+			}
+			st = atValue
+			i++
+		case afterValue:
+			switch {
+			case c == ',':
+				if r.top&isHide != 0 {
+					if err = r.hold(i); err != nil {
+						return err
+					}
+				}
+				st = atName
+				if r.top&isList != 0 {
+					st, r.next = atValue, r.automaton.nodes[r.top>>bits].element
+				}
+			case c == '}' && r.top&isList == 0, c == ']' && r.top&isList != 0:
+				st, err = r.closed(i)
+			case blank(c):
+			default:
+				return r.malformed(i, "neither a comma nor the end after a value")
+			}
+			i++
+		case inWord:
+			if c != r.word[0] {
+				return r.malformed(i, "an unknown word")
+			}
+			i++
+			if r.word = r.word[1:]; r.word == "" {
+				st, err = r.after(i)
+			}
+		case atFrame:
+			if blank(c) {
+				i++
+				if r.held.space {
+					r.from = i
+				}
+				continue
+			}
+			r.held.space = false
+			r.next = r.automaton.start
+			if r.automaton.nodes[r.next].hide && r.direction == ToStandard {
+				if err = r.hold(i); err != nil {
+					return err
+				}
+			}
+			st, err = r.begin(i, c)
+			i++
+		case atEnd:
+			if !blank(c) {
+				return r.malformed(i, "something after the document")
+			}
+			i++
+		default:
+			var more bool
+			if st, more = number(st, c); more {
+				i++
+				continue
+			}
+			if st != afterValue {
+				return r.malformed(i, "an unfinished number")
+			}
+			st, err = r.after(i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.state = st
+	return nil
+}
+
+// begin begins the value whose first byte is c.
+func (r *run) begin(i int, c byte) (state, error) {
+	switch c {
+	case '"':
+		r.name, r.escape, r.text = false, false, i+1
+		r.wanted = r.automaton.nodes[r.next].value != Nothing
+		return inText, nil
+	case '{':
+		return atMember, r.open(i, 0)
+	case '[':
+		err := r.open(i, isList)
+		r.next = r.automaton.nodes[r.next].element
+		return atElement, err
+	case '-':
+		return afterMinus, nil
+	case '0':
+		return afterZero, nil
+	case 't':
+		r.word = "rue"
+		return inWord, nil
+	case 'f':
+		r.word = "alse"
+		return inWord, nil
+	case 'n':
+		r.word = "ull"
+		return inWord, nil
+	}
+	if c >= '1' && c <= '9' {
+		return inInteger, nil
+	}
+	return atEnd, r.malformed(i, "no value")
+}
+
+// open goes into a container.
+func (r *run) open(i int, list frame) error {
+	if len(r.stack) == maxDepth {
+		return r.malformed(i, "more than 10000 levels")
+	}
+	r.stack = append(r.stack, r.top)
+	r.top = frame(r.next)<<bits | list
+	if r.next != dead && r.direction == ToStandard && r.automaton.nodes[r.next].hide {
+		return r.openHiding(i)
+	}
+	return nil
+}
+
+// openHiding goes into a container some of whose elements may be left out. It is never left out itself.
+func (r *run) openHiding(i int) error {
+	r.top |= isHide
+	if r.held.depth != 0 && !r.held.dropping {
+		if err := r.write(i); err != nil {
+			return err
+		}
+		r.keep()
+	}
+	r.held.kept = false
+	return nil
+}
+
+// closed leaves the container that ends at src[i].
+func (r *run) closed(i int) (state, error) {
+	last := len(r.stack) - 1
+	r.top, r.stack = r.stack[last], r.stack[:last]
+	return r.after(i + 1)
+}
+
+// after is behind a value that ends before src[to].
+func (r *run) after(to int) (state, error) {
+	if r.held.depth == len(r.stack)+1 {
+		if err := r.release(to); err != nil {
+			return afterValue, err
+		}
+	}
+	switch {
+	case len(r.stack) > 0:
+		return afterValue, nil
+	case r.frames:
+		return atFrame, nil
+	}
+	return atEnd, nil
+}
+
+// ended is behind held text: src[i] is the quote.
+func (r *run) ended(i int) (state, error) {
+	text, carried := r.src[r.text:i], len(r.token)
+	if carried > 0 {
+		r.token = append(r.token, r.src[:i]...)
+		text = r.token
+	}
+	earlier := text[:carried]
+	if r.escape {
+		text = unescaped(text)
+	}
+	r.token, r.wanted = r.token[:0], false
+	if r.name {
+		n := &r.automaton.nodes[r.top>>bits]
+		err := r.translate(i, text, earlier, n.keys, n.hide)
+		r.next = n.follow(text)
+		if r.next == chosen {
+			r.next = r.choice
+		}
+		return atColon, err
+	}
+	n := &r.automaton.nodes[r.next]
+	if n.value == kind {
+		r.turn(text)
+	}
+	if err := r.translate(i, text, earlier, n.value, n.hides); err != nil {
+		return afterValue, err
+	}
+	return r.after(i + 1)
+}
+
+// turn goes on with the rows of the kind that an object has.
+func (r *run) turn(kind []byte) {
+	for _, k := range r.automaton.nodes[r.top>>bits].kinds {
+		if k.name == string(kind) {
+			r.top = r.top&(isList|isHide) | frame(k.to)<<bits
+		}
+	}
+}
+
+// translate writes the translation of held text, if it has one. What came with earlier input has not been written yet.
+func (r *run) translate(i int, text, earlier []byte, v Value, decides bool) error {
+	if decides && r.held.depth != 0 && !r.held.dropping {
+		if err := r.decide(text, v); err != nil {
+			return err
+		}
+	}
+	becomes, changed := r.direction.value(r.spare[:0], text, v)
+	if !changed {
+		return r.put(earlier) // the rest is written with what follows
+	}
+	r.spare = becomes
+	if r.escape {
+		becomes = escaped(becomes)
+	}
+	if err := r.write(r.text); err != nil {
+		return err
+	}
+	r.from = i
+	return r.put(becomes)
+}
+
+// hold begins an element that may be left out, with the comma before it.
+func (r *run) hold(i int) error {
+	if r.held.dropping {
+		return nil
+	}
+	if err := r.write(i); err != nil {
+		return err
+	}
+	r.held.depth, r.held.dropping, r.held.bytes = len(r.stack)+1, false, r.held.bytes[:0]
+	return nil
+}
+
+// decide is called where the name stands that decides about the held element.
+func (r *run) decide(name []byte, v Value) error {
+	if _, platform := ToPrivate.value(nil, name, v); platform {
+		r.held.dropping, r.held.bytes = true, r.held.bytes[:0]
+		return nil
+	}
+	if err := r.write(r.text); err != nil {
+		return err
+	}
+	r.keep()
+	return nil
+}
+
+// keep passes on the held element, as far as it has been read. The first that is kept has no comma before it.
+func (r *run) keep() {
+	b := r.held.bytes
+	if len(b) > 0 && b[0] == ',' && !r.held.kept {
+		b = b[1:]
+	}
+	r.dst = append(r.dst, b...)
+	r.held.depth, r.held.kept, r.held.bytes = 0, true, r.held.bytes[:0]
+}
+
+// release ends the held element, whose last byte is before src[to].
+func (r *run) release(to int) error {
+	if err := r.write(to); err != nil {
+		return err
+	}
+	if r.held.dropping {
+		r.held.space = r.frames && r.held.depth == 1
+		r.held.depth, r.held.dropping = 0, false
+		return nil
+	}
+	r.keep()
+	return nil
+}
+
+// number goes on with a number, or ends it with afterValue. Any other state without more is an error.
+func number(st state, c byte) (state, bool) {
+	digit := c >= '0' && c <= '9'
+	switch st {
+	case afterMinus:
+		if c == '0' {
+			return afterZero, true
+		}
+		return inInteger, digit
+	case inInteger, afterZero:
+		switch {
+		case digit && st == inInteger:
+			return inInteger, true
+		case c == '.':
+			return afterPoint, true
+		case c == 'e' || c == 'E':
+			return afterE, true
+		}
+	case afterPoint:
+		return inFraction, digit
+	case inFraction:
+		switch {
+		case digit:
+			return inFraction, true
+		case c == 'e' || c == 'E':
+			return afterE, true
+		}
+	case afterE:
+		if c == '+' || c == '-' {
+			return afterSign, true
+		}
+		return inExponent, digit
+	case afterSign:
+		return inExponent, digit
+	case inExponent:
+		if digit {
+			return inExponent, true
+		}
+	}
+	return afterValue, false
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+func hexadecimal(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+// special are the bytes at which text may not be passed over.
+var special = func() (out [256]bool) {
+	for c := range 32 {
+		out[c] = true
+	}
+	out['"'], out['\\'] = true, true
+	return out
+}()
+
+// plain is the index of the next byte that is special, or the length of src.
+func plain(src []byte, i int) int {
+	for i < len(src) && !special[src[i]] {
+		i++
+	}
+	return i
+}
+
+// unescaped is the text between two quotes without escapes.
+func unescaped(text []byte) []byte {
+	if plain(text, 0) == len(text) {
+		return text
+	}
+	var out string
+	if json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &out) != nil {
+		return text
+	}
+	return []byte(out)
+}
+
+func escaped(text []byte) []byte {
+	out, err := json.Marshal(string(text))
+	if err != nil {
+		return text
+	}
+	return out[1 : len(out)-1]
+}

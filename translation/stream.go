@@ -1,0 +1,112 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"io"
+	"sync"
+)
+
+// size of the piece that a Reader takes at a time.
+const size = 32 << 10
+
+var pieces = sync.Pool{New: func() any { return new([size]byte) }}
+
+// Reader reads what a Scanner makes of another reader's bytes. It returns what it has as soon as it has some, and does not wait for more.
+type Reader struct {
+	scanner *Scanner
+	source  io.Reader
+	piece   *[size]byte
+	out     []byte // translated and not yet read
+	rest    []byte // of out
+	err     error
+}
+
+// NewReader translates what source has. Close gives its memory back, and closes source if that can be closed.
+func NewReader(source io.Reader, scanner *Scanner) *Reader {
+	return &Reader{scanner: scanner, source: source, piece: pieces.Get().(*[size]byte)}
+}
+
+// Read implements io.Reader. At the end of a source whose document is not complete it returns an error that wraps ErrMalformed, and never io.EOF.
+func (r *Reader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		if len(p) == 0 {
+			return 0, nil
+		}
+		r.fill()
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+func (r *Reader) fill() {
+	if r.piece == nil {
+		r.err = io.ErrClosedPipe
+		return
+	}
+	n, err := r.source.Read(r.piece[:])
+	out, bad := r.scanner.Append(r.out[:0], r.piece[:n])
+	if err == io.EOF && bad == nil {
+		out, bad = r.scanner.Finish(out)
+	}
+	if bad != nil {
+		err = bad
+	}
+	r.out, r.rest, r.err = out, out, err
+}
+
+// Close implements io.Closer.
+func (r *Reader) Close() error {
+	if r.piece != nil {
+		pieces.Put(r.piece)
+		r.piece = nil
+	}
+	if c, ok := r.source.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// Writer writes what a Scanner makes of the bytes that are written to it.
+type Writer struct {
+	scanner *Scanner
+	target  io.Writer
+	out     []byte
+}
+
+// NewWriter translates what is written to it, and writes that to target.
+func NewWriter(target io.Writer, scanner *Scanner) *Writer {
+	return &Writer{scanner: scanner, target: target}
+}
+
+// Write implements io.Writer.
+func (w *Writer) Write(p []byte) (int, error) {
+	for written := 0; written < len(p); {
+		piece := p[written:min(written+size, len(p))]
+		out, err := w.scanner.Append(w.out[:0], piece)
+		w.out = out
+		if err != nil {
+			return written, err
+		}
+		if _, err := w.target.Write(out); err != nil {
+			return written, err
+		}
+		written += len(piece)
+	}
+	return len(p), nil
+}
+
+// Close writes what is left, and returns an error if the document is not complete. It does not close the target.
+func (w *Writer) Close() error {
+	out, err := w.scanner.Finish(w.out[:0])
+	if err != nil {
+		return err
+	}
+	_, err = w.target.Write(out)
+	return err
+}
