@@ -15,6 +15,8 @@ import (
 type automaton struct {
 	nodes []node
 	start uint16
+	// hideFrames says that a whole frame may be left out.
+	hideFrames bool
 }
 
 // dead is the node beneath which nothing is translated.
@@ -142,8 +144,7 @@ func compile(patterns []pattern) *automaton {
 		all[i] = item{pattern: i}
 	}
 	start := c.node(all)
-	c.hideFrames(start)
-	return &automaton{nodes: c.nodes, start: start}
+	return &automaton{nodes: c.nodes, start: start, hideFrames: slices.ContainsFunc(patterns, pattern.hidesFrame)}
 }
 
 // closed adds what is reached without a step: ** may be no depth at all.
@@ -287,13 +288,9 @@ func (c *compiler) kindNode() uint16 {
 	return at
 }
 
-// hideFrames lets a whole frame be left out: what hides and is in no list is in the frame.
-func (c *compiler) hideFrames(start uint16) {
-	for _, p := range c.patterns {
-		if p.hide && len(p.steps) > 0 && p.steps[0].name == "object" && !slices.ContainsFunc(p.steps, func(s step) bool { return s.form == element || s.form == names }) {
-			c.nodes[start].hide = true
-		}
-	}
+// hidesFrame says that the pattern decides about a whole frame: what hides and is in no list does.
+func (p pattern) hidesFrame() bool {
+	return p.hide && p.steps[0].name == "object" && !slices.ContainsFunc(p.steps, func(s step) bool { return s.form == element || s.form == names })
 }
 
 // compiled are the automata of all documents, for a body and for the frames of a watch. Each is made when it is first used.

@@ -376,7 +376,7 @@ func (r *run) scan() error {
 			}
 			r.held.space = false
 			r.next = r.automaton.start
-			if r.automaton.nodes[r.next].hide && r.direction == ToStandard {
+			if r.automaton.hideFrames && r.direction == ToStandard {
 				if err = r.hold(i); err != nil {
 					return err
 				}
