@@ -5,9 +5,11 @@ package translation
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 )
 
 // Limits of what a Scanner holds. None depends on the length of a body.
@@ -55,7 +57,7 @@ type frame uint32
 const (
 	isList  frame = 1
 	isHide  frame = 2
-	bits          = 2
+	shift         = 2
 	outside frame = isList // around the whole document
 )
 
@@ -263,8 +265,18 @@ func (r *run) scan() error {
 					return err
 				}
 			}
+			if c == '"' && r.automaton.nodes[r.next].value == Nothing {
+				if end := whole(src, i+1); end > 0 {
+					i = end
+					st, err = r.after(i)
+					break
+				}
+			}
 			st, err = r.begin(i, c)
 			i++
+			if r.top>>shift == dead && (st == atMember || st == atElement) {
+				i, st, err = r.skim(i, st)
+			}
 		case atName, atMember:
 			if c <= ' ' && blank(c) {
 				i++
@@ -283,13 +295,7 @@ func (r *run) scan() error {
 					return err
 				}
 			}
-			i++
-			n := r.top >> bits
-			r.name, r.wanted, r.escape, r.text = true, n != dead, false, i
-			if n == dead {
-				r.next = dead
-			}
-			st = inText
+			i, st = r.called(i + 1)
 		case inText:
 			i = plain(src, i)
 			if i == len(src) {
@@ -349,7 +355,7 @@ func (r *run) scan() error {
 				}
 				st = atName
 				if r.top&isList != 0 {
-					st, r.next = atValue, r.automaton.nodes[r.top>>bits].element
+					st, r.next = atValue, r.automaton.nodes[r.top>>shift].element
 				}
 			case c == '}' && r.top&isList == 0, c == ']' && r.top&isList != 0:
 				st, err = r.closed(i)
@@ -407,6 +413,121 @@ func (r *run) scan() error {
 	return nil
 }
 
+// called reads the name that begins at src[i], behind the quote.
+func (r *run) called(i int) (int, state) {
+	at := r.top >> shift
+	if at == dead {
+		r.name, r.wanted, r.next = true, false, dead
+		return i, inText
+	}
+	n := &r.automaton.nodes[at]
+	if end := plain(r.src, i); end+1 < len(r.src) && r.src[end] == '"' && r.src[end+1] == ':' && n.keys == Nothing {
+		r.next = n.follow(r.src[i:end])
+		if r.next == chosen {
+			r.next = r.choice
+		}
+		return end + 2, atValue
+	}
+	r.name, r.wanted, r.escape, r.text = true, true, false, i
+	return i, inText
+}
+
+// skim passes over a container in which nothing is translated, and is behind it or at what it leaves to scan: the end of src, a blank, an error.
+func (r *run) skim(i int, st state) (int, state, error) {
+	src, stack, top := r.src, r.stack, r.top
+	outer := len(stack)
+	r.next = dead
+	for i < len(src) {
+		switch c := src[i]; {
+		case st == atName, st == atMember && c != '}':
+			end := 0
+			if c == '"' {
+				end = whole(src, i+1)
+			}
+			if end == 0 || end == len(src) || src[end] != ':' {
+				r.stack, r.top = stack, top
+				return i, st, nil
+			}
+			i, st = end+1, atValue
+		case st == afterValue && c == ',':
+			i, st = i+1, atName
+			if top&isList != 0 {
+				st = atValue
+			}
+		case c == '}' && st != atValue && top&isList == 0, c == ']' && st != atValue && top&isList != 0:
+			i++
+			last := len(stack) - 1
+			top, stack = stack[last], stack[:last]
+			if len(stack) < outer {
+				r.stack, r.top = stack, top
+				after, err := r.after(i)
+				return i, after, err
+			}
+			st = afterValue
+		case st != afterValue && (c == '{' || c == '[') && len(stack) < maxDepth:
+			stack = append(stack, top)
+			i, st, top = i+1, atMember, 0
+			if c == '[' {
+				st, top = atElement, isList
+			}
+		default:
+			end := 0
+			if st != afterValue {
+				end = scalar(src, i)
+			}
+			if end == 0 {
+				r.stack, r.top = stack, top
+				return i, st, nil
+			}
+			i, st = end, afterValue
+		}
+	}
+	r.stack, r.top = stack, top
+	return i, st, nil
+}
+
+// scalar is the end of the text, word or number at src[i], or 0 if that is not known yet, or is none.
+func scalar(src []byte, i int) int {
+	switch c := src[i]; {
+	case c == '"':
+		return whole(src, i+1)
+	case c == 't' && i+4 <= len(src) && string(src[i:i+4]) == "true", c == 'n' && i+4 <= len(src) && string(src[i:i+4]) == "null":
+		return i + 4
+	case c == 'f' && i+5 <= len(src) && string(src[i:i+5]) == "false":
+		return i + 5
+	case c >= '1' && c <= '9':
+		for i < len(src) && src[i] >= '0' && src[i] <= '9' {
+			i++
+		}
+		if i < len(src) && (src[i] == ',' || src[i] == '}' || src[i] == ']') {
+			return i
+		}
+	case c == '0' && i+1 < len(src) && (src[i+1] == ',' || src[i+1] == '}' || src[i+1] == ']'):
+		return i + 1
+	}
+	return 0
+}
+
+// whole is the index behind the text that begins at src[i], its quote included, or 0 if it has no end here or an escape with digits.
+func whole(src []byte, i int) int {
+	for {
+		i = plain(src, i)
+		if i+1 >= len(src) {
+			if i < len(src) && src[i] == '"' {
+				return i + 1
+			}
+			return 0
+		}
+		if src[i] == '"' {
+			return i + 1
+		}
+		if src[i] != '\\' || !simple[src[i+1]] {
+			return 0
+		}
+		i += 2
+	}
+}
+
 // begin begins the value whose first byte is c.
 func (r *run) begin(i int, c byte) (state, error) {
 	switch c {
@@ -446,7 +567,7 @@ func (r *run) open(i int, list frame) error {
 		return r.malformed(i, "more than 10000 levels")
 	}
 	r.stack = append(r.stack, r.top)
-	r.top = frame(r.next)<<bits | list
+	r.top = frame(r.next)<<shift | list
 	if r.next != dead && r.direction == ToStandard && r.automaton.nodes[r.next].hide {
 		return r.openHiding(i)
 	}
@@ -502,7 +623,7 @@ func (r *run) ended(i int) (state, error) {
 	}
 	r.token, r.wanted = r.token[:0], false
 	if r.name {
-		n := &r.automaton.nodes[r.top>>bits]
+		n := &r.automaton.nodes[r.top>>shift]
 		err := r.translate(i, text, earlier, n.keys, n.hide)
 		r.next = n.follow(text)
 		if r.next == chosen {
@@ -522,9 +643,9 @@ func (r *run) ended(i int) (state, error) {
 
 // turn goes on with the rows of the kind that an object has.
 func (r *run) turn(kind []byte) {
-	for _, k := range r.automaton.nodes[r.top>>bits].kinds {
+	for _, k := range r.automaton.nodes[r.top>>shift].kinds {
 		if k.name == string(kind) {
-			r.top = r.top&(isList|isHide) | frame(k.to)<<bits
+			r.top = r.top&(isList|isHide) | frame(k.to)<<shift
 		}
 	}
 }
@@ -648,18 +769,21 @@ func hexadecimal(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// special are the bytes at which text may not be passed over.
-var special = func() (out [256]bool) {
-	for c := range 32 {
-		out[c] = true
-	}
-	out['"'], out['\\'] = true, true
-	return out
-}()
+// simple are the bytes that make an escape with one backslash.
+var simple = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-// plain is the index of the next byte that is special, or the length of src.
+// plain is the index of the next byte that may not be passed over in text, or the length of src: a quote, a backslash, a control character. It asks about
+// eight bytes at a time: of the three conditions each sets the highest bit of the first byte that meets it.
 func plain(src []byte, i int) int {
-	for i < len(src) && !special[src[i]] {
+	const ones, highest = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(src); i += 8 {
+		w := binary.LittleEndian.Uint64(src[i:])
+		quote, backslash := w^ones*'"', w^ones*'\\'
+		if found := ((quote-ones)&^quote | (backslash-ones)&^backslash | (w-ones*' ')&^w) & highest; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(src) && src[i] != '"' && src[i] != '\\' && src[i] >= ' ' {
 		i++
 	}
 	return i
