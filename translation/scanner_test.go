@@ -48,6 +48,7 @@ func TestThePlatformsOwnIsHidden(t *testing.T) {
 		{"a row", Definitions, false, table(platformDefinition, ourDefinition), table(shownDefinition)},
 		{"a frame", Definitions, true, frame(ourDefinition) + frame(platformDefinition) + frame(otherDefinition), frame(shownDefinition) + frame(otherDefinition)},
 		{"a row of a frame", Definitions, true, frame(table(platformDefinition)) + frame(table(ourDefinition)), frame(table()) + frame(table(shownDefinition))},
+		{"the first row of a later frame", Definitions, true, frame(table(ourDefinition)) + frame(table(platformDefinition, ourDefinition)), frame(table(shownDefinition)) + frame(table(shownDefinition))},
 		{"a bookmark", Definitions, true, frame(`{"metadata":{"resourceVersion":"7"}}`), frame(`{"metadata":{"resourceVersion":"7"}}`)},
 		{
 			"a group", Discovery, false,
