@@ -293,19 +293,30 @@ func (p pattern) hidesFrame() bool {
 	return p.hide && p.steps[0].name == "object" && !slices.ContainsFunc(p.steps, func(s step) bool { return s.form == element || s.form == names })
 }
 
-// compiled are the automata of all documents, for a body and for the frames of a watch. Each is made when it is first used.
-var compiled = func() (out [documents][2]func() *automaton) {
+// shape is how the documents of a body are arranged.
+type shape uint8
+
+const (
+	single    shape = iota // one document
+	framed                 // frames of a watch, one after the other
+	operation              // an operation of a JSON patch: its value's place is its path
+	shapes
+)
+
+// compiled are the automata of all documents. Each is made when it is first used.
+var compiled = func() (out [documents][shapes]func() *automaton) {
 	for doc := range documents {
-		for frames := range 2 {
-			out[doc][frames] = sync.OnceValue(func() *automaton { return compile(patterns(doc, frames == 1)) })
-		}
+		objects := sync.OnceValue(func() *automaton { return compile(patterns(doc, false)) })
+		out[doc][single] = objects
+		out[doc][framed] = sync.OnceValue(func() *automaton { return compile(patterns(doc, true)) })
+		out[doc][operation] = sync.OnceValue(func() *automaton {
+			a := *objects()
+			a.nodes = append(slices.Clone(a.nodes), node{edges: []edge{{"value", chosen}}})
+			a.start = uint16(len(a.nodes) - 1)
+			return &a
+		})
 	}
 	return out
 }()
 
-func (doc Document) automaton(frames bool) *automaton {
-	if frames {
-		return compiled[doc][1]()
-	}
-	return compiled[doc][0]()
-}
+func (doc Document) automaton(s shape) *automaton { return compiled[doc][s]() }

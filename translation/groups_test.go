@@ -41,7 +41,7 @@ func TestNamesOfSchemas(t *testing.T) {
 		"io.x-k8s.cluster.v1beta2.Machine":                   "io.openshift.hypershift.cluster.v1beta2.Machine",
 		"io.x-k8s.cluster.infrastructure.v1beta2.AWSMachine": "io.openshift.hypershift.cluster.infrastructure.v1beta2.AWSMachine",
 	} {
-		for v, before := range map[Value]string{SchemaName: "", SchemaReference: schemaReference} {
+		for before, v := range map[string]Value{"": SchemaName, schemaReferences[0]: SchemaReference, schemaReferences[1]: SchemaReference} {
 			if got := ToPrivate.text(v, before+s); got != before+p {
 				t.Errorf("%q became %q", before+s, got)
 			}

@@ -20,7 +20,7 @@ const (
 	AccessReviews
 	// Discovery is what `/apis` and the paths one and two segments below it answer, in the old form and the aggregated one.
 	Discovery
-	// OpenAPI is the index of version 3, and its documents.
+	// OpenAPI is the index of version 3, its documents, and the document of version 2.
 	OpenAPI
 	// ConversionReviews carry objects to a conversion webhook and back.
 	ConversionReviews
@@ -84,6 +84,7 @@ var Rows = []Row{
 
 	{In: OpenAPI, At: "paths{key}", Is: Path, Hide: true, Why: "The index, and the paths of a document."},
 	{In: OpenAPI, At: "paths{}.serverRelativeURL", Is: Path, Why: "Where the index leads."},
+	{In: OpenAPI, At: "definitions{key}", Is: SchemaName, Why: "The same in version 2."},
 	{In: OpenAPI, At: "components.schemas{key}", Is: SchemaName, Why: "The name of a schema begins with its group in reverse."},
 	{In: OpenAPI, At: "**.$ref", Is: SchemaReference, Why: "It names a schema."},
 	{In: OpenAPI, At: "**.x-kubernetes-group-version-kind.group", Is: Group, Why: "The kind of an operation."},

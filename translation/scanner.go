@@ -100,14 +100,14 @@ type hold struct {
 
 // NewScanner translates one document.
 func NewScanner(direction Direction, doc Document) *Scanner {
-	s := &Scanner{direction: direction, automaton: doc.automaton(false)}
+	s := &Scanner{direction: direction, automaton: doc.automaton(single)}
 	s.Reset()
 	return s
 }
 
 // NewFrameScanner translates the frames of a watch: documents one after the other.
 func NewFrameScanner(direction Direction, doc Document) *Scanner {
-	s := &Scanner{direction: direction, automaton: doc.automaton(true), frames: true}
+	s := &Scanner{direction: direction, automaton: doc.automaton(framed), frames: true}
 	s.Reset()
 	return s
 }

@@ -27,7 +27,7 @@ const (
 	Path
 	// SchemaName is `io.x-k8s.cluster.v1beta2.Machine`, the name of a schema in OpenAPI.
 	SchemaName
-	// SchemaReference is `#/components/schemas/` and a SchemaName.
+	// SchemaReference is `#/components/schemas/` (in version 2 `#/definitions/`) and a SchemaName.
 	SchemaReference
 	// Prose is a sentence with whole names in it. It is for reading: nobody writes it back.
 	Prose
@@ -56,10 +56,11 @@ func (d Direction) value(dst, text []byte, v Value) ([]byte, bool) {
 	case SchemaName:
 		return d.schema(dst, text, 0)
 	case SchemaReference:
-		if !bytes.HasPrefix(text, []byte(schemaReference)) {
-			return dst, false
+		for _, before := range schemaReferences {
+			if len(text) > len(before) && string(text[:len(before)]) == before {
+				return d.schema(dst, text, len(before))
+			}
 		}
-		return d.schema(dst, text, len(schemaReference))
 	case Prose:
 		return d.prose(dst, text)
 	}
@@ -101,7 +102,8 @@ func groupInPath(path []byte) (int, int) {
 	return from, len(path)
 }
 
-const schemaReference = "#/components/schemas/"
+// schemaReferences stand before the name of a schema, in version 3 and in version 2.
+var schemaReferences = [...]string{"#/components/schemas/", "#/definitions/"}
 
 // reversed are the bases as the names of schemas have them: labels in reverse order.
 var reversed = [...]string{standard: reverse(Standard), private: reverse(Private), foreign: reverse(Foreign)}

@@ -1,0 +1,170 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Endpoint is what follows from the path of a client's request.
+type Endpoint struct {
+	// Path is where the request goes: the group, and the name of a definition, are the store's.
+	Path string
+	// Document is the form of the bodies of request and response.
+	Document Document
+	// Opaque says that bodies have no form that is known here: they pass in both directions as they are.
+	Opaque bool
+	// Group, Resource, Name and Subresource are the client's, and empty where the path has none.
+	Group, Resource, Name, Subresource string
+}
+
+const definitions = "customresourcedefinitions"
+
+// EndpointOf reads the path of a request, with its percent-encoding. The names of objects are looked at in definitions alone.
+func EndpointOf(path string) Endpoint {
+	e := Endpoint{Path: path}
+	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	switch {
+	case segments[0] == "api":
+		e.resource(segments, 2)
+	case segments[0] == "apis":
+		e.group(segments)
+		e.resource(segments, 3)
+	case segments[0] == "openapi" && len(segments) > 1 && (segments[1] == "v3" || segments[1] == "v2"):
+		e.Document = OpenAPI
+		if len(segments) > 3 && segments[1] == "v3" && segments[2] == "apis" {
+			segments[3] = requested(segments[3], Group)
+			e.Path = join(path, segments)
+		}
+	default:
+		e.Opaque = true
+	}
+	if e.Resource == definitions && e.Group == "apiextensions.k8s.io" && e.Name != "" {
+		at := slices.Index(segments, definitions) + 1
+		segments[at] = requested(segments[at], DefinitionName)
+		e.Path = join(path, segments)
+	}
+	return e
+}
+
+func join(path string, segments []string) string {
+	if strings.HasPrefix(path, "/") {
+		return "/" + strings.Join(segments, "/")
+	}
+	return strings.Join(segments, "/")
+}
+
+// group translates the segment behind `apis`.
+func (e *Endpoint) group(segments []string) {
+	if len(segments) < 2 {
+		return
+	}
+	e.Group = decoded(segments[1])
+	if becomes := requested(segments[1], Group); becomes != segments[1] {
+		before := "/apis/"
+		if !strings.HasPrefix(e.Path, "/") {
+			before = "apis/"
+		}
+		e.Path = before + becomes + e.Path[len(before)+len(segments[1]):]
+		segments[1] = becomes
+	}
+}
+
+// resource reads what stands behind the version.
+func (e *Endpoint) resource(segments []string, from int) {
+	rest := segments[min(from, len(segments)):]
+	if len(rest) > 0 && rest[0] == "watch" {
+		rest = rest[1:]
+	}
+	if len(rest) > 2 && rest[0] == "namespaces" && rest[2] != "status" && rest[2] != "finalize" {
+		rest = rest[2:]
+	}
+	for i, s := range rest[:min(3, len(rest))] {
+		*[]*string{&e.Resource, &e.Name, &e.Subresource}[i] = decoded(s)
+	}
+	e.Document = e.document()
+	e.Opaque = e.Group == "" && slices.Contains([]string{"exec", "attach", "portforward", "log", "proxy"}, e.Subresource)
+}
+
+func (e *Endpoint) document() Document {
+	b, _ := split([]byte(e.Group))
+	switch {
+	case e.Resource == "":
+		return Discovery
+	case b != noBase:
+		return ClusterAPI
+	case e.Group == "apiextensions.k8s.io" && e.Resource == definitions:
+		return Definitions
+	case e.Resource == "events" && (e.Group == "" || e.Group == "events.k8s.io"):
+		return Events
+	case e.Group == "authorization.k8s.io":
+		return AccessReviews
+	}
+	return Objects
+}
+
+// requested is the store's name of what a client asks for. The store's own names lead to a group that is never served: a client reaches its objects by
+// their standard names, and the platform's not at all.
+func requested(segment string, v Value) string {
+	name := decoded(segment)
+	switch becomes := ToPrivate.text(v, name); {
+	case becomes != name:
+		return url.PathEscape(becomes)
+	case ToStandard.text(v, name) != name:
+		return url.PathEscape(strings.Replace(name, Private, Foreign, 1))
+	}
+	return segment
+}
+
+func decoded(segment string) string {
+	if out, err := url.PathUnescape(segment); err == nil {
+		return out
+	}
+	return segment
+}
+
+// Query translates the query of a client's request: of its parameters only a field selector has names of groups, in definitions and events. Everything else
+// stays as it is: labels are the same in the store, and the rest is not for reading.
+func (e *Endpoint) Query(query string) string {
+	if e.Document != Definitions && e.Document != Events || !strings.Contains(query, "fieldSelector") {
+		return query
+	}
+	parameters := strings.Split(query, "&")
+	for i, p := range parameters {
+		name, value, _ := strings.Cut(p, "=")
+		if decodedName, err := url.QueryUnescape(name); err != nil || decodedName != "fieldSelector" {
+			continue
+		}
+		was, err := url.QueryUnescape(value)
+		if err != nil {
+			continue
+		}
+		if becomes := e.fieldSelector(was); becomes != was {
+			parameters[i] = name + "=" + url.QueryEscape(becomes)
+		}
+	}
+	return strings.Join(parameters, "&")
+}
+
+// fieldSelector translates the terms that compare a definition's name, or the apiVersion of what an event is about.
+func (e *Endpoint) fieldSelector(selector string) string {
+	terms := strings.Split(selector, ",")
+	for i, term := range terms {
+		at := strings.IndexAny(term, "!=")
+		if at < 0 {
+			continue
+		}
+		field, value := term[:at], strings.TrimLeft(term[at:], "!=")
+		before := term[:len(term)-len(value)]
+		switch {
+		case e.Document == Definitions && field == "metadata.name":
+			terms[i] = before + requested(value, DefinitionName)
+		case e.Document == Events && (field == "involvedObject.apiVersion" || field == "regarding.apiVersion" || field == "related.apiVersion"):
+			terms[i] = before + ToPrivate.text(Reference, value)
+		}
+	}
+	return strings.Join(terms, ",")
+}

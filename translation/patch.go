@@ -1,0 +1,92 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Patch translates a JSON patch (RFC 6902) of a document: what a value is follows from its operation's path, which is never translated itself. Patches of the
+// other types have the form of the document, and are for a Scanner.
+func (d Direction) Patch(doc Document, patch []byte) ([]byte, error) {
+	var operations []json.RawMessage
+	if err := json.Unmarshal(patch, &operations); err != nil {
+		return nil, fmt.Errorf("%w: a JSON patch is a list of operations: %w", ErrMalformed, err)
+	}
+	s := &Scanner{direction: d, automaton: doc.automaton(operation)}
+	var out []byte
+	for _, operation := range operations {
+		between := strings.IndexFunc(string(patch), func(r rune) bool { return !strings.ContainsRune(" \t\r\n,[", r) })
+		out, patch = append(out, patch[:between]...), patch[between+len(operation):]
+		s.Reset()
+		s.choice = doc.automaton(single).at(path(operation))
+		var err error
+		if out, err = s.Append(out, operation); err == nil {
+			out, err = s.Finish(out)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(out, patch...), nil
+}
+
+// path is an operation's, or what leads nowhere.
+func path(operation json.RawMessage) string {
+	var members map[string]json.RawMessage
+	var out string
+	if json.Unmarshal(operation, &members) != nil || members["path"] == nil || json.Unmarshal(members["path"], &out) != nil {
+		return "none"
+	}
+	return out
+}
+
+// at is the node to which a JSON pointer leads.
+func (a *automaton) at(pointer string) uint16 {
+	at := a.start
+	if pointer == "" {
+		return at
+	}
+	parts := strings.Split(pointer, "/")
+	if parts[0] != "" {
+		return dead
+	}
+	for _, part := range parts[1:] {
+		n := &a.nodes[at]
+		if at = n.follow([]byte(unpointed.Replace(part))); index(part) && n.element != dead {
+			at = n.element
+		}
+	}
+	return at
+}
+
+var unpointed = strings.NewReplacer("~1", "/", "~0", "~")
+
+func index(part string) bool {
+	return part == "-" || part != "" && strings.Trim(part, "0123456789") == ""
+}
+
+// IsJSON says whether a body is JSON whatever its media type says: clients send JSON as application/apply-patch+yaml.
+func IsJSON(body []byte) bool {
+	for _, c := range body {
+		if !blank(c) {
+			return c == '{' || c == '['
+		}
+	}
+	return false
+}
+
+// YAML makes JSON of a document that a client sent as YAML, since a Scanner reads JSON alone. A name that stands twice in a mapping is an error: which of the
+// two is meant is not for a translation to decide.
+func YAML(document []byte) ([]byte, error) {
+	out, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return nil, fmt.Errorf("reading YAML: %w", err)
+	}
+	return out, nil
+}
