@@ -35,7 +35,7 @@ mkdir -p "$scratch/fakekustomize/krusty"
 printf 'module sigs.k8s.io/kustomize/api\n\ngo 1.26\n' >"$scratch/fakekustomize/go.mod"
 printf 'package krusty\n' >"$scratch/fakekustomize/krusty/krusty.go"
 # What is imported imports nothing itself, so that the plants are no cycle.
-for package in policies/leaf conversion/leaf machine/leaf bundle/leaf installation/leaf webhooks/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
+for package in policies/leaf conversion/leaf machine/leaf bundle/leaf installation/leaf translation/leaf webhooks/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
 	empty "$package"
 done
 
@@ -51,6 +51,7 @@ refused=(
 	"bundle/installation.go $module/installation/leaf"
 	"installation/policies.go $module/policies/leaf"
 	"installation/shell.go $module/reconcilers/leaf"
+	"translation/policies.go $module/policies/leaf"
 	# … and has no client, clock, logger or environment
 	"policies/rules/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"policies/authority/environment.go os"
@@ -61,11 +62,14 @@ refused=(
 	"bundle/environment.go os"
 	"installation/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"installation/environment.go os"
+	"translation/client.go sigs.k8s.io/controller-runtime/pkg/client"
+	"translation/http.go net/http"
 	# … nor runs kustomize
 	"bundle/kustomize.go sigs.k8s.io/kustomize/api/krusty"
 	# a shell never imports another shell
 	"webhooks/certs.go $module/certs/leaf"
 	"webhooks/reconciler.go $module/reconcilers/leaf"
+	"proxy/webhooks.go $module/webhooks/leaf"
 	"certs/webhooks.go $module/webhooks/leaf"
 	"reconcilers/mirror/handoff.go $module/reconcilers/leaf"
 	"reconcilers/handoff/webhooks.go $module/webhooks/leaf"
@@ -87,6 +91,9 @@ allowed=(
 	"bundle/plumbing.go $module/internal/leaf"
 	"installation/bundle.go $module/bundle/leaf"
 	"bundle/kit_test.go os"
+	"translation/plumbing.go $module/internal/leaf"
+	"translation/query.go net/url"
+	"proxy/noun.go $module/translation/leaf"
 	"reconcilers/install/noun.go $module/bundle/leaf"
 	"reconcilers/install/installation.go $module/installation/leaf"
 	"cmd/poundlock/kustomize.go sigs.k8s.io/kustomize/api/krusty"
