@@ -66,6 +66,7 @@ const chosen = 1<<16 - 1
 
 type state uint8
 
+// The states before inText may have blanks.
 const (
 	atValue   state = iota // a value must follow
 	atElement              // a value or the end of a list
@@ -73,6 +74,8 @@ const (
 	atMember               // a name or the end of an object
 	atColon
 	afterValue
+	atFrame // between frames, or before the first
+	atEnd   // after the only document
 	inText
 	inEscape
 	inHex
@@ -85,8 +88,6 @@ const (
 	afterE
 	afterSign
 	inExponent
-	atFrame // between frames, or before the first
-	atEnd   // after the only document
 )
 
 // hold is an element that may be left out.
@@ -244,173 +245,186 @@ func divide(text []byte) int {
 }
 
 // scan reads all of src, and stops at what is not JSON.
-func (r *run) scan() error {
-	src, st := r.src, r.state
-	var err error
-	for i := 0; i < len(src); {
-		c := src[i]
+func (r *run) scan() (err error) {
+	st := r.state
+	for i := 0; i < len(r.src) && err == nil; {
+		c := r.src[i]
+		if st < inText && c <= ' ' && blank(c) {
+			i++
+			if st == atFrame && r.held.space {
+				r.from = i
+			}
+			continue
+		}
 		switch st {
-		case atValue, atElement:
-			if c <= ' ' && blank(c) {
-				i++
-				continue
-			}
-			if c == ']' && st == atElement {
-				st, err = r.closed(i)
-				i++
-				break
-			}
-			if st == atElement && r.top&isHide != 0 {
-				if err = r.hold(i); err != nil {
-					return err
-				}
-			}
-			if c == '"' && r.automaton.nodes[r.next].value == Nothing {
-				if end := whole(src, i+1); end > 0 {
-					i = end
-					st, err = r.after(i)
-					break
-				}
-			}
-			st, err = r.begin(i, c)
-			i++
-			if r.top>>shift == dead && (st == atMember || st == atElement) {
-				i, st, err = r.skim(i, st)
-			}
 		case atName, atMember:
-			if c <= ' ' && blank(c) {
-				i++
-				continue
-			}
-			if c == '}' && st == atMember {
-				st, err = r.closed(i)
-				i++
-				break
-			}
-			if c != '"' {
-				return r.malformed(i, "no member's name")
-			}
-			if st == atMember && r.top&isHide != 0 {
-				if err = r.hold(i); err != nil {
-					return err
-				}
-			}
-			i, st = r.called(i + 1)
-		case inText:
-			i = plain(src, i)
-			if i == len(src) {
-				continue
-			}
-			switch c = src[i]; {
-			case c == '"':
-				switch {
-				case r.wanted:
-					st, err = r.ended(i)
-				case r.name:
-					st = atColon
-				default:
-					st, err = r.after(i + 1)
-				}
-			case c == '\\':
-				st, r.escape = inEscape, true
-			default:
-				return r.malformed(i, "a control character in text")
-			}
-			i++
-		case inEscape:
-			st = inText
-			switch c {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			case 'u':
-				st, r.hex = inHex, 4
-			default:
-				return r.malformed(i, "an unknown escape")
-			}
-			i++
-		case inHex:
-			if !hexadecimal(c) {
-				return r.malformed(i, "an escape without four digits")
-			}
-			if r.hex--; r.hex == 0 {
-				st = inText
-			}
-			i++
+			i, st, err = r.member(i, st)
+		case atValue, atElement:
+			i, st, err = r.value(i, st)
 		case atColon:
 			if c != ':' {
-				if blank(c) {
-					i++
-					continue
-				}
 				return r.malformed(i, "no colon after a member's name")
 			}
-			st = atValue
-			i++
+			i, st = i+1, atValue
 		case afterValue:
-			switch {
-			case c == ',':
-				if r.top&isHide != 0 {
-					if err = r.hold(i); err != nil {
-						return err
-					}
-				}
-				st = atName
-				if r.top&isList != 0 {
-					st, r.next = atValue, r.automaton.nodes[r.top>>shift].element
-				}
-			case c == '}' && r.top&isList == 0, c == ']' && r.top&isList != 0:
-				st, err = r.closed(i)
-			case blank(c):
-			default:
-				return r.malformed(i, "neither a comma nor the end after a value")
-			}
-			i++
-		case inWord:
-			if c != r.word[0] {
-				return r.malformed(i, "an unknown word")
-			}
-			i++
-			if r.word = r.word[1:]; r.word == "" {
-				st, err = r.after(i)
-			}
+			i, st, err = r.between(i)
 		case atFrame:
-			if blank(c) {
-				i++
-				if r.held.space {
-					r.from = i
-				}
-				continue
-			}
-			r.held.space = false
-			r.next = r.automaton.start
-			if r.automaton.hideFrames && r.direction == ToStandard {
-				if err = r.hold(i); err != nil {
-					return err
-				}
-			}
-			st, err = r.begin(i, c)
-			i++
+			i, st, err = r.frame(i)
 		case atEnd:
-			if !blank(c) {
-				return r.malformed(i, "something after the document")
-			}
-			i++
+			return r.malformed(i, "something after the document")
+		case inText:
+			i, st, err = r.inText(i)
+		case inEscape, inHex:
+			i, st, err = r.inEscape(i, st)
+		case inWord:
+			i, st, err = r.inWord(i)
 		default:
 			var more bool
 			if st, more = number(st, c); more {
 				i++
-				continue
-			}
-			if st != afterValue {
+			} else if st != afterValue {
 				return r.malformed(i, "an unfinished number")
+			} else {
+				st, err = r.after(i)
 			}
-			st, err = r.after(i)
-		}
-		if err != nil {
-			return err
 		}
 	}
 	r.state = st
-	return nil
+	return err
+}
+
+// value reads what may stand for a value, or the end of a list.
+func (r *run) value(i int, st state) (int, state, error) {
+	c := r.src[i]
+	if st == atElement {
+		if c == ']' {
+			st, err := r.closed(i)
+			return i + 1, st, err
+		}
+		if r.top&isHide != 0 {
+			if err := r.hold(i); err != nil {
+				return i, st, err
+			}
+		}
+	}
+	if c == '"' && r.automaton.nodes[r.next].value == Nothing {
+		if end := whole(r.src, i+1); end > 0 {
+			st, err := r.after(end)
+			return end, st, err
+		}
+	}
+	st, err := r.begin(i, c)
+	i++
+	if err == nil && r.top>>shift == dead && (st == atMember || st == atElement) {
+		return r.skim(i, st)
+	}
+	return i, st, err
+}
+
+// member reads a name, or the end of an object.
+func (r *run) member(i int, st state) (int, state, error) {
+	c := r.src[i]
+	if c == '}' && st == atMember {
+		st, err := r.closed(i)
+		return i + 1, st, err
+	}
+	if c != '"' {
+		return i, st, r.malformed(i, "no member's name")
+	}
+	if st == atMember && r.top&isHide != 0 {
+		if err := r.hold(i); err != nil {
+			return i, st, err
+		}
+	}
+	i, st = r.called(i + 1)
+	return i, st, nil
+}
+
+// between reads what stands behind a value in a container.
+func (r *run) between(i int) (int, state, error) {
+	list := r.top&isList != 0
+	switch c := r.src[i]; {
+	case c == ',':
+		if r.top&isHide != 0 {
+			if err := r.hold(i); err != nil {
+				return i, afterValue, err
+			}
+		}
+		if !list {
+			return i + 1, atName, nil
+		}
+		r.next = r.automaton.nodes[r.top>>shift].element
+		return i + 1, atValue, nil
+	case c == '}' && !list, c == ']' && list:
+		st, err := r.closed(i)
+		return i + 1, st, err
+	}
+	return i, afterValue, r.malformed(i, "neither a comma nor the end after a value")
+}
+
+// frame begins a frame, which may have to be left out.
+func (r *run) frame(i int) (int, state, error) {
+	r.held.space = false
+	r.next = r.automaton.start
+	if r.automaton.hideFrames && r.direction == ToStandard {
+		if err := r.hold(i); err != nil {
+			return i, atFrame, err
+		}
+	}
+	return r.value(i, atValue)
+}
+
+// inText goes on to the end of a text, or to an escape.
+func (r *run) inText(i int) (int, state, error) {
+	i = plain(r.src, i)
+	if i == len(r.src) {
+		return i, inText, nil
+	}
+	var st state
+	var err error
+	switch c := r.src[i]; {
+	case c == '\\':
+		st, r.escape = inEscape, true
+	case c != '"':
+		err = r.malformed(i, "a control character in text")
+	case r.wanted:
+		st, err = r.ended(i)
+	case r.name:
+		st = atColon
+	default:
+		st, err = r.after(i + 1)
+	}
+	return i + 1, st, err
+}
+
+// inEscape reads one byte behind a backslash.
+func (r *run) inEscape(i int, st state) (int, state, error) {
+	c := r.src[i]
+	switch {
+	case st == inEscape && c == 'u':
+		st, r.hex = inHex, 4
+	case st == inEscape && simple[c]:
+		st = inText
+	case st == inHex && hexadecimal(c):
+		if r.hex--; r.hex == 0 {
+			st = inText
+		}
+	default:
+		return i, st, r.malformed(i, "an unknown escape")
+	}
+	return i + 1, st, nil
+}
+
+// inWord reads one byte of true, false or null.
+func (r *run) inWord(i int) (int, state, error) {
+	if r.src[i] != r.word[0] {
+		return i, inWord, r.malformed(i, "an unknown word")
+	}
+	if r.word = r.word[1:]; r.word != "" {
+		return i + 1, inWord, nil
+	}
+	st, err := r.after(i + 1)
+	return i + 1, st, err
 }
 
 // called reads the name that begins at src[i], behind the quote.
