@@ -49,6 +49,11 @@ type Scanner struct {
 	choice uint16 // where the edge `chosen` leads
 	offset int64  // of the input so far
 	err    error
+
+	// Of one call of Append:
+	dst, src []byte
+	from     int // what is before it in src has been written or left out
+	text     int // where the held text begins in src
 }
 
 // frame is an open container: its node, and two bits.
@@ -127,8 +132,7 @@ func (s *Scanner) Reset() {
 
 // malformed is the error about the byte at src[i].
 func (s *Scanner) malformed(i int, what string) error {
-	s.err = fmt.Errorf("%w: %s at byte %d", ErrMalformed, what, s.offset+int64(i))
-	return s.err
+	return fmt.Errorf("%w: %s at byte %d", ErrMalformed, what, s.offset+int64(i))
 }
 
 // Append translates what is known of src and appends it to dst. After an error the Scanner translates nothing any more.
@@ -136,16 +140,13 @@ func (s *Scanner) Append(dst, src []byte) ([]byte, error) {
 	if s.err != nil {
 		return dst, s.err
 	}
-	r := run{Scanner: s, dst: dst, src: src}
-	err := r.scan()
-	if err == nil {
-		r.suspend()
-		s.offset += int64(len(src))
+	s.dst, s.src, s.from, s.text = dst, src, 0, 0
+	if s.err = s.scan(); s.err == nil {
+		s.err = s.suspend()
 	}
-	if s.err == nil {
-		s.err = err
-	}
-	return r.dst, s.err
+	s.offset += int64(len(src))
+	dst, s.dst, s.src = s.dst, nil, nil
+	return dst, s.err
 }
 
 // Finish is called at the end of the input, and appends what is left. It returns an error if the document is not complete.
@@ -167,71 +168,58 @@ func (s *Scanner) Finish(dst []byte) ([]byte, error) {
 	return dst, s.err
 }
 
-// run is one call of Append.
-type run struct {
-	*Scanner
-	dst, src []byte
-	from     int // what is before it in src has been written or left out
-	text     int // where the held text begins in src
-}
-
 // write passes on src[from:to].
-func (r *run) write(to int) error {
-	err := r.put(r.src[r.from:to])
-	r.from = to
+func (s *Scanner) write(to int) error {
+	err := s.put(s.src[s.from:to])
+	s.from = to
 	return err
 }
 
-func (r *run) put(b []byte) error {
+func (s *Scanner) put(b []byte) error {
 	switch {
-	case r.held.depth == 0:
-		r.dst = append(r.dst, b...)
-	case r.held.dropping:
-	case len(r.held.bytes)+len(b) > maxHeld:
+	case s.held.depth == 0:
+		s.dst = append(s.dst, b...)
+	case s.held.dropping:
+	case len(s.held.bytes)+len(b) > maxHeld:
 		return fmt.Errorf("%w: more than %d bytes without a name", ErrTooLarge, maxHeld)
 	default:
-		r.held.bytes = append(r.held.bytes, b...)
+		s.held.bytes = append(s.held.bytes, b...)
 	}
 	return nil
 }
 
 // suspend writes what is before the end of the input, but for held text.
-func (r *run) suspend() {
-	to := len(r.src)
-	if r.wanted {
-		to = r.text
+func (s *Scanner) suspend() error {
+	if !s.wanted {
+		return s.write(len(s.src))
 	}
-	if err := r.write(to); err != nil {
-		r.err = err
-		return
+	if err := s.write(s.text); err != nil {
+		return err
 	}
-	if !r.wanted {
-		return
+	if len(s.token)+len(s.src)-s.text > maxToken {
+		return s.giveUp()
 	}
-	if len(r.token)+len(r.src)-to > maxToken {
-		r.err = r.giveUp()
-		return
-	}
-	r.token = append(r.token, r.src[to:]...)
+	s.token = append(s.token, s.src[s.text:]...)
+	return nil
 }
 
 // giveUp passes on text that is too long to have a group's name, but prose, which is translated in pieces.
-func (r *run) giveUp() error {
-	text := append(r.token, r.src[r.text:]...)
-	r.token = text[:0]
-	if !r.name && r.automaton.nodes[r.next].value == Prose {
+func (s *Scanner) giveUp() error {
+	text := append(s.token, s.src[s.text:]...)
+	s.token = text[:0]
+	if !s.name && s.automaton.nodes[s.next].value == Prose {
 		if cut := divide(text); cut > 0 {
-			piece, changed := r.direction.prose(nil, text[:cut])
+			piece, changed := s.direction.prose(nil, text[:cut])
 			if !changed {
 				piece = text[:cut]
 			}
-			err := r.put(piece)
-			r.token = append(r.token, text[cut:]...)
+			err := s.put(piece)
+			s.token = append(s.token, text[cut:]...)
 			return err
 		}
 	}
-	r.wanted = false
-	return r.put(text)
+	s.wanted = false
+	return s.put(text)
 }
 
 // divide finds where prose may be divided: not in a name, nor in an escape.
@@ -245,212 +233,212 @@ func divide(text []byte) int {
 }
 
 // scan reads all of src, and stops at what is not JSON.
-func (r *run) scan() (err error) {
-	st := r.state
-	for i := 0; i < len(r.src) && err == nil; {
-		c := r.src[i]
+func (s *Scanner) scan() (err error) {
+	st := s.state
+	for i := 0; i < len(s.src) && err == nil; {
+		c := s.src[i]
 		if st < inText && c <= ' ' && blank(c) {
 			i++
-			if st == atFrame && r.held.space {
-				r.from = i
+			if st == atFrame && s.held.space {
+				s.from = i
 			}
 			continue
 		}
 		switch st {
 		case atName, atMember:
-			i, st, err = r.member(i, st)
+			i, st, err = s.member(i, st)
 		case atValue, atElement:
-			i, st, err = r.value(i, st)
+			i, st, err = s.value(i, st)
 		case atColon:
 			if c != ':' {
-				return r.malformed(i, "no colon after a member's name")
+				return s.malformed(i, "no colon after a member's name")
 			}
 			i, st = i+1, atValue
 		case afterValue:
-			i, st, err = r.between(i)
+			i, st, err = s.between(i)
 		case atFrame:
-			i, st, err = r.frame(i)
+			i, st, err = s.frame(i)
 		case atEnd:
-			return r.malformed(i, "something after the document")
+			return s.malformed(i, "something after the document")
 		case inText:
-			i, st, err = r.inText(i)
+			i, st, err = s.inText(i)
 		case inEscape, inHex:
-			i, st, err = r.inEscape(i, st)
+			i, st, err = s.inEscape(i, st)
 		case inWord:
-			i, st, err = r.inWord(i)
+			i, st, err = s.inWord(i)
 		default:
 			var more bool
 			if st, more = number(st, c); more {
 				i++
 			} else if st != afterValue {
-				return r.malformed(i, "an unfinished number")
+				return s.malformed(i, "an unfinished number")
 			} else {
-				st, err = r.after(i)
+				st, err = s.after(i)
 			}
 		}
 	}
-	r.state = st
+	s.state = st
 	return err
 }
 
 // value reads what may stand for a value, or the end of a list.
-func (r *run) value(i int, st state) (int, state, error) {
-	c := r.src[i]
+func (s *Scanner) value(i int, st state) (int, state, error) {
+	c := s.src[i]
 	if st == atElement {
 		if c == ']' {
-			st, err := r.closed(i)
+			st, err := s.closed(i)
 			return i + 1, st, err
 		}
-		if r.top&isHide != 0 {
-			if err := r.hold(i); err != nil {
+		if s.top&isHide != 0 {
+			if err := s.hold(i); err != nil {
 				return i, st, err
 			}
 		}
 	}
-	if c == '"' && r.automaton.nodes[r.next].value == Nothing {
-		if end := whole(r.src, i+1); end > 0 {
-			st, err := r.after(end)
+	if c == '"' && s.automaton.nodes[s.next].value == Nothing {
+		if end := whole(s.src, i+1); end > 0 {
+			st, err := s.after(end)
 			return end, st, err
 		}
 	}
-	st, err := r.begin(i, c)
+	st, err := s.begin(i, c)
 	i++
-	if err == nil && r.top>>shift == dead && (st == atMember || st == atElement) {
-		return r.skim(i, st)
+	if err == nil && s.top>>shift == dead && (st == atMember || st == atElement) {
+		return s.skim(i, st)
 	}
 	return i, st, err
 }
 
 // member reads a name, or the end of an object.
-func (r *run) member(i int, st state) (int, state, error) {
-	c := r.src[i]
+func (s *Scanner) member(i int, st state) (int, state, error) {
+	c := s.src[i]
 	if c == '}' && st == atMember {
-		st, err := r.closed(i)
+		st, err := s.closed(i)
 		return i + 1, st, err
 	}
 	if c != '"' {
-		return i, st, r.malformed(i, "no member's name")
+		return i, st, s.malformed(i, "no member's name")
 	}
-	if st == atMember && r.top&isHide != 0 {
-		if err := r.hold(i); err != nil {
+	if st == atMember && s.top&isHide != 0 {
+		if err := s.hold(i); err != nil {
 			return i, st, err
 		}
 	}
-	i, st = r.called(i + 1)
+	i, st = s.called(i + 1)
 	return i, st, nil
 }
 
 // between reads what stands behind a value in a container.
-func (r *run) between(i int) (int, state, error) {
-	list := r.top&isList != 0
-	switch c := r.src[i]; {
+func (s *Scanner) between(i int) (int, state, error) {
+	list := s.top&isList != 0
+	switch c := s.src[i]; {
 	case c == ',':
-		if r.top&isHide != 0 {
-			if err := r.hold(i); err != nil {
+		if s.top&isHide != 0 {
+			if err := s.hold(i); err != nil {
 				return i, afterValue, err
 			}
 		}
 		if !list {
 			return i + 1, atName, nil
 		}
-		r.next = r.automaton.nodes[r.top>>shift].element
+		s.next = s.automaton.nodes[s.top>>shift].element
 		return i + 1, atValue, nil
 	case c == '}' && !list, c == ']' && list:
-		st, err := r.closed(i)
+		st, err := s.closed(i)
 		return i + 1, st, err
 	}
-	return i, afterValue, r.malformed(i, "neither a comma nor the end after a value")
+	return i, afterValue, s.malformed(i, "neither a comma nor the end after a value")
 }
 
 // frame begins a frame, which may have to be left out.
-func (r *run) frame(i int) (int, state, error) {
-	r.held.space = false
-	r.next = r.automaton.start
-	if r.automaton.hideFrames && r.direction == ToStandard {
-		if err := r.hold(i); err != nil {
+func (s *Scanner) frame(i int) (int, state, error) {
+	s.held.space = false
+	s.next = s.automaton.start
+	if s.automaton.hideFrames && s.direction == ToStandard {
+		if err := s.hold(i); err != nil {
 			return i, atFrame, err
 		}
 	}
-	return r.value(i, atValue)
+	return s.value(i, atValue)
 }
 
 // inText goes on to the end of a text, or to an escape.
-func (r *run) inText(i int) (int, state, error) {
-	i = plain(r.src, i)
-	if i == len(r.src) {
+func (s *Scanner) inText(i int) (int, state, error) {
+	i = plain(s.src, i)
+	if i == len(s.src) {
 		return i, inText, nil
 	}
 	var st state
 	var err error
-	switch c := r.src[i]; {
+	switch c := s.src[i]; {
 	case c == '\\':
-		st, r.escape = inEscape, true
+		st, s.escape = inEscape, true
 	case c != '"':
-		err = r.malformed(i, "a control character in text")
-	case r.wanted:
-		st, err = r.ended(i)
-	case r.name:
+		err = s.malformed(i, "a control character in text")
+	case s.wanted:
+		st, err = s.ended(i)
+	case s.name:
 		st = atColon
 	default:
-		st, err = r.after(i + 1)
+		st, err = s.after(i + 1)
 	}
 	return i + 1, st, err
 }
 
 // inEscape reads one byte behind a backslash.
-func (r *run) inEscape(i int, st state) (int, state, error) {
-	c := r.src[i]
+func (s *Scanner) inEscape(i int, st state) (int, state, error) {
+	c := s.src[i]
 	switch {
 	case st == inEscape && c == 'u':
-		st, r.hex = inHex, 4
+		st, s.hex = inHex, 4
 	case st == inEscape && simple[c]:
 		st = inText
 	case st == inHex && hexadecimal(c):
-		if r.hex--; r.hex == 0 {
+		if s.hex--; s.hex == 0 {
 			st = inText
 		}
 	default:
-		return i, st, r.malformed(i, "an unknown escape")
+		return i, st, s.malformed(i, "an unknown escape")
 	}
 	return i + 1, st, nil
 }
 
 // inWord reads one byte of true, false or null.
-func (r *run) inWord(i int) (int, state, error) {
-	if r.src[i] != r.word[0] {
-		return i, inWord, r.malformed(i, "an unknown word")
+func (s *Scanner) inWord(i int) (int, state, error) {
+	if s.src[i] != s.word[0] {
+		return i, inWord, s.malformed(i, "an unknown word")
 	}
-	if r.word = r.word[1:]; r.word != "" {
+	if s.word = s.word[1:]; s.word != "" {
 		return i + 1, inWord, nil
 	}
-	st, err := r.after(i + 1)
+	st, err := s.after(i + 1)
 	return i + 1, st, err
 }
 
 // called reads the name that begins at src[i], behind the quote.
-func (r *run) called(i int) (int, state) {
-	at := r.top >> shift
+func (s *Scanner) called(i int) (int, state) {
+	at := s.top >> shift
 	if at == dead {
-		r.name, r.wanted, r.next = true, false, dead
+		s.name, s.wanted, s.next = true, false, dead
 		return i, inText
 	}
-	n := &r.automaton.nodes[at]
-	if end := plain(r.src, i); end+1 < len(r.src) && r.src[end] == '"' && r.src[end+1] == ':' && n.keys == Nothing {
-		r.next = n.follow(r.src[i:end])
-		if r.next == chosen {
-			r.next = r.choice
+	n := &s.automaton.nodes[at]
+	if end := plain(s.src, i); end+1 < len(s.src) && s.src[end] == '"' && s.src[end+1] == ':' && n.keys == Nothing {
+		s.next = n.follow(s.src[i:end])
+		if s.next == chosen {
+			s.next = s.choice
 		}
 		return end + 2, atValue
 	}
-	r.name, r.wanted, r.escape, r.text = true, true, false, i
+	s.name, s.wanted, s.escape, s.text = true, true, false, i
 	return i, inText
 }
 
 // skim passes over a container in which nothing is translated, and is behind it or at what it leaves to scan: the end of src, a blank, an error.
-func (r *run) skim(i int, st state) (int, state, error) {
-	src, stack, top := r.src, r.stack, r.top
+func (s *Scanner) skim(i int, st state) (int, state, error) {
+	src, stack, top := s.src, s.stack, s.top
 	outer := len(stack)
-	r.next = dead
+	s.next = dead
 	for i < len(src) {
 		switch c := src[i]; {
 		case st == atName, st == atMember && c != '}':
@@ -459,7 +447,7 @@ func (r *run) skim(i int, st state) (int, state, error) {
 				end = whole(src, i+1)
 			}
 			if end == 0 || end == len(src) || src[end] != ':' {
-				r.stack, r.top = stack, top
+				s.stack, s.top = stack, top
 				return i, st, nil
 			}
 			i, st = end+1, atValue
@@ -473,8 +461,8 @@ func (r *run) skim(i int, st state) (int, state, error) {
 			last := len(stack) - 1
 			top, stack = stack[last], stack[:last]
 			if len(stack) < outer {
-				r.stack, r.top = stack, top
-				after, err := r.after(i)
+				s.stack, s.top = stack, top
+				after, err := s.after(i)
 				return i, after, err
 			}
 			st = afterValue
@@ -490,13 +478,13 @@ func (r *run) skim(i int, st state) (int, state, error) {
 				end = scalar(src, i)
 			}
 			if end == 0 {
-				r.stack, r.top = stack, top
+				s.stack, s.top = stack, top
 				return i, st, nil
 			}
 			i, st = end, afterValue
 		}
 	}
-	r.stack, r.top = stack, top
+	s.stack, s.top = stack, top
 	return i, st, nil
 }
 
@@ -543,195 +531,195 @@ func whole(src []byte, i int) int {
 }
 
 // begin begins the value whose first byte is c.
-func (r *run) begin(i int, c byte) (state, error) {
+func (s *Scanner) begin(i int, c byte) (state, error) {
 	switch c {
 	case '"':
-		r.name, r.escape, r.text = false, false, i+1
-		r.wanted = r.automaton.nodes[r.next].value != Nothing
+		s.name, s.escape, s.text = false, false, i+1
+		s.wanted = s.automaton.nodes[s.next].value != Nothing
 		return inText, nil
 	case '{':
-		return atMember, r.open(i, 0)
+		return atMember, s.open(i, 0)
 	case '[':
-		err := r.open(i, isList)
-		r.next = r.automaton.nodes[r.next].element
+		err := s.open(i, isList)
+		s.next = s.automaton.nodes[s.next].element
 		return atElement, err
 	case '-':
 		return afterMinus, nil
 	case '0':
 		return afterZero, nil
 	case 't':
-		r.word = "rue"
+		s.word = "rue"
 		return inWord, nil
 	case 'f':
-		r.word = "alse"
+		s.word = "alse"
 		return inWord, nil
 	case 'n':
-		r.word = "ull"
+		s.word = "ull"
 		return inWord, nil
 	}
 	if c >= '1' && c <= '9' {
 		return inInteger, nil
 	}
-	return atEnd, r.malformed(i, "no value")
+	return atEnd, s.malformed(i, "no value")
 }
 
 // open goes into a container.
-func (r *run) open(i int, list frame) error {
-	if len(r.stack) == maxDepth {
-		return r.malformed(i, "more than 10000 levels")
+func (s *Scanner) open(i int, list frame) error {
+	if len(s.stack) == maxDepth {
+		return s.malformed(i, "more than 10000 levels")
 	}
-	r.stack = append(r.stack, r.top)
-	r.top = frame(r.next)<<shift | list
-	if r.next != dead && r.direction == ToStandard && r.automaton.nodes[r.next].hide {
-		return r.openHiding(i)
+	s.stack = append(s.stack, s.top)
+	s.top = frame(s.next)<<shift | list
+	if s.next != dead && s.direction == ToStandard && s.automaton.nodes[s.next].hide {
+		return s.openHiding(i)
 	}
 	return nil
 }
 
 // openHiding goes into a container some of whose elements may be left out. It is never left out itself.
-func (r *run) openHiding(i int) error {
-	r.top |= isHide
-	if r.held.depth != 0 && !r.held.dropping {
-		if err := r.write(i); err != nil {
+func (s *Scanner) openHiding(i int) error {
+	s.top |= isHide
+	if s.held.depth != 0 && !s.held.dropping {
+		if err := s.write(i); err != nil {
 			return err
 		}
-		r.keep()
+		s.keep()
 	}
-	r.held.kept = false
+	s.held.kept = false
 	return nil
 }
 
 // closed leaves the container that ends at src[i].
-func (r *run) closed(i int) (state, error) {
-	last := len(r.stack) - 1
-	r.top, r.stack = r.stack[last], r.stack[:last]
-	return r.after(i + 1)
+func (s *Scanner) closed(i int) (state, error) {
+	last := len(s.stack) - 1
+	s.top, s.stack = s.stack[last], s.stack[:last]
+	return s.after(i + 1)
 }
 
 // after is behind a value that ends before src[to].
-func (r *run) after(to int) (state, error) {
-	if r.held.depth == len(r.stack)+1 {
-		if err := r.release(to); err != nil {
+func (s *Scanner) after(to int) (state, error) {
+	if s.held.depth == len(s.stack)+1 {
+		if err := s.release(to); err != nil {
 			return afterValue, err
 		}
 	}
 	switch {
-	case len(r.stack) > 0:
+	case len(s.stack) > 0:
 		return afterValue, nil
-	case r.frames:
+	case s.frames:
 		return atFrame, nil
 	}
 	return atEnd, nil
 }
 
 // ended is behind held text: src[i] is the quote.
-func (r *run) ended(i int) (state, error) {
-	text, carried := r.src[r.text:i], len(r.token)
+func (s *Scanner) ended(i int) (state, error) {
+	text, carried := s.src[s.text:i], len(s.token)
 	if carried > 0 {
-		r.token = append(r.token, r.src[:i]...)
-		text = r.token
+		s.token = append(s.token, s.src[:i]...)
+		text = s.token
 	}
 	earlier := text[:carried]
-	if r.escape {
+	if s.escape {
 		text = unescaped(text)
 	}
-	r.token, r.wanted = r.token[:0], false
-	if r.name {
-		n := &r.automaton.nodes[r.top>>shift]
-		err := r.translate(i, text, earlier, n.keys, n.hide)
-		r.next = n.follow(text)
-		if r.next == chosen {
-			r.next = r.choice
+	s.token, s.wanted = s.token[:0], false
+	if s.name {
+		n := &s.automaton.nodes[s.top>>shift]
+		err := s.translate(i, text, earlier, n.keys, n.hide)
+		s.next = n.follow(text)
+		if s.next == chosen {
+			s.next = s.choice
 		}
 		return atColon, err
 	}
-	n := &r.automaton.nodes[r.next]
+	n := &s.automaton.nodes[s.next]
 	if n.value == kind {
-		r.turn(text)
+		s.turn(text)
 	}
-	if err := r.translate(i, text, earlier, n.value, n.hides); err != nil {
+	if err := s.translate(i, text, earlier, n.value, n.hides); err != nil {
 		return afterValue, err
 	}
-	return r.after(i + 1)
+	return s.after(i + 1)
 }
 
 // turn goes on with the rows of the kind that an object has.
-func (r *run) turn(kind []byte) {
-	for _, k := range r.automaton.nodes[r.top>>shift].kinds {
+func (s *Scanner) turn(kind []byte) {
+	for _, k := range s.automaton.nodes[s.top>>shift].kinds {
 		if k.name == string(kind) {
-			r.top = r.top&(isList|isHide) | frame(k.to)<<shift
+			s.top = s.top&(isList|isHide) | frame(k.to)<<shift
 		}
 	}
 }
 
 // translate writes the translation of held text, if it has one. What came with earlier input has not been written yet.
-func (r *run) translate(i int, text, earlier []byte, v Value, decides bool) error {
-	if decides && r.held.depth != 0 && !r.held.dropping {
-		if err := r.decide(text, v); err != nil {
+func (s *Scanner) translate(i int, text, earlier []byte, v Value, decides bool) error {
+	if decides && s.held.depth != 0 && !s.held.dropping {
+		if err := s.decide(text, v); err != nil {
 			return err
 		}
 	}
-	becomes, changed := r.direction.value(r.spare[:0], text, v)
+	becomes, changed := s.direction.value(s.spare[:0], text, v)
 	if !changed {
-		return r.put(earlier) // the rest is written with what follows
+		return s.put(earlier) // the rest is written with what follows
 	}
-	r.spare = becomes
-	if r.escape {
+	s.spare = becomes
+	if s.escape {
 		becomes = escaped(becomes)
 	}
-	if err := r.write(r.text); err != nil {
+	if err := s.write(s.text); err != nil {
 		return err
 	}
-	r.from = i
-	return r.put(becomes)
+	s.from = i
+	return s.put(becomes)
 }
 
 // hold begins an element that may be left out, with the comma before it.
-func (r *run) hold(i int) error {
-	if r.held.dropping {
+func (s *Scanner) hold(i int) error {
+	if s.held.dropping {
 		return nil
 	}
-	if err := r.write(i); err != nil {
+	if err := s.write(i); err != nil {
 		return err
 	}
-	r.held.depth, r.held.dropping, r.held.bytes = len(r.stack)+1, false, r.held.bytes[:0]
+	s.held.depth, s.held.dropping, s.held.bytes = len(s.stack)+1, false, s.held.bytes[:0]
 	return nil
 }
 
 // decide is called where the name stands that decides about the held element.
-func (r *run) decide(name []byte, v Value) error {
+func (s *Scanner) decide(name []byte, v Value) error {
 	if _, platform := ToPrivate.value(nil, name, v); platform {
-		r.held.dropping, r.held.bytes = true, r.held.bytes[:0]
+		s.held.dropping, s.held.bytes = true, s.held.bytes[:0]
 		return nil
 	}
-	if err := r.write(r.text); err != nil {
+	if err := s.write(s.text); err != nil {
 		return err
 	}
-	r.keep()
+	s.keep()
 	return nil
 }
 
 // keep passes on the held element, as far as it has been read. The first that is kept has no comma before it.
-func (r *run) keep() {
-	b := r.held.bytes
-	if len(b) > 0 && b[0] == ',' && !r.held.kept {
+func (s *Scanner) keep() {
+	b := s.held.bytes
+	if len(b) > 0 && b[0] == ',' && !s.held.kept {
 		b = b[1:]
 	}
-	r.dst = append(r.dst, b...)
-	r.held.depth, r.held.kept, r.held.bytes = 0, true, r.held.bytes[:0]
+	s.dst = append(s.dst, b...)
+	s.held.depth, s.held.kept, s.held.bytes = 0, true, s.held.bytes[:0]
 }
 
 // release ends the held element, whose last byte is before src[to].
-func (r *run) release(to int) error {
-	if err := r.write(to); err != nil {
+func (s *Scanner) release(to int) error {
+	if err := s.write(to); err != nil {
 		return err
 	}
-	if r.held.dropping {
-		r.held.space = r.frames && r.held.depth == 1
-		r.held.depth, r.held.dropping = 0, false
+	if s.held.dropping {
+		s.held.space = s.frames && s.held.depth == 1
+		s.held.depth, s.held.dropping = 0, false
 		return nil
 	}
-	r.keep()
+	s.keep()
 	return nil
 }
 
