@@ -17,6 +17,8 @@ type Endpoint struct {
 	Document Document
 	// Opaque says that bodies have no form that is known here: they pass in both directions as they are.
 	Opaque bool
+	// Watch says that the path is of the old form that asks for a watch.
+	Watch bool
 	// Group, Resource, Name and Subresource are the client's, and empty where the path has none.
 	Group, Resource, Name, Subresource string
 }
@@ -77,7 +79,7 @@ func (e *Endpoint) group(segments []string) {
 func (e *Endpoint) resource(segments []string, from int) {
 	rest := segments[min(from, len(segments)):]
 	if len(rest) > 0 && rest[0] == "watch" {
-		rest = rest[1:]
+		e.Watch, rest = true, rest[1:]
 	}
 	if len(rest) > 2 && rest[0] == "namespaces" && rest[2] != "status" && rest[2] != "finalize" {
 		rest = rest[2:]

@@ -86,7 +86,7 @@ func IsJSON(body []byte) bool {
 func YAML(document []byte) ([]byte, error) {
 	out, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		return nil, fmt.Errorf("reading YAML: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return out, nil
 }

@@ -22,8 +22,8 @@ const (
 	maxDepth = 10000
 )
 
-// ErrMalformed is wrapped by each error about a body that is not JSON, truncated bodies included.
-var ErrMalformed = errors.New("malformed JSON")
+// ErrMalformed is wrapped by each error about a body that is not what it should be, truncated bodies included.
+var ErrMalformed = errors.New("malformed body")
 
 // ErrTooLarge is wrapped by an error about one object that exceeds what may be held.
 var ErrTooLarge = errors.New("the object is too large to be translated")

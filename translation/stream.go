@@ -4,6 +4,7 @@
 package translation
 
 import (
+	"errors"
 	"io"
 	"sync"
 )
@@ -109,4 +110,9 @@ func (w *Writer) Close() error {
 	}
 	_, err = w.target.Write(out)
 	return err
+}
+
+// Malformed says whether an error is about a body that cannot be translated, and not about where it came from.
+func Malformed(err error) bool {
+	return errors.Is(err, ErrMalformed) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrProtobuf)
 }

@@ -1,0 +1,107 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+// metrics have the names that private-capi-types › Metrics gives to them.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	errors   *prometheus.CounterVec
+
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// resources is how many values the label "resource" has at most: a client may ask for anything.
+const resources = 200
+
+// The values of the label "error_type".
+const (
+	invalidJSON         = "invalid-json"
+	unsupportedResource = "unsupported-resource"
+)
+
+func newMetrics() *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "hypershift_api_proxy_requests_total",
+			Help: "Requests that the API proxy has answered, by method, resource and code.",
+		}, []string{"method", "resource", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "hypershift_api_proxy_request_duration_seconds",
+			Help:    "How long requests took, from the first byte to the last. Watches and connections that became another protocol are left out.",
+			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1},
+		}, []string{"method", "resource"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "hypershift_api_proxy_translation_errors_total",
+			Help: "Bodies that could not be translated: invalid-json (malformed or truncated), unsupported-resource (in a form that is not translated).",
+		}, []string{"error_type"}),
+		seen: map[string]bool{},
+	}
+	for _, t := range []string{invalidJSON, unsupportedResource} {
+		m.errors.WithLabelValues(t)
+	}
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(descriptions chan<- *prometheus.Desc) {
+	m.requests.Describe(descriptions)
+	m.duration.Describe(descriptions)
+	m.errors.Describe(descriptions)
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(values chan<- prometheus.Metric) {
+	m.requests.Collect(values)
+	m.duration.Collect(values)
+	m.errors.Collect(values)
+}
+
+// resource is the label's value for a request.
+func (m *metrics) resource(e *exchange) string {
+	name := e.Resource
+	if name == "" {
+		name = "none"
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.seen[name]:
+	case len(m.seen) == resources:
+		return "other"
+	default:
+		m.seen[name] = true
+	}
+	return name
+}
+
+func (m *metrics) answered(method string, e *exchange, code int, took time.Duration) {
+	if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, method) {
+		method = "other"
+	}
+	m.requests.WithLabelValues(method, e.resource, strconv.Itoa(code)).Inc()
+	if !e.watch && e.upgrade == "" {
+		m.duration.WithLabelValues(method, e.resource).Observe(took.Seconds())
+	}
+}
+
+func (m *metrics) untranslated(err error) {
+	if translation.Malformed(err) {
+		m.errors.WithLabelValues(invalidJSON).Inc()
+		return
+	}
+	m.errors.WithLabelValues(unsupportedResource).Inc()
+}

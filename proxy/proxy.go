@@ -1,0 +1,262 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+// Options is what New must be told.
+type Options struct {
+	// Upstream is the API server, and the identity that requests have there.
+	Upstream *rest.Config
+	// Registerer takes the metrics. Nil means nobody.
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+}
+
+// Proxy is a handler for the client's requests.
+type Proxy struct {
+	base     *url.URL
+	reverse  httputil.ReverseProxy
+	multiple http.RoundTripper // HTTP/2
+	upgraded http.RoundTripper // HTTP/1.1, which alone can become another protocol
+	metrics  *metrics
+	log      logr.Logger
+	drained  context.Context // done once watches shall end
+	drain    context.CancelFunc
+}
+
+// New makes a proxy. It does not connect.
+func New(o Options) (*Proxy, error) {
+	base, _, err := rest.DefaultServerUrlFor(o.Upstream)
+	if err != nil {
+		return nil, fmt.Errorf("reading the API server's address: %w", err)
+	}
+	p := &Proxy{base: base, metrics: newMetrics(), log: o.Log}
+	p.drained, p.drain = context.WithCancel(context.Background())
+	if p.multiple, err = transport(o.Upstream); err != nil {
+		return nil, err
+	}
+	if p.upgraded, err = transport(o.Upstream, "http/1.1"); err != nil {
+		return nil, err
+	}
+	if o.Registerer != nil {
+		if err := o.Registerer.Register(p.metrics); err != nil {
+			return nil, fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	p.reverse = httputil.ReverseProxy{
+		Rewrite: p.rewrite, Transport: p, ModifyResponse: p.response, ErrorHandler: p.failed, FlushInterval: -1, BufferPool: &buffers{},
+		ErrorLog: log.New(logged{o.Log}, "", 0),
+	}
+	return p, nil
+}
+
+// transport is client-go's, which reads tokens and certificates again when they change. Answers are not compressed: they are translated.
+func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, error) {
+	c := rest.CopyConfig(upstream)
+	c.DisableCompression, c.Timeout, c.NextProtos = true, 0, protocols
+	t, err := rest.TransportFor(c)
+	if err != nil {
+		return nil, fmt.Errorf("making a transport to the API server: %w", err)
+	}
+	return t, nil
+}
+
+// exchange is one request and its answer.
+type exchange struct {
+	translation.Endpoint
+	watch    bool
+	upgrade  string // the protocol that the connection shall go over to
+	resource string // as the metrics have it
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	e, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return e
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e := &exchange{Endpoint: translation.EndpointOf(r.URL.EscapedPath()), upgrade: r.Header.Get("Upgrade")}
+	e.watch = e.Watch || e.Name == "" && r.Method == http.MethodGet && watched(r.URL.Query())
+	e.resource = p.metrics.resource(e)
+	begin := time.Now()
+	recorded := &recorder{ResponseWriter: w}
+	defer func() { p.metrics.answered(r.Method, e, recorded.code, time.Since(begin)) }()
+	if refusal := p.refuse(r, e); refusal != nil {
+		p.write(recorded, refusal)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), exchangeKey{}, e))
+	defer cancel()
+	if e.watch || e.upgrade != "" {
+		stop := context.AfterFunc(p.drained, cancel)
+		defer stop()
+	}
+	r = r.WithContext(ctx)
+	if err := p.request(r, e); err != nil {
+		p.failed(recorded, r, err)
+		return
+	}
+	p.reverse.ServeHTTP(recorded, r)
+}
+
+// watched is what an API server makes of the parameter `watch`.
+func watched(query url.Values) bool {
+	values, has := query["watch"]
+	return has && !strings.EqualFold(values[0], "false") && values[0] != "0"
+}
+
+// refuse is the answer to a request that never reaches the API server.
+func (p *Proxy) refuse(r *http.Request, e *exchange) *refusal {
+	switch {
+	case !loopback(r.Host):
+		return &refusal{http.StatusForbidden, fmt.Sprintf("the proxy answers to loopback addresses and not to the host %q: connect to 127.0.0.1", r.Host)}
+	case e.upgrade != "" && e.Subresource == "" && !e.Opaque:
+		return &refusal{http.StatusNotAcceptable, "a watch by WebSocket cannot be translated: watch by plain HTTP"}
+	case e.Document == translation.Definitions && e.Name == "" && r.Method == http.MethodDelete:
+		return &refusal{http.StatusForbidden, "deleting a collection of CustomResourceDefinitions would delete the platform's too, which are hidden here: delete them by name"}
+	}
+	return nil
+}
+
+// loopback keeps pages in a browser, whose host is another, from using the proxy by a name that leads here.
+func loopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// rewrite directs a request to the API server.
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
+	e := exchangeOf(r.In.Context())
+	out := r.Out
+	out.Host, out.URL.Host, out.URL.Scheme = "", p.base.Host, p.base.Scheme
+	escaped := strings.TrimSuffix(p.base.EscapedPath(), "/") + e.Path
+	if path, err := url.PathUnescape(escaped); err == nil {
+		out.URL.Path, out.URL.RawPath = path, escaped
+	}
+	out.URL.RawQuery = e.Query(r.In.URL.RawQuery)
+	for name := range out.Header {
+		if strings.HasPrefix(name, "X-Remote-") {
+			out.Header.Del(name)
+		}
+	}
+	out.Header.Del("Authorization") // the pod's identity counts
+	out.Header.Del("Accept-Encoding")
+	if accept := out.Header.Values("Accept"); len(accept) > 0 && !e.Opaque {
+		out.Header.Set("Accept", accepted(accept))
+	}
+}
+
+// accepted asks for JSON wherever a client would rather have what cannot be translated, with the same parameters.
+func accepted(accept []string) string {
+	var out []string
+	for a := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		media, parameters, has := strings.Cut(strings.TrimSpace(a), ";")
+		if slices.ContainsFunc([]string{"protobuf", "cbor", "yaml"}, func(s string) bool { return strings.Contains(media, s) }) {
+			media = "application/json"
+		}
+		if has {
+			media += ";" + parameters
+		}
+		if !slices.Contains(out, media) {
+			out = append(out, media)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p *Proxy) RoundTrip(r *http.Request) (*http.Response, error) {
+	if exchangeOf(r.Context()).upgrade != "" {
+		return p.upgraded.RoundTrip(r)
+	}
+	return p.multiple.RoundTrip(r)
+}
+
+// failed answers what could not be passed on.
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
+		refused = &refusal{499, "the client closed the connection"} // nobody reads it: it is for the metrics
+	case errors.Is(err, errAnswer):
+		p.untranslated(r, err)
+		refused = &refusal{http.StatusBadGateway, err.Error()}
+	case translation.Malformed(err):
+		p.untranslated(r, err)
+		refused = &refusal{http.StatusBadRequest, err.Error()}
+	default:
+		p.log.Info("Proxy request failed", "method", r.Method, "path", r.URL.Path, "error", err.Error())
+		refused = &refusal{http.StatusBadGateway, "the API server cannot be reached through the proxy: " + err.Error()}
+	}
+	p.write(w, refused)
+}
+
+// untranslated counts an error and logs it.
+func (p *Proxy) untranslated(r *http.Request, err error) {
+	p.metrics.untranslated(err)
+	p.log.Error(err, "Translation error", "method", r.Method, "path", r.URL.Path)
+}
+
+// buffers are httputil.ReverseProxy's.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) Get() []byte {
+	if buffer, ok := b.pool.Get().(*[]byte); ok {
+		return *buffer
+	}
+	return make([]byte, 32<<10)
+}
+
+func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
+
+// logged is where httputil.ReverseProxy writes what goes wrong when an answer is under way.
+type logged struct{ log logr.Logger }
+
+func (l logged) Write(line []byte) (int, error) {
+	l.log.Info("Proxy request failed", "error", strings.TrimSpace(string(line)))
+	return len(line), nil
+}
+
+// recorder remembers the code of an answer.
+type recorder struct {
+	http.ResponseWriter
+	code int
+}
+
+func (r *recorder) WriteHeader(code int) {
+	if r.code == 0 && (code >= 200 || code == http.StatusSwitchingProtocols) {
+		r.code = code
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

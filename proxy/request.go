@@ -1,0 +1,96 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+const (
+	// most is how long a body may be that is not translated as it passes: an API server takes 3 MB.
+	most = 3 << 20
+	// small is how long a body may be that is translated before the request is sent. A malformed one then reaches nobody, and the length is known.
+	small = 256 << 10
+)
+
+// request translates the body of a request.
+func (p *Proxy) request(r *http.Request, e *exchange) error {
+	if e.Opaque || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 || e.upgrade != "" {
+		return nil
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("a body with the encoding %q cannot be translated: send it plain", encoding)}
+	}
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch media {
+	case "application/cbor", "application/apply-patch+cbor":
+		return &refusal{http.StatusUnsupportedMediaType, "CBOR cannot be translated: send JSON"}
+	case "application/json-patch+json":
+		return replace(r, func(body []byte) ([]byte, error) { return translation.ToPrivate.Patch(e.Document, body) })
+	case "application/vnd.kubernetes.protobuf":
+		return replace(r, func(body []byte) ([]byte, error) { return translation.ToPrivate.Protobuf(e.Document, body) })
+	case "application/yaml", "application/apply-patch+yaml":
+		if media == "application/yaml" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		return replace(r, func(body []byte) ([]byte, error) { return fromYAML(e.Document, body) })
+	case "", "application/json", "application/merge-patch+json", "application/strategic-merge-patch+json":
+		if r.ContentLength > 0 && r.ContentLength <= small {
+			return replace(r, func(body []byte) ([]byte, error) { return scanned(e.Document, body) })
+		}
+		r.Body = translation.NewReader(r.Body, translation.NewScanner(translation.ToPrivate, e.Document))
+		r.ContentLength = -1
+		r.Header.Del("Content-Length")
+	}
+	return nil // the API server knows no other, and says so
+}
+
+// fromYAML translates YAML, and JSON that is called YAML.
+func fromYAML(doc translation.Document, body []byte) ([]byte, error) {
+	if !translation.IsJSON(body) || !json.Valid(body) {
+		var err error
+		if body, err = translation.YAML(body); err != nil {
+			return nil, err
+		}
+	}
+	return scanned(doc, body)
+}
+
+func scanned(doc translation.Document, body []byte) ([]byte, error) {
+	s := translation.NewScanner(translation.ToPrivate, doc)
+	out, err := s.Append(make([]byte, 0, len(body)+len(body)/4), body)
+	if err != nil {
+		return nil, err
+	}
+	return s.Finish(out)
+}
+
+// replace translates a whole body before the request is sent.
+func replace(r *http.Request, translate func([]byte) ([]byte, error)) error {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes, which is what an API server takes", most)}
+	}
+	if err != nil {
+		return &refusal{http.StatusBadRequest, "reading the body: " + err.Error()}
+	}
+	if len(body) > 0 {
+		if body, err = translate(body); err != nil {
+			return err
+		}
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Header.Del("Content-Length")
+	return nil
+}

@@ -1,0 +1,100 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+// errAnswer is wrapped by an error about an answer in a form that was not asked for.
+var errAnswer = errors.New("the API server's answer cannot be translated")
+
+// response translates the headers of an answer, and its body as it passes.
+func (p *Proxy) response(r *http.Response) error {
+	e := exchangeOf(r.Request.Context())
+	for i, w := range r.Header["Warning"] {
+		r.Header["Warning"][i] = translation.ToStandard.Prose(w)
+	}
+	if r.Request.Method == http.MethodHead {
+		r.Header.Del("Content-Length") // of what it would be untranslated
+		return nil
+	}
+	if r.StatusCode == http.StatusSwitchingProtocols || e.Opaque || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
+		return nil
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return fmt.Errorf("%w: it is compressed (%s), which was not asked for", errAnswer, encoding)
+	}
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case media == "application/json":
+	case media == "text/plain" && e.Document == translation.OpenAPI && r.StatusCode == http.StatusOK: // the index is JSON, and called text
+	case strings.Contains(media, "protobuf"), strings.Contains(media, "cbor"), strings.Contains(media, "yaml"):
+		return fmt.Errorf("%w: it is %s, which was not asked for", errAnswer, media)
+	default:
+		return nil
+	}
+	scanner := translation.NewScanner
+	if e.watch && r.StatusCode == http.StatusOK {
+		scanner = translation.NewFrameScanner
+	}
+	r.Body = &body{proxy: p, request: r.Request, reader: translation.NewReader(r.Body, scanner(translation.ToStandard, e.Document))}
+	r.ContentLength = -1
+	r.Header.Del("Content-Length")
+	return nil
+}
+
+// body is an answer's. An error that comes from it breaks the connection to the client.
+type body struct {
+	proxy   *Proxy
+	request *http.Request
+	reader  *translation.Reader
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.reader.Read(p)
+	if err != nil && err != io.EOF && b.request.Context().Err() == nil && translation.Malformed(err) {
+		b.proxy.untranslated(b.request, err)
+	}
+	return n, err
+}
+
+func (b *body) Close() error { return b.reader.Close() }
+
+// refusal is an error that is answered with a Status.
+type refusal struct {
+	code    int
+	message string
+}
+
+func (r *refusal) Error() string { return r.message }
+
+var reasons = map[int]metav1.StatusReason{
+	http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusNotAcceptable: metav1.StatusReasonNotAcceptable,
+	http.StatusUnsupportedMediaType: metav1.StatusReasonUnsupportedMediaType, http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
+	http.StatusBadGateway: metav1.StatusReasonInternalError,
+}
+
+func (p *Proxy) write(w http.ResponseWriter, r *refusal) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache, private")
+	w.WriteHeader(r.code)
+	status := metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(r.code), Reason: reasons[r.code],
+		Message: "poundlock proxy: " + r.message,
+	}
+	if err := json.NewEncoder(w).Encode(status); err != nil {
+		p.log.V(1).Info("Nobody read an answer", "error", err.Error())
+	}
+}

@@ -1,0 +1,50 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Serve answers clients on one listener, and `/healthz`, `/readyz` and what else health has on another, until ctx is done. Then it ends watches, lets other
+// requests come to their end for the time of grace, and returns nil.
+func (p *Proxy) Serve(ctx context.Context, clients, health net.Listener, others http.Handler, grace time.Duration) error {
+	main := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("/readyz", p.ready)
+	if others != nil {
+		mux.Handle("/", others)
+	}
+	side := &http.Server{Handler: mux, ReadHeaderTimeout: 30 * time.Second}
+	ended := make(chan error, 2)
+	go func() { ended <- main.Serve(clients) }()
+	go func() { ended <- side.Serve(health) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	p.drain()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if errors.Is(main.Shutdown(last), context.DeadlineExceeded) {
+		p.log.Info("Requests were not answered within the time of grace")
+	}
+	return errors.Join(err, main.Close(), side.Close())
+}
+
+// ready says whether requests are answered. An API server that cannot be reached makes nobody unready: the client would only be restarted for it.
+func (p *Proxy) ready(w http.ResponseWriter, _ *http.Request) {
+	if p.drained.Err() != nil {
+		http.Error(w, "draining", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
