@@ -1,0 +1,424 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+// before starts a proxy before a server that answers whatever the test wants.
+func before(t *testing.T, api http.HandlerFunc) (*Proxy, string) {
+	t.Helper()
+	upstream := httptest.NewUnstartedServer(api)
+	upstream.EnableHTTP2 = true
+	upstream.StartTLS()
+	t.Cleanup(upstream.Close)
+	p, err := New(Options{Log: logr.Discard(), Upstream: &rest.Config{
+		Host: upstream.URL, BearerToken: "the-pods", TLSClientConfig: rest.TLSClientConfig{
+			CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw}),
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	return p, server.URL
+}
+
+func ask(t *testing.T, method, url, body string, header ...string) (*http.Response, string, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer answer.Body.Close()
+	got, err := io.ReadAll(answer.Body)
+	return answer, string(got), err
+}
+
+const (
+	machinesPath = "/apis/cluster.x-k8s.io/v1beta2/namespaces/n/machines"
+	storedObject = `{"apiVersion":"cluster.hypershift.openshift.io/v1beta2"}`
+	readObject   = `{"apiVersion":"cluster.x-k8s.io/v1beta2"}`
+)
+
+func respond(media, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", media)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestWhatReachesTheAPIServer(t *testing.T) {
+	var got *http.Request
+	var body []byte
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+		respond("application/json", storedObject)(w, r)
+	})
+	for _, c := range []struct {
+		why, method, path, body string
+		header                  []string
+		wantURI, wantBody       string
+	}{
+		{"JSON", "POST", machinesPath + "?fieldManager=cluster.x-k8s.io&labelSelector=cluster.x-k8s.io%2Fa%3Db", readObject, []string{"Content-Type", "application/json"},
+			"/apis/cluster.hypershift.openshift.io/v1beta2/namespaces/n/machines?fieldManager=cluster.x-k8s.io&labelSelector=cluster.x-k8s.io%2Fa%3Db", storedObject},
+		{"JSON of some length", "PUT", machinesPath + "/m", `{"a":"` + strings.Repeat("x", small) + `","apiVersion":"cluster.x-k8s.io/v1"}`, []string{"Content-Type", "application/json"},
+			"/apis/cluster.hypershift.openshift.io/v1beta2/namespaces/n/machines/m", `{"a":"` + strings.Repeat("x", small) + `","apiVersion":"cluster.hypershift.openshift.io/v1"}`},
+		{"YAML", "POST", machinesPath, "apiVersion: cluster.x-k8s.io/v1beta2\n", []string{"Content-Type", "application/yaml"}, "", storedObject},
+		{"YAML like JSON", "PATCH", machinesPath + "/m", "{apiVersion: cluster.x-k8s.io/v1beta2}", []string{"Content-Type", "application/apply-patch+yaml"}, "", storedObject},
+		{"an apply in JSON", "PATCH", machinesPath + "/m", readObject, []string{"Content-Type", "application/apply-patch+yaml"}, "", storedObject},
+		{"no media type", "DELETE", machinesPath + "/m", readObject, nil, "", storedObject},
+		{"no body", "GET", machinesPath + "/m%20", "", nil, "/apis/cluster.hypershift.openshift.io/v1beta2/namespaces/n/machines/m%20", ""},
+		{"another group", "POST", "/apis/apps/v1/x", `{"spec":{"apiGroup":"cluster.x-k8s.io"}}`, []string{"Content-Type", "application/json"}, "", `{"spec":{"apiGroup":"cluster.x-k8s.io"}}`},
+		{"an opaque endpoint", "POST", "/api/v1/namespaces/n/services/s/proxy/x", "cluster.x-k8s.io", []string{"Content-Type", "application/json"}, "", "cluster.x-k8s.io"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			_, answer, err := ask(t, c.method, url+c.path, c.body, append(c.header, "Authorization", "Bearer another", "X-Remote-User", "root", "Accept", "application/vnd.kubernetes.protobuf;as=Table,application/json;as=Table, */*", "Accept-Encoding", "gzip")...)
+			if err != nil || answer == "" {
+				t.Fatal(answer, err)
+			}
+			if string(body) != c.wantBody || c.wantURI != "" && got.RequestURI != c.wantURI {
+				t.Errorf("%s %.200s", got.RequestURI, body)
+			}
+			if got.Header.Get("Authorization") != "Bearer the-pods" || got.Header.Get("X-Remote-User") != "" || got.Header.Get("X-Forwarded-For") != "" || got.Header.Get("Accept-Encoding") != "" {
+				t.Errorf("%v", got.Header)
+			}
+			if accept := got.Header.Get("Accept"); c.why != "an opaque endpoint" && accept != "application/json;as=Table,*/*" {
+				t.Error(accept)
+			}
+		})
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	reached := false
+	p, url := before(t, func(http.ResponseWriter, *http.Request) { reached = true })
+	for _, c := range []struct {
+		why, method, path, body string
+		header                  []string
+		code                    int
+	}{
+		{"another host", "GET", machinesPath, "", []string{"Host", "evil.example.com"}, 403},
+		{"another host with a port", "GET", machinesPath, "", []string{"Host", "127.0.0.1.nip.io:80"}, 403},
+		{"a watch by WebSocket", "GET", machinesPath + "?watch=1", "", []string{"Upgrade", "websocket", "Connection", "Upgrade"}, 406},
+		{"CBOR", "POST", machinesPath, "x", []string{"Content-Type", "application/cbor"}, 415},
+		{"a compressed body", "POST", machinesPath, "x", []string{"Content-Type", "application/json", "Content-Encoding", "gzip"}, 415},
+		{"malformed JSON", "POST", machinesPath, `{"a":1,}`, []string{"Content-Type", "application/json"}, 400},
+		{"truncated JSON", "POST", machinesPath, `{"a":1`, []string{"Content-Type", "application/json"}, 400},
+		{"malformed YAML", "POST", machinesPath, `a: [`, []string{"Content-Type", "application/yaml"}, 400},
+		{"a name twice", "PATCH", machinesPath, "a: 1\na: 2", []string{"Content-Type", "application/apply-patch+yaml"}, 400},
+		{"a malformed patch", "PATCH", machinesPath, `{}`, []string{"Content-Type", "application/json-patch+json"}, 400},
+		{"malformed protobuf", "POST", "/api/v1/namespaces/n/secrets", `{}`, []string{"Content-Type", "application/vnd.kubernetes.protobuf"}, 400},
+		{"too long", "PATCH", machinesPath, strings.Repeat(" ", most+1), []string{"Content-Type", "application/json-patch+json"}, 413},
+		{"all definitions", "DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "", nil, 403},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			answer, body, err := ask(t, c.method, url+c.path, c.body, c.header...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var status metav1.Status
+			if err := json.Unmarshal([]byte(body), &status); err != nil || answer.StatusCode != c.code || status.Code != int32(c.code) || status.Kind != "Status" || status.Message == "" || status.Reason == "" {
+				t.Errorf("%d %s %v", answer.StatusCode, body, err)
+			}
+			if reached {
+				t.Error("the API server was asked")
+			}
+		})
+	}
+	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(invalidJSON)); n != 6 {
+		t.Errorf("%v errors counted", n)
+	}
+}
+
+// A malformed body that is sent as it is read breaks the request too.
+func TestALongMalformedBody(t *testing.T) {
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err == nil {
+			t.Error("the API server read a body to its end")
+		}
+	})
+	answer, body, err := ask(t, "POST", url+machinesPath, `{"a":"`+strings.Repeat("x", 2*small)+`",}`, "Content-Type", "application/json")
+	if err != nil || answer.StatusCode != 400 || !strings.Contains(body, "malformed") {
+		t.Errorf("%+v %s %v", answer, body, err)
+	}
+}
+
+func TestWhatIsAnswered(t *testing.T) {
+	var api http.HandlerFunc
+	p, url := before(t, func(w http.ResponseWriter, r *http.Request) { api(w, r) })
+	compressed := &bytes.Buffer{}
+	z := gzip.NewWriter(compressed)
+	_, _ = io.WriteString(z, storedObject)
+	z.Close()
+	for _, c := range []struct {
+		why, path string
+		api       http.HandlerFunc
+		code      int
+		want      string
+		broken    bool
+	}{
+		{"an object", machinesPath, respond("application/json", storedObject), 200, readObject, false},
+		{"an error", machinesPath, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(404)
+			_, _ = io.WriteString(w, `{"kind":"Status","message":"machines.cluster.hypershift.openshift.io \"m\" not found","details":{"group":"cluster.hypershift.openshift.io"}}`)
+		}, 404, `{"kind":"Status","message":"machines.cluster.x-k8s.io \"m\" not found","details":{"group":"cluster.x-k8s.io"}}`, false},
+		{"text", machinesPath, respond("text/plain; charset=utf-8", "404 page not found\n"), 200, "404 page not found\n", false},
+		{"the index of OpenAPI, called text", "/openapi/v3", respond("text/plain; charset=utf-8", `{"paths":{"apis/cluster.hypershift.openshift.io/v1":{}}}`), 200, `{"paths":{"apis/cluster.x-k8s.io/v1":{}}}`, false},
+		{"an opaque answer", "/api/v1/namespaces/n/pods/p/log", respond("application/json", storedObject), 200, storedObject, false},
+		{"nothing", machinesPath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 204, "", false},
+		{"not modified", machinesPath, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(304)
+		}, 304, "", false},
+		{"an empty body", machinesPath, respond("application/json", ""), 200, "", false},
+		{"compressed", machinesPath, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			respond("application/json", compressed.String())(w, r)
+		}, 502, "cannot be translated", false},
+		{"protobuf", machinesPath, respond("application/vnd.kubernetes.protobuf", "k8s\x00"), 502, "cannot be translated", false},
+		{"truncated JSON", machinesPath, respond("application/json", storedObject[:20]), 200, "", true},
+		{"truncated in a list", machinesPath, respond("application/json", `{"items":[{},{}`), 200, "", true},
+		{"malformed JSON", machinesPath, respond("application/json", `{"items":[{},]}`), 200, "", true},
+		{"something after it", machinesPath, respond("application/json", `{}{}`), 200, "", true},
+		{"a broken connection", machinesPath, func(w http.ResponseWriter, r *http.Request) {
+			respond("application/json", `{"items":[{},{}]`)(w, r)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}, 200, "", true},
+		{"a truncated frame", machinesPath + "?watch=true", respond("application/json", `{"type":"ADDED","object":{}}`+"\n"+`{"type":"ADDED"`), 200, "", true},
+		{"frames", machinesPath + "?watch=1", respond("application/json", `{"type":"ADDED","object":`+storedObject+"}\n{\"type\":\"BOOKMARK\",\"object\":{}}\n"), 200,
+			`{"type":"ADDED","object":` + readObject + "}\n{\"type\":\"BOOKMARK\",\"object\":{}}\n", false},
+		{"no watch", machinesPath + "?watch=false", respond("application/json", storedObject), 200, readObject, false},
+		{"a watch that is refused", machinesPath + "?watch=true", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(410)
+			_, _ = io.WriteString(w, `{"kind":"Status","message":"cluster.hypershift.openshift.io","reason":"Expired"}`)
+		}, 410, `{"kind":"Status","message":"cluster.x-k8s.io","reason":"Expired"}`, false},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			api = func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Warning", `299 - "cluster.hypershift.openshift.io/v1beta1 Machine is deprecated"`)
+				c.api(w, r)
+			}
+			answer, body, err := ask(t, "GET", url+c.path, "")
+			if c.broken {
+				if err == nil {
+					t.Errorf("the client read %q to its end", body)
+				}
+				return
+			}
+			if err != nil || answer.StatusCode != c.code || !strings.Contains(body, c.want) || c.code < 500 && body != c.want {
+				t.Errorf("%+v %q %v", answer, body, err)
+			}
+			if w := answer.Header.Get("Warning"); c.code < 500 && w != `299 - "cluster.x-k8s.io/v1beta1 Machine is deprecated"` {
+				t.Error(w)
+			}
+		})
+	}
+	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(invalidJSON)); n < 5 {
+		t.Errorf("%v errors counted", n)
+	}
+	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(unsupportedResource)); n != 2 {
+		t.Errorf("%v answers counted that were not asked for", n)
+	}
+}
+
+// An event reaches the client when it happens, and not when a buffer is full; and when the client goes, so does the watch.
+func TestAWatchIsNotHeldBack(t *testing.T) {
+	events, gone := make(chan string), make(chan struct{})
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for {
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case e := <-events:
+				_, _ = io.WriteString(w, e)
+			case <-r.Context().Done():
+				close(gone)
+				return
+			}
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, _ := http.NewRequestWithContext(ctx, "GET", url+machinesPath+"?watch=true", nil)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewReader(answer.Body)
+	for i := range 3 {
+		events <- fmt.Sprintf(`{"type":"ADDED","object":{"n":%d}}`, i) + "\n"
+		if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, fmt.Sprint(i)) {
+			t.Fatal(line, err)
+		}
+	}
+	cancel()
+	select {
+	case <-gone:
+	case <-time.After(time.Minute):
+		t.Error("the watch goes on at the API server")
+	}
+}
+
+// A connection that becomes another protocol passes as it is, in HTTP/1.1.
+func TestAnUpgrade(t *testing.T) {
+	for _, protocol := range []string{"SPDY/3.1", "websocket"} {
+		_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.ProtoMajor != 1 || r.Header.Get("Upgrade") != protocol {
+				t.Errorf("%s %s", r.Proto, r.Header)
+			}
+			conn, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol)
+			rw.Flush()
+			line, _ := rw.ReadString('\n')
+			fmt.Fprintf(rw, "echo %s", line)
+			rw.Flush()
+		})
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST /api/v1/namespaces/n/pods/p/exec?command=x HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n\r\n", protocol)
+		r := bufio.NewReader(conn)
+		answer, err := http.ReadResponse(r, nil)
+		if err != nil || answer.StatusCode != 101 {
+			t.Fatal(answer, err)
+		}
+		fmt.Fprintln(conn, "cluster.x-k8s.io")
+		if line, err := r.ReadString('\n'); err != nil || line != "echo cluster.x-k8s.io\n" {
+			t.Errorf("%q %v", line, err)
+		}
+	}
+}
+
+// A server that is told to stop lets a request come to its end, and ends a watch.
+func TestDraining(t *testing.T) {
+	began, finish := make(chan struct{}, 2), make(chan struct{})
+	p, _ := before(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = http.NewResponseController(w).Flush()
+		began <- struct{}{}
+		if r.URL.Query().Has("watch") {
+			<-r.Context().Done()
+			return
+		}
+		<-finish
+		_, _ = io.WriteString(w, storedObject)
+	})
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	clients, health := listen(), listen()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Serve(ctx, clients, health, nil, time.Minute) }()
+	if answer, body, err := ask(t, "GET", "http://"+health.Addr().String()+"/readyz", ""); err != nil || answer.StatusCode != 200 {
+		t.Error(body, err)
+	}
+	type result struct {
+		body string
+		err  error
+	}
+	get := func(path string) chan result {
+		out := make(chan result, 1)
+		go func() {
+			_, body, err := ask(t, "GET", "http://"+clients.Addr().String()+path, "")
+			out <- result{body, err}
+		}()
+		<-began
+		return out
+	}
+	request, watch := get(machinesPath), get(machinesPath+"?watch=true")
+	stop()
+	if r := <-watch; r.err != nil && !errors.Is(r.err, io.ErrUnexpectedEOF) {
+		t.Error("a watch ends with", r)
+	}
+	close(finish)
+	if r := <-request; r.err != nil || r.body != readObject {
+		t.Error("a request ends with", r)
+	}
+	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+}
+
+func TestAnAPIServerThatIsNotThere(t *testing.T) {
+	p, err := New(Options{Log: logr.Discard(), Upstream: &rest.Config{Host: "https://127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "http://127.0.0.1"+machinesPath, nil)
+	p.ServeHTTP(w, r)
+	var status metav1.Status
+	if err := json.Unmarshal(w.Body.Bytes(), &status); err != nil || status.Code != 502 {
+		t.Errorf("%s %v", w.Body, err)
+	}
+}
+
+// The label "resource" has a bounded number of values, whatever clients ask for.
+func TestLabels(t *testing.T) {
+	m := newMetrics()
+	for i := range 3 * resources {
+		m.answered("GET", &exchange{resource: m.resource(&exchange{Endpoint: translation.EndpointOf(fmt.Sprintf("/api/v1/r%d", i))})}, 200, time.Second)
+	}
+	if n := testutil.CollectAndCount(m, "hypershift_api_proxy_requests_total"); n != resources+1 {
+		t.Error(n)
+	}
+	problems, err := testutil.CollectAndLint(m)
+	if err != nil || len(problems) > 0 {
+		t.Error(problems, err)
+	}
+}
