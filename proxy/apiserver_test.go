@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -115,7 +115,7 @@ func (s *seen) note(p []byte) {
 // behind starts a proxy, and returns the configuration of clients behind it. At the end of the test no private name may have reached any of them.
 func behind(t *testing.T) *rest.Config {
 	t.Helper()
-	p, err := New(Options{Upstream: plane.Admin(), Log: logr.Discard()})
+	p, err := New(Options{Upstream: plane.Admin(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,10 +98,12 @@ func (m *metrics) answered(method string, e *exchange, code int, took time.Durat
 	}
 }
 
-func (m *metrics) untranslated(err error) {
+// untranslated counts an error, and says of which type it is.
+func (m *metrics) untranslated(err error) string {
+	kind := unsupportedResource
 	if translation.Malformed(err) {
-		m.errors.WithLabelValues(invalidJSON).Inc()
-		return
+		kind = invalidJSON
 	}
-	m.errors.WithLabelValues(unsupportedResource).Inc()
+	m.errors.WithLabelValues(kind).Inc()
+	return kind
 }

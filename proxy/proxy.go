@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -17,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
@@ -30,7 +29,7 @@ type Options struct {
 	Upstream *rest.Config
 	// Registerer takes the metrics. Nil means nobody.
 	Registerer prometheus.Registerer
-	Log        logr.Logger
+	Log        *slog.Logger
 }
 
 // Proxy is a handler for the client's requests.
@@ -40,7 +39,7 @@ type Proxy struct {
 	multiple http.RoundTripper // HTTP/2
 	upgraded http.RoundTripper // HTTP/1.1, which alone can become another protocol
 	metrics  *metrics
-	log      logr.Logger
+	log      *slog.Logger
 	drained  context.Context // done once watches shall end
 	drain    context.CancelFunc
 }
@@ -66,7 +65,7 @@ func New(o Options) (*Proxy, error) {
 	}
 	p.reverse = httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ModifyResponse: p.response, ErrorHandler: p.failed, FlushInterval: -1, BufferPool: &buffers{},
-		ErrorLog: log.New(logged{o.Log}, "", 0),
+		ErrorLog: slog.NewLogLogger(unpassed{o.Log.Handler()}, slog.LevelWarn),
 	}
 	return p, nil
 }
@@ -213,7 +212,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 		p.untranslated(r, err)
 		refused = &refusal{http.StatusBadRequest, err.Error()}
 	default:
-		p.log.Info("Proxy request failed", "method", r.Method, "path", r.URL.Path, "error", err.Error())
+		p.log.Warn("Proxy request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 		refused = &refusal{http.StatusBadGateway, "the API server cannot be reached through the proxy: " + err.Error()}
 	}
 	p.write(w, refused)
@@ -221,8 +220,11 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // untranslated counts an error and logs it.
 func (p *Proxy) untranslated(r *http.Request, err error) {
-	p.metrics.untranslated(err)
-	p.log.Error(err, "Translation error", "method", r.Method, "path", r.URL.Path)
+	if p.metrics.untranslated(err) == unsupportedResource {
+		p.log.Warn("Unsupported resource type", "method", r.Method, "path", r.URL.Path, "error", err)
+		return
+	}
+	p.log.Error("Translation error", "method", r.Method, "path", r.URL.Path, "error", err)
 }
 
 // buffers are httputil.ReverseProxy's.
@@ -237,12 +239,13 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
 
-// logged is where httputil.ReverseProxy writes what goes wrong when an answer is under way.
-type logged struct{ log logr.Logger }
+// unpassed logs what httputil.ReverseProxy says when an answer breaks off, under the name that such things have here.
+type unpassed struct{ slog.Handler }
 
-func (l logged) Write(line []byte) (int, error) {
-	l.log.Info("Proxy request failed", "error", strings.TrimSpace(string(line)))
-	return len(line), nil
+func (u unpassed) Handle(ctx context.Context, r slog.Record) error {
+	r.AddAttrs(slog.String("error", r.Message))
+	r.Message = "Proxy request failed"
+	return u.Handler.Handle(ctx, r)
 }
 
 // recorder remembers the code of an answer.

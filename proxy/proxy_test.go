@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,7 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -35,7 +35,7 @@ func before(t *testing.T, api http.HandlerFunc) (*Proxy, string) {
 	upstream.EnableHTTP2 = true
 	upstream.StartTLS()
 	t.Cleanup(upstream.Close)
-	p, err := New(Options{Log: logr.Discard(), Upstream: &rest.Config{
+	p, err := New(Options{Log: slog.New(slog.DiscardHandler), Upstream: &rest.Config{
 		Host: upstream.URL, BearerToken: "the-pods", TLSClientConfig: rest.TLSClientConfig{
 			CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw}),
 		},
@@ -395,7 +395,7 @@ func TestDraining(t *testing.T) {
 }
 
 func TestAnAPIServerThatIsNotThere(t *testing.T) {
-	p, err := New(Options{Log: logr.Discard(), Upstream: &rest.Config{Host: "https://127.0.0.1:1"}})
+	p, err := New(Options{Log: slog.New(slog.DiscardHandler), Upstream: &rest.Config{Host: "https://127.0.0.1:1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,6 +95,6 @@ func (p *Proxy) write(w http.ResponseWriter, r *refusal) {
 		Message: "poundlock proxy: " + r.message,
 	}
 	if err := json.NewEncoder(w).Encode(status); err != nil {
-		p.log.V(1).Info("Nobody read an answer", "error", err.Error())
+		p.log.Debug("Nobody read an answer", "error", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/poundlock/poundlock/cmd/poundlock/bundling"
+	"github.com/poundlock/poundlock/cmd/poundlock/proxying"
 )
 
 func main() {
@@ -36,6 +37,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(managerCommand(), bundling.Command(), installCommand(), versionCommand())
+	cmd.AddCommand(managerCommand(), bundling.Command(), installCommand(), proxying.Command(), versionCommand())
 	return cmd
 }

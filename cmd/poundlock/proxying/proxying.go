@@ -1,0 +1,112 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package proxying is the command `poundlock proxy`: flags in, a proxy that runs out. It decides nothing: package proxy does.
+package proxying
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/poundlock/poundlock/proxy"
+)
+
+type options struct {
+	listen, health, kubeconfig string
+	grace                      time.Duration
+	verbose                    bool
+}
+
+// Command is `poundlock proxy`.
+func Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "proxy",
+		Short: "Let a client of Cluster API work on private types under their standard names",
+		Long: `Run beside a client of Cluster API, as a sidecar, and translate between the standard groups that the client knows (cluster.x-k8s.io and those beneath it) and the
+private ones that the API server stores (cluster.hypershift.openshift.io). The client connects to --listen in plain HTTP, without credentials.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "Answer clients at this address. It must be a loopback address: who reaches it has the pod's rights")
+	f.StringVar(&o.health, "health-listen", ":8081", "Answer /healthz, /readyz and /metrics at this address")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "Reach the API server by this file (default: the pod's ServiceAccount). $KUBECONFIG is not read: it leads the pod's other containers here")
+	f.DurationVar(&o.grace, "grace-period", 20*time.Second, "Let requests come to their end for this long after SIGTERM. Watches end at once")
+	f.BoolVar(&o.verbose, "verbose", false, "Also log what is of interest to developers")
+	return cmd
+}
+
+func (o options) run(ctx context.Context) error {
+	level := slog.LevelInfo
+	if o.verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	upstream, err := o.upstream()
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	p, err := proxy.New(proxy.Options{Upstream: upstream, Registerer: registry, Log: log})
+	if err != nil {
+		return err
+	}
+	clients, err := o.clients()
+	if err != nil {
+		return err
+	}
+	health, err := net.Listen("tcp", o.health)
+	if err != nil {
+		return fmt.Errorf("listening for health and metrics: %w", err)
+	}
+	metrics := http.NewServeMux()
+	metrics.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	log.Info("Answering clients", "address", clients.Addr().String(), "health", health.Addr().String(), "upstream", upstream.Host)
+	return p.Serve(ctx, clients, health, metrics, o.grace)
+}
+
+// upstream is the API server, and the identity that requests have there.
+func (o options) upstream() (*rest.Config, error) {
+	if o.kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("reading the pod's ServiceAccount: %w: outside of a cluster, give --kubeconfig", err)
+		}
+		return config, nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading --kubeconfig: %w", err)
+	}
+	return config, nil
+}
+
+// clients listens where no other machine reaches.
+func (o options) clients() (net.Listener, error) {
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s is no address and port: %w", o.listen, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("--listen %s would give the pod's rights to whoever reaches that address: use 127.0.0.1", o.listen)
+	}
+	l, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return nil, fmt.Errorf("listening for clients: %w", err)
+	}
+	return l, nil
+}
