@@ -64,7 +64,7 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.reader.Read(p)
-	if err != nil && err != io.EOF && b.request.Context().Err() == nil && translation.Malformed(err) {
+	if err != nil && !errors.Is(err, io.EOF) && b.request.Context().Err() == nil && translation.Malformed(err) {
 		b.proxy.untranslated(b.request, err)
 	}
 	return n, err

@@ -6,6 +6,7 @@ package translation
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -55,7 +56,7 @@ func parsed(b []byte) (out []*tree, err error) {
 	d.UseNumber()
 	for {
 		t, err := parse(d)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if err != nil {

@@ -38,7 +38,7 @@ func metadata(group string) metav1.ObjectMeta {
 		Name: "n", Labels: map[string]string{"cluster.x-k8s.io/cluster-name": "c", "apiVersion": group + "/v1"}, Annotations: map[string]string{"a": group + "/v1"},
 		Finalizers:      []string{"machine." + group},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment"}, {APIVersion: group + "/v1beta2", Kind: "Cluster", Name: "c", UID: "u"}},
-		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", APIVersion: "infrastructure." + group + "/v1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:` + group + `/v1":{}}`)}}},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", APIVersion: "infrastructure." + group + "/v1", FieldsV1: metav1.NewFieldsV1(`{"f:` + group + `/v1":{}}`)}},
 	}
 }
 

@@ -52,7 +52,7 @@ func (r *Reader) fill() {
 	}
 	n, err := r.source.Read(r.piece[:])
 	out, bad := r.scanner.Append(r.out[:0], r.piece[:n])
-	if err == io.EOF && bad == nil {
+	if errors.Is(err, io.EOF) && bad == nil {
 		out, bad = r.scanner.Finish(out)
 	}
 	if bad != nil {

@@ -327,7 +327,9 @@ func pauseMatters(c policies.Change) bool {
 }
 
 // besideTwin: a Machine or a check that is to mirror fits beside any twin.
-func besideTwin(c policies.Change) bool { return c.Kind == "MachineSet" || Read(c.New).Requested != ClusterAPI }
+func besideTwin(c policies.Change) bool {
+	return c.Kind == "MachineSet" || Read(c.New).Requested != ClusterAPI
+}
 
 // contentMatters is changesAuthority as far as it can be told before the twin is known.
 func contentMatters(c policies.Change) bool {
