@@ -16,6 +16,7 @@ var pieces = sync.Pool{New: func() any { return new([size]byte) }}
 
 // Reader reads what a Scanner makes of another reader's bytes. It returns what it has as soon as it has some, and does not wait for more.
 type Reader struct {
+	mu      sync.Mutex // held by Read: an HTTP client may close the body of a request while it reads it
 	scanner *Scanner
 	source  io.Reader
 	piece   *[size]byte
@@ -31,6 +32,8 @@ func NewReader(source io.Reader, scanner *Scanner) *Reader {
 
 // Read implements io.Reader. At the end of a source whose document is not complete it returns an error that wraps ErrMalformed, and never io.EOF.
 func (r *Reader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for len(r.rest) == 0 {
 		if r.err != nil {
 			return 0, r.err
@@ -61,11 +64,14 @@ func (r *Reader) fill() {
 	r.out, r.rest, r.err = out, out, err
 }
 
-// Close implements io.Closer.
+// Close implements io.Closer. It does not wait for a Read: that keeps its memory, which then is nobody else's.
 func (r *Reader) Close() error {
-	if r.piece != nil {
-		pieces.Put(r.piece)
-		r.piece = nil
+	if r.mu.TryLock() {
+		if r.piece != nil {
+			pieces.Put(r.piece)
+			r.piece = nil
+		}
+		r.mu.Unlock()
 	}
 	if c, ok := r.source.(io.Closer); ok {
 		return c.Close()
