@@ -156,11 +156,19 @@ func (a *Actuator) find(ctx context.Context, m *machinev1beta1.Machine) (Instanc
 	return i, true, nil
 }
 
-// unsettled wants to be asked again while an instance that was asked for lately may still come to be seen.
+// unsettled wants to be asked again while an instance that was asked for lately may still come to be seen. When it was asked for stands in the provider's status and, where
+// the answer could not be stored, in the condition that the Machine controller stores before it calls Create.
 func (a *Actuator) unsettled(m *machinev1beta1.Machine) error {
-	conditions := readStatus(m).Conditions
-	n := slices.IndexFunc(conditions, isCreation)
-	if n < 0 || a.now().Sub(conditions[n].LastTransitionTime.Time) >= a.Settle {
+	asked := time.Time{}
+	if all := readStatus(m).Conditions; slices.ContainsFunc(all, isCreation) {
+		asked = all[slices.IndexFunc(all, isCreation)].LastTransitionTime.Time
+	}
+	for _, c := range m.Status.Conditions {
+		if c.Type == machinev1beta1.MachineCreated && c.LastTransitionTime.After(asked) {
+			asked = c.LastTransitionTime.Time
+		}
+	}
+	if a.now().Sub(asked) >= a.Settle {
 		return nil
 	}
 	return machine.RequeueAfter(a.poll(), "the cloud to tell of an instance that it was asked for")

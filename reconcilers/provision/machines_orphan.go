@@ -12,10 +12,40 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/machine"
 )
+
+// keepAnswer stores what Create has answered although somebody changed the Machine meanwhile, deleted it above all. The next pass could not learn it again for certain: a
+// provider may be slow to show a new instance, and the deletion of a Machine without an ID would end without it. cause is why the pass itself could not store it.
+func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
+	if !p.asked || !apierrors.IsConflict(cause) {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		now := &machinev1beta1.Machine{}
+		if err := c.live.Get(ctx, client.ObjectKeyFromObject(p.stored), now); err != nil || now.UID != p.stored.UID {
+			return client.IgnoreNotFound(err)
+		}
+		answered := now.DeepCopy()
+		answered.Spec.ProviderID = p.machine.Spec.ProviderID
+		if _, err := patch(ctx, c.client, now, answered); err != nil {
+			return err
+		}
+		told := answered.DeepCopy()
+		told.Status.ProviderStatus = p.machine.Status.ProviderStatus.DeepCopy()
+		_, err := patchStatus(ctx, c.client, answered, told)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("storing what the provider answered (providerID %q): %w", providerIDOf(p.machine), err)
+	}
+	return cause
+}
 
 // takeBack removes what this pass has just asked for, if the Machine went away meanwhile although it had our finalizer: somebody took that off by
 // hand, or its deletion had begun before the finalizer was there, which an API server does not notice. No other pass will ever come for it. cause is

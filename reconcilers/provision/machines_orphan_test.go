@@ -13,7 +13,61 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
 	"github.com/poundlock/poundlock/machine"
+	"github.com/poundlock/poundlock/machine/machinetest"
 )
+
+// TestMachineThatIsDeletedWhileItsInstanceIsMade: the deletion wins the race against what Create answers, and the cloud does not show the instance for a while.
+func TestMachineThatIsDeletedWhileItsInstanceIsMade(t *testing.T) {
+	const lag = 5 * time.Minute
+	for name, crash := range map[string]bool{"the answer is stored all the same": false, "and is lost in a crash": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			if err := s.cloud.Configure(t.Context(), machinetest.Settings{Lag: lag}); err != nil {
+				t.Fatal(err)
+			}
+			actuator := &machinetest.Actuator{Cloud: s.actuator().Cloud, Poll: time.Minute, Now: s.clock.Now, Settle: lag}
+			s.c.actuator = spoilt{Actuator: actuator, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
+				if err := actuator.Create(ctx, m); err != nil {
+					return err
+				}
+				if err := s.Delete(ctx, s.get("one")); err != nil {
+					t.Fatal(err)
+				}
+				if crash {
+					panic("the process ends")
+				}
+				return nil
+			}}
+			s.machine("one")
+			func() {
+				defer func() { _ = recover() }()
+				for range 6 {
+					if m := s.get("one"); m == nil || !m.DeletionTimestamp.IsZero() {
+						break
+					}
+					_, _ = s.pass("one")
+				}
+			}()
+			if m := s.get("one"); !crash && (m == nil || deref(m.Spec.ProviderID) == "") {
+				t.Error("the ID of the instance is not stored")
+			}
+			s.c.actuator = actuator
+			for range 30 {
+				if s.get("one") == nil {
+					break
+				}
+				_, _ = s.pass("one")
+				s.clock.SetTime(s.clock.Now().Add(time.Minute))
+			}
+			if s.get("one") != nil {
+				t.Error("the Machine does not go")
+			}
+			if i := s.instances(1)[0]; !i.Gone() {
+				t.Errorf("its instance is left behind: %+v", i)
+			}
+		})
+	}
+}
 
 // TestMachineThatGoesAwayWhileItsInstanceIsMade loses its finalizer, and itself, between the order and the answer.
 func TestMachineThatGoesAwayWhileItsInstanceIsMade(t *testing.T) {

@@ -119,7 +119,7 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 		}
 	}
 	if err := c.store(ctx, p); err != nil {
-		err = c.takeBack(ctx, p, err)
+		err = c.takeBack(ctx, p, c.keepAnswer(ctx, p, err))
 		if err := c.tellFailure(p, failure{"Store", err}); back == nil {
 			back = err
 		}
