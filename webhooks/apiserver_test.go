@@ -71,6 +71,7 @@ func TestOnAnAPIServer(t *testing.T) {
 	}{
 		{"whoever writes status first stores the authority", firstStatus},
 		{"a client whose types lack fields of status replaces it, and they keep their values", replacesStatus},
+		{"what is restored beside its own mirror is created as it was", restored},
 		{"a lock holds, dry run or not, and not for Poundlock", lock},
 		{"kubectl scale of the wrong set is refused", scale},
 		{"a provider's template is locked through its set", template},
@@ -405,6 +406,22 @@ func replacesStatus(t *testing.T, p *place) {
 		_ = unstructured.SetNestedField(o.Object, "ClusterAPI", "status", "synchronizedAPI")
 		denied(t, p.admin.Status().Update(t.Context(), o), "authority/status-owned", "status.synchronizedAPI")
 	}
+}
+
+// restored is a Machine whose backup comes back while its mirror has stayed.
+func restored(t *testing.T, p *place) {
+	const id = "spec: {providerID: 'aws:///eu-west-1a/i-back'"
+	p.create(t, p.poundlock, strings.NewReplacer("annotations: {", "annotations: {poundlock.openshift.io/mirror-of: Machine/back, ", "spec:\n", "spec:\n  providerID: aws:///eu-west-1a/i-back\n").Replace(twinManifest("back")))
+	p.create(t, p.poundlock, `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: back}
+`+id+`, instanceType: m6i.large}`)
+	backup := strings.Replace(machineManifest("back", ""), "spec:", "spec:\n  authoritativeAPI: MachineAPI\n  providerID: aws:///eu-west-1a/i-back", 1)
+	denied(t, p.admin.Create(t.Context(), p.object(t, backup)), "authority/create-machineapi", "spec.authoritativeAPI")
+	p.must(t, p.poundlock.Patch(t.Context(), toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", "back"), merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)))
+	denied(t, p.admin.Create(t.Context(), p.object(t, strings.Replace(backup, "i-back", "i-other", 1))), "authority/create-machineapi", "spec.providerID")
+	p.create(t, p.admin, backup)
 }
 
 func lock(t *testing.T, p *place) {

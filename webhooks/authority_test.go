@@ -58,6 +58,12 @@ spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: 
 	p.must(t, p.poundlock.Status().Patch(t.Context(), toward(set, "m", "cluster"), merge(`{"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}}`)))
 	p.must(t, p.poundlock.Status().Patch(t.Context(), toward(set, "m", "cluster"), merge(`{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)))
 	p.patches(t, false, inClusterAPIsWords(both, "larger"), says("this will replace 3 of 3"))
+	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(s), s))
+	s.Object["status"] = map[string]any{"replicas": int64(2)} // as OpenShift's operator sends it, whose type lacks the fields
+	p.must(t, p.admin.Status().Update(t.Context(), s))
+	if status, _ := s.Object["status"].(map[string]any); status["authoritativeAPI"] != "ClusterAPI" || status["synchronizedAPI"] != "ClusterAPI" || status["replicas"] != int64(2) {
+		t.Errorf("an operator that knows no authoritativeAPI replaces status: %v", status)
+	}
 	p.patches(t, true, `{"spec":{"authoritativeAPI":"MachineAPI"}}`, says("spec.authoritativeAPI", "give it machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"template":{"spec":{"instanceType":"m6i.8xlarge"}}}}`)))
 	p.prints(t, false, "", says("nothing of Cluster API ends with it", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")

@@ -68,8 +68,12 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 			return err
 		}
 	}
-	if needs.Has(policies.NeedLiveInfra) {
-		if ref, ok := infraRef(c.New, c.Kind, l.Platforms); ok {
+	core := c.New
+	if c.Side == policies.MachineAPI {
+		core = c.Facts.Twin
+	}
+	if needs.Has(policies.NeedLiveInfra) && core != nil {
+		if ref, ok := infraRef(core, c.Kind, l.Platforms); ok {
 			if c.Facts.Infra, err = l.live(ctx, ref); err != nil {
 				return err
 			}

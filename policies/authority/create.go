@@ -20,7 +20,8 @@ import (
 var requestPath = specPath.Child("authoritativeAPI")
 
 // CreateMachineAPI: "If a Cluster API resource already exists and a Machine API resource is created, the admission will
-// succeed only if the spec authoritative field is set to ClusterAPI" (converting › Admission of non-authoritative resources).
+// succeed only if the spec authoritative field is set to ClusterAPI" (converting › Admission of non-authoritative resources). Not so beside a mirror of
+// Poundlock's own, as after a restore: nobody acts on that, and Cluster API would take over an instance without a handoff.
 func CreateMachineAPI(c policies.Change) policies.Verdict {
 	asked := Read(c.New).Requested
 	switch {
@@ -28,10 +29,41 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	case asked == ClusterAPI:
 		return otherSelector(c)
+	case besideMirror(c) && stopped(c.Facts.Infra):
+		return sameInstance(c)
 	}
 	return policies.Deny(field.Invalid(requestPath, string(asked), fmt.Sprintf(
 		"%s exists already and is acted on, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: %s",
 		there(c), c.Kind, moveTo(c, MachineAPI))))
+}
+
+// besideMirror reports whether the twin is a mirror of the object, and Cluster API does not act on it. Where the object was lost, Poundlock has taken its mark off the
+// mirror, and a Machine's is known by its instance.
+func besideMirror(c policies.Change) bool {
+	twin := c.Facts.Twin
+	if twin == nil || twin.Deleting() || !stopped(twin) {
+		return false
+	}
+	id := providerID(twin)
+	return twin.Metadata.Annotations[MirrorAnnotation] == c.Kind+"/"+c.Name || c.Kind == "Machine" && id != "" && id == providerID(c.New)
+}
+
+// stopped reports whether an object of Cluster API's is paused, and its controllers do not say otherwise. Of one that was restored they have yet to say anything.
+func stopped(o *policies.Object) bool {
+	return o == nil || o.HasAnnotation(PausedAnnotation) && answer(Paused(o).Status) != SaysActing
+}
+
+// sameInstance wants the instance of the mirror: without its ID the Machine API's controllers may create a second one.
+func sameInstance(c policies.Change) policies.Verdict {
+	has := providerID(c.Facts.Twin)
+	if has == "" {
+		has = providerID(c.Facts.Infra)
+	}
+	if c.Kind != "Machine" || has == "" || has == providerID(c.New) {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Invalid(specPath.Child("providerID"), providerID(c.New), fmt.Sprintf(
+		"%s is its mirror and has the instance %s: without this ID Machine API could create a second one: set spec.providerID: %s, and create it again", there(c), has, has)))
 }
 
 // otherSelector: Machine API's own webhook refuses each change of a set's selector, so the mirror could never follow the one of a set that is there.

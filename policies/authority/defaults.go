@@ -19,7 +19,7 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/default",
 			Clause: "converting › Summary of the rules outlined above",
-			Says:   "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the name exists, and MachineAPI otherwise, but for the release's MachineHealthCheck: absent means MachineAPI, and the cluster-version-operator undoes what is filled in.",
+			Says:   "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the name exists that is not its paused mirror, and MachineAPI otherwise, but for the release's MachineHealthCheck: absent means MachineAPI, and the cluster-version-operator undoes what is filled in.",
 			On:     []policies.Scope{{Side: policies.MachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Create}}},
 			Needs: func(c policies.Change) policies.Need {
 				if Read(c.New).Requested != Unset {
@@ -51,7 +51,7 @@ func DefaultRequest(c policies.Change) []policies.Patch {
 	switch {
 	case Read(c.New).Requested != Unset:
 		return nil
-	case c.Facts.Twin != nil:
+	case c.Facts.Twin != nil && !besideMirror(c):
 		return []policies.Patch{{Path: "/spec/authoritativeAPI", Value: ClusterAPI}}
 	case ofRelease(c.Kind, c.New):
 		return nil // whatever the release does not name is a difference, and the cluster-version-operator would write for ever

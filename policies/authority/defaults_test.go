@@ -5,6 +5,7 @@ package authority_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,8 +28,10 @@ func TestDefaulters(t *testing.T) {
 	type patches = []policies.Patch
 	request := func(api authority.API) patches { return patches{{Path: "/spec/authoritativeAPI", Value: api}} }
 	status := func(api authority.API) patches { return patches{{Path: "/status/authoritativeAPI", Value: api}} }
+	const mirrorOf = "the object"
 	const moved = `{"spec":{"authoritativeAPI":"ClusterAPI","replicas":2}}`
 	const known = `{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","synchronizedGeneration":7,"conditions":[{"type":"Synchronized","status":"True","newer":1}]}`
+	others := map[string][]string{"status": {authority.ControlPlane}}
 	for name, tt := range map[string]struct {
 		sub            string
 		by             policies.Actor
@@ -36,8 +39,10 @@ func TestDefaulters(t *testing.T) {
 		want           patches
 		needs          policies.Need
 	}{
-		"a create for nobody without a twin":        {new: `{"spec":{}}`, want: request("MachineAPI"), needs: policies.NeedLiveTwin},
-		"a create for nobody beside a twin":         {new: `{"spec":{}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create for nobody without a twin": {new: `{"spec":{}}`, want: request("MachineAPI"), needs: policies.NeedLiveTwin},
+		"a create for nobody beside a twin":  {new: `{"spec":{}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
+		"a create for nobody beside its paused mirror": {new: `{"spec":{}}`, twin: `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"` + mirrorOf + `"}}}`,
+			want: request("MachineAPI"), needs: policies.NeedLiveTwin},
 		"a create without a spec beside a twin":     {new: `{}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
 		"a create with an empty text beside a twin": {new: `{"spec":{"authoritativeAPI":""}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
 		"a create with null beside a twin":          {new: `{"spec":{"authoritativeAPI":null}}`, twin: `{}`, want: request("ClusterAPI"), needs: policies.NeedLiveTwin},
@@ -76,12 +81,12 @@ func TestDefaulters(t *testing.T) {
 		"Poundlock takes away what it wrote":           {sub: "status", by: policies.Poundlock, old: `{"status":` + known + `}`, new: `{"status":{"authoritativeAPI":"MachineAPI"}}`},
 		"a status that has authority is left in peace": {sub: "status", old: `{"status":{"authoritativeAPI":"ClusterAPI"}}`, new: `{"status":{"authoritativeAPI":"ClusterAPI"}}`},
 	} {
-		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck"} {
+		for _, kind := range append([]string{"Machine", "MachineSet", "MachineHealthCheck"}, others[tt.sub]...) {
 			t.Run(name+" ("+kind+")", func(t *testing.T) {
 				c := policies.Change{
-					Subject:   policies.Subject{Side: policies.MachineAPI, Kind: kind, Subresource: tt.sub},
+					Subject:   policies.Subject{Side: policies.MachineAPI, Kind: kind, Subresource: tt.sub, Name: "x"},
 					Actor:     tt.by,
-					Operation: admissionv1.Create, Old: parse(t, tt.old), New: parse(t, tt.new), Facts: policies.Facts{Twin: parse(t, tt.twin)},
+					Operation: admissionv1.Create, Old: parse(t, tt.old), New: parse(t, tt.new), Facts: policies.Facts{Twin: parse(t, strings.ReplaceAll(tt.twin, mirrorOf, kind+"/x"))},
 				}
 				if c.Old != nil {
 					c.Operation = admissionv1.Update

@@ -224,9 +224,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/create-machineapi", Clause: admission,
-			Says:   "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI, and a MachineSet only with the twin's selector, but for the label of the cluster.",
+			Says: "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: ClusterAPI, and a MachineSet only with the twin's selector, but for the label of the cluster. " +
+				"Beside its own paused mirror, as in a restore, it may be created for Machine API, a Machine with the mirror's spec.providerID.",
 			Remedy: "Set spec.authoritativeAPI: ClusterAPI and the selector that the message has, create it, wait until it is synchronized, then move it.",
-			On:     on(mapi(kinds, onCreate)), Needs: when(besideTwin, policies.NeedLiveTwin), Check: CreateMachineAPI,
+			On:     on(mapi(kinds, onCreate)), Needs: when(besideTwin, policies.NeedLiveTwin|policies.NeedLiveInfra), Check: CreateMachineAPI,
 		},
 		{
 			ID: "authority/create-for-set", Clause: authOf,

@@ -170,8 +170,8 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "control-plane-machine-set-operator", Actor: policies.ControlPlaneOperator,
-			Side: policies.MachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: ByMachineAPI, Only: ownedByControlPlane,
-			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, and releases them when the set is deleted",
+			Side: policies.MachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: AnyPhase, Only: ownedByControlPlane,
+			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whoever runs them, and releases them when the set is deleted, or that never ends",
 		},
 		{
 			Writer: "cluster-etcd-operator", Actor: policies.EtcdOperator,
