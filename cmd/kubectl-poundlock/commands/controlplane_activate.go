@@ -68,6 +68,7 @@ func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivat
 	if err != nil {
 		return err
 	}
+	m.try(ctx, seen)
 	return a.activate(ctx, controlplane.ReportOf(sourceOf(""), seen.view()), seen.in)
 }
 

@@ -5,12 +5,20 @@ package commands
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
 	"github.com/poundlock/poundlock/policies/authority"
+	policy "github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/reading"
 )
 
 type controlPlanePlanOptions struct {
@@ -100,6 +108,7 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 	if err != nil {
 		return err
 	}
+	m.try(ctx, seen)
 	var admission *controlplane.Admission
 	if file != nil || strategy != "" {
 		if admission, err = m.admission(ctx, t, o.dryRun == "server", proposed, seen.in); err != nil {
@@ -111,6 +120,41 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 	r := controlplane.ReportOf(sourceOf(o.file), seen.view())
 	r.Admission = admission
 	return p.writePlan(o.output, r)
+}
+
+// try asks the API server, as the operator does before it acts, what admission makes of the Machines that the plan compares with and creates. Nothing is stored.
+func (m *masters) try(ctx context.Context, s *sight) {
+	plan := policy.Make(s.view())
+	trials := plan.NeededTrials()
+	for _, t := range trials {
+		t.Machine.OwnerReferences = nil // whether the reader may refer to the set says nothing about the Machine
+	}
+	answers, err := reading.Try(ctx, dryRunner{m.client}, trials)
+	for _, a := range answers {
+		if a.Unanswered != "" && err == nil {
+			err = errors.New(a.Unanswered)
+		}
+	}
+	s.in.Trials = answers
+	if err != nil {
+		fmt.Fprintf(m.ErrOut, "What admission makes of new Machines is not in this plan: %v\n", err)
+	}
+}
+
+// dryRunner creates Machines with a dry run.
+type dryRunner struct{ dynamic.Interface }
+
+// Create has the API server try, and puts what it would store into the object.
+func (r dryRunner) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
+	u, is := o.(*unstructured.Unstructured)
+	if !is {
+		return fmt.Errorf("creating %T: want an unstructured object", o)
+	}
+	got, err := r.Resource(machinev1beta1.GroupVersion.WithResource("machines")).Namespace(u.GetNamespace()).Create(ctx, u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+	if err == nil {
+		u.Object = got.Object
+	}
+	return err
 }
 
 // propose is the file's set in the cluster: over the stored one, or a new one.

@@ -41,7 +41,39 @@ func theRestHolds(t *testing.T) {
 			}
 		})
 	}
+	whatAdmissionFillsIsNoDifference(t)
 	aTemplateOfClusterAPIIsPlanned(t)
+}
+
+// whatAdmissionFillsIsNoDifference leaves out of the template what a policy writes into each Machine: the operator replaces none for that, so no plan may say it.
+func whatAdmissionFillsIsNoDifference(t *testing.T) {
+	t.Helper()
+	const without = `kubectl -n openshift-machine-api get controlplanemachineset cluster -o yaml | sed '/iamInstanceProfile:/,+1d' | kubectl poundlock controlplane plan -f -`
+	if out, _ := sh(t, without); !strings.Contains(out, "iamInstanceProfile") || !strings.Contains(out, "replace") {
+		t.Fatalf("without a policy:\n%s", out)
+	}
+	profile, _ := sh(t, "kubectl -n openshift-machine-api get machines.machine.openshift.io -l machine.openshift.io/cluster-api-machine-role=master -o jsonpath={.items[0].spec.providerSpec.value.iamInstanceProfile.id}")
+	const policy = `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: profiles}
+spec:
+  reinvocationPolicy: Never
+  matchConstraints: {resourceRules: [{apiGroups: [machine.openshift.io], apiVersions: [v1beta1], resources: [machines], operations: [CREATE]}]}
+  mutations: [{patchType: JSONPatch, jsonPatch: {expression: "[JSONPatch{op: \"add\", path: \"/spec/providerSpec/value/iamInstanceProfile\", value: {\"id\": \"PROFILE\"}}]"}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: profiles}
+spec: {policyName: profiles}
+`
+	defer sh(t, "kubectl delete mutatingadmissionpolicybinding,mutatingadmissionpolicy profiles")
+	if out, code := sh(t, "kubectl create -f - <<'EOF'\n"+strings.Replace(policy, "PROFILE", profile, 1)+"EOF"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	eventually(t, "the plan knows what the policy writes", func() (string, bool) {
+		out, code := sh(t, without)
+		return out, code == 0 && strings.Contains(out, "do nothing")
+	})
 }
 
 // aTemplateOfClusterAPIIsPlanned plans with the union's member for Cluster API, after the set has moved there.
