@@ -47,9 +47,8 @@ func NoInstanceToken(current API, since time.Time) string {
 
 // instance reads what the objects prove. The source's proof decides: the target has paused, and had no say before.
 func (o Objects) instance(source API, shape Shape) Instance {
-	machine := machineOf(o.MachineAPI)
-	core, infra := providerID(o.ClusterAPI), providerID(o.Infra)
-	switch known := machine.ProviderID != "" && agrees(core, machine.ProviderID) && agrees(infra, machine.ProviderID); {
+	machine, core, infra := providerID(o.MachineAPI), providerID(o.ClusterAPI), providerID(o.Infra)
+	switch known := machine != "" && agrees(core, machine) && agrees(infra, machine); {
 	case !o.Kind.InfraActs():
 		return InstanceKnown
 	case len(o.Holders) > 0:
@@ -58,10 +57,9 @@ func (o Objects) instance(source API, shape Shape) Instance {
 		return o.started(shape)
 	case source == ClusterAPI && known && (infra != "" || core != ""):
 		return o.seen()
-	case machine.ProviderID+core+infra != "":
+	case machine+core+infra != "":
 		return InstanceUnknown
-	case source == MachineAPI && (o.Untouched() && o.MachineAPI.Metadata.Annotations[UntouchedAnnotation] == string(o.MachineAPI.Metadata.UID) || machine.invalid()),
-		o.decided(shape):
+	case source == MachineAPI && o.Untouched() && o.MachineAPI.Metadata.Annotations[UntouchedAnnotation] == string(o.MachineAPI.Metadata.UID), o.decided(shape):
 		return InstanceNotRequested
 	}
 	return InstanceUnknown
@@ -107,7 +105,7 @@ func found(core *policies.Object) bool {
 // Untouched reports whether the Machine API's controllers cannot have asked for an instance yet: no finalizer, no ID, no phase.
 func (o Objects) Untouched() bool {
 	return o.Kind.InfraActs() && o.MachineAPI != nil && !o.MachineAPI.HasFinalizer(o.Kind.MachineAPIFinalizer) &&
-		machineOf(o.MachineAPI).ProviderID == "" && Read(o.MachineAPI).Phase == ""
+		providerID(o.MachineAPI) == "" && Read(o.MachineAPI).Phase == ""
 }
 
 // decided reports whether a person has answered the wait that the condition AuthoritySettled shows.
@@ -115,22 +113,6 @@ func (o Objects) decided(shape Shape) bool {
 	c := shape.Condition(ConditionSettled)
 	return c.Reason == ReasonInstanceUnknown && o.MachineAPI.HasAnnotation(NoInstanceAnnotation) &&
 		o.MachineAPI.Metadata.Annotations[NoInstanceAnnotation] == NoInstanceToken(shape.Current, c.LastTransitionTime.Time)
-}
-
-// machineInstance is what a Machine API Machine has of its instance.
-type machineInstance struct{ ProviderID, Phase, ErrorReason string }
-
-// invalid reports whether the cloud was never asked, as the Machine's configuration is invalid. Other failures may leave an instance.
-func (m machineInstance) invalid() bool {
-	return m.Phase == "Failed" && m.ErrorReason == "InvalidConfiguration"
-}
-
-func machineOf(o *policies.Object) machineInstance {
-	m := machineInstance{ProviderID: providerID(o)}
-	if o != nil {
-		_ = json.Unmarshal(orNull(o.Status), &m)
-	}
-	return m
 }
 
 // withoutInfra reports whether the Machine API can take the Machine over although somebody has deleted the provider's object: both Machines have the ID, by which
