@@ -114,8 +114,9 @@ func plain(u *unstructured.Unstructured) {
 
 // frozen leaves out what Cluster API's controllers have last observed before they were paused: the generation, and of a set how far its Machines were. It is a matter
 // of moments. Of a set that acts, the generation is left out too: its controller, which alone writes it, ends the pass after one in which a webhook did not answer without
-// writing it, in about one crash of twenty.
+// writing it, in about one crash of twenty. The instance's state is what it was when the Machine API's controllers paused: a Machine may move once it is provisioned.
 func frozen(u *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "machine.openshift.io/instance-state")
 	if u.GetKind() == "MachineSet" && u.GroupVersionKind().Group == "cluster.x-k8s.io" {
 		unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
 	}
