@@ -106,8 +106,7 @@ func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Obj
 
 // holders lists the other Machines that have the object's ID.
 func (l Lookups) holders(ctx context.Context, c policies.Change) ([]string, error) {
-	key := authority.InstanceKeyOf(c.New)
-	if key == "" || l.Holding == nil {
+	if l.Holding == nil {
 		return nil, nil
 	}
 	namespaces := map[policies.Side]string{policies.MachineAPI: c.TwinNamespace, policies.ClusterAPI: c.Namespace}
@@ -115,12 +114,14 @@ func (l Lookups) holders(ctx context.Context, c policies.Change) ([]string, erro
 		namespaces = map[policies.Side]string{policies.MachineAPI: c.Namespace, policies.ClusterAPI: c.TwinNamespace}
 	}
 	var all []*policies.Object
-	for side, namespace := range namespaces {
-		machines, err := l.Holding.With(ctx, coreKind(side, "Machine"), namespace, key)
-		if err != nil {
-			return nil, fmt.Errorf("listing the Machines of an instance: %w", err)
+	for _, key := range authority.InstanceKeysOf(c) {
+		for side, namespace := range namespaces {
+			machines, err := l.Holding.With(ctx, coreKind(side, "Machine"), namespace, key)
+			if err != nil {
+				return nil, fmt.Errorf("listing the Machines of an instance: %w", err)
+			}
+			all = append(all, machines...)
 		}
-		all = append(all, machines...)
 	}
 	return authority.HoldersOf(c, all), nil
 }

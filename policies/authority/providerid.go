@@ -66,17 +66,24 @@ func changesInstance(c policies.Change) bool { return len(changedInstance(c)) > 
 
 // ProviderIDUnique: two Machines of one instance are two controllers that act on it, and the deletion of either deletes it.
 func ProviderIDUnique(c policies.Change) policies.Verdict {
-	if !namesInstance(c) || len(c.Facts.Holders) == 0 {
+	named := namedAnew(c)
+	if len(named) == 0 || len(c.Facts.Holders) == 0 {
 		return policies.Verdict{}
 	}
-	return policies.Deny(field.Invalid(specPath.Child("providerID"), providerID(c.New), fmt.Sprintf(
-		"it is the instance of Machine %s, and two controllers would act on it: leave spec.providerID out, or wait until that Machine is gone", strings.Join(c.Facts.Holders, ", "))))
+	return policies.Deny(field.Invalid(specPath.Child(named[0]), specTexts(c.New)[named[0]], fmt.Sprintf(
+		"it is the instance of Machine %s, and two controllers would act on it: leave spec.%s out, or wait until that Machine is gone", strings.Join(c.Facts.Holders, ", "), named[0])))
 }
 
 // namesInstance reports whether a person's request gives an object an ID that it did not have.
-func namesInstance(c policies.Change) bool {
-	id := providerID(c.New)
-	return c.Actor != policies.Poundlock && !findsInstances(c) && id != "" && id != providerID(c.Old)
+func namesInstance(c policies.Change) bool { return len(namedAnew(c)) > 0 }
+
+// namedAnew are the fields in which it does.
+func namedAnew(c policies.Change) []string {
+	if c.Actor == policies.Poundlock || findsInstances(c) {
+		return nil
+	}
+	before, after := specTexts(c.Old), specTexts(c.New)
+	return slices.DeleteFunc(instanceFields(c.Side), func(name string) bool { return after[name] == "" || before[name] == after[name] })
 }
 
 // ProviderIDGiven: a provider's controller creates an instance for each of its machines that names none. Somebody who makes the infrastructure machine of a Machine that has
@@ -136,6 +143,22 @@ func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 
 // InstanceKeyOf is the key of an object's ID.
 func InstanceKeyOf(o *policies.Object) string { return InstanceKey(providerID(o)) }
+
+// InstanceKeysOf are the keys of each ID that the object under review has. The one without a provider's prefix is AWS's.
+func InstanceKeysOf(c policies.Change) []string {
+	var out []string
+	texts := specTexts(c.New)
+	for _, name := range instanceFields(c.Side) {
+		id := texts[name]
+		if name == "instanceID" && id != "" {
+			id = "aws:///" + id
+		}
+		if key := InstanceKey(id); key != "" && !slices.Contains(out, key) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
 
 func specTexts(o *policies.Object) map[string]string {
 	fields := map[string]json.RawMessage{}

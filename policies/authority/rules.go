@@ -163,7 +163,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/provider-id", Clause: authOf,
-			Says:   "Nobody but controllers may give a Machine or a provider's machine the spec.providerID of another Machine.",
+			Says:   "Nobody but controllers may give a Machine or a provider's machine the spec.providerID of another Machine, nor a provider's machine its spec.instanceID.",
 			Remedy: "Leave spec.providerID out, or wait until the other Machine is gone.",
 			On:     on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine}, onWrite)), Needs: when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
 		},

@@ -45,12 +45,13 @@ func Mirrored() string {
 	return either(fmt.Sprintf(`%q in %s`, authority.MirrorAnnotation, object("o.metadata", "annotations")))
 }
 
-// CreatesActing reports whether a Cluster API object is created that is not paused, but for a Machine that Cluster API's own controllers make for a
+// BeginsToAct reports whether a Cluster API object is created that is not paused, or its pause ends, but for a Machine that Cluster API's own controllers make for a
 // MachineSet: sets go on scaling.
-func CreatesActing(identities policies.Identities) string {
-	return fmt.Sprintf(`request.operation == "CREATE" && !(%q in %s) && !(request.kind.kind == "Machine" && request.userInfo.username in %s && `+
-		`%s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue("") == "MachineSet" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")))`,
-		authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.ClusterAPIController]), list("dyn(object).metadata", "ownerReferences"))
+func BeginsToAct(identities policies.Identities) string {
+	return fmt.Sprintf(`(request.operation == "CREATE" || request.operation == "UPDATE" && %[1]q in %[5]s) && !(%[1]q in %[2]s) && `+
+		`!(request.operation == "CREATE" && request.kind.kind == "Machine" && request.userInfo.username in %[3]s && `+
+		`%[4]s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue("") == "MachineSet" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")))`,
+		authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.ClusterAPIController]), list("dyn(object).metadata", "ownerReferences"), object("dyn(oldObject).metadata", "annotations"))
 }
 
 // Binds reports whether somebody but Cluster API's controllers gives an object the ID of an instance, has a Machine own it, or unpauses what a Machine owns, or has
@@ -67,6 +68,7 @@ func Binds(identities policies.Identities) string {
 	}
 	cases := []string{
 		fmt.Sprintf(`!(%s in [dyn(null), dyn(""), %s])`, field(is, "providerID"), field(was, "providerID")),
+		fmt.Sprintf(`!(%s in [dyn(null), dyn(""), %s])`, field(is, "instanceID"), field(was, "instanceID")),
 		fmt.Sprintf(`%s.exists(r, %s && !(%s in %s))`, list(is+".metadata", "ownerReferences"), machine, "r", list(was+".metadata", "ownerReferences")),
 		fmt.Sprintf(`%s && !(%s) && %s.exists(r, %s)`, paused(was), paused(is), list(is+".metadata", "ownerReferences"), machine),
 		fmt.Sprintf(`request.operation == "UPDATE" && %s != %s`, field(is, "infrastructureRef"), field(was, "infrastructureRef")),
