@@ -43,8 +43,10 @@ type play struct {
 	name string
 	// machine is the one with which the play begins, "" if with none.
 	machine string
-	lifts   []func()
-	said    map[string]bool // answers that were told already
+	// born: the Machine moves while its instance is made.
+	born  bool
+	lifts []func()
+	said  map[string]bool // answers that were told already
 }
 
 var plays atomic.Int64

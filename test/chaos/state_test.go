@@ -90,6 +90,9 @@ func (p *play) objects() []unstructured.Unstructured {
 func (p *play) state() state {
 	var all []string
 	for _, u := range p.objects() {
+		if p.born {
+			unborn(&u)
+		}
 		plain(&u)
 		all = append(all, p.unname(pretty(u.Object)))
 	}
@@ -114,9 +117,8 @@ func plain(u *unstructured.Unstructured) {
 
 // frozen leaves out what Cluster API's controllers have last observed before they were paused: the generation, and of a set how far its Machines were. It is a matter
 // of moments. Of a set that acts, the generation is left out too: its controller, which alone writes it, ends the pass after one in which a webhook did not answer without
-// writing it, in about one crash of twenty. The instance's state is what it was when the Machine API's controllers paused: a Machine may move once it is provisioned.
+// writing it, in about one crash of twenty.
 func frozen(u *unstructured.Unstructured) {
-	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "machine.openshift.io/instance-state")
 	if u.GetKind() == "MachineSet" && u.GroupVersionKind().Group == "cluster.x-k8s.io" {
 		unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
 	}
@@ -132,6 +134,26 @@ func frozen(u *unstructured.Unstructured) {
 	all = slices.DeleteFunc(all, func(c any) bool {
 		condition, ok := c.(map[string]any)
 		return ok && condition["type"] != authority.ConditionPaused
+	})
+	_ = unstructured.SetNestedSlice(u.Object, all, "status", "conditions")
+}
+
+// unborn leaves out of a Machine that moves while its instance is made how far the controllers had come that were paused for it, and what they had found out: a matter
+// of moments too.
+func unborn(u *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "machine.openshift.io/instance-state")
+	for _, found := range []string{"instance-type", "region", "zone"} {
+		unstructured.RemoveNestedField(u.Object, "metadata", "labels", "machine.openshift.io/"+found)
+	}
+	authoritative, _, _ := unstructured.NestedString(u.Object, "status", "authoritativeAPI")
+	if _, paused := u.GetAnnotations()[authority.PausedAnnotation]; !paused && authoritative != string(authority.ClusterAPI) {
+		return
+	}
+	unstructured.RemoveNestedField(u.Object, "status", "deprecated", "v1beta1", "conditions")
+	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	all = slices.DeleteFunc(all, func(c any) bool {
+		condition, ok := c.(map[string]any)
+		return ok && !slices.Contains([]any{authority.ConditionPaused, "Ready", authority.ConditionSynchronized, authority.ConditionSettled}, condition["type"])
 	})
 	_ = unstructured.SetNestedSlice(u.Object, all, "status", "conditions")
 }

@@ -106,7 +106,7 @@ func (p *play) deleteSet() { p.delete(p.set(mapi), metav1.DeletePropagationBackg
 // born has a Machine created and asked to move before its instance's ID can be known: the cloud's first answers are lost.
 func born(from authority.API) func(*play) {
 	return func(p *play) {
-		p.machine = p.name
+		p.machine, p.born = p.name, true
 		if err := stage.Cloud.Inject(machinetest.Fault{Do: machinetest.LoseAnswer, Verb: machinetest.Launch, Machine: p.name, Times: 2}); err != nil {
 			p.Fatal(err)
 		}
