@@ -95,9 +95,9 @@ Nothing is changed, and nothing is asked for.`,
 	o.selection.bind(cmd)
 	o.output.bind(cmd, "table", "wide", "json", "yaml", "name")
 	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
-	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil, "end with exit code 3 if an object has one of these verdicts (blocked, waiting, moving) or reasons (FieldsNotConvertible, …)")
-	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                       // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"blocked", "waiting", "moving", preflight.ReasonFields}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil, "end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
+	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                                  // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"blocked", "unknown", "waiting", "moving", preflight.ReasonFields}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
@@ -172,7 +172,7 @@ func judge(f *fleet.Fleet, c fleet.Cluster, to authority.API) report {
 	r := report{To: to, Counts: map[string]int{}, Objects: []preflight.Finding{}, Problems: f.Problems, Assumed: c.Assumed, others: f.Others}
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(c, pair)
-		finding := preflight.Judge(pair, to, env, unknown)
+		finding := preflight.Judge(pair, to, env, unknown, f.Lacks(c, env))
 		r.Objects = append(r.Objects, finding)
 		r.Counts[string(finding.Verdict)]++
 	}
@@ -295,6 +295,8 @@ func (w reader) answer(v preflight.Verdict) string {
 		return w.Good("yes")
 	case preflight.Blocked:
 		return w.Bad("no")
+	case preflight.Unknown:
+		return w.Careful("unknown")
 	case preflight.Waiting:
 		return w.Careful("not yet")
 	case preflight.Moving:
@@ -306,6 +308,9 @@ func (w reader) answer(v preflight.Verdict) string {
 func (w reader) why(f preflight.Finding) string {
 	const most = 3
 	var out []string
+	if f.Verdict == preflight.Unknown {
+		return fmt.Sprintf("needs %s [%d]", strings.Join(f.Needs, " and "), w.number(preflight.GroupsOf(f)[0]))
+	}
 	for _, g := range preflight.GroupsOf(f) {
 		text := g.Field
 		if text == "" {
@@ -325,7 +330,7 @@ func (w reader) sum() {
 		verdict preflight.Verdict
 		text    string
 	}{
-		{preflight.Ready, "could move today"}, {preflight.Blocked, "cannot"}, {preflight.Waiting, "not yet"},
+		{preflight.Ready, "could move today"}, {preflight.Blocked, "cannot"}, {preflight.Unknown, "unknown"}, {preflight.Waiting, "not yet"},
 		{preflight.Moving, "on the move"}, {preflight.There, "there already"},
 	} {
 		if n := w.Counts[string(part.verdict)]; n > 0 {

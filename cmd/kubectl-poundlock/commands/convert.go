@@ -4,8 +4,10 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/annotated"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies"
@@ -22,20 +25,22 @@ import (
 func convertCommand(p *plugin) *cobra.Command {
 	o := &convertOptions{}
 	cmd := &cobra.Command{
-		Use:   "convert -f FILE…",
-		Short: "Convert manifests from either API into the other, with comments where something changed",
-		Long: `Convert manifests from either API into the other, with comments where something changed. No cluster is asked.
+		Use:   "convert [KIND[/NAME]…] [-f FILE…]",
+		Short: "Convert objects from either API into the other, with comments where something changed",
+		Long: `Convert objects from either API into the other, with comments where something changed. Without -f the objects are the cluster's; with -f they are
+the files', and no cluster is asked.
 
 Machine API objects become Cluster API's core object and the infrastructure object behind it; a Cluster API object, given together with
 its infrastructure object, becomes the Machine API object. What cannot go is said on standard error, field by field, and nothing is
-written of that object.`,
-		Example: `  kubectl poundlock convert -f machineset.yaml
+written of that object. Where the answer depends on something of the cluster that the files do not have, convert names it, and the exit code is 1.`,
+		Example: `  kubectl poundlock convert machineset/worker-a
+  kubectl poundlock convert -f machineset.yaml
   kubectl poundlock convert -f infrastructure.yaml -f machineset.yaml --comments=false
   kubectl -n openshift-cluster-api get machinesets.cluster.x-k8s.io,awsmachinetemplates -o yaml | kubectl poundlock convert -f -`,
-		Args: cobra.NoArgs,
-		RunE: func(_ *cobra.Command, _ []string) error { return p.convert(*o) },
+		ValidArgsFunction: p.completeTargets,
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.convert(cmd.Context(), *o, args) },
 	}
-	o.files.bind(cmd, "files, folders or - to convert")
+	o.files.bind(cmd, "files, folders or - to convert instead of the cluster's objects")
 	o.output.bind(cmd, "yaml", "json")
 	cmd.Flags().BoolVar(&o.comments, "comments", true, "say in comments where a field came from and what changed")
 	return cmd
@@ -47,18 +52,14 @@ type convertOptions struct {
 	comments bool
 }
 
-func (p *plugin) convert(o convertOptions) error {
+func (p *plugin) convert(ctx context.Context, o convertOptions, args []string) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	if len(o.paths) == 0 {
-		return usage("convert wants -f: files, folders, or - for standard input")
+	if len(o.paths) == 0 && len(args) == 0 {
+		return usage("convert wants KIND/NAME of the cluster, or -f: files, folders, or - for standard input")
 	}
-	pairs, err := p.pairs()
-	if err != nil {
-		return err
-	}
-	f, err := fleet.FromFiles(o.paths, p.In, pairs)
+	f, err := p.gather(ctx, o.files, selection{}, args)
 	if err != nil {
 		return err
 	}
@@ -77,14 +78,23 @@ func (p *plugin) convertAll(o convertOptions, f *fleet.Fleet) error {
 		fmt.Fprintln(p.ErrOut, "note:", text)
 	}
 	var all []any
-	refused := 0
+	refused, untold := 0, 0
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(cluster, pair)
-		made, errs := converted(pair, env, unknown)
-		if len(errs) > 0 {
+		errs, needs := unconvertible(pair, env, unknown, f.Lacks(cluster, env))
+		switch {
+		case len(errs) > 0:
 			refused++
 			p.refuse(pair, errs)
 			continue
+		case len(needs) > 0:
+			untold++
+			fmt.Fprintf(p.ErrOut, "%s: whether it converts to %s is unknown: needs %s: give it (-f, or the flag), or run against a cluster\n", pair.Ref(), destination(pair).Text(), strings.Join(needs, " and "))
+			continue
+		}
+		made, errs := converted(pair, env)
+		if len(errs) > 0 { // the same conversion has just said otherwise
+			return errs.ToAggregate()
 		}
 		for _, one := range made {
 			if o.format == "json" {
@@ -99,12 +109,12 @@ func (p *plugin) convertAll(o convertOptions, f *fleet.Fleet) error {
 			return err
 		}
 	}
-	return converts(len(f.Problems), refused)
+	return converts(len(f.Problems)+untold, refused)
 }
 
-func converts(problems, refused int) error {
+func converts(unanswered, refused int) error {
 	switch {
-	case problems > 0:
+	case unanswered > 0:
 		return ended{codeError, ""}
 	case refused > 0:
 		return ended{codeNo, ""}
@@ -113,7 +123,7 @@ func converts(problems, refused int) error {
 }
 
 func (p *plugin) refuse(pair fleet.Pair, errs field.ErrorList) {
-	fmt.Fprintf(p.ErrOut, "%s cannot be converted to %s:\n", pair.Ref(), pair.InCharge().Other().Text())
+	fmt.Fprintf(p.ErrOut, "%s cannot be converted to %s:\n", pair.Ref(), destination(pair).Text())
 	for _, e := range errs {
 		fmt.Fprintf(p.ErrOut, "  %s: %s\n", e.Field, e.Detail)
 	}
@@ -136,12 +146,24 @@ func (c piece) write(w io.Writer, comments bool) error {
 	return annotated.Write(w, header, c.object.Object, c.source.Object, rows)
 }
 
-// converted converts away from the API in charge.
-func converted(pair fleet.Pair, env conversion.Env, unknown error) ([]piece, field.ErrorList) {
+// unconvertible says why the pair does not convert, or what an answer needs.
+func unconvertible(pair fleet.Pair, env conversion.Env, unknown error, lacks []fleet.Lack) (errs field.ErrorList, needs []string) {
 	if unknown != nil {
-		return nil, field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}
+		return field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}, nil
 	}
+	return preflight.Unconvertible(pair, env, lacks)
+}
+
+// destination is the API that is converted to: away from the one in charge, or from the only one that has the object.
+func destination(pair fleet.Pair) authority.API {
 	if pair.InCharge() == authority.MachineAPI || pair.ClusterAPI == nil {
+		return authority.ClusterAPI
+	}
+	return authority.MachineAPI
+}
+
+func converted(pair fleet.Pair, env conversion.Env) ([]piece, field.ErrorList) {
+	if destination(pair) == authority.ClusterAPI {
 		return toClusterAPI(pair, env)
 	}
 	return toMachineAPI(pair, env)

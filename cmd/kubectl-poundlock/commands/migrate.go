@@ -270,7 +270,7 @@ func (m *mover) plan(f *fleet.Fleet) []moving.Step {
 	var findings []preflight.Finding
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(cluster, pair)
-		findings = append(findings, preflight.Judge(pair, m.to, env, unknown))
+		findings = append(findings, preflight.Judge(pair, m.to, env, unknown, f.Lacks(cluster, env)))
 	}
 	return moving.Plan(f.Pairs, findings)
 }

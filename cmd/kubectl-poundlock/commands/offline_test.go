@@ -45,6 +45,7 @@ apiVersion: machine.openshift.io/v1beta1
 func TestExitCodes(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
+	const azure = "../../../conversion/platforms/testdata/corpus/azure/worker-4.21.yaml"
 	for sentence, c := range map[string]struct {
 		args  []string
 		stdin string
@@ -76,6 +77,11 @@ func TestExitCodes(t *testing.T) {
 		"convert":                           {args: []string{"convert", "-f", "-"}, stdin: good, says: "kind: AWSMachineTemplate"},
 		"convert of what cannot go":         {args: []string{"convert", "-f", "-"}, stdin: odd, want: 3, says: "ami.filters"},
 		"convert of nothing":                {args: []string{"convert", "-f", "-"}, want: 1, says: "there is no Machine"},
+		"check of what needs the cluster":   {args: []string{"check", "-f", azure, "--fail-on", "blocked,waiting"}, says: "needs the AzureCluster prod-x7k2p"},
+		"and is to fail on that":            {args: []string{"check", "-f", azure, "--fail-on", "unknown"}, want: 3},
+		"convert of what needs the cluster": {args: []string{"convert", "-f", azure}, want: 1, says: "unknown: needs the AzureCluster prod-x7k2p"},
+		"convert of what a manifest asks":   {args: []string{"convert", "-f", "-"}, stdin: strings.Replace(odd, "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1), want: 3, says: "cannot be converted to Cluster API"},
+		"convert of one of two":             {args: []string{"convert", "-f", azure, "-f", "-", "machineset/odd"}, stdin: good, says: "name: odd"},
 		"convert without files":             {args: []string{"convert"}, want: 2, says: "-f"},
 		"explain":                           {args: []string{"explain", "deviceIndex"}, says: "index 0"},
 		"explain of nothing":                {args: []string{"explain", "nonsens"}, want: 1, says: "nothing is known"},

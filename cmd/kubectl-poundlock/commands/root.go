@@ -84,8 +84,8 @@ func New(o Options) *cobra.Command {
 		Short: "See, check and move the authority over machines between Machine API and Cluster API",
 		Long: `See, check and move the authority over machines between OpenShift's Machine API and Cluster API.
 
-The plugin asks the same rules and the same conversion as Poundlock's webhook, so that it cannot say otherwise. check, convert and
-explain need no cluster.
+The plugin asks the same rules and the same conversion as Poundlock's webhook, so that it cannot say otherwise. check -f,
+convert -f and explain need no cluster.
 
 Exit codes:
   0    done; where a question was asked, the answer is yes

@@ -114,7 +114,7 @@ func (c *collection) account(ctx context.Context, client dynamic.Interface, infr
 	if !ok || platform.Account == nil || name == "" {
 		return
 	}
-	config, err := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("openshift-config").Get(ctx, name, metav1.GetOptions{})
+	config, err := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(configNamespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return
 	}
@@ -149,6 +149,7 @@ func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pai
 		c.fleet.nodeSync.Labels = append(c.fleet.nodeSync.Labels, labelled...)
 		c.fleet.nodeSync.Annotations = append(c.fleet.nodeSync.Annotations, annotated...)
 	}
+	c.fleet.nodeSyncRead = true
 	return true
 }
 

@@ -195,6 +195,9 @@ func (f *Fleet) accountOf(platform conversion.Platform) string {
 	if platform.Account == nil || f.account != "" {
 		return f.account
 	}
+	if account := accountIn(f.cloudConfig, platform.Account); account != "" {
+		return account
+	}
 	for _, p := range f.Pairs {
 		for _, o := range p.Objects() {
 			var spec struct {
@@ -204,6 +207,21 @@ func (f *Fleet) accountOf(platform conversion.Platform) string {
 			if account := platform.Account(spec.ProviderID); account != "" {
 				return account
 			}
+		}
+	}
+	return ""
+}
+
+func accountIn(config *policies.Object, read func(string) string) string {
+	var content struct {
+		Data map[string]string `json:"data"`
+	}
+	if config == nil || json.Unmarshal(config.Raw(), &content) != nil {
+		return ""
+	}
+	for _, text := range content.Data {
+		if account := read(text); account != "" {
+			return account
 		}
 	}
 	return ""

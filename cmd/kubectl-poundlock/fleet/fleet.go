@@ -26,6 +26,12 @@ const (
 	configGroup  = "config.openshift.io"
 )
 
+// The ConfigMap that the cloud provider's configuration is in.
+const (
+	configNamespace = "openshift-config"
+	cloudConfigName = "cloud-provider-config"
+)
+
 // DefaultPair is where OpenShift keeps the two sides.
 var DefaultPair = authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"}
 
@@ -113,8 +119,12 @@ type Fleet struct {
 
 	infrastructure *policies.Object
 	nodeSync       conversion.NodeSync
-	account        string
-	infra          map[infraKey]*policies.Object
+	// nodeSyncRead: nodeSync is what Cluster API's manager has.
+	nodeSyncRead bool
+	account      string
+	// cloudConfig is the cloud provider's configuration, where files have it.
+	cloudConfig *policies.Object
+	infra       map[infraKey]*policies.Object
 	// absent are resources that the cluster does not serve.
 	absent []schema.GroupVersionResource
 }
@@ -171,6 +181,8 @@ func (c *collection) add(o *policies.Object) {
 		}
 	case g == infraGroup:
 		c.addInfra(o)
+	case g == "" && o.Kind == "ConfigMap" && o.Metadata.Namespace == configNamespace && o.Metadata.Name == cloudConfigName:
+		c.fleet.cloudConfig = o
 	case g == configGroup && o.Kind == "Infrastructure":
 		if c.fleet.infrastructure == nil {
 			c.fleet.infrastructure = o

@@ -45,7 +45,7 @@ func action(p fleet.Pair, f preflight.Finding) Action {
 	switch {
 	case f.Verdict == preflight.There:
 		return Skip
-	case f.Verdict == preflight.Blocked:
+	case f.Verdict == preflight.Blocked || f.Verdict == preflight.Unknown:
 		return Leave
 	case p.Shape().Requested == f.To:
 		return Follow

@@ -26,6 +26,8 @@ type Verdict string
 const (
 	// Blocked: it cannot move until a person changes something.
 	Blocked Verdict = "blocked"
+	// Unknown: what was shown of the cluster does not say whether it can.
+	Unknown Verdict = "unknown"
 	// Waiting: a request would be carried out, but not at once; nobody has to do anything.
 	Waiting Verdict = "waiting"
 	// Moving: it is on its way.
@@ -37,7 +39,7 @@ const (
 )
 
 // Verdicts lists them all.
-func Verdicts() []Verdict { return []Verdict{Blocked, Waiting, Moving, Ready, There} }
+func Verdicts() []Verdict { return []Verdict{Blocked, Unknown, Waiting, Moving, Ready, There} }
 
 // The mirror's words for an object that does not convert, and for a platform that cannot be.
 const (
@@ -51,6 +53,7 @@ const (
 	ReasonNotManaged = "NoAuthorityFields"
 	ReasonRefused    = "RequestRefused"
 	ReasonRival      = "RivalMigration"
+	ReasonUnknown    = "ClusterNotShown"
 )
 
 // Reason explains one of the reasons that preflight alone gives.
@@ -60,6 +63,7 @@ type Reason struct{ Name, Means, Do string }
 func Reasons() []Reason {
 	return []Reason{
 		{ReasonPlatform, "the cluster's platform is none that can be converted yet, or is not known", "with -f, give the cluster's Infrastructure object too, or --platform"},
+		{ReasonUnknown, "whether the object converts depends on something of its cluster that was not shown, such as the AzureCluster; nothing else is in the way", "give what the message names (-f, or the flag), or run against the cluster"},
 		{ReasonNoObject, "only Cluster API has the object, and what is moved is a Machine API object", "create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until it is synchronized, then move it"},
 		{ReasonNotManaged, "the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone", "add the fields with manifests/crds if checks are to move too"},
 		{ReasonRival, "OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the two would fight over every field", "stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in ClusterVersion, or the cluster-version-operator puts them back"},
@@ -87,6 +91,8 @@ type Finding struct {
 	Message string `json:"message,omitempty"`
 	// Fields are all that do not convert.
 	Fields []Field `json:"fields,omitempty"`
+	// Needs are what has to be shown for an answer, or for a whole one.
+	Needs []string `json:"needs,omitempty"`
 	// Warnings are what the webhook answers to a request, with the rule's id.
 	Warnings []string `json:"warnings,omitempty"`
 	// Neighbours are who else writes to the object.
@@ -102,14 +108,14 @@ func (f Finding) Ref() string { return fleet.RefOf(f.Kind, f.Name) }
 // Object is the object for other commands to read: machineset.machine.openshift.io/worker-a.
 func (f Finding) Object() string { return f.object }
 
-// Judge answers whether the pair could move to an API. unknown says why no conversion of it can be tried, nil if one can.
-func Judge(p fleet.Pair, to authority.API, env conversion.Env, unknown error) Finding {
+// Judge answers whether the pair could move to an API. unknown says why no conversion of it can be tried, nil if one can; lacks are what of its cluster was not shown.
+func Judge(p fleet.Pair, to authority.API, env conversion.Env, unknown error, lacks []fleet.Lack) Finding {
 	f := Finding{
 		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, InCharge: p.InCharge(), To: to, Source: p.Source, object: p.Object(),
 	}
 	switch {
 	case p.MachineAPI == nil:
-		return alone(f, p, env, unknown)
+		return alone(f, p, env, unknown, lacks)
 	case p.Stored() && !p.Kind.Says(p.MachineAPI):
 		return f.say(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI: Poundlock leaves them alone (manifests/crds adds it)", p.Kind.Name))
 	case settledThere(p, to):
@@ -117,8 +123,8 @@ func Judge(p fleet.Pair, to authority.API, env conversion.Env, unknown error) Fi
 	case unknown != nil:
 		return f.say(Blocked, ReasonPlatform, unknown.Error())
 	}
-	errs := unconvertible(p, env)
-	f.Fields = fields(errs)
+	errs, needs := Unconvertible(p, env, lacks)
+	f.Fields, f.Needs = fields(errs), needs
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings = warnings(j)
 	if to == authority.ClusterAPI {
@@ -133,15 +139,20 @@ func settledThere(p fleet.Pair, to authority.API) bool {
 }
 
 // alone judges what only Cluster API has: it is there already, or lacks the Machine API object that would be moved.
-func alone(f Finding, p fleet.Pair, env conversion.Env, unknown error) Finding {
+func alone(f Finding, p fleet.Pair, env conversion.Env, unknown error, lacks []fleet.Lack) Finding {
 	if f.To == authority.ClusterAPI {
 		return f.say(There, "", "")
 	}
 	if unknown != nil {
 		return f.say(Blocked, ReasonPlatform, unknown.Error())
 	}
-	if f.Fields = fields(unconvertible(p, env)); len(f.Fields) > 0 {
+	errs, needs := Unconvertible(p, env, lacks)
+	f.Fields, f.Needs = fields(errs), needs
+	switch {
+	case len(f.Fields) > 0:
 		return f.say(Blocked, ReasonFields, "")
+	case len(f.Needs) > 0:
+		return f.needs(p)
 	}
 	return f.say(Blocked, ReasonNoObject, fmt.Sprintf(
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
@@ -168,10 +179,26 @@ func conclude(f Finding, p fleet.Pair, to authority.API, j policies.Judgement) F
 	if len(f.Fields) > 0 {
 		return f.say(Blocked, ReasonFields, "")
 	}
+	if len(f.Needs) > 0 {
+		return f.needs(p)
+	}
 	if p.Shape().Current == authority.Unset {
 		return f.say(Ready, "", "every field converts; whether anything is to be waited for is not known before Poundlock has looked at it")
 	}
-	return f.step(authority.Next(state(p, to)), p)
+	step := authority.Next(state(p, to))
+	if step.Reason == authority.ReasonTwinMissing && p.Source != "" && p.ClusterAPI == nil {
+		return f.say(Ready, "", "every field converts; the files do not have the Cluster API object, which may still be waited for")
+	}
+	return f.step(step, p)
+}
+
+// needs says what has to be shown.
+func (f Finding) needs(p fleet.Pair) Finding {
+	what := strings.Join(f.Needs, " and ")
+	if p.Source != "" {
+		return f.say(Unknown, ReasonUnknown, "needs "+what+": give it (-f, or the flag), or run against a cluster")
+	}
+	return f.say(Unknown, ReasonUnknown, "needs "+what+", which cannot be read in this cluster")
 }
 
 // uninitialised is the rule that refuses a request until status says who is in charge. A manifest has no status, and a cluster in
@@ -239,7 +266,19 @@ func InfraFinalizer(p fleet.Pair) string {
 	return authority.InfraFinalizer(ref.APIGroup, ref.Kind)
 }
 
-// unconvertible converts away from the API in charge, as the webhook does.
+// Unconvertible converts away from the API in charge. Obstacles that something which was not shown would change are left out; needs has what to show then. The
+// mirror's own verdict stands: it was made with the whole cluster.
+func Unconvertible(p fleet.Pair, env conversion.Env, lacks []fleet.Lack) (errs field.ErrorList, needs []string) {
+	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.InCharge() == authority.ClusterAPI {
+		return nil, []string{"the " + ref.Kind + " " + ref.Name}
+	}
+	if p.Shape().Condition(authority.ConditionSynchronized).Reason == ReasonFields {
+		lacks = nil
+	}
+	return fleet.Sift(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) })
+}
+
+// unconvertible converts as the webhook does.
 func unconvertible(p fleet.Pair, env conversion.Env) field.ErrorList {
 	if p.InCharge() == authority.MachineAPI || p.ClusterAPI == nil {
 		return core.Check(p.Kind.Name, p.MachineAPI.Raw(), env)

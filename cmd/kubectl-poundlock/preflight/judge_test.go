@@ -25,46 +25,62 @@ const (
 
 func judge(t *testing.T, to authority.API, documents ...string) preflight.Finding {
 	t.Helper()
+	return judgeFrom(t, false, to, documents...)
+}
+
+// judgeFrom judges what files have, or the same in a cluster.
+func judgeFrom(t *testing.T, live bool, to authority.API, documents ...string) preflight.Finding {
+	t.Helper()
 	f, err := fleet.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{fleet.DefaultPair})
 	if err != nil || len(f.Pairs) != 1 {
 		t.Fatal(err, f.Problems)
 	}
-	env, unknown := f.Env(f.Describe(fleet.Cluster{}), f.Pairs[0])
-	return preflight.Judge(f.Pairs[0], to, env, unknown)
+	if live {
+		f.Pairs[0].Source = ""
+	}
+	c := f.Describe(fleet.Cluster{})
+	env, unknown := f.Env(c, f.Pairs[0])
+	return preflight.Judge(f.Pairs[0], to, env, unknown, f.Lacks(c, env))
 }
 
 func TestJudge(t *testing.T) {
 	with := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(set) }
 	for sentence, c := range map[string]struct {
 		documents []string
+		live      bool
 		to        authority.API
 		verdict   preflight.Verdict
 		reason    string
 		field     string
 	}{
-		"a set in step":                  {documents: []string{set, twin}, verdict: preflight.Ready},
-		"one that is there":              {documents: []string{set, twin}, to: authority.MachineAPI, verdict: preflight.There},
-		"a field that cannot go":         {documents: []string{with(`"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
-		"a misspelt field":               {documents: []string{with(`"deviceIndex":0`, `"deviceIdex":0`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIdex"},
-		"without a twin yet":             {documents: []string{set}, verdict: preflight.Waiting, reason: authority.ReasonTwinMissing},
-		"a mirror that is behind":        {documents: []string{with(`"generation":1`, `"generation":2`), twin}, verdict: preflight.Waiting, reason: authority.ReasonCatchingUp},
-		"a mirror that was refused":      {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"MirrorRefused","message":"no"`), twin}, verdict: preflight.Blocked, reason: authority.ReasonNotSynchronized},
-		"controllers that have not said": {documents: []string{set, strings.Replace(twin, `"Paused","status":"True"`, `"Paused","status":"False"`, 1)}, verdict: preflight.Waiting, reason: authority.ReasonNotPaused},
-		"one that is being deleted":      {documents: []string{with(`"uid":"1"`, `"uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"`), twin}, verdict: preflight.Blocked, reason: authority.ReasonDeleting},
-		"one on the move":                {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, verdict: preflight.Moving, reason: authority.ReasonNotPaused},
-		"a manifest that converts":       {documents: []string{with(`"uid":"1",`, "", `"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: preflight.Ready},
-		"a cluster without Poundlock":    {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: preflight.Ready},
-		"only Cluster API has it":        {documents: []string{twin}, verdict: preflight.There},
-		"and it is to go back":           {documents: []string{twin}, to: authority.MachineAPI, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.infrastructureRef"},
-		"a platform that cannot":         {documents: []string{strings.ReplaceAll(cluster, "AWS", "BareMetal"), set}, verdict: preflight.Blocked, reason: preflight.ReasonPlatform},
-		"a check without the fields":     {documents: []string{`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","uid":"1"},"spec":{}}`}, verdict: preflight.Blocked, reason: preflight.ReasonNotManaged},
+		"a set in step":                   {documents: []string{set, twin}, verdict: preflight.Ready},
+		"one that is there":               {documents: []string{set, twin}, to: authority.MachineAPI, verdict: preflight.There},
+		"a field that cannot go":          {documents: []string{with(`"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
+		"a misspelt field":                {documents: []string{with(`"deviceIndex":0`, `"deviceIdex":0`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIdex"},
+		"a file without the twin":         {documents: []string{set}, verdict: preflight.Ready},
+		"not mirrored yet, in a cluster":  {documents: []string{set}, live: true, verdict: preflight.Waiting, reason: authority.ReasonTwinMissing},
+		"a mirror that is behind":         {documents: []string{with(`"generation":1`, `"generation":2`), twin}, verdict: preflight.Waiting, reason: authority.ReasonCatchingUp},
+		"a mirror that was refused":       {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"MirrorRefused","message":"no"`), twin}, verdict: preflight.Blocked, reason: authority.ReasonNotSynchronized},
+		"controllers that have not said":  {documents: []string{set, strings.Replace(twin, `"Paused","status":"True"`, `"Paused","status":"False"`, 1)}, verdict: preflight.Waiting, reason: authority.ReasonNotPaused},
+		"one that is being deleted":       {documents: []string{with(`"uid":"1"`, `"uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"`), twin}, verdict: preflight.Blocked, reason: authority.ReasonDeleting},
+		"one on the move":                 {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, verdict: preflight.Moving, reason: authority.ReasonNotPaused},
+		"a manifest that converts":        {documents: []string{with(`"uid":"1",`, "", `"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: preflight.Ready},
+		"a cluster without Poundlock":     {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: preflight.Ready},
+		"only Cluster API has it":         {documents: []string{twin}, verdict: preflight.There},
+		"and it is to go back":            {documents: []string{twin}, to: authority.MachineAPI, verdict: preflight.Unknown, reason: preflight.ReasonUnknown},
+		"whose template is gone":          {documents: []string{twin}, live: true, to: authority.MachineAPI, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.infrastructureRef"},
+		"a label of a Node":               {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, verdict: preflight.Unknown, reason: preflight.ReasonUnknown},
+		"that the mirror has refused":     {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"FieldsNotConvertible"`, `"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.metadata.labels[example.com/a]"},
+		"a label, and a field that stays": {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: preflight.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
+		"a platform that cannot":          {documents: []string{strings.ReplaceAll(cluster, "AWS", "BareMetal"), set}, verdict: preflight.Blocked, reason: preflight.ReasonPlatform},
+		"a check without the fields":      {documents: []string{`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","uid":"1"},"spec":{}}`}, verdict: preflight.Blocked, reason: preflight.ReasonNotManaged},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			to := c.to
 			if to == "" {
 				to = authority.ClusterAPI
 			}
-			got := judge(t, to, append([]string{cluster}, c.documents...)...)
+			got := judgeFrom(t, c.live, to, append([]string{cluster}, c.documents...)...)
 			if strings.Contains(c.documents[0], "BareMetal") {
 				got = judge(t, to, c.documents...)
 			}
@@ -123,7 +139,7 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 			t.Fatal(err, f.Problems)
 		}
 		env, unknown := f.Env(f.Describe(fleet.Cluster{}), f.Pairs[0])
-		got := preflight.Judge(f.Pairs[0], authority.ClusterAPI, env, unknown)
+		got := preflight.Judge(f.Pairs[0], authority.ClusterAPI, env, unknown, nil)
 		if got.Verdict != want {
 			t.Errorf("%d documents: %s (%s: %s), want %s", len(documents), got.Verdict, got.Reason, got.Message, want)
 		}
