@@ -14,9 +14,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/twins"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/scene"
 )
 
@@ -62,10 +66,13 @@ type play struct{ *scene.Stage }
 
 func (p play) all(t *testing.T) {
 	set := p.machineAPI("MachineSet", "worker-a")
+	p.same(t)
 	p.move(t, set, "ClusterAPI")
 	p.scale(t, p.clusterAPI("MachineSet", "worker-a"), 3)
 	p.running(t, 3)
+	p.same(t)
 	p.move(t, set, "MachineAPI")
+	p.same(t)
 	p.scale(t, set, 4)
 	p.running(t, 4)
 
@@ -76,7 +83,54 @@ func (p play) all(t *testing.T) {
 
 	alone := p.machineAPI("Machine", p.Alone())
 	p.move(t, alone, "ClusterAPI")
+	p.same(t)
 	p.move(t, alone, "MachineAPI")
+	p.same(t)
+}
+
+// same waits until no pair that is Synchronized differs, in the words of either API: what the mirror calls equal, kubectl poundlock diff calls equal.
+func (p play) same(t *testing.T) {
+	t.Helper()
+	client, err := dynamic.NewForConfig(p.Plane.Admin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.eventually(t, "fields that differ where Synchronized is True", func() string {
+		f, err := fleet.FromCluster(t.Context(), client, fleet.Query{Pairs: authority.Pairs{fleet.DefaultPair}})
+		if err != nil {
+			return err.Error()
+		}
+		var out []string
+		for _, pair := range f.Pairs {
+			if pair.Shape().Condition(authority.ConditionSynchronized).Status == "True" {
+				out = append(out, differing(f, pair)...)
+			}
+		}
+		return strings.Join(out, "\n")
+	}, "")
+}
+
+func differing(f *fleet.Fleet, pair fleet.Pair) []string {
+	env, err := f.Env(f.Describe(fleet.Cluster{}), pair)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, in := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		c, err := twins.Compare(pair, in, env)
+		if err != nil {
+			return []string{pair.Ref() + ": " + err.Error()}
+		}
+		for _, u := range c.Unspeakable {
+			out = append(out, pair.Ref()+" "+u.Path+" "+u.Reason)
+		}
+		for _, r := range c.Rows {
+			if r.Differs() {
+				out = append(out, fmt.Sprintf("%s %s: %s, %s", pair.Ref(), r.Path, r.MachineAPI, r.ClusterAPI))
+			}
+		}
+	}
+	return out
 }
 
 func (p play) machineAPI(kind, name string) *unstructured.Unstructured {
@@ -100,8 +154,8 @@ func (p play) move(t *testing.T, o *unstructured.Unstructured, to string) {
 	p.request(t, o, to)
 	p.eventually(t, fmt.Sprintf("%s %s is %s's, and settled", o.GetKind(), o.GetName(), to), func() string {
 		now := p.get(t, o)
-		authority, _, _ := unstructured.NestedString(now.Object, "status", "authoritativeAPI")
-		return authority + " " + condition(now, "AuthoritySettled", "status") + " " + condition(now, "Synchronized", "status")
+		inCharge, _, _ := unstructured.NestedString(now.Object, "status", "authoritativeAPI")
+		return inCharge + " " + condition(now, "AuthoritySettled", "status") + " " + condition(now, "Synchronized", "status")
 	}, to+" True True")
 }
 

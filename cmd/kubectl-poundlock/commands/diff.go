@@ -28,7 +28,10 @@ func diffCommand(p *plugin) *cobra.Command {
 		Use:   "diff KIND/NAME",
 		Short: "Compare an object's two sides, field by field, in the words of one API",
 		Long: `Compare an object's two sides, field by field, in the words of one API: both go through the conversion, so that what merely looks
-different is not told. The exit code is 3 where something differs.`,
+different is not told. The exit code is 3 where something differs.
+
+Labels and annotations that the mirror leaves as they are do not count: what others write to the mirror alone, and what the Machine API's controllers keep up to
+date, such as a Machine's zone. --all shows them, with a dot.`,
 		Example: `  kubectl poundlock diff machineset/worker-a
   kubectl poundlock diff machine/master-0 --in clusterapi --all
   kubectl poundlock diff machine/master-0 -f ./must-gather.local.5421`,
@@ -39,7 +42,7 @@ different is not told. The exit code is 3 where something differs.`,
 	o.files.bind(cmd, "files, folders or - to read instead of the cluster")
 	o.output.bind(cmd, "table", "json", "yaml")
 	cmd.Flags().StringVar(&o.in, "in", "machineapi", "in whose words: machineapi or clusterapi")
-	cmd.Flags().BoolVar(&o.all, "all", false, "show the fields that are the same too")
+	cmd.Flags().BoolVar(&o.all, "all", false, "show the fields that are the same too, and those that the mirror leaves to others")
 	_ = cmd.RegisterFlagCompletionFunc("in", completeAPI) // the flag is there
 	return cmd
 }
@@ -130,13 +133,18 @@ func (w difference) write(c twins.Comparison) {
 		}
 		return
 	}
-	differ := 0
+	differ, own := 0, 0
 	rows := [][]string{{"", "FIELD", w.side(authority.MachineAPI), w.side(authority.ClusterAPI)}}
 	for _, r := range c.Rows {
 		switch {
-		case !r.Same:
+		case r.Differs():
 			differ++
 			rows = append(rows, []string{w.Bad("≠"), r.Path, dash(r.MachineAPI), dash(r.ClusterAPI)})
+		case r.Own && w.all:
+			own++
+			rows = append(rows, []string{w.Beside("·"), r.Path, dash(r.MachineAPI), dash(r.ClusterAPI)})
+		case r.Own:
+			own++
 		case w.all:
 			rows = append(rows, []string{" ", r.Path, dash(r.MachineAPI), w.Beside(dash(r.ClusterAPI))})
 		}
@@ -145,7 +153,15 @@ func (w difference) write(c twins.Comparison) {
 		w.Table(rows)
 		w.Linef("")
 	}
-	w.Linef("%s: %s, in the words of %s; %d the same.", w.pair.Ref(), differs(differ), c.In.Text(), len(c.Rows)-differ)
+	w.Linef("%s: %s, in the words of %s; %d the same%s.", w.pair.Ref(), differs(differ), c.In.Text(), len(c.Rows)-differ-own, left(own))
+}
+
+// left counts what is not compared.
+func left(own int) string {
+	if own == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d left to others (--all)", own)
 }
 
 func differs(n int) string {

@@ -28,6 +28,8 @@ type Row struct {
 	MachineAPI string `json:"machineAPI"`
 	ClusterAPI string `json:"clusterAPI"`
 	Same       bool   `json:"same"`
+	// Own says that the two differ and are meant to: the mirror leaves this label or annotation as it is.
+	Own bool `json:"own,omitempty"`
 }
 
 // Comparison is two sides in one vocabulary.
@@ -48,8 +50,11 @@ type Unspeakable struct {
 
 // Same reports whether no field differs.
 func (c Comparison) Same() bool {
-	return len(c.Unspeakable) == 0 && !slices.ContainsFunc(c.Rows, func(r Row) bool { return !r.Same })
+	return len(c.Unspeakable) == 0 && !slices.ContainsFunc(c.Rows, Row.Differs)
 }
+
+// Differs reports whether the mirror would change the field, or is kept from it.
+func (r Row) Differs() bool { return !r.Same && !r.Own }
 
 // Compare says both sides in the words of an API. Both must exist.
 func Compare(p fleet.Pair, in authority.API, env conversion.Env) (Comparison, error) {
@@ -62,7 +67,27 @@ func Compare(p fleet.Pair, in authority.API, env conversion.Env) (Comparison, er
 		return c, err
 	}
 	c.Rows = rows(left, right)
+	for i, r := range c.Rows {
+		c.Rows[i].Own = !r.Same && own(p, r)
+	}
 	return c, nil
+}
+
+// own reports whether a field is a label or annotation that the mirror leaves as it is: what somebody else writes to the mirror alone, what the Machine API's controllers
+// keep up to date whichever API is authoritative, and names by which somebody recognizes an object.
+func own(p fleet.Pair, r Row) bool {
+	for _, of := range []string{"metadata.labels", "metadata.annotations"} {
+		rest, is := strings.CutPrefix(r.Path, of)
+		if !is {
+			continue
+		}
+		name := strings.Trim(rest, ".[]")
+		if p.InCharge() == authority.MachineAPI {
+			return r.MachineAPI == "" || authority.Theirs(name)
+		}
+		return r.ClusterAPI == "" || authority.Theirs(name) || slices.Contains(authority.LeftAlone(p.Kind.Name, of), name)
+	}
+	return false
 }
 
 // speak converts the Machine API's object there and back, and Cluster API's back (and there again, where Cluster API's words

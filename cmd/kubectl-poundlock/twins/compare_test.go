@@ -90,6 +90,67 @@ func TestADifferenceIsNamed(t *testing.T) {
 	}
 }
 
+// A label that others keep on one side is no difference: the mirror is in step without it.
+func TestWhatTheMirrorLeavesToOthers(t *testing.T) {
+	const theirs, set, region = "argocd.argoproj.io/instance", "cluster.x-k8s.io/set-name", "machine.openshift.io/region"
+	kit := platformstest.Kits()[0]
+	for sentence, c := range map[string]struct {
+		kind, inCharge, side, label, value string
+		differs                            bool
+	}{
+		"Cluster API's set marks a mirror":                {inCharge: "MachineAPI", side: "ClusterAPI", label: set},
+		"and a mirror lacks the mark":                     {inCharge: "ClusterAPI", side: "ClusterAPI", label: set, differs: true},
+		"Machine API's controller marks a mirror":         {inCharge: "ClusterAPI", side: "MachineAPI", label: region},
+		"a mirror lacks what the Machine API's has":       {inCharge: "MachineAPI", side: "MachineAPI", label: region, differs: true},
+		"what the Machine API's controller has put right": {inCharge: "ClusterAPI", side: "both", label: region},
+		"the same of a label of nobody's":                 {inCharge: "ClusterAPI", side: "both", label: "a", differs: true},
+		"somebody's own":                                  {inCharge: "MachineAPI", side: "MachineAPI", label: theirs},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			pair := machine(t, kit, c.inCharge, func(mapi, capi *unstructured.Unstructured) {
+				if c.side != "ClusterAPI" {
+					label(mapi, c.label, "here")
+				}
+				if c.side != "MachineAPI" {
+					label(capi, c.label, "there")
+				}
+			})
+			for _, in := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+				got, err := twins.Compare(pair, in, kit.Env())
+				if err != nil || got.Same() == c.differs || len(got.Unspeakable) > 0 {
+					t.Errorf("in the words of %s: %v %+v", in, err, got)
+				}
+			}
+		})
+	}
+}
+
+func label(o *unstructured.Unstructured, name, value string) {
+	labels := o.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[name] = value
+	o.SetLabels(labels)
+}
+
+// machine is a Machine with the twin that the mirror makes of it, both as change leaves them.
+func machine(t *testing.T, kit conversiontest.Kit, inCharge string, change func(mapi, capi *unstructured.Unstructured)) fleet.Pair {
+	t.Helper()
+	mapi := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": "a", "namespace": "openshift-machine-api"},
+		"spec":   map[string]any{"authoritativeAPI": inCharge, "providerSpec": map[string]any{"value": kit.ProviderSpec}},
+		"status": map[string]any{"authoritativeAPI": inCharge},
+	}}
+	twin, errs := core.ToClusterAPI("Machine", mapi, kit.Env())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	change(mapi, twin.Core)
+	kind, _ := authority.KindNamed("Machine")
+	return fleet.Pair{Kind: kind, Name: "a", MachineAPI: object(t, mapi), ClusterAPI: object(t, twin.Core), Infra: object(t, twin.Infra)}
+}
+
 func TestWhatCannotBeSaidIsNamedWithItsSide(t *testing.T) {
 	pair, twin, env := mirrored(t, platformstest.Kits()[0])
 	if err := unstructured.SetNestedField(twin.Core.Object, "v1.2.3", "spec", "template", "spec", "version"); err != nil {
