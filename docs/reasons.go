@@ -9,8 +9,12 @@ import (
 	"strings"
 )
 
-//go:embed runbooks.md
-var runbooks string
+var (
+	//go:embed runbooks.md
+	runbooks string
+	//go:embed signals.md
+	signals string
+)
 
 // Reason is a reason of a condition or an event, as the runbooks tell it. They are the one place where it is told.
 type Reason struct {
@@ -22,14 +26,17 @@ type Reason struct {
 }
 
 var (
-	reasonRow       = regexp.MustCompile("^\\| `([A-Z][A-Za-z]+)` \\| (.*) \\|$")
+	row             = regexp.MustCompile("^\\| (`[A-Za-z_]+`(?:, `[A-Za-z_]+`)*) \\| (.*) \\|$")
 	reasonParagraph = regexp.MustCompile("^`([A-Z][A-Za-z]+)`: (.*)$")
 	link            = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
 )
 
-// Reasons lists the reasons that the runbooks explain: a row of a table (reason, meaning, what to do), or a paragraph that begins
+// Reasons lists the reasons that the runbooks explain: a row of a table (one or more reasons, meaning, what to do), or a paragraph that begins
 // with the reason and a colon.
 func Reasons() []Reason { return reasonsIn(runbooks) }
+
+// Signals lists what else Poundlock prints: conditions, events, alerts and metrics, by the section that tells of them.
+func Signals() []Reason { return reasonsIn(signals) }
 
 func reasonsIn(text string) []Reason {
 	var out []Reason
@@ -39,9 +46,11 @@ func reasonsIn(text string) []Reason {
 			section, open = title, false
 			continue
 		}
-		if m := reasonRow.FindStringSubmatch(line); m != nil {
+		if m := row.FindStringSubmatch(line); m != nil {
 			means, do, _ := strings.Cut(m[2], " | ")
-			out = append(out, Reason{Name: m[1], Section: section, Means: means, Do: do})
+			for _, name := range strings.Split(m[1], ", ") {
+				out = append(out, Reason{Name: strings.Trim(name, "`"), Section: section, Means: means, Do: do})
+			}
 			continue
 		}
 		if m := reasonParagraph.FindStringSubmatch(line); m != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,66 @@ func TestPublishedReasonsHaveARunbook(t *testing.T) {
 	}
 }
 
+// Whatever a person reads in a cluster, signals.md or the runbooks explain. The sources say what there is.
+func TestEverySignalIsExplained(t *testing.T) {
+	known := map[string]bool{}
+	for _, r := range slices.Concat(Reasons(), Signals()) {
+		if r.Means == "" {
+			t.Errorf("%s is not explained", r.Name)
+		}
+		known[r.Name] = true
+	}
+	for _, of := range []struct {
+		what  string
+		least int
+		files []string
+		name  *regexp.Regexp
+	}{
+		{"metrics", 30, []string{"../*/*.go", "../*/*/*.go"}, regexp.MustCompile(`"((?:poundlock|mapi|hypershift)_[a-z]+_[a-z_]+)"`)},
+		{"metrics of admission", 9, []string{"../webhooks/metrics.go"}, regexp.MustCompile(`(?:counter|histogram|gauge)\("([a-z_]+)"`)},
+		{"alerts", 13, []string{"../manifests/components/*/prometheusrule.yaml"}, regexp.MustCompile(`alert: (\w+)`)},
+		{"events of the mirror and the reflection", 15, []string{"../reconcilers/mirror/*.go", "../reconcilers/reflection/*.go"}, regexp.MustCompile(`\breason: +"(\w+)"`)},
+		{"events", 12, []string{"../reconcilers/*/*.go", "../certs/*.go"}, regexp.MustCompile(`(?:EventType\w+|r\.tell\(ctx, s, m), "([A-Z][a-z]\w+)"(?:, |\+past)`)},
+		{"causes of a remediation", 4, []string{"../machine/health/verdict.go"}, regexp.MustCompile(` Cause = "(\w+)"`)},
+		{"conditions", 8, []string{"../policies/authority/*.go", "../policies/controlplane/*.go"}, regexp.MustCompile(`\n(?:const |\t)(?:Condition\w+|Available|Progressing|Degraded|Upgradeable) += "(\w+)"`)},
+	} {
+		found := 0
+		for _, pattern := range of.files {
+			for _, file := range sources(t, pattern) {
+				for _, m := range of.name.FindAllStringSubmatch(file, -1) {
+					found++
+					name := m[1]
+					if of.what == "metrics of admission" {
+						name = "poundlock_admission_" + name
+					}
+					if whole := slices.Contains([]string{"Failed", "Successful", "Machine"}, name); !whole && !known[name] {
+						t.Errorf("%s: signals.md does not explain %s", of.what, name)
+					}
+				}
+			}
+		}
+		if found < of.least {
+			t.Errorf("%s: %d were found, want %d at least: has the code moved?", of.what, found, of.least)
+		}
+	}
+	for _, c := range []machinev1beta1.ConditionType{
+		machinev1beta1.InstanceExistsCondition, machinev1beta1.MachineCreated, machinev1beta1.MachineDrainable, machinev1beta1.MachineDrained, machinev1beta1.MachineTerminable,
+		machinev1beta1.RemediationAllowedCondition, machinev1beta1.ExternalRemediationTemplateAvailable, machinev1beta1.ExternalRemediationRequestAvailable,
+	} {
+		if !known[string(c)] {
+			t.Errorf("signals.md does not explain the condition %s", c)
+		}
+	}
+}
+
+// A row may explain several names.
+func TestARowOfSeveralReasons(t *testing.T) {
+	got := reasonsIn("## Events\n\n| `A`, `B` | means | do |\n| `C` | means `x` | nothing |\n")
+	if len(got) != 3 || got[1].Name != "B" || got[1].Means != "means" || got[1].Do != "do" || got[2].Section != "Events" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func sources(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -70,6 +131,9 @@ func sources(t *testing.T, pattern string) []string {
 	}
 	var out []string
 	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
 		raw, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

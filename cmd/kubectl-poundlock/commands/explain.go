@@ -16,13 +16,14 @@ import (
 func explainCommand(p *plugin) *cobra.Command {
 	o := &output{}
 	cmd := &cobra.Command{
-		Use:   "explain RULE|REASON|FIELD",
-		Short: "Explain a rule, the reason of a condition, or a field: what it is, why, and what to do",
-		Long: `Explain a rule, the reason of a condition, or a field: what it is, why, and what to do. No cluster is asked.
+		Use:   "explain RULE|REASON|CONDITION|EVENT|ALERT|METRIC|FIELD",
+		Short: "Explain a rule, a reason, a condition, an event, an alert, a metric or a field: what it is, why, and what to do",
+		Long: `Explain whatever Poundlock prints: a rule, a reason, a condition, an event, an alert, a metric, or a field. No cluster is asked.
 
 A rule is what stands in brackets behind an answer of the webhook. A field may be a whole path out of a message, or its last names.`,
 		Example: `  kubectl poundlock explain authority/spec-locked
   kubectl poundlock explain WaitingForPause
+  kubectl poundlock explain PoundlockHandoffWaits
   kubectl poundlock explain deviceIndex
   kubectl poundlock explain 'spec.template.spec.providerSpec.value.blockDevices[0].ebs.kmsKey.filters'`,
 		Args: cobra.ExactArgs(1),

@@ -21,7 +21,7 @@ import (
 
 // Topic is something that can be explained.
 type Topic struct {
-	// Name is what a person asks for: a rule's id, a reason, the path of a field.
+	// Name is what a person asks for: a rule's id, a reason, a condition, an event, an alert, a metric, the path of a field.
 	Name string `json:"name"`
 	// About says what it is: "rule of admission", "reason (AuthoritySettled is False)", "field of AWS's providerSpec".
 	About string `json:"about"`
@@ -51,7 +51,21 @@ type Catalog []Topic
 
 // Topics lists everything that can be explained.
 func Topics() Catalog {
-	return slices.Concat(rules(), reasons(), fields())
+	return slices.Concat(rules(), reasons(), signals(), fields())
+}
+
+// signals are the conditions, events, alerts and metrics.
+func signals() []Topic {
+	var out []Topic
+	for _, s := range docs.Signals() {
+		about := strings.ToLower(strings.TrimSuffix(s.Section, "s"))
+		t := reasonTopic(s.Name, about, s.Means, s.Do)
+		if about == "metric" {
+			t.Parts = []Part{{"What it measures", s.Means}, {"Labels", s.Do}}
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 func rules() []Topic {
@@ -124,19 +138,26 @@ func table(of string, lines []conversion.Line) []Topic {
 func line(l conversion.Line) []Part {
 	switch l.Verdict {
 	case conversion.OnlyMachineAPI:
-		return []Part{{"", "Only Machine API has this field: set, it keeps the object from moving to Cluster API."}, {"Why it cannot go", l.Note}}
+		return only("Machine API", "Cluster API", l)
 	case conversion.OnlyClusterAPI:
-		parts := []Part{{"", "Only Cluster API has this field: set, it keeps the object from moving to Machine API."}, {"Why it cannot go", l.Note}}
-		if l.Passes != "" {
-			parts = append(parts, Part{"What passes", l.Passes + ", which is as good as none."})
-		}
-		return parts
+		return only("Cluster API", "Machine API", l)
 	}
 	parts := []Part{{"Machine API", list(l.MachineAPI)}, {"Cluster API", list(l.ClusterAPI)}}
 	if l.Note != "" {
 		parts = append(parts, Part{"What changes", l.Note})
 	}
 	return parts
+}
+
+// only explains a field that one API alone has.
+func only(api, other string, l conversion.Line) []Part {
+	text := "Only " + api + " has this field. "
+	if l.Passes != "" {
+		text += "With another value than " + l.Passes + ", it keeps the object from moving to " + other + "."
+	} else {
+		text += "An object with another value than zero or empty cannot move to " + other + "."
+	}
+	return []Part{{"", text}, {"Why it cannot go", l.Note}}
 }
 
 func list(paths []string) string {
