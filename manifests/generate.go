@@ -53,6 +53,7 @@ func Generated() (map[string][]byte, error) {
 	for path, objects := range map[string][]any{
 		"base/webhooks.yaml":                  configurations(webhookOptions()),
 		"base/access/roles.yaml":              roles(),
+		"base/access/users.yaml":              userRoles(namesOf(append(configurations(webhookOptions()), twins...))),
 		"components/control-plane/roles.yaml": controlPlaneRoles(),
 		"components/install/roles.yaml":       installRoles(),
 		"base/policies/policies.yaml":         twins,

@@ -5,9 +5,11 @@ package manifests
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -208,11 +210,13 @@ type built struct {
 	accounts    []corev1.ServiceAccount
 	roles       []rbacv1.Role
 	cluster     []rbacv1.ClusterRole
-	bindings    []rbacv1.RoleBinding
-	clusterB    []rbacv1.ClusterRoleBinding
-	validating  []admissionregistrationv1.ValidatingWebhookConfiguration
-	mutating    []admissionregistrationv1.MutatingWebhookConfiguration
-	others      []string
+	// users are the ClusterRoles for people, which nobody is bound to.
+	users      []rbacv1.ClusterRole
+	bindings   []rbacv1.RoleBinding
+	clusterB   []rbacv1.ClusterRoleBinding
+	validating []admissionregistrationv1.ValidatingWebhookConfiguration
+	mutating   []admissionregistrationv1.MutatingWebhookConfiguration
+	others     []string
 }
 
 func overlays(t *testing.T) []string {
@@ -259,7 +263,12 @@ func (b *built) add(t *testing.T, kind string, text []byte) {
 	case "Role":
 		b.roles = append(b.roles, strict[rbacv1.Role](t, text))
 	case "ClusterRole":
-		b.cluster = append(b.cluster, strict[rbacv1.ClusterRole](t, text))
+		role := strict[rbacv1.ClusterRole](t, text)
+		if strings.Contains(strings.Join(slices.Collect(maps.Keys(role.Labels)), " "), "/aggregate-to-") {
+			b.users = append(b.users, role)
+			break
+		}
+		b.cluster = append(b.cluster, role)
 	case "RoleBinding":
 		b.bindings = append(b.bindings, strict[rbacv1.RoleBinding](t, text))
 	case "ClusterRoleBinding":
@@ -309,7 +318,38 @@ func TestOverlays(t *testing.T) {
 			checkReach(t, b, overlay)
 			checkBindings(t, b)
 			checkGrants(t, b)
+			if len(b.users) != 3 {
+				t.Errorf("%d ClusterRoles for people, want a viewer's, a migrator's and an administrator's", len(b.users))
+			}
 		})
+	}
+}
+
+// Each role for people has the rights of the one before; only the administrator's deletes, and nothing but Poundlock's admission.
+func TestTheRolesForPeople(t *testing.T) {
+	roles := build(t, "openshift").users
+	var before []rbacv1.PolicyRule
+	for i, want := range []string{"view " + Viewer, "edit " + Migrator, "admin " + Administrator} {
+		to, name, _ := strings.Cut(want, " ")
+		at := slices.IndexFunc(roles, func(r rbacv1.ClusterRole) bool { return r.Name == name })
+		if at < 0 || roles[at].Labels["rbac.authorization.k8s.io/aggregate-to-"+to] != "true" {
+			t.Fatalf("%s: %+v", want, roles)
+		}
+		rules := roles[at].Rules
+		if len(rules) <= len(before) || len(before) > 0 && !reflect.DeepEqual(rules[:len(before)], before) {
+			t.Errorf("%s lacks rights of the one before", name)
+		}
+		for _, r := range rules {
+			switch {
+			case i == 0 && slices.ContainsFunc(r.Verbs, func(v string) bool { return !slices.Contains(read, v) }):
+				t.Errorf("a viewer writes: %v", r)
+			case slices.Contains(r.Resources, "secrets") || slices.Contains(r.Verbs, "*"):
+				t.Errorf("%s: %v", name, r)
+			case slices.Contains(r.Verbs, "delete") && (i < 2 || len(r.ResourceNames) == 0 || slices.ContainsFunc(r.ResourceNames, func(n string) bool { return !strings.HasPrefix(n, Name) })):
+				t.Errorf("%s deletes what is not Poundlock's: %v", name, r)
+			}
+		}
+		before = rules
 	}
 }
 

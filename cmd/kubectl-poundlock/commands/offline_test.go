@@ -90,6 +90,7 @@ func TestExitCodes(t *testing.T) {
 		"migrate with an odd dry run":       {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--dry-run", "x"}, want: 2, says: "--dry-run"},
 		"diff of a kind":                    {args: []string{"diff", "machinesets"}, want: 2, says: "KIND/NAME"},
 		"diff of what has one side":         {args: []string{"diff", "machineset/odd", "-f", "-"}, stdin: good, want: 1, says: "no twin"},
+		"no kubeconfig":                     {args: []string{"status"}, want: 1, says: "no cluster is configured"},
 		"a cluster that cannot be reached":  {args: []string{"status", "--server", "https://127.0.0.1:1"}, want: 1, says: "127.0.0.1:1"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

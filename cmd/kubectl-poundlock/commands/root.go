@@ -144,6 +144,9 @@ func (p *plugin) pairs() (authority.Pairs, error) {
 
 // restConfig is the cluster's address. Warnings of the API server are handed to warn, nil for nobody.
 func (p *plugin) restConfig(warn rest.WarningHandler) (*rest.Config, error) {
+	if err := p.configured(); err != nil {
+		return nil, err
+	}
 	config, err := p.config.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
@@ -154,6 +157,22 @@ func (p *plugin) restConfig(warn rest.WarningHandler) (*rest.Config, error) {
 		config.WarningHandler = rest.NoWarnings{}
 	}
 	return config, nil
+}
+
+// configured says so where nothing names a cluster: client-go would try localhost:8080.
+func (p *plugin) configured() error {
+	raw, err := p.config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if len(raw.Clusters) > 0 || *p.config.APIServer != "" || p.Env("KUBERNETES_SERVICE_HOST") != "" {
+		return nil
+	}
+	where := "KUBECONFIG is not set, and there is no ~/.kube/config"
+	if path := p.Env("KUBECONFIG"); path != "" {
+		where = "KUBECONFIG names " + path + ", which has none"
+	}
+	return ended{codeError, "no cluster is configured: " + where + ". Set KUBECONFIG, or give --kubeconfig or --server; check, convert and diff also read files (-f)"}
 }
 
 func (p *plugin) client(warn rest.WarningHandler) (dynamic.Interface, error) {

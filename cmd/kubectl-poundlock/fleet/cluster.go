@@ -74,13 +74,19 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading the Infrastructure named cluster (%s): there is none: is this an OpenShift cluster?", configGroup)
 	}
-	if err != nil {
-		return fmt.Errorf("reading the Infrastructure named cluster: %w", err)
-	}
 	for _, pair := range c.pairs {
 		if c.nodeSync(ctx, client, pair) {
 			break
 		}
+	}
+	if apierrors.IsForbidden(err) {
+		// It is read for conversions. Who has rights in the two namespaces alone is told what can be told without.
+		c.fleet.withheld = true
+		c.rival(ctx, client, &unstructured.Unstructured{})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the Infrastructure named cluster: %w", err)
 	}
 	c.account(ctx, client, u)
 	c.rival(ctx, client, u)
@@ -162,6 +168,7 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
+	c.guess()
 	for _, resource := range c.fleet.providers(kinds) {
 		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); err != nil {
 			return err
@@ -170,9 +177,31 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 	return nil
 }
 
+// guess describes the cluster by the objects that were read, where its Infrastructure may not be.
+func (c *collection) guess() {
+	if !c.fleet.withheld {
+		return
+	}
+	var pairs []Pair
+	for _, p := range c.sides {
+		pairs = append(pairs, *p)
+	}
+	slices.SortFunc(pairs, order)
+	c.fleet.guess = Cluster{}
+	c.fleet.guess.guess(pairs, withheld)
+}
+
+// described is what the Infrastructure says, or what was guessed.
+func (f *Fleet) described() Cluster {
+	if f.infrastructure == nil {
+		return f.guess
+	}
+	return describe(f.infrastructure)
+}
+
 // providers lists the provider's kinds behind these; none where the platform is not converted.
 func (f *Fleet) providers(kinds []authority.Kind) []conversion.Resource {
-	platform, known := platforms.For(describe(f.infrastructure).Platform)
+	platform, known := platforms.For(f.described().Platform)
 	behind := map[string]conversion.Resource{authority.InfraMachine: platform.InfraMachine, authority.InfraMachineTemplate: platform.InfraMachineTemplate}
 	var out []conversion.Resource
 	for _, kind := range kinds {
@@ -198,6 +227,9 @@ func (c *collection) list(ctx context.Context, client dynamic.Interface, resourc
 		if apierrors.IsResourceExpired(err) && options.Continue != "" {
 			options = metav1.ListOptions{Limit: pageSize} // the list took too long: again; what is known already counts once
 			continue
+		}
+		if apierrors.IsForbidden(err) {
+			return fmt.Errorf("listing %s in %s: %w: ClusterRole poundlock-viewer has the rights that this takes; bind it in both namespaces", resource.GroupResource(), namespace, err)
 		}
 		if err != nil {
 			return fmt.Errorf("listing %s in %s: %w", resource.GroupResource(), namespace, err)
@@ -261,11 +293,12 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 	if err := c.get(ctx, client, kind.ClusterAPI.WithResource(kind.Resource), namespaces.ClusterAPI, name); err != nil {
 		return nil, err
 	}
+	c.guess()
 	for _, p := range c.sides {
 		for _, resource := range c.fleet.providers([]authority.Kind{kind}) {
 			name := p.InfraRef().Name
 			if resource.Kind != p.InfraRef().Kind {
-				name = describe(c.fleet.infrastructure).Name
+				name = c.fleet.described().Name
 			}
 			if err := c.get(ctx, client, resource.Resource(), namespaces.ClusterAPI, name); err != nil {
 				return nil, err

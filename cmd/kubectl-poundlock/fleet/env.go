@@ -38,7 +38,7 @@ func (f *Fleet) Describe(said Cluster) Cluster {
 		return c
 	}
 	c := said
-	c.guess(f.Pairs)
+	c.guess(f.Pairs, map[bool]string{true: withheld, false: notGiven}[f.withheld])
 	c.about = map[string]any{"status": map[string]any{
 		"infrastructureName": c.Name,
 		"platformStatus":     map[string]any{"type": c.Platform, strings.ToLower(c.Platform): map[string]any{"region": c.Region}},
@@ -61,8 +61,14 @@ func describe(infrastructure *policies.Object) Cluster {
 	return c
 }
 
+// Why a cluster is described by its objects.
+const (
+	notGiven = "No Infrastructure object was given"
+	withheld = "You may not read the Infrastructure named cluster"
+)
+
 // guess fills in what nobody says from what the objects themselves say.
-func (c *Cluster) guess(pairs []Pair) {
+func (c *Cluster) guess(pairs []Pair, why string) {
 	var taken []string
 	fill := func(what string, into *string, from func(Pair) string) {
 		if *into != "" {
@@ -83,7 +89,7 @@ func (c *Cluster) guess(pairs []Pair) {
 		taken = append(taken, "cluster name "+unnamed+" (nothing says it: --cluster-name does)")
 	}
 	if len(taken) > 0 {
-		c.Assumed = append(c.Assumed, "No Infrastructure object was given, so this was assumed: "+strings.Join(taken, ", ")+".",
+		c.Assumed = append(c.Assumed, why+", so this was assumed: "+strings.Join(taken, ", ")+".",
 			"What a cluster keeps once for all machines (its infrastructure cluster object, load balancers, resource groups) was not compared: add the Infrastructure and the infrastructure cluster object for an exact answer.")
 	}
 }

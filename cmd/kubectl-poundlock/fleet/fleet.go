@@ -118,7 +118,10 @@ type Fleet struct {
 	Rival string
 
 	infrastructure *policies.Object
-	nodeSync       conversion.NodeSync
+	// withheld says that whoever asked may not read the Infrastructure; guess then describes the cluster by its objects.
+	withheld bool
+	guess    Cluster
+	nodeSync conversion.NodeSync
 	// nodeSyncRead: nodeSync is what Cluster API's manager has.
 	nodeSyncRead bool
 	account      string

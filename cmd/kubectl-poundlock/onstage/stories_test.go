@@ -145,6 +145,35 @@ func TestAMoveIsCancelled(t *testing.T) {
 	})
 }
 
+// The ClusterRoles that ship are enough, bound in the two namespaces alone.
+func TestTheRolesForPeopleSuffice(t *testing.T) {
+	newSet(t, "seen")
+	for user, role := range map[string]string{"viewer": "poundlock-viewer", "migrator": "poundlock-migrator"} {
+		for _, namespace := range []string{"openshift-machine-api", "openshift-cluster-api"} {
+			if out, code := sh(t, fmt.Sprintf("kubectl -n %s create rolebinding %s --clusterrole=%s --user=%s", namespace, user, role, user)); code != 0 {
+				t.Fatal(out)
+			}
+		}
+	}
+	if out, code := sh(t, "kubectl poundlock status --as=nobody"); code != 1 || !strings.Contains(out, "ClusterRole poundlock-viewer") {
+		t.Errorf("somebody without rights: exit code %d:\n%s", code, out)
+	}
+	for _, command := range []string{"status machineset/seen -o wide", "check machineset/seen", "diff machineset/seen", "convert machineset/seen"} {
+		if out, code := sh(t, "kubectl poundlock "+command+" --as=viewer"); code != 0 || !strings.Contains(out, "seen") {
+			t.Errorf("%s: exit code %d:\n%s", command, code, out)
+		}
+	}
+	if out, code := sh(t, "kubectl poundlock check machineset/seen --as=viewer"); code != 0 || !strings.Contains(out, "You may not read the Infrastructure") {
+		t.Errorf("nothing says what was assumed: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/seen --to clusterapi --yes --as=viewer"); code != 3 || !strings.Contains(out, "cannot patch") {
+		t.Errorf("a viewer migrates: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/seen --to clusterapi --yes --wait --as=migrator"); code != 0 {
+		t.Errorf("a migrator may not: exit code %d:\n%s", code, out)
+	}
+}
+
 func TestNobodyIsAskedWhereNobodyCanAnswer(t *testing.T) {
 	newSet(t, "unasked")
 	out, code := sh(t, "kubectl poundlock migrate machineset/unasked --to clusterapi </dev/null")

@@ -1,0 +1,115 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// The ClusterRoles of people who use the plugin. Each has the rights of the one before, and is aggregated to a role that every cluster has.
+const (
+	Viewer        = Name + "-viewer"
+	Migrator      = Name + "-migrator"
+	Administrator = Name + "-administrator"
+)
+
+// userRoles grant what each command of the plugin needs: the viewer's status, check, diff, convert and controlplane plan; the migrator's migrate and controlplane activate;
+// the administrator's cleanup.
+func userRoles(admission []string) []any {
+	views, moves := viewerRules(), migratorRules()
+	return []any{
+		aggregated("view", Viewer, views...),
+		aggregated("edit", Migrator, slices.Concat(views, moves)...),
+		aggregated("admin", Administrator, slices.Concat(views, moves, administratorRules(admission))...),
+	}
+}
+
+// namesOf are the names of the policies, their bindings and the webhook configurations.
+func namesOf(objects []any) []string {
+	var out []string
+	for _, o := range objects {
+		if named, err := apimeta.Accessor(o); err == nil {
+			out = append(out, named.GetName())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func aggregated(to, name string, rules ...rbacv1.PolicyRule) any {
+	role, is := clusterRole(name, rules...).(rbacv1.ClusterRole)
+	if !is {
+		return nil // it is one
+	}
+	role.Labels["rbac.authorization.k8s.io/aggregate-to-"+to] = "true"
+	return role
+}
+
+// kindsOf are the groups of the two APIs, and the resources that are mirrored.
+func kindsOf() (machineAPI, clusterAPI string, core []string) {
+	for _, k := range authority.Kinds() {
+		machineAPI, clusterAPI, core = k.MachineAPI.Group, k.ClusterAPI.Group, append(core, k.Resource)
+	}
+	return machineAPI, clusterAPI, core
+}
+
+func viewerRules() []rbacv1.PolicyRule {
+	machineAPI, clusterAPI, core := kindsOf()
+	return []rbacv1.PolicyRule{
+		rule(machineAPI, read, append(slices.Clone(core), controlplane.Resource)...),
+		rule(clusterAPI, read, append(slices.Clone(core), "clusters")...),
+		provided(read),
+		rule("config.openshift.io", []string{"get", "list"}, "infrastructures", "clusteroperators"),
+		rule("apps", []string{"get", "list"}, "deployments"),
+		rule("", []string{"get", "list"}, "nodes"),
+		named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
+		named(rule("admissionregistration.k8s.io", []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),
+	}
+}
+
+// provided is a rule for what Cluster API's providers have on all platforms: the contract gives them one group.
+func provided(verbs []string) rbacv1.PolicyRule {
+	var plural []string
+	group := ""
+	for _, p := range platforms.List() {
+		group, plural = p.InfraCluster.Group, append(plural, p.InfraMachine.Plural, p.InfraMachineTemplate.Plural, p.InfraCluster.Plural)
+	}
+	return rule(group, verbs, plural...)
+}
+
+// migratorRules: a migration is a change of spec.authoritativeAPI. The Lease is never stored: a dry run asks whether Poundlock answers.
+func migratorRules() []rbacv1.PolicyRule {
+	machineAPI, _, core := kindsOf()
+	return []rbacv1.PolicyRule{
+		rule(machineAPI, []string{"patch", "update"}, append(slices.Clone(core), controlplane.Resource)...),
+		rule("coordination.k8s.io", []string{"create"}, "leases"),
+	}
+}
+
+// administratorRules let finalizers and marks be taken off all that is mirrored or that mirrors live in, and the admission of these names be deleted.
+func administratorRules(admission []string) []rbacv1.PolicyRule {
+	_, clusterAPI, core := kindsOf()
+	amendable := []string{"patch", "update"}
+	return []rbacv1.PolicyRule{
+		rule(clusterAPI, amendable, append(slices.Clone(core), "clusters")...),
+		provided(amendable),
+		rule("coordination.k8s.io", []string{"get"}, "leases"),
+		rule("", []string{"get", "patch"}, "namespaces"),
+		named(rule("apiextensions.k8s.io", []string{"get", "patch"}, "customresourcedefinitions"), definitions()...),
+		rule("admissionregistration.k8s.io", []string{"get", "list"}, admissionResources...),
+		named(rule("admissionregistration.k8s.io", []string{"delete"}, admissionResources...), admission...),
+	}
+}
+
+// admissionResources are what cleanup takes down.
+var admissionResources = []string{
+	"mutatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations",
+}
