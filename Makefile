@@ -23,9 +23,11 @@ P ?= 3
 # What is tested, linted, benchmarked: PKG=./certs/... narrows it.
 PKG ?= ./...
 # What `make run` plays a cluster on: aws, azure, gcp, openstack, vsphere, powervs, nutanix.
-PLATFORM ?= aws
+PLATFORM ?= $(or $(platform),aws)
 # How many Machines `make run` and `make proof WHAT=platforms` give the control plane, to have it managed: 3 or 5. 0 leaves the one Machine of the fleet by itself.
 CONTROL_PLANE ?= 0
+# MANAGER=off has `make run` install Poundlock without starting it; typing start in its terminal does that. BARE=1 leaves Poundlock out.
+MANAGER ?= on
 # More arguments for `go test`, such as ARGS='-run Rotate -v'.
 ARGS ?=
 
@@ -34,9 +36,10 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet (CONTROL_PLANE=3 and its masters; NEIGHBOURS=1 and OpenShift's other writers; INSTALL=1 and nothing but Cluster API, by its installer); up until Ctrl-C
+run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet (CONTROL_PLANE=3 and its masters; MANAGER=off and no manager, BARE=1 and no Poundlock; NEIGHBOURS=1 and OpenShift's other writers; INSTALL=1 and nothing but Cluster API, by its installer); up until Ctrl-C
 	@go build -o .run/bin/run ./test/run # no go run: that would not hand a SIGTERM on
-	@exec .run/bin/run --platform=$(PLATFORM) --control-plane=$(CONTROL_PLANE) --neighbours=$(if $(filter 1,$(NEIGHBOURS)),true,false) --install=$(if $(filter 1,$(INSTALL)),true,false)
+	@exec .run/bin/run --platform=$(PLATFORM) --control-plane=$(CONTROL_PLANE) --neighbours=$(if $(filter 1,$(NEIGHBOURS)),true,false) --install=$(if $(filter 1,$(INSTALL)),true,false) \
+		--manager=$(if $(filter off,$(MANAGER)),false,true) --bare=$(if $(filter 1,$(BARE)),true,false)
 
 .PHONY: test
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector where anything is concurrent

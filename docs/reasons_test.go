@@ -142,3 +142,25 @@ func sources(t *testing.T, pattern string) []string {
 	}
 	return out
 }
+
+// A row that stands apart from its table is shown as text.
+func TestNoTableIsBroken(t *testing.T) {
+	for _, pattern := range []string{"*.md", "../*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(err, pattern)
+		}
+		for _, path := range files {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := append(strings.Split(string(raw), "\n"), "")
+			for i, line := range lines[:len(lines)-1] {
+				if strings.HasPrefix(line, "|") && (i == 0 || !strings.HasPrefix(lines[i-1], "|")) && !strings.HasPrefix(lines[i+1], "|--") {
+					t.Errorf("%s:%d: this row has no table: %.60s", path, i+1, line)
+				}
+			}
+		}
+	}
+}

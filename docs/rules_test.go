@@ -5,7 +5,9 @@ package docs
 
 import (
 	"flag"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -65,5 +67,27 @@ func TestStatesPage(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("states.md is not what authority.Next says; `go generate ./docs` writes it (-want +got):\n%s", diff)
+	}
+}
+
+func value(b box) string {
+	value, _, _ := strings.Cut(b.id(), "_")
+	return value
+}
+
+// The picture of four states has the arrows that the walk has between them, and no other.
+func TestTheOverviewIsOfTheStates(t *testing.T) {
+	walked := map[string]bool{}
+	for _, e := range walk() {
+		if e.from.current != e.to.current {
+			walked[value(e.from)+" --> "+value(e.to)] = true
+		}
+	}
+	drawn := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^    (\w+ --> \w+) :`).FindAllStringSubmatch(overview, -1) {
+		drawn[m[1]] = true
+	}
+	if !maps.Equal(walked, drawn) {
+		t.Errorf("walked %v, drawn %v", walked, drawn)
 	}
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -58,7 +59,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "up after %.0f s\n", time.Since(began).Seconds())
-	err = errors.Join(hint(out, stage, o), wait(ctx, stage))
+	err = errors.Join(hint(out, stage, o), wait(ctx, out, stage, o, lines(os.Stdin)))
 	fmt.Fprintln(out, "\nstopping")
 	if err := errors.Join(err, stage.Strike()); err != nil {
 		return err
@@ -76,6 +77,7 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	platform := flags.String("platform", "aws", "what the cluster runs on")
 	dir := flags.String("dir", "", "where everything is kept; .run of the checkout if empty, and for another platform than AWS, or with a control plane, a folder in it")
 	port := flags.Int("port", 0, "the API server's port on 127.0.0.1; 0 is the last one, or a free one")
+	manager := flags.Bool("manager", true, "run Poundlock's manager; without it, roles, policies and webhook configurations are there, and nothing answers")
 	bare := flags.Bool("bare", false, "leave Poundlock out: a cluster as it was before")
 	controlPlane := flags.Int("control-plane", 0, "how many Machines a control plane has that is whole and managed, 3 or 5; 0 for the one Machine of the fleet")
 	others := flags.Bool("neighbours", false, "have stand-ins for OpenShift's other components write to the Machine API's objects, too")
@@ -83,6 +85,9 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	boot := flags.Duration("boot-time", 2*time.Second, "how long a simulated instance takes to boot")
 	if err := flags.Parse(args); err != nil {
 		return scene.Options{}, err
+	}
+	if !*manager && *controlPlane > 0 {
+		return scene.Options{}, errors.New("--manager=false: a control plane is raised by Poundlock; start it with the manager, and stop that once it is up")
 	}
 	if flags.NArg() > 0 {
 		return scene.Options{}, fmt.Errorf("%q is no flag: see --help", flags.Arg(0))
@@ -105,20 +110,56 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	if n := *controlPlane; n != 0 && n != 3 && n != 5 {
 		return scene.Options{}, fmt.Errorf("--control-plane=%d: a ControlPlaneMachineSet manages 3 Machines or 5", n)
 	}
-	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}, nil
+	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, WithoutManager: !*manager, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}, nil
 }
 
-func wait(ctx context.Context, stage *scene.Stage) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-stage.Broken:
-		return stage.Cause()
+// wait lasts until ctx ends or something breaks. Meanwhile a person may stop Poundlock and start it again.
+func wait(ctx context.Context, out io.Writer, stage *scene.Stage, o scene.Options, typed <-chan string) error {
+	for runs := !o.WithoutManager; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-stage.Broken:
+			return stage.Cause()
+		case line := <-typed:
+			switch {
+			case o.Bare || o.Install:
+				continue // there is none
+			case line == "stop" && runs:
+				if err := stage.StopManager(); err != nil {
+					return err
+				}
+				fmt.Fprintln(out, "Poundlock is stopped, as by a crash; type start to start it again")
+			case line == "start" && !runs:
+				if err := stage.StartManager(ctx); err != nil {
+					return err
+				}
+				fmt.Fprintln(out, "Poundlock runs")
+			default:
+				continue
+			}
+			runs = !runs
+		}
 	}
+}
+
+// lines are what is typed; without a terminal nothing is.
+func lines(in io.Reader) <-chan string {
+	out := make(chan string)
+	go func() {
+		for scanner := bufio.NewScanner(in); scanner.Scan(); {
+			out <- strings.ToLower(strings.TrimSpace(scanner.Text()))
+		}
+	}()
+	return out
 }
 
 // hint tells what there is and what to type.
 func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
+	}
 	kubectl := ""
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		kubectl = filepath.Dir(stage.Plane.Kubectl())
@@ -126,22 +167,31 @@ func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
 	if o.Install {
 		return installed.Execute(out, struct{ Kubeconfig, KubectlDir, Log string }{stage.Plane.KubeconfigPath(), kubectl, short(stage.Plane.Log(scene.Installer))})
 	}
-	return welcome.Execute(out, struct {
-		Kubeconfig, KubectlDir, Logs, Cloud, Alone, Why string
-		ControlPlane                                    bool
-	}{
-		stage.Plane.KubeconfigPath(), kubectl, short(filepath.Dir(stage.Plane.Log(scene.Poundlock))), stage.Cloud.URL(), stage.Alone(), stage.WhyNot(),
-		stage.ManagesControlPlane(),
+	return welcome.Execute(out, greeting{
+		Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"), Logs: short(filepath.Dir(stage.Plane.Log(scene.Poundlock))),
+		Dir: short(o.Dir), Cloud: stage.Cloud.URL(), Alone: stage.Alone(), Why: stage.WhyNot(), ControlPlane: stage.ManagesControlPlane(), Stopped: o.WithoutManager, Bare: o.Bare,
 	})
 }
 
-var welcome = template.Must(template.New("welcome").Parse(`
-Poundlock is up. In another terminal:
+// greeting is what a person is told once everything is up.
+type greeting struct {
+	Kubeconfig, KubectlDir, Plugin, Logs, Dir, Cloud, Alone, Why string
+	ControlPlane, Stopped, Bare                                  bool
+}
 
-  export KUBECONFIG={{.Kubeconfig}}
+var welcome = template.Must(template.New("welcome").Parse(`
+{{if .Bare}}A cluster without Poundlock is up.{{else if .Stopped}}The cluster is up, and Poundlock is installed and stopped. Type start here, and Enter, to start it.{{else}}Poundlock is up.{{end}} In another terminal:
+
+  export KUBECONFIG="{{.Kubeconfig}}"
 {{- with .KubectlDir}}
   export PATH="{{.}}:$PATH"    # there is no kubectl in your PATH: this one came with the control plane
 {{- end}}
+
+The plugin, kubectl poundlock, answers most questions. In the checkout, once:
+
+  make build && export PATH="{{.Plugin}}:$PATH"
+  kubectl poundlock status
+  kubectl poundlock check
 
 A bare "machineset" means Cluster API's, which comes first in the alphabet: say which one.
 
@@ -166,13 +216,15 @@ A bare "machineset" means Cluster API's, which comes first in the alphabet: say 
      kubectl -n openshift-etcd get configmap etcd-members -o yaml
 {{- end}}
 
-Logs are in {{.Logs}}. Ctrl-C stops everything.
+{{if not .Bare}}See what still works while Poundlock is down: type stop here, and Enter; start starts it again. Or begin so: make run MANAGER=off
+{{end -}}
+Logs are in {{.Logs}}. Ctrl-C stops everything. What is there stays in {{.Dir}}: the same command goes on from it, and after rm -r {{.Dir}} it starts anew.
 `))
 
 var installed = template.Must(template.New("installed").Parse(`
 Cluster API is installed. In another terminal:
 
-  export KUBECONFIG={{.Kubeconfig}}
+  export KUBECONFIG="{{.Kubeconfig}}"
 {{- with .KubectlDir}}
   export PATH="{{.}}:$PATH"    # there is no kubectl in your PATH: this one came with the control plane
 {{- end}}

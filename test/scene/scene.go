@@ -37,6 +37,8 @@ type Options struct {
 	BootTime time.Duration
 	// Bare leaves Poundlock out: a cluster as it was before.
 	Bare bool
+	// WithoutManager installs Poundlock and does not start it; StartManager does.
+	WithoutManager bool
 	// WithoutClusterAPI leaves out Cluster API's and the provider's CRDs and objects, its manager, the simulation and the fleet: a cluster that installs Poundlock
 	// first. InstallClusterAPI and UninstallClusterAPI follow.
 	WithoutClusterAPI bool
@@ -148,8 +150,11 @@ func (s *Stage) steps() []step {
 		{"installing Poundlock: roles, policies and webhook configurations", s.install},
 		{"starting Poundlock", s.startManager},
 	}
-	if s.options.Bare {
+	switch {
+	case s.options.Bare:
 		own = nil
+	case s.options.WithoutManager:
+		own = own[:2]
 	}
 	if s.options.Install {
 		return append([]step{{"setting up a cluster without Cluster API on " + s.kit.Platform.Name, s.furnish}}, s.installerSteps()...)
