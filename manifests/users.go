@@ -69,6 +69,8 @@ func viewerRules() []rbacv1.PolicyRule {
 		provided(read),
 		rule("config.openshift.io", []string{"get", "list"}, "infrastructures", "clusteroperators"),
 		rule("apps", []string{"get", "list"}, "deployments"),
+		// Whether a manager leads.
+		named(rule("coordination.k8s.io", []string{"get"}, "leases"), Name),
 		rule("", []string{"get", "list"}, "nodes"),
 		named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
 		named(rule("admissionregistration.k8s.io", []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),

@@ -23,6 +23,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/leaving"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -292,7 +293,7 @@ func (c *cleaner) manager(ctx context.Context, namespace string) (leaving.Manage
 		m.Term = time.Duration(seconds) * time.Second
 	}
 	is, err := c.present(ctx, namespace)
-	m.Answers = is == answers
+	m.Answers = is == overview.Answers
 	return m, err
 }
 

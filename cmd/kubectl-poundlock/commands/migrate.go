@@ -22,6 +22,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/moving"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -147,7 +148,7 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 // carriedOut refuses a request that nobody would carry out.
 func (p *plugin) carriedOut(ctx context.Context, namespace string) error {
 	is, err := p.present(ctx, namespace)
-	if err != nil || is != silent {
+	if err != nil || is != overview.Silent {
 		return err
 	}
 	return ended{codeNo, "Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. Nobody would carry a request out, so nothing was asked for"}

@@ -7,31 +7,25 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
 	"github.com/poundlock/poundlock/policies/authority"
-)
-
-// presence is what can be told of Poundlock in the cluster.
-type presence int
-
-const (
-	// unknown: whoever runs the command may not try.
-	unknown presence = iota
-	answers
-	silent
 )
 
 // present has the API server ask Poundlock's webhooks about a Lease that it does not store. Their warning is the answer: no policy judges a Lease, so nobody else's can be
 // taken for it.
-func (p *plugin) present(ctx context.Context, namespace string) (presence, error) {
+func (p *plugin) present(ctx context.Context, namespace string) (overview.Presence, error) {
 	heard := &listener{}
 	client, err := p.client(heard)
 	if err != nil {
-		return unknown, err
+		return overview.NotAsked, err
 	}
 	lease := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": authority.ProbeName, "namespace": namespace},
@@ -39,14 +33,37 @@ func (p *plugin) present(ctx context.Context, namespace string) (presence, error
 	_, err = client.Resource(leases).Namespace(namespace).Create(ctx, lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
 	switch {
 	case heard.poundlock:
-		return answers, nil // whatever else became of the request
+		return overview.Answers, nil // whatever else became of the request
 	case apierrors.IsForbidden(err):
-		return unknown, nil
+		return overview.NotAsked, nil
 	case err == nil || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err):
-		return silent, nil
+		return overview.Silent, nil
 	}
-	return unknown, fmt.Errorf("trying whether Poundlock answers: %w", err)
+	return overview.NotAsked, fmt.Errorf("trying whether Poundlock answers: %w", err)
 }
+
+// away says that nobody answers or leads, and since when; "" where all is well, or where that cannot be told.
+func (p *plugin) away(ctx context.Context, namespace string) string {
+	is, err := p.present(ctx, namespace)
+	if err != nil {
+		is = overview.NotAsked
+	}
+	client, err := p.client(nil)
+	if err != nil {
+		return ""
+	}
+	var lease overview.Lease
+	if u, err := client.Resource(leases).Namespace(namespace).Get(ctx, leaseName, metav1.GetOptions{}); err == nil {
+		var l coordinationv1.Lease
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &l) == nil && l.Spec.RenewTime != nil && l.Spec.LeaseDurationSeconds != nil {
+			lease = overview.Lease{Renewed: l.Spec.RenewTime.Time, Duration: time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second}
+		}
+	}
+	return overview.Away(is, lease, p.Now())
+}
+
+// leaseName is what the managers lead by.
+const leaseName = "poundlock"
 
 // listener hears a webhook of Poundlock's.
 type listener struct{ poundlock bool }

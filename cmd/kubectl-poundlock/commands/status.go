@@ -63,6 +63,8 @@ type survey struct {
 	Neighbours map[string]int `json:"neighbours,omitempty"`
 	// Rival is what of OpenShift's own migration keeps everything where it is.
 	Rival string `json:"rival,omitempty"`
+	// Away says that Poundlock does not answer, and since when.
+	Away string `json:"away,omitempty"`
 
 	leftAlone int
 }
@@ -115,7 +117,9 @@ func (p *plugin) status(ctx context.Context, o statusOptions, args []string) err
 	if err := t.pick(f); err != nil {
 		return err
 	}
-	return p.writeSurvey(o, surveyOf(f))
+	s := surveyOf(f)
+	s.Away = p.away(ctx, q.Pairs[0].ClusterAPI)
+	return p.writeSurvey(o, s)
 }
 
 func (p *plugin) writeSurvey(o statusOptions, s survey) error {
@@ -138,10 +142,11 @@ func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q fleet.Query
 	if err != nil {
 		return err
 	}
-	seen := map[string]string{}
+	seen, away := map[string]string{}, p.away(ctx, q.Pairs[0].ClusterAPI)
 	err = fleet.Follow(ctx, client, q, time.Second, func(f *fleet.Fleet) (bool, error) {
 		f.Narrow(t.mean)
 		s := surveyOf(f)
+		s.Away = away
 		w := glance{p.out(), o.format == "wide", p.Now()}
 		if w.Terminal && (o.format == "table" || o.format == "wide") {
 			fmt.Fprint(w, "\x1b[H\x1b[J")
@@ -184,6 +189,9 @@ type glance struct {
 }
 
 func (w glance) write(s survey) {
+	if s.Away != "" {
+		w.Linef("%s\n", w.Bad(display.Wrap(s.Away, "", w.Width)))
+	}
 	if len(s.Objects) == 0 {
 		w.Linef("No Machine, MachineSet or MachineHealthCheck was found.")
 		return

@@ -253,6 +253,9 @@ func TestZCleanup(t *testing.T) {
 	if err := stage.StopManager(); err != nil {
 		t.Fatal(err)
 	}
+	if out, code := sh(t, "kubectl poundlock status"); code != 0 || !strings.HasPrefix(out, "Poundlock") {
+		t.Errorf("the first line does not say that nobody answers: exit code %d:\n%s", code, out)
+	}
 	if out, code := sh(t, "kubectl poundlock cleanup --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {
 		t.Errorf("dry run: exit code %d:\n%s", code, out)
 	}
