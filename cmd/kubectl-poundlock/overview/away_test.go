@@ -28,7 +28,7 @@ func TestAway(t *testing.T) {
 		"nobody leads, and nobody may ask": {overview.NotAsked, lease(time.Hour), "led since 2026-01-01T11:00:00Z (60m)"},
 		"all replicas are down":            {overview.Silent, lease(time.Hour), "answer since 2026-01-01T11:00:00Z (60m)"},
 		"the API server does not reach it": {overview.Silent, lease(time.Second), "does not reach"},
-		"it is not there":                  {overview.Silent, overview.Lease{}, "not installed"},
+		"it is not there":                  {overview.Silent, overview.Lease{}, "Is it installed"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := overview.Away(c.presence, c.lease, now); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
