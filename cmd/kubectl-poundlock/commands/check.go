@@ -94,6 +94,7 @@ Nothing is changed, and nothing is asked for.`,
 	o.files.bind(cmd, "files, folders (recursively; a must-gather too) or - to check instead of the cluster")
 	o.selection.bind(cmd)
 	o.output.bind(cmd, "table", "wide", "json", "yaml", "name")
+	o.output.bindTable(cmd)
 	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
 	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil, "end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
 	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                                  // the flag is there
@@ -129,6 +130,9 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 		return err
 	}
 	r := judge(f, f.Describe(o.said), to)
+	if r.Objects, err = sorted(o.output, r.Objects); err != nil {
+		return err
+	}
 	if err := p.writeReport(o, r); err != nil {
 		return err
 	}
@@ -216,7 +220,7 @@ func (r report) verdict(failOn []string) error {
 }
 
 func (p *plugin) writeReport(o checkOptions, r report) error {
-	if done, err := p.document(o.output, r); done {
+	if done, err := p.document(o.output, "CheckReport", r); done {
 		return err
 	}
 	for _, problem := range r.Problems {
@@ -230,7 +234,7 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 		}
 		return nil
 	}
-	reader{p.out(), r, o.format == "wide", len(o.paths) > 0}.write()
+	reader{p.out(), r, o.output}.write()
 	return nil
 }
 
@@ -238,8 +242,10 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 type reader struct {
 	display.Paper
 	report
-	wide, offline bool
+	output
 }
+
+func (w reader) wide() bool { return w.format == "wide" }
 
 func (w reader) write() {
 	if len(w.Objects) == 0 {
@@ -255,7 +261,7 @@ func (w reader) write() {
 	for _, text := range w.Assumed {
 		w.Linef("\n%s", w.Beside(display.Wrap(text, "", w.Width)))
 	}
-	if w.wide {
+	if w.wide() {
 		w.warnings()
 	}
 }
@@ -276,17 +282,17 @@ func (w reader) number(g preflight.Group) int {
 
 func (w reader) table() {
 	rows := [][]string{{"OBJECT", "IN CHARGE", "ANSWER", "WHY"}}
-	if w.wide {
+	if w.wide() {
 		rows[0] = append(rows[0], "NAMESPACE", "SOURCE")
 	}
 	for _, f := range w.Objects {
 		row := []string{f.Ref(), f.InCharge.Text(), w.answer(f.Verdict), w.why(f)}
-		if w.wide {
+		if w.wide() {
 			row = append(row, f.Namespace, f.Source)
 		}
 		rows = append(rows, row)
 	}
-	w.Table(rows)
+	w.Table(w.headless(rows))
 }
 
 func (w reader) answer(v preflight.Verdict) string {
@@ -318,7 +324,7 @@ func (w reader) why(f preflight.Finding) string {
 		}
 		out = append(out, fmt.Sprintf("%s [%d]", text, w.number(g)))
 	}
-	if more := len(out) - most; more > 0 && !w.wide {
+	if more := len(out) - most; more > 0 && !w.wide() {
 		out = append(out[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(out, ", ")

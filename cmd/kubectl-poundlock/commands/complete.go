@@ -5,12 +5,15 @@ package commands
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -64,6 +67,31 @@ func (p *plugin) names(ctx context.Context, kind authority.Kind) []string {
 	}
 	return out
 }
+
+// allNamespaces are those that -n takes: both of each pair.
+func (p *plugin) allNamespaces() []string {
+	pairs, err := authority.ParsePairs(p.namespaces)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, pair := range pairs {
+		out = append(out, pair.MachineAPI, pair.ClusterAPI)
+	}
+	return out
+}
+
+func (p *plugin) kubeconfig() clientcmdapi.Config {
+	raw, err := p.config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return clientcmdapi.Config{} // completes nothing
+	}
+	return raw
+}
+
+func (p *plugin) contexts() []string { return slices.Sorted(maps.Keys(p.kubeconfig().Contexts)) }
+func (p *plugin) clusters() []string { return slices.Sorted(maps.Keys(p.kubeconfig().Clusters)) }
+func (p *plugin) users() []string    { return slices.Sorted(maps.Keys(p.kubeconfig().AuthInfos)) }
 
 func starting(words []string, with string) []string {
 	var out []string

@@ -188,7 +188,7 @@ func currentOf(set *unstructured.Unstructured) authority.API {
 }
 
 func (p *plugin) writePlan(o output, r controlplane.Report) error {
-	done, err := p.document(o, r)
+	done, err := p.document(o, "ControlPlanePlan", r)
 	if !done {
 		foresight{p.out(), o.format == "wide"}.write(r)
 	}

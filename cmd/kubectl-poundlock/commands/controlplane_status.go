@@ -92,7 +92,7 @@ func (p *plugin) standing(ctx context.Context, client dynamic.Interface) (contro
 }
 
 func (p *plugin) writeStanding(o output, s controlplane.Standing) error {
-	if done, err := p.document(o, s); done {
+	if done, err := p.document(o, "ControlPlaneStatus", s); done {
 		return err
 	}
 	roster{p.out(), o.format == "wide", p.Now()}.write(s)

@@ -105,7 +105,7 @@ func (p *plugin) convertAll(o convertOptions, f *fleet.Fleet) error {
 		}
 	}
 	if o.format == "json" {
-		if _, err := p.document(o.output, map[string]any{"apiVersion": "v1", "kind": "List", "items": all}); err != nil {
+		if _, err := p.document(o.output, "List", map[string]any{"apiVersion": "v1", "kind": "List", "items": all}); err != nil {
 			return err
 		}
 	}

@@ -103,7 +103,7 @@ func (p *plugin) writeDiff(o diffOptions, f *fleet.Fleet, pair fleet.Pair, in au
 	if err != nil {
 		return fmt.Errorf("%s: %w", pair.Ref(), err)
 	}
-	if done, err := p.document(o.output, c); done {
+	if done, err := p.document(o.output, "Comparison", c); done {
 		return unless(c.Same(), err)
 	}
 	difference{p.out(), pair, o.all}.write(c)

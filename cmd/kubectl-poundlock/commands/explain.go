@@ -53,7 +53,7 @@ func (p *plugin) explain(o output, asked string) error {
 		}
 		return ended{codeError, text}
 	}
-	if done, err := p.document(o, found); done {
+	if done, err := p.document(o, "TopicList", found); done {
 		return err
 	}
 	w := p.out()

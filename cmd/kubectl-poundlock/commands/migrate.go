@@ -29,6 +29,7 @@ import (
 
 type migrateOptions struct {
 	selection
+	named
 	to           string
 	wait         bool
 	withMachines bool
@@ -64,14 +65,17 @@ first failure nothing more is asked for.`,
   # All workers back
   kubectl poundlock migrate machines -l machine.openshift.io/cluster-api-machine-role=worker --to machineapi --wait --yes
 
+  # What check says could move, in its order
+  kubectl poundlock check machinesets -o name | kubectl poundlock migrate -f - --to clusterapi --yes
+
   # Never mind
   kubectl poundlock migrate machineset/worker-a --cancel`,
-		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: p.completeTargets,
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.migrate(cmd.Context(), *o, args) },
 	}
 	flags := cmd.Flags()
 	o.selection.bind(cmd)
+	o.named.bind(cmd)
 	flags.StringVar(&o.to, "to", "", "where to: clusterapi or machineapi")
 	flags.BoolVar(&o.wait, "wait", false, "follow the moves until they are over")
 	flags.BoolVar(&o.withMachines, "with-machines", false, "of a MachineSet, its Machines too, after it; waits")
@@ -87,29 +91,31 @@ first failure nothing more is asked for.`,
 	return cmd
 }
 
-func (o *migrateOptions) check(args []string) (authority.API, targets, error) {
+func (o *migrateOptions) check(t targets) (authority.API, error) {
 	o.wait = o.wait || o.withMachines || o.maxInFlight > 0
-	t, err := parseTargets(args)
 	switch {
-	case err != nil:
-		return "", nil, err
+	case len(t) == 0:
+		return "", usage("migrate wants KIND or KIND/NAME, or -f with names")
 	case o.cancel && o.to != "":
-		return "", nil, usage("--cancel goes back to where authority is, so --to has no meaning with it")
+		return "", usage("--cancel goes back to where authority is, so --to has no meaning with it")
 	case !o.cancel && o.to == "":
-		return "", nil, usage("migrate wants --to clusterapi or --to machineapi, or --cancel")
+		return "", usage("migrate wants --to clusterapi or --to machineapi, or --cancel")
 	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
-		return "", nil, usage("--dry-run %q: want none, client or server", o.dryRun)
+		return "", usage("--dry-run %q: want none, client or server", o.dryRun)
 	case o.maxInFlight < 0:
-		return "", nil, usage("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
+		return "", usage("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
 	case o.cancel:
-		return authority.Unset, t, nil
+		return authority.Unset, nil
 	}
-	to, err := parseAPI(o.to)
-	return to, t, err
+	return parseAPI(o.to)
 }
 
 func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) error {
-	to, t, err := o.check(args)
+	t, err := p.targets(o.named, args)
+	if err != nil {
+		return err
+	}
+	to, err := o.check(t)
 	if err != nil {
 		return err
 	}

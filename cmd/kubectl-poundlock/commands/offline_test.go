@@ -90,6 +90,16 @@ func TestExitCodes(t *testing.T) {
 		"migrate with an odd dry run":       {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--dry-run", "x"}, want: 2, says: "--dry-run"},
 		"diff of a kind":                    {args: []string{"diff", "machinesets"}, want: 2, says: "KIND/NAME"},
 		"diff of what has one side":         {args: []string{"diff", "machineset/odd", "-f", "-"}, stdin: good, want: 1, says: "no twin"},
+		"a field of each object":            {args: []string{"check", "-f", "-", "-o", `jsonpath={.apiVersion} {.objects[*].verdict}`}, stdin: good, says: "cli.poundlock.openshift.io/v1 ready"},
+		"columns of each object":            {args: []string{"check", "-f", "-", "-o", "custom-columns=ANSWER:.verdict", "--no-headers"}, stdin: good, says: "ready\n"},
+		"a template":                        {args: []string{"explain", "deviceIndex", "-o", "go-template={{.kind}}"}, says: "TopicList"},
+		"a template that is none":           {args: []string{"check", "-f", "-", "-o", "jsonpath={.x"}, stdin: good, want: 2, says: "unclosed"},
+		"sorted by no field":                {args: []string{"check", "-f", azure, "-f", "-", "--sort-by", ".nonesuch"}, stdin: odd, want: 2, says: "--sort-by"},
+		"no headings":                       {args: []string{"check", "-f", "-", "--no-headers"}, stdin: good, says: "today?\n\nmachineset/odd"},
+		"the version, without a cluster":    {args: []string{"version", "--client", "-o", "yaml"}, says: "kind: Version"},
+		"the version of no cluster":         {args: []string{"version"}, want: 1, says: "no cluster is configured"},
+		"names that are none":               {args: []string{"status", "-f", "-"}, want: 1, says: "-f names no Machine"},
+		"migrate of nothing":                {args: []string{"migrate", "--to", "clusterapi"}, want: 2, says: "-f with names"},
 		"no kubeconfig":                     {args: []string{"status"}, want: 1, says: "no cluster is configured"},
 		"a cluster that cannot be reached":  {args: []string{"status", "--server", "https://127.0.0.1:1"}, want: 1, says: "127.0.0.1:1"},
 	} {
@@ -158,6 +168,30 @@ func FuzzCheckAnswers(f *testing.F) {
 			_ = root.Execute() // that it returns is the test
 		}
 	})
+}
+
+// The objects come in the order of a field, in tables and for programs.
+func TestSortBy(t *testing.T) {
+	const corpus = "../../../conversion/platforms/testdata/corpus/aws/"
+	for _, format := range []string{"table", "json", "name", "custom-columns=NAME:.name"} {
+		out, said, code := run(t, "", "check", "-f", corpus+"worker-4.18.yaml", "-f", corpus+"machine-spot.yaml", "--sort-by", "{.kind}", "-o", format)
+		if machine, set := strings.Index(out, "prod-x7k2p-spot-abcde"), strings.LastIndex(out, "prod-x7k2p-worker-us-east-1a"); code != 0 || machine < 0 || set < machine {
+			t.Errorf("-o %s: exit code %d: %s%s", format, code, out, said)
+		}
+	}
+}
+
+func TestCompletionOfFlags(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(config, []byte("apiVersion: v1\nkind: Config\ncontexts: [{name: blue, context: {cluster: c}}, {name: green, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: https://127.0.0.1:1}}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", config)
+	for begun, want := range map[string]string{"--context=gr": "green\n", "--cluster=": "c\n", "--namespace=openshift-c": "openshift-cluster-api\n"} {
+		if out, said, _ := run(t, "", "__complete", "status", begun); !strings.HasPrefix(out, want) {
+			t.Errorf("%s: %q %s", begun, out, said)
+		}
+	}
 }
 
 func TestEveryCommandHasExamples(t *testing.T) {

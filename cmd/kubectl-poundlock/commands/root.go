@@ -115,6 +115,11 @@ Exit codes:
 	flags := root.PersistentFlags()
 	p.config.AddFlags(flags)
 	flags.StringSliceVar(&p.namespaces, "namespaces", []string{fleet.DefaultPair.MachineAPI + "=" + fleet.DefaultPair.ClusterAPI}, "the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
+	for flag, complete := range map[string]func() []string{"namespace": p.allNamespaces, "context": p.contexts, "cluster": p.clusters, "user": p.users} {
+		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // the flag is there
+			return starting(complete(), begun), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	for _, command := range []func(*plugin) *cobra.Command{
 		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, providersCommand, cleanupCommand, versionCommand,
@@ -249,6 +254,27 @@ func parseTargets(args []string) (targets, error) {
 		out = append(out, target{kind, name})
 	}
 	return out, nil
+}
+
+// targets are the objects that the arguments and files name.
+func (p *plugin) targets(from named, args []string) (targets, error) {
+	if len(from.paths) == 0 {
+		return parseTargets(args)
+	}
+	pairs, err := p.pairs()
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseTargets(args)
+	if err != nil {
+		return nil, err
+	}
+	names, err := from.names(p.In, pairs)
+	if err != nil {
+		return nil, err
+	}
+	more, err := parseTargets(names)
+	return append(t, more...), err
 }
 
 func isKind(word string) bool {

@@ -25,6 +25,7 @@ import (
 
 type statusOptions struct {
 	selection
+	named
 	output
 	watch bool
 }
@@ -50,7 +51,9 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.status(cmd.Context(), *o, args) },
 	}
 	o.selection.bind(cmd)
+	o.named.bind(cmd)
 	o.output.bind(cmd, "table", "wide", "json", "yaml", "name")
+	o.output.bindTable(cmd)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
 	return cmd
 }
@@ -99,7 +102,7 @@ func (p *plugin) status(ctx context.Context, o statusOptions, args []string) err
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	t, err := parseTargets(args)
+	t, err := p.targets(o.named, args)
 	if err != nil {
 		return err
 	}
@@ -123,7 +126,11 @@ func (p *plugin) status(ctx context.Context, o statusOptions, args []string) err
 }
 
 func (p *plugin) writeSurvey(o statusOptions, s survey) error {
-	if done, err := p.document(o.output, s); done {
+	var err error
+	if s.Objects, err = sorted(o.output, s.Objects); err != nil {
+		return err
+	}
+	if done, err := p.document(o.output, "StatusReport", s); done {
 		return err
 	}
 	if o.format == "name" {
@@ -132,7 +139,7 @@ func (p *plugin) writeSurvey(o statusOptions, s survey) error {
 		}
 		return nil
 	}
-	glance{p.out(), o.format == "wide", p.Now()}.write(s)
+	glance{p.out(), o.output, p.Now()}.write(s)
 	return nil
 }
 
@@ -147,7 +154,7 @@ func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q fleet.Query
 		f.Narrow(t.mean)
 		s := surveyOf(f)
 		s.Away = away
-		w := glance{p.out(), o.format == "wide", p.Now()}
+		w := glance{p.out(), o.output, p.Now()}
 		if w.Terminal && (o.format == "table" || o.format == "wide") {
 			fmt.Fprint(w, "\x1b[H\x1b[J")
 			w.write(s)
@@ -175,7 +182,7 @@ func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) er
 		return nil
 	}
 	if o.format == "table" || o.format == "wide" {
-		glance{p.out(), o.format == "wide", p.Now()}.rows(news)
+		glance{p.out(), o.output, p.Now()}.rows(news)
 		return nil
 	}
 	return p.writeSurvey(o, survey{Objects: news, Progress: s.Progress})
@@ -184,9 +191,11 @@ func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) er
 // glance writes the fleet for people.
 type glance struct {
 	display.Paper
-	wide bool
-	now  time.Time
+	output
+	now time.Time
 }
+
+func (w glance) wide() bool { return w.format == "wide" }
 
 func (w glance) write(s survey) {
 	if s.Away != "" {
@@ -225,18 +234,18 @@ func (w glance) others(s survey) {
 
 func (w glance) rows(all []overview.Standing) {
 	rows := [][]string{{"OBJECT", "AUTHORITY", "SYNCED", "PAUSED", "SINCE", "WAITS FOR"}}
-	if w.wide {
+	if w.wide() {
 		rows = [][]string{{"OBJECT", "SPEC", "STATUS", "SYNCED", "PAUSED MACHINE API", "PAUSED CLUSTER API", "PAUSED INFRASTRUCTURE", "SINCE", "WAITS FOR", "NAMESPACE"}}
 	}
 	for _, s := range all {
-		if w.wide {
+		if w.wide() {
 			rows = append(rows, []string{s.Ref(), dash(string(s.Requested)), dash(string(s.Current)), w.truth(s.Synchronized), dash(string(s.Paused.MachineAPI)),
 				dash(string(s.Paused.ClusterAPI)), dash(string(s.Paused.Infrastructure)), w.since(s), w.waits(s), s.Namespace})
 			continue
 		}
 		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" + yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
 	}
-	w.Table(rows)
+	w.Table(w.headless(rows))
 }
 
 func dash(text string) string {

@@ -196,18 +196,18 @@ func TestAWatchShowsWhatChanges(t *testing.T) {
 	asked, ended := false, false
 	s.heard = func(all string) string {
 		switch {
-		case !asked && strings.Contains(all, `"current": "MachineAPI"`):
+		case !asked && strings.Contains(all, `"authoritativeAPI": "MachineAPI"`):
 			asked = true
 			if out, code := sh(t, "kubectl poundlock migrate machineset/watched --to clusterapi --yes"); code != 0 {
 				t.Errorf("exit code %d:\n%s", code, out)
 			}
-		case !ended && strings.Contains(all, `"current": "ClusterAPI"`):
+		case !ended && strings.Contains(all, `"authoritativeAPI": "ClusterAPI"`):
 			ended = true
 			return "\x03"
 		}
 		return ""
 	}
-	if out, code := s.run(); code != 0 || !strings.Contains(out, `"requested": "ClusterAPI"`) {
+	if out, code := s.run(); code != 0 || !strings.Contains(out, `"requestedAPI": "ClusterAPI"`) {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }

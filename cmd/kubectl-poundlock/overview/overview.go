@@ -19,8 +19,8 @@ type Standing struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	// Requested is spec.authoritativeAPI, Current is status.authoritativeAPI.
-	Requested authority.API `json:"requested,omitempty"`
-	Current   authority.API `json:"current,omitempty"`
+	Requested authority.API `json:"requestedAPI,omitempty"`
+	Current   authority.API `json:"authoritativeAPI,omitempty"`
 	// Origin is where authority comes from while Current is Migrating.
 	Origin       authority.API          `json:"origin,omitempty"`
 	Synchronized metav1.ConditionStatus `json:"synchronized,omitempty"`

@@ -83,7 +83,7 @@ type Finding struct {
 	Kind      string        `json:"kind"`
 	Namespace string        `json:"namespace"`
 	Name      string        `json:"name"`
-	InCharge  authority.API `json:"inCharge"`
+	InCharge  authority.API `json:"authoritativeAPI"`
 	To        authority.API `json:"to"`
 	Verdict   Verdict       `json:"verdict"`
 	// Reason is a word for scripts: of the condition that the object has or would have.
