@@ -65,6 +65,14 @@ func (p *Plane) Serving(dir string) error {
 	return nil
 }
 
+// Issue makes a certificate of the same authority for a server of these names, as PEM.
+func (p *Plane) Issue(names ...string) (certificate, key []byte, err error) {
+	what := serving(names[0])
+	what.DNSNames, what.IPAddresses = names, nil
+	made, err := issue(&p.keys.api, what)
+	return made.certPEM, made.keyPEM, err
+}
+
 // Kubeconfig writes a self-contained kubeconfig for cfg (from Admin or As) to path, readable by its owner alone.
 func (p *Plane) Kubeconfig(cfg *rest.Config, path string) error {
 	const name = "poundlock"

@@ -14,6 +14,11 @@ import (
 // Attach runs another program beside the control plane. It ends as the parts do: with Stop, which ends it before them because it
 // may need them to end in order, by StopPart, or with this process. Its output is in Log(name), and Exited tells if it ends by itself.
 func (p *Plane) Attach(name, bin string, args ...string) error {
+	return p.AttachWith(nil, name, bin, args...)
+}
+
+// AttachWith is Attach with variables (NAME=VALUE) that are added to the program's environment.
+func (p *Plane) AttachWith(env []string, name, bin string, args ...string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -24,7 +29,7 @@ func (p *Plane) Attach(name, bin string, args ...string) error {
 	case p.running[name] != nil:
 		return fmt.Errorf("starting %s: it runs already, pid %d", name, p.running[name].cmd.Process.Pid)
 	}
-	child, err := launch(p.spawner, name, bin, p.Log(name), args, p.died)
+	child, err := launch(p.spawner, name, bin, p.Log(name), args, env, p.died)
 	if err != nil {
 		return err
 	}

@@ -192,7 +192,10 @@ func (p *Plane) StartPart(ctx context.Context, part string) error {
 }
 
 // StopPart kills one part (SIGKILL) and leaves the others alone. Exited does not report it.
-func (p *Plane) StopPart(part string) error {
+func (p *Plane) StopPart(part string) error { return p.EndPart(part, 0) }
+
+// EndPart is StopPart that asks first (SIGTERM), and kills after patience. It returns when the part has ended.
+func (p *Plane) EndPart(part string, patience time.Duration) error {
 	p.mu.Lock()
 	child := p.running[part]
 	delete(p.running, part)
@@ -200,7 +203,7 @@ func (p *Plane) StopPart(part string) error {
 	if child == nil {
 		return fmt.Errorf("stopping %s: it does not run", part)
 	}
-	child.stop(0)
+	child.stop(patience)
 	return nil
 }
 
@@ -213,7 +216,7 @@ func (p *Plane) run(part string) error {
 	if p.running[part] != nil {
 		return fmt.Errorf("starting %s: it runs already, pid %d", part, p.running[part].cmd.Process.Pid)
 	}
-	child, err := launch(p.spawner, part, filepath.Join(p.bin, part), p.Log(part), p.args(part), p.died)
+	child, err := launch(p.spawner, part, filepath.Join(p.bin, part), p.Log(part), p.args(part), nil, p.died)
 	if err != nil {
 		return err
 	}

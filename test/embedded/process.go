@@ -47,14 +47,14 @@ type process struct {
 }
 
 // launch starts a child whose output is appended to its log. onExit is told when it ends without having been stopped.
-func launch(s *spawner, name, bin, log string, args []string, onExit func(*ExitError)) (*process, error) {
+func launch(s *spawner, name, bin, log string, args, env []string, onExit func(*ExitError)) (*process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close()
 	p := &process{name: name, log: log, cmd: exec.Command(bin, args...), done: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = out, out, withoutProxy(os.Environ())
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = out, out, append(withoutProxy(os.Environ()), env...)
 	if err := s.start(p.cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}

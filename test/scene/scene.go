@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +46,10 @@ type Options struct {
 	// Install brings Cluster API and the platform's provider through `poundlock install`, from bundles that are made at the start. There is nothing else: no fleet, and no
 	// process behind the providers' Deployments and webhooks.
 	Install bool
+	// Pods has the real controllers of Deployments, ReplicaSets and EndpointSlices, a stand-in kubelet that runs the pods of Cluster API's namespace as processes, an API server
+	// that reaches Services, and the service CA. Programs are what the kubelet runs, by image.
+	Pods     bool
+	Programs map[string]string
 	// RealMachineAPI has OpenShift's own controllers see to MachineSets and MachineHealthChecks, with their webhooks. They are built at the first time, which takes
 	// minutes.
 	RealMachineAPI bool
@@ -83,6 +88,7 @@ type Stage struct {
 	// ungated: the Machine API's controllers run with the feature gate off.
 	ungated bool
 	real    realMachineAPI
+	pods    pods
 	// cloudAddress is the simulated cloud's, for as long as the stage stands.
 	cloudAddress string
 }
@@ -169,8 +175,11 @@ func (s *Stage) steps() []step {
 	if s.options.WithoutClusterAPI {
 		return slices.Concat([]step{{"setting up a cluster without Cluster API on " + s.kit.Platform.Name, s.furnish}}, own)
 	}
-	return slices.Concat([]step{
-		{"setting up the cluster " + cluster + " on " + s.kit.Platform.Name, s.furnish},
+	furnish := []step{{"setting up the cluster " + cluster + " on " + s.kit.Platform.Name, s.furnish}}
+	if s.options.Pods {
+		furnish = append(furnish, step{"starting a stand-in kubelet", s.startPods})
+	}
+	return slices.Concat(furnish, []step{
 		{"starting Cluster API's core manager, the real one, with its webhooks", s.startClusterAPI},
 	}, own, []step{
 		{"starting the simulated cloud, and the controllers of both APIs that call it", s.startSimulation},
@@ -188,9 +197,13 @@ func (s *Stage) raise(ctx context.Context) error {
 	if s.options.WithoutClusterAPI || s.options.Install {
 		crds = slices.DeleteFunc(crds, ofClusterAPI)
 	}
-	s.Plane, err = embedded.Start(ctx, embedded.Options{
-		Dir: s.options.Dir, Out: s.options.Out, Port: s.options.Port, CRDs: crds, ControllerManager: true,
-	})
+	o := embedded.Options{Dir: s.options.Dir, Out: s.options.Out, Port: s.options.Port, CRDs: crds, ControllerManager: true}
+	if s.options.Pods {
+		if err := s.lay(&o); err != nil {
+			return err
+		}
+	}
+	s.Plane, err = embedded.Start(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -207,6 +220,10 @@ func (s *Stage) admin() *rest.Config {
 
 func (s *Stage) watch() {
 	for exit := range s.Plane.Exited() {
+		var part *embedded.ExitError
+		if s.options.Pods && errors.As(exit, &part) && strings.HasPrefix(part.Part, Poundlock+"-") {
+			continue // a pod, which the kubelet starts again
+		}
 		s.broke(exit)
 		return
 	}
@@ -252,6 +269,7 @@ func (s *Stage) whileWhole(ctx context.Context) (context.Context, context.Cancel
 
 // Strike ends everything; nothing is left but Dir, if one was named.
 func (s *Stage) Strike() error {
+	defer s.pods.end()
 	if s.Plane == nil {
 		return nil
 	}

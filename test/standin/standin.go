@@ -31,6 +31,10 @@ type Standin struct {
 	Namespace string
 	// CA is what the service CA injects: certificates as PEM.
 	CA []byte
+	// Issue makes the service CA's certificates, as PEM; nil where nobody looks into them.
+	Issue func(names ...string) (certificate, key []byte, err error)
+	// Controllers says that the control plane runs the real controllers of workloads and endpoints, so that the service CA alone is played.
+	Controllers bool
 	// RolledOut is called when a workload's newest content runs for the first time.
 	RolledOut func(name string)
 
@@ -67,7 +71,10 @@ func (s *Standin) Run(ctx context.Context) {
 func (s *Standin) Beat(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	errs := []error{s.workloads(ctx), s.endpoints(ctx)}
+	var errs []error
+	if !s.Controllers {
+		errs = append(errs, s.workloads(ctx), s.endpoints(ctx))
+	}
 	if !s.away {
 		errs = append(errs, s.secrets(ctx), s.bundles(ctx))
 	}
@@ -168,18 +175,27 @@ func (s *Standin) secrets(ctx context.Context) error {
 	var errs []error
 	for _, service := range services.Items {
 		if name := service.Annotations[servingCert]; name != "" {
-			secret := &corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}, Type: corev1.SecretTypeTLS,
-				Data: map[string][]byte{corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key")},
-			}
-			err := s.Client.Get(ctx, client.ObjectKeyFromObject(secret), &corev1.Secret{})
-			if apierrors.IsNotFound(err) {
-				err = s.Client.Create(ctx, secret)
-			}
-			errs = append(errs, err)
+			errs = append(errs, s.IssueInto(ctx, name, service.Name+"."+s.Namespace+".svc"))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// IssueInto creates a Secret with a certificate for the names, unless it is there.
+func (s *Standin) IssueInto(ctx context.Context, name string, names ...string) error {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}, Type: corev1.SecretTypeTLS}
+	if err := s.Client.Get(ctx, client.ObjectKeyFromObject(secret), &corev1.Secret{}); !apierrors.IsNotFound(err) {
+		return err
+	}
+	certificate, key := []byte("certificate"), []byte("key")
+	if s.Issue != nil {
+		var err error
+		if certificate, key, err = s.Issue(names...); err != nil {
+			return err
+		}
+	}
+	secret.Data = map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key}
+	return s.Client.Create(ctx, secret)
 }
 
 // Manager is the field manager of the service CA.
