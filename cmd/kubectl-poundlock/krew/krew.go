@@ -61,7 +61,7 @@ func Manifest(version string, sums map[Target]string) ([]byte, error) {
 			"uri":      fmt.Sprintf("%s/%s/%s", Address, version, t.Archive(version)),
 			"sha256":   sum,
 			"bin":      t.Binary(),
-			"files":    []any{map[string]any{"from": t.Binary(), "to": "."}, map[string]any{"from": "LICENSE", "to": "."}},
+			"files":    files(t),
 		})
 	}
 	if len(platforms) == 0 {
@@ -83,15 +83,29 @@ func Manifest(version string, sums map[Target]string) ([]byte, error) {
 	})
 }
 
-// Pack writes the target's archive into dir and returns its checksum. What is packed bears no time and no owner.
-func Pack(dir, version string, t Target, binary, licence string) (string, error) {
+// Licences is the file with the licences of what is compiled in.
+const Licences = "LICENCES-OF-MODULES"
+
+// beside are the files that lie beside the binary in each archive.
+var beside = []string{"LICENSE", "NOTICE", Licences}
+
+func files(t Target) (out []any) {
+	for _, name := range append([]string{t.Binary()}, beside...) {
+		out = append(out, map[string]any{"from": name, "to": "."})
+	}
+	return out
+}
+
+// Pack writes the target's archive of a binary, Poundlock's LICENSE and NOTICE, and the licences of what is compiled in, into dir, and returns its checksum. What is packed
+// bears no time and no owner.
+func Pack(dir, version string, t Target, binary, licence, notice, licences string) (string, error) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
 	archive := tar.NewWriter(zipped)
 	for _, f := range []struct {
 		name, path string
 		mode       int64
-	}{{t.Binary(), binary, 0o755}, {"LICENSE", licence, 0o644}} {
+	}{{t.Binary(), binary, 0o755}, {"LICENSE", licence, 0o644}, {"NOTICE", notice, 0o644}, {Licences, licences, 0o644}} {
 		raw, err := os.ReadFile(f.path)
 		if err != nil {
 			return "", fmt.Errorf("packing %s: %w", f.name, err)

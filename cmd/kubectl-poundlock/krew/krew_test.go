@@ -57,15 +57,15 @@ type plugin struct {
 
 func packAll(t *testing.T, dir, version string) map[krew.Target]string {
 	t.Helper()
-	binary, licence := filepath.Join(dir, "binary"), filepath.Join(dir, "licence")
-	for _, path := range []string{binary, licence} {
+	binary, licence, notice, modules := filepath.Join(dir, "binary"), filepath.Join(dir, "licence"), filepath.Join(dir, "notice"), filepath.Join(dir, "modules")
+	for _, path := range []string{binary, licence, notice, modules} {
 		if err := os.WriteFile(path, []byte("what "+filepath.Base(path)+" holds"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	sums := map[krew.Target]string{}
 	for _, target := range krew.Targets() {
-		sum, err := krew.Pack(dir, version, target, binary, licence)
+		sum, err := krew.Pack(dir, version, target, binary, licence, notice, modules)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,6 +109,9 @@ func TestKrewCouldInstallIt(t *testing.T) {
 			if !slices.Contains(names, f.From) {
 				t.Errorf("%s is not in %s", f.From, platform.URI)
 			}
+		}
+		if want := []string{platform.Bin, "LICENSE", "NOTICE", krew.Licences}; !slices.Equal(names, want) || len(platform.Files) != len(want) {
+			t.Errorf("%s holds %v, of which %d are installed; want %v", platform.URI, names, len(platform.Files), want)
 		}
 		if !slices.Contains(names, platform.Bin) || platform.Selector.MatchLabels["os"] == "" {
 			t.Errorf("%+v", platform)

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/krew"
+	"github.com/poundlock/poundlock/internal/licences"
 )
 
 func main() {
@@ -74,5 +76,13 @@ func build(t krew.Target, version, dir string) (string, error) {
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("building for %s/%s: %w", t.OS, t.Arch, err)
 	}
-	return krew.Pack(dir, version, t, binary, "LICENSE")
+	files, err := licences.Of(context.Background(), ".", t.OS, t.Arch, "./cmd/kubectl-poundlock")
+	if err != nil {
+		return "", err
+	}
+	compiledIn := filepath.Join(filepath.Dir(binary), krew.Licences)
+	if err := os.WriteFile(compiledIn, licences.Text(files), 0o644); err != nil {
+		return "", err
+	}
+	return krew.Pack(dir, version, t, binary, "LICENSE", "NOTICE", compiledIn)
 }
