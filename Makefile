@@ -16,7 +16,7 @@ TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
 NOUNS := (^|/)(policies|conversion|blueprint|bundle|bundling|installation|translation|docs|manifests)(/|$$)
 # What plays the product's binaries on a stage, and the walk. Under the race detector Poundlock takes fifteen times as long and the two cores are never idle, so that
 # is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
-STORIES := (^|/)(test/(journeys|absent|accepted|platforms|prove)|onstage)$$
+STORIES := (^|/)(test/(journeys|absent|accepted|installed|platforms|prove)|onstage)$$
 
 # Packages that are tested at once. Some start a control plane of 350 MB, and wait more than they work.
 P ?= 3
@@ -48,16 +48,17 @@ test: plane ## Run everything: vet, unit, CEL and journeys on a real API server,
 	others=$$(grep -E '/test/journeys$$' <<<"$$all" || true; grep -E '$(NOUNS)|$(STORIES)' <<<"$$all" | grep -vE '/test/journeys$$' || true); \
 	failed=0; \
 	if [ -n "$$others" ]; then $(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$others || failed=1; fi; \
+	if [ '$(PKG)' = ./... ]; then go -C tools test ./image || failed=1; fi; \
 	if [ -n "$$raced" ]; then $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$raced || failed=1; fi; \
 	exit $$failed
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
 WHAT ?= all
-PROOFS := walk deletions chaos platforms rollouts neighbours providers races fuzz
+PROOFS := walk deletions chaos platforms rollouts neighbours providers restarts races fuzz
 comma := ,
 
 .PHONY: proof
-proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,neighbours,providers,races,fuzz (all: some hours)
+proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,neighbours,providers,restarts,races,fuzz (all: some hours)
 	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
 
 # Every state that people, controllers, caches and crashes can lead to.
@@ -89,6 +90,10 @@ proof-neighbours: plane
 # Every provider's real manifests, installed on a platform of each.
 proof-providers: plane
 	go test -count=1 -timeout 1h -v -run TestRealProviders ./reconcilers/install $(or $(ARGS),-complete)
+
+# Ten rolling restarts of the Deployment under load, in each way to a certificate.
+proof-restarts: plane
+	go test -count=1 -timeout 1h -v ./test/installed $(or $(ARGS),-complete)
 
 # The stories with the race detector in the binaries that they play.
 proof-races: plane
@@ -125,15 +130,20 @@ bench: ## Measure a PATCH with and without Poundlock, at growing fleets, as rati
 	go test -run '^$$' -bench Install -benchtime 1x ./reconcilers/install
 
 .PHONY: build
-build: ## Build the binaries into bin/
-	go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
+build: ## Build the binaries into bin/, static
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
 
 .PHONY: krew
 krew: ## Build the plugin for all platforms, with the manifest for krew, into bin/krew (VERSION=v0.1.0)
 	go run ./cmd/kubectl-poundlock/krew/release.go -version '$(VERSION)' $(ARGS)
 
+.PHONY: image
+image: ## Build the container image without a container engine, into bin/image (VERSION=v0.1.0; PUSH=registry.example.com/poundlock sends it there)
+	go -C tools run ./image -version '$(VERSION)' -push '$(PUSH)' $(ARGS)
+
+# The embedded control plane and Cluster API's core manager, in the user's cache, once per pinned version.
 .PHONY: plane
-plane: ## Build the embedded control plane and Cluster API's core manager into the cache (once per pinned version)
+plane:
 	@go run ./test/build/cmd/plane
 
 .PHONY: vuln
