@@ -12,20 +12,24 @@ import (
 	"strings"
 	"testing"
 
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/scene"
 )
 
-var complete = flag.Bool("complete", false, "restart more often")
+var complete = flag.Bool("complete", false, "restart ten times in each overlay")
 
-// place is a cluster, and a checkout from which somebody installs.
+// image is what the page has somebody push.
+const image = "registry.example.com/poundlock"
+
+// place is a cluster without Poundlock, and a folder with what of a checkout the page uses.
 type place struct {
 	stage *scene.Stage
-	root  string
+	admin client.Client
+	dir   string
 }
-
-// image is what the Deployment's pods run.
-const image = "registry.example.com/poundlock"
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
@@ -36,37 +40,45 @@ func newPlace(t *testing.T) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs := map[string]string{"poundlock:latest": program(t, root, "poundlock")}
-	stage, err := scene.Set(t.Context(), scene.Options{Bare: true, Pods: true, Programs: programs, Out: os.Stderr})
+	p := &place{dir: t.TempDir()}
+	if err := os.CopyFS(filepath.Join(p.dir, "manifests"), os.DirFS(filepath.Join(root, "manifests"))); err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(p.dir, "bin")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin+string(filepath.Separator), "./cmd/poundlock", "./cmd/kubectl-poundlock")
+	cmd.Dir = root
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building: %v:\n%s", err, said)
+	}
+	// The image has a test of its own (tools/image). Here a pod of it runs the binary.
+	const making = "#!/bin/sh\ntest \"$1\" = image\n"
+	if err := os.WriteFile(filepath.Join(bin, "make"), []byte(making), 0o755); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	manager := filepath.Join(bin, "poundlock")
+	p.stage, err = scene.Set(t.Context(), scene.Options{
+		Bare: true, Pods: true, Out: os.Stderr, Programs: map[string]string{image + ":v0.1.0": manager, image + ":v0.2.0": manager},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := stage.Strike(); err != nil {
+		if err := p.stage.Strike(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &place{stage: stage, root: root}
-}
-
-// program builds one of the binaries.
-func program(t *testing.T, root, name string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/"+name)
-	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v:\n%s", name, err, said)
+	if p.admin, err = client.New(p.stage.Plane.Admin(), client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
+		t.Fatal(err)
 	}
-	return path
+	return p
 }
 
-// shell types a command in the checkout, and returns what it prints.
+// shell types a command, and returns what it prints.
 func (p *place) shell(ctx context.Context, command string) (string, error) {
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", command)
-	cmd.Dir = p.root
-	kubectl := filepath.Dir(p.stage.Plane.Kubectl())
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.stage.Plane.KubeconfigPath(), "PATH="+kubectl+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Dir = p.dir
+	path := []string{filepath.Join(p.dir, "bin"), filepath.Dir(p.stage.Plane.Kubectl()), os.Getenv("PATH")}
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.stage.Plane.KubeconfigPath(), "PATH="+strings.Join(path, string(os.PathListSeparator)))
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
