@@ -314,6 +314,8 @@ func TestOverlays(t *testing.T) {
 			if account := b.accounts[0]; "system:serviceaccount:"+account.Namespace+":"+account.Name != User() {
 				t.Errorf("the account %s/%s is not %s, whose writes are kept out of the webhooks", account.Namespace, account.Name, User())
 			}
+			checkInjection(t, b)
+			checkImages(t, b)
 			checkRoutes(t, b)
 			checkReach(t, b, overlay)
 			checkBindings(t, b)
@@ -350,6 +352,30 @@ func TestTheRolesForPeople(t *testing.T) {
 			}
 		}
 		before = rules
+	}
+}
+
+// checkInjection: injectors are asked about webhook configurations alone. Policies are of the same API group, and have no caBundle.
+func checkInjection(t *testing.T, b *built) {
+	t.Helper()
+	for _, r := range b.Resources() {
+		for name := range r.GetAnnotations() {
+			if strings.Contains(name, "/inject-") && !strings.HasSuffix(r.GetKind(), "WebhookConfiguration") {
+				t.Errorf("%s %s has %s", r.GetKind(), r.GetName(), name)
+			}
+		}
+	}
+}
+
+// checkImages: an image has a tag that means one thing, and an overlay of whoever installs sets it.
+func checkImages(t *testing.T, b *built) {
+	t.Helper()
+	for _, d := range b.deployments {
+		for _, c := range d.Spec.Template.Spec.Containers {
+			if name, tag, _ := strings.Cut(c.Image, ":"); name != "poundlock" || tag == "" || tag == "latest" {
+				t.Errorf("image %s: want poundlock with a tag other than latest", c.Image)
+			}
+		}
 	}
 }
 
