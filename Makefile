@@ -54,11 +54,11 @@ test: plane ## Run everything: vet, unit, CEL and journeys on a real API server,
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
 WHAT ?= all
-PROOFS := walk deletions chaos platforms rollouts neighbours providers restarts races fuzz
+PROOFS := walk deletions chaos platforms rollouts neighbours providers private restarts races fuzz
 comma := ,
 
 .PHONY: proof
-proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,neighbours,providers,restarts,races,fuzz (all: some hours)
+proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deletions,chaos,platforms,rollouts,neighbours,providers,private,restarts,races,fuzz (all: some hours)
 	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
 
 # Every state that people, controllers, caches and crashes can lead to.
@@ -90,6 +90,10 @@ proof-neighbours: plane
 # Every provider's real manifests, installed on a platform of each.
 proof-providers: plane
 	go test -count=1 -timeout 1h -v -run TestRealProviders ./reconcilers/install $(or $(ARGS),-complete)
+
+# Private types: a thousand objects of each kind through the conversion shim and the real converter, from a new seed, which the log has.
+proof-private: plane
+	go test -count=1 -timeout 1h -v -run TestTheRealConverter ./webhooks/shim -objects=1000 $(ARGS)
 
 # Ten rolling restarts of the Deployment under load, in each way to a certificate.
 proof-restarts: plane

@@ -37,6 +37,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(managerCommand(), bundling.Command(), installCommand(), proxying.Command(), versionCommand())
+	cmd.AddCommand(managerCommand(), bundling.Command(), installCommand(), proxying.Proxy(), proxying.Shim(), versionCommand())
 	return cmd
 }

@@ -35,7 +35,7 @@ mkdir -p "$scratch/fakekustomize/krusty"
 printf 'module sigs.k8s.io/kustomize/api\n\ngo 1.26\n' >"$scratch/fakekustomize/go.mod"
 printf 'package krusty\n' >"$scratch/fakekustomize/krusty/krusty.go"
 # What is imported imports nothing itself, so that the plants are no cycle.
-for package in policies/leaf conversion/leaf machine/leaf bundle/leaf installation/leaf translation/leaf webhooks/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
+for package in policies/leaf conversion/leaf machine/leaf bundle/leaf installation/leaf translation/leaf webhooks/leaf webhooks/shim/leaf proxy/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
 	empty "$package"
 done
 
@@ -69,7 +69,12 @@ refused=(
 	# a shell never imports another shell
 	"webhooks/certs.go $module/certs/leaf"
 	"webhooks/reconciler.go $module/reconcilers/leaf"
+	"webhooks/shim.go $module/webhooks/shim/leaf"
+	"webhooks/shim/webhooks.go $module/webhooks/leaf"
+	"webhooks/shim/proxy.go $module/proxy/leaf"
+	"webhooks/shim/certs.go $module/certs/leaf"
 	"proxy/webhooks.go $module/webhooks/leaf"
+	"proxy/shim.go $module/webhooks/shim/leaf"
 	"certs/webhooks.go $module/webhooks/leaf"
 	"reconcilers/mirror/handoff.go $module/reconcilers/leaf"
 	"reconcilers/handoff/webhooks.go $module/webhooks/leaf"
@@ -94,6 +99,7 @@ allowed=(
 	"translation/plumbing.go $module/internal/leaf"
 	"translation/query.go net/url"
 	"proxy/noun.go $module/translation/leaf"
+	"webhooks/shim/noun.go $module/translation/leaf"
 	"reconcilers/install/noun.go $module/bundle/leaf"
 	"reconcilers/install/installation.go $module/installation/leaf"
 	"cmd/poundlock/kustomize.go sigs.k8s.io/kustomize/api/krusty"

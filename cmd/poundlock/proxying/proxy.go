@@ -1,7 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxying is the command `poundlock proxy`: flags in, a proxy that runs out. It decides nothing: package proxy does.
+// Package proxying has the commands `poundlock proxy` and `poundlock shim`: flags in, a server that runs out. They decide nothing: packages proxy and webhooks/shim
+// do.
 package proxying
 
 import (
@@ -29,8 +30,8 @@ type options struct {
 	verbose                    bool
 }
 
-// Command is `poundlock proxy`.
-func Command() *cobra.Command {
+// Proxy is `poundlock proxy`.
+func Proxy() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "proxy",
@@ -50,17 +51,12 @@ private ones that the API server stores (cluster.hypershift.openshift.io). The c
 }
 
 func (o options) run(ctx context.Context) error {
-	level := slog.LevelInfo
-	if o.verbose {
-		level = slog.LevelDebug
-	}
-	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	log := logger(o.verbose)
 	upstream, err := o.upstream()
 	if err != nil {
 		return err
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry, metrics := measured()
 	p, err := proxy.New(proxy.Options{Upstream: upstream, Registerer: registry, Log: log})
 	if err != nil {
 		return err
@@ -73,10 +69,25 @@ func (o options) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening for health and metrics: %w", err)
 	}
-	metrics := http.NewServeMux()
-	metrics.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
 	log.Info("Answering clients", "address", clients.Addr().String(), "health", health.Addr().String(), "upstream", upstream.Host)
 	return p.Serve(ctx, clients, health, metrics, o.grace)
+}
+
+func logger(verbose bool) *slog.Logger {
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// measured is a registry, and what answers `/metrics` from it.
+func measured() (*prometheus.Registry, http.Handler) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	metrics := http.NewServeMux()
+	metrics.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	return registry, metrics
 }
 
 // upstream is the API server, and the identity that requests have there.

@@ -1,0 +1,86 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package proxying
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/poundlock/poundlock/certs"
+	"github.com/poundlock/poundlock/webhooks/shim"
+)
+
+type shimOptions struct {
+	shim.Options
+	listen, health, certificates string
+	grace                        time.Duration
+	verbose                      bool
+}
+
+// Shim is `poundlock shim`.
+func Shim() *cobra.Command {
+	var o shimOptions
+	cmd := &cobra.Command{
+		Use:   "shim --upstream SUFFIX=URL",
+		Short: "Convert private types of Cluster API with the converters of the standard ones",
+		Long: `Answer the API server's conversion webhooks of private types (cluster.hypershift.openshift.io and the groups beneath it): give the objects their standard names, have
+them converted by the webhook that Cluster API or its provider has for the standard types, and give the answer its private names back.`,
+		Example: `  poundlock shim \
+    --upstream cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert \
+    --upstream infrastructure.cluster.x-k8s.io=https://capa-webhook-service.capa-system.svc/convert`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Upstreams, "upstream", nil, "Convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat it: the longest SUFFIX that fits counts")
+	f.StringVar(&o.Trust.CAFile, "upstream-ca", "", "Trust upstreams whose certificate this file's CA has signed (default: the system's)")
+	f.StringVar(&o.Trust.CertFile, "upstream-client-cert", "", "Show this certificate to upstreams that want one")
+	f.StringVar(&o.Trust.KeyFile, "upstream-client-key", "", "Use this key of --upstream-client-cert")
+	f.StringVar(&o.listen, "listen", ":9443", "Answer conversion reviews at /convert of this address, by TLS")
+	f.StringVar(&o.health, "health-listen", ":8081", "Answer /healthz, /readyz and /metrics at this address")
+	f.StringVar(&o.certificates, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Serve tls.crt and tls.key of this folder, and follow their changes")
+	f.IntVar(&o.Concurrency, "concurrency", 16, "Convert this many reviews at once. The API server is asked to repeat the others a second later")
+	f.DurationVar(&o.Budget, "budget", 25*time.Second, "Repeat calls of an upstream that is unavailable for this long. The API server waits 30s")
+	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let reviews come to their end for this long after SIGTERM")
+	f.BoolVar(&o.verbose, "verbose", false, "Also log what is of interest to developers")
+	if err := cmd.MarkFlagRequired("upstream"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	return cmd
+}
+
+func (o shimOptions) run(ctx context.Context) error {
+	o.Log = logger(o.verbose).With("logger", "conversion-webhook")
+	registry, metrics := measured()
+	o.Registerer = registry
+	s, err := shim.New(o.Options)
+	if err != nil {
+		return err
+	}
+	measures := certs.NewMetrics()
+	registry.MustRegister(measures)
+	files, err := certs.NewFiles(certs.FilesOptions{Dir: o.certificates, Metrics: measures, Log: logr.FromSlogHandler(o.Log.Handler())})
+	if err != nil {
+		return err
+	}
+	reviews, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("listening for conversion reviews: %w", err)
+	}
+	health, err := net.Listen("tcp", o.health)
+	if err != nil {
+		return fmt.Errorf("listening for health and metrics: %w", err)
+	}
+	o.Log.Info("Answering conversion reviews", "address", reviews.Addr().String(), "health", health.Addr().String(), "upstreams", o.Upstreams)
+	running, ctx := errgroup.WithContext(ctx)
+	running.Go(func() error { return files.Start(ctx) })
+	running.Go(func() error { return s.Serve(ctx, reviews, health, files, metrics, o.grace) })
+	return running.Wait()
+}

@@ -1,0 +1,120 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics have the names that private-capi-types › Metrics gives to them.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	errors   *prometheus.CounterVec
+
+	mu   sync.Mutex
+	seen map[labels]bool
+}
+
+// labels are what a review is about.
+type labels struct{ from, to, resource string }
+
+// most is how many values the labels have at most, taken together: a caller may ask for anything.
+const most = 500
+
+var unknown = labels{"unknown", "unknown", "unknown"}
+
+// The values of the label "error_type".
+const (
+	unavailable       = "upstream-webhook-unavailable"
+	translationFailed = "translation-failed"
+	upstreamFailed    = "upstream-failed"
+	notConfigured     = "upstream-not-configured"
+	uidMismatch       = "upstream-uid-mismatch"
+	invalidRequest    = "invalid-request"
+	overloaded        = "overloaded"
+)
+
+func newMetrics() *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "hypershift_conversion_webhook_requests_total",
+			Help: "Conversion requests that were answered, by version, resource and result. What is no conversion request counts as unknown.",
+		}, []string{"from_version", "to_version", "resource", "result"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "hypershift_conversion_webhook_duration_seconds",
+			Help:    "How long conversions took, the upstream's time included.",
+			Buckets: []float64{.001, .005, .01, .05, .1, .5},
+		}, []string{"from_version", "to_version", "resource"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "hypershift_conversion_webhook_errors_total",
+			Help: "Conversion requests that went wrong, by type: one for each request at most.",
+		}, []string{"error_type"}),
+		seen: map[labels]bool{},
+	}
+	for _, t := range []string{unavailable, translationFailed, upstreamFailed, notConfigured, uidMismatch, invalidRequest, overloaded} {
+		m.errors.WithLabelValues(t)
+	}
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(descriptions chan<- *prometheus.Desc) {
+	m.requests.Describe(descriptions)
+	m.duration.Describe(descriptions)
+	m.errors.Describe(descriptions)
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(values chan<- prometheus.Metric) {
+	m.requests.Collect(values)
+	m.duration.Collect(values)
+	m.errors.Collect(values)
+}
+
+// bounded keeps the number of series finite.
+func (m *metrics) bounded(l labels) labels {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.seen[l] {
+		if len(m.seen) == most {
+			return labels{"other", "other", "other"}
+		}
+		m.seen[l] = true
+	}
+	return l
+}
+
+// labels are those of a conversion whose versions are private.
+func (c *conversion) labels() labels {
+	if len(c.was) == 0 {
+		return labels{"none", c.desired.Version, "none"}
+	}
+	l := labels{c.was[0].version().Version, c.desired.Version, strings.ToLower(c.was[0].Kind)}
+	for _, o := range c.was {
+		if o.version().Version != l.from {
+			l.from = "mixed"
+		}
+		if strings.ToLower(o.Kind) != l.resource {
+			l.resource = "mixed"
+		}
+	}
+	return l
+}
+
+// answered counts a request.
+func (m *metrics) answered(l labels, p *problem, took time.Duration) {
+	l = m.bounded(l)
+	result := "success"
+	if p != nil {
+		result = "failure"
+		m.errors.WithLabelValues(p.errorType).Inc()
+	}
+	m.requests.WithLabelValues(l.from, l.to, l.resource, result).Inc()
+	m.duration.WithLabelValues(l.from, l.to, l.resource).Observe(took.Seconds())
+}

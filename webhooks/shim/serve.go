@@ -1,0 +1,86 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Certificates has what the shim serves with: certs.Source fits.
+type Certificates interface {
+	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// Ready is nil if there is a certificate.
+	Ready(*http.Request) error
+}
+
+// Serve answers reviews at `/convert` of one listener, with a certificate of certificates, and `/healthz`, `/readyz` and what else others has on another, until
+// ctx is done. Then it lets requests come to their end for the time of grace, and returns nil.
+func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certificates Certificates, others http.Handler, grace time.Duration) error {
+	mux := http.NewServeMux()
+	mux.Handle("/convert", s)
+	main := &http.Server{Handler: mux, ReadHeaderTimeout: 30 * time.Second, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificates.GetCertificate}}
+	probes := http.NewServeMux()
+	probes.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	probes.HandleFunc("/readyz", func(w http.ResponseWriter, r *http.Request) { s.ready(w, certificates.Ready(r)) })
+	if others != nil {
+		probes.Handle("/", others)
+	}
+	side := &http.Server{Handler: probes, ReadHeaderTimeout: 30 * time.Second}
+	ended := make(chan error, 2)
+	go func() { ended <- main.ServeTLS(reviews, "", "") }()
+	go func() { ended <- side.Serve(health) }()
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	for _, u := range s.upstreams {
+		go s.look(looking, u)
+	}
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if errors.Is(main.Shutdown(last), context.DeadlineExceeded) {
+		s.o.Log.Warn("Reviews were not answered within the time of grace")
+	}
+	return errors.Join(err, main.Close(), side.Close())
+}
+
+// look tries an upstream until one has answered.
+func (s *Shim) look(ctx context.Context, u upstream) {
+	for backoff := s.o.backoff(); !s.reached.Load(); {
+		err := u.reachable(ctx)
+		if err == nil {
+			s.reached.Store(true)
+			return
+		}
+		s.o.Log.Debug("An upstream does not answer yet", "upstream", u.url, "error", err)
+		if !paused(ctx, backoff.Step()) {
+			return
+		}
+	}
+}
+
+// ready says whether an upstream has ever answered. One that is lost later makes no replica unready: the Service would lose all of them, and the API server
+// would be told less than a Failed review tells.
+func (s *Shim) ready(w http.ResponseWriter, certificate error) {
+	switch {
+	case certificate != nil:
+		http.Error(w, certificate.Error(), http.StatusServiceUnavailable)
+	case s.draining.Load():
+		http.Error(w, "draining", http.StatusServiceUnavailable)
+	case !s.reached.Load():
+		http.Error(w, "no upstream has answered yet", http.StatusServiceUnavailable)
+	default:
+		fmt.Fprintln(w, "ok")
+	}
+}

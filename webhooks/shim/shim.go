@@ -1,0 +1,190 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+// Options is what New must be told.
+type Options struct {
+	// Upstreams are converters, each as SUFFIX=URL: groups that equal SUFFIX or end in it are converted at URL. The longest one that fits counts.
+	Upstreams []string
+	// Trust has the files of the CA that signed the upstreams' certificates (none means the system's) and, if they want one, of a client's certificate. They
+	// are read again when they change.
+	Trust rest.TLSClientConfig
+	// Concurrency is how many reviews are converted at once; 16.
+	Concurrency int
+	// MaxBytes is how large a review may be; 64 MiB.
+	MaxBytes int64
+	// Budget is the time in which a review is answered, all attempts included; 25 s. The API server waits 30 s.
+	Budget time.Duration
+	// Attempt is how long one call of a converter may take; 10 s.
+	Attempt time.Duration
+	// Backoff is the pause before the second attempt; 100 ms. It doubles up to twenty times of it.
+	Backoff time.Duration
+	// Registerer takes the metrics. Nil means nobody.
+	Registerer prometheus.Registerer
+	Log        *slog.Logger
+}
+
+// Shim is a handler for the API server's conversion reviews.
+type Shim struct {
+	o         Options
+	upstreams upstreams
+	metrics   *metrics
+	slots     chan struct{}
+	reached   atomic.Bool // once an upstream has answered
+	draining  atomic.Bool
+}
+
+// New makes a shim. It does not connect.
+func New(o Options) (*Shim, error) {
+	upstreams, err := parse(o.Upstreams, o.Trust)
+	if err != nil {
+		return nil, err
+	}
+	o.Concurrency, o.MaxBytes = orDefault(o.Concurrency, 16), orDefault(o.MaxBytes, 64<<20)
+	o.Budget, o.Attempt, o.Backoff = orDefault(o.Budget, 25*time.Second), orDefault(o.Attempt, 10*time.Second), orDefault(o.Backoff, 100*time.Millisecond)
+	s := &Shim{o: o, upstreams: upstreams, metrics: newMetrics(), slots: make(chan struct{}, o.Concurrency)}
+	if o.Registerer != nil {
+		if err := o.Registerer.Register(s.metrics); err != nil {
+			return nil, fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	return s, nil
+}
+
+func orDefault[N ~int | ~int64](n, otherwise N) N {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		s.refuse(w, http.StatusTooManyRequests, overloaded, fmt.Errorf("%d reviews are being converted: try again", s.o.Concurrency), begin)
+		return
+	}
+	c, code, err := s.read(w, r)
+	if err != nil {
+		s.refuse(w, code, invalidRequest, err, begin)
+		return
+	}
+	p := s.convert(r.Context(), c)
+	l := unknown
+	if c.convertible() == nil {
+		l = c.labels()
+	}
+	s.metrics.answered(l, p, time.Since(begin))
+	w.Header().Set("Content-Type", "application/json")
+	if p == nil {
+		err = c.succeeded(w)
+	} else {
+		s.log(l, p)
+		err = c.failed(w, "poundlock shim: "+p.message)
+	}
+	if err != nil {
+		s.o.Log.Debug("Nobody read an answer", "error", err)
+	}
+}
+
+// read takes a review from the request, or says which code tells the caller that there is none.
+func (s *Shim) read(w http.ResponseWriter, r *http.Request) (*conversion, int, error) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return nil, http.StatusMethodNotAllowed, fmt.Errorf("the method is %s: POST a ConversionReview", r.Method)
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Type is %q: send application/json", r.Header.Get("Content-Type"))
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBytes))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the review is larger than %d bytes", s.o.MaxBytes)
+	} else if err != nil {
+		return nil, http.StatusBadRequest, fmt.Errorf("reading the body: %w", err)
+	}
+	v, err := read(body)
+	if err != nil {
+		return nil, http.StatusBadRequest, err
+	}
+	c, err := newConversion(v)
+	if err != nil {
+		return nil, http.StatusBadRequest, err
+	}
+	return c, 0, nil
+}
+
+// convert replaces the objects of a conversion by converted ones.
+func (s *Shim) convert(ctx context.Context, c *conversion) *problem {
+	if err := c.convertible(); err != nil {
+		return &problem{invalidRequest, err.Error()}
+	}
+	if len(c.todo()) == 0 {
+		return nil
+	}
+	group := translation.ToStandard.Group(c.desired.Group)
+	u, has := s.upstreams.of(group)
+	if !has {
+		return problemf(notConfigured, "no converter is configured for %s: start the shim with --upstream %s=URL", group, group)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.o.Budget)
+	defer cancel()
+	r, p := u.ask(ctx, c, s.o, func() { s.reached.Store(true) })
+	if p != nil {
+		return p
+	}
+	if r.Result.Status != metav1.StatusSuccess {
+		return problemf(upstreamFailed, "the converter %s answered %q: %s", u.url, r.Result.Status, r.Result.Message)
+	}
+	if err := c.accept(r); err != nil {
+		return problemf(translationFailed, "the answer of the converter %s does not fit: %s", u.url, err)
+	}
+	if r.UID != c.uid { // the objects fit, so the answer is this request's
+		s.metrics.errors.WithLabelValues(uidMismatch).Inc()
+		s.o.Log.Warn("The upstream answered with another uid", "upstream", u.url, "uid", c.uid, "answered", r.UID)
+	}
+	return nil
+}
+
+// refuse answers what is no review, or comes when there are too many.
+func (s *Shim) refuse(w http.ResponseWriter, code int, errorType string, err error, begin time.Time) {
+	s.metrics.answered(unknown, &problem{errorType, err.Error()}, time.Since(begin))
+	s.o.Log.Warn("Invalid conversion review request", "error_type", errorType, "code", code, "error", err)
+	http.Error(w, "poundlock shim: "+err.Error(), code)
+}
+
+func (s *Shim) log(l labels, p *problem) {
+	message := "Conversion request failed"
+	level := slog.LevelError
+	switch p.errorType {
+	case unavailable:
+		message = "Upstream webhook unavailable"
+	case invalidRequest:
+		message, level = "Invalid conversion review request", slog.LevelWarn
+	}
+	s.o.Log.Log(context.Background(), level, message, "error_type", p.errorType, "resource", l.resource, "from_version", l.from, "to_version", l.to, "error", p.message)
+}

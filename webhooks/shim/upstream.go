@@ -1,0 +1,187 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+// upstream is a converter.
+type upstream struct {
+	suffix string // of a standard group
+	url    string
+	client *http.Client
+}
+
+// upstreams are sorted: the longest suffix first.
+type upstreams []upstream
+
+// parse reads what `--upstream` says: SUFFIX=URL.
+func parse(flags []string, trust rest.TLSClientConfig) (upstreams, error) {
+	if len(flags) == 0 {
+		return nil, errors.New("no upstream is given: --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
+	}
+	transport, err := rest.TransportFor(&rest.Config{
+		// HTTP/2 would hold on to one of several replicas.
+		TLSClientConfig: rest.TLSClientConfig{CAFile: trust.CAFile, CertFile: trust.CertFile, KeyFile: trust.KeyFile, NextProtos: []string{"http/1.1"}},
+		Dial:            (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+		Proxy:           func(*http.Request) (*url.URL, error) { return nil, nil },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making a transport to the upstreams: %w", err)
+	}
+	// A converter that answers with a redirect is not one.
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	var out upstreams
+	for _, f := range flags {
+		suffix, address, _ := strings.Cut(f, "=")
+		to, err := url.Parse(address)
+		switch {
+		case err != nil || to.Scheme != "https" || to.Host == "":
+			return nil, fmt.Errorf("--upstream %s: give SUFFIX=URL, with a URL of https", f)
+		case translation.ToPrivate.Group(suffix) == suffix:
+			return nil, fmt.Errorf("--upstream %s: %q is neither %s nor a group beneath it", f, suffix, translation.Standard)
+		case slices.ContainsFunc(out, func(u upstream) bool { return u.suffix == suffix }):
+			return nil, fmt.Errorf("--upstream %s: %q is given twice", f, suffix)
+		}
+		out = append(out, upstream{suffix, address, client})
+	}
+	slices.SortStableFunc(out, func(a, b upstream) int { return cmp.Compare(len(b.suffix), len(a.suffix)) })
+	return out, nil
+}
+
+// of finds the converter of a standard group.
+func (u upstreams) of(group string) (upstream, bool) {
+	i := slices.IndexFunc(u, func(u upstream) bool { return group == u.suffix || strings.HasSuffix(group, "."+u.suffix) })
+	if i < 0 {
+		return upstream{}, false
+	}
+	return u[i], true
+}
+
+// problem is why a conversion failed, of the type that the metrics have.
+type problem struct {
+	errorType string
+	message   string
+}
+
+func (p *problem) Error() string { return p.message }
+
+func problemf(errorType, format string, args ...any) *problem {
+	return &problem{errorType, fmt.Sprintf(format, args...)}
+}
+
+// ask has the converter convert, again and again until ctx is done if it cannot be reached. reached is called once it has answered anything.
+func (u upstream) ask(ctx context.Context, c *conversion, o Options, reached func()) (*response, *problem) {
+	backoff := o.backoff()
+	for {
+		r, err := u.try(ctx, c, o, reached)
+		var p *problem
+		if err == nil || errors.As(err, &p) {
+			return r, p
+		}
+		if !paused(ctx, backoff.Step()) {
+			return nil, problemf(unavailable, "the converter %s is unavailable: %s", u.url, err)
+		}
+	}
+}
+
+func (o Options) backoff() wait.Backoff {
+	return wait.Backoff{Duration: o.Backoff, Factor: 2, Jitter: 0.5, Steps: 1 << 30, Cap: 20 * o.Backoff}
+}
+
+// paused waits, and is false if ctx is done before.
+func paused(ctx context.Context, d time.Duration) bool {
+	pause := time.NewTimer(d)
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-pause.C:
+		return true
+	}
+}
+
+// try is one call. Its error is a *problem, or may be over in a moment.
+func (u upstream) try(ctx context.Context, c *conversion, o Options, reached func()) (*response, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Attempt)
+	defer cancel()
+	call, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url, c.request())
+	if err != nil {
+		return nil, problemf(unavailable, "the converter %s cannot be called: %s", u.url, err)
+	}
+	call.Header.Set("Content-Type", "application/json")
+	call.Header.Set("Accept", "application/json")
+	answer, err := u.client.Do(call)
+	switch {
+	case translation.Malformed(err):
+		return nil, problemf(translationFailed, "the objects cannot be translated: %s", err)
+	case err != nil:
+		return nil, err
+	}
+	defer answer.Body.Close()
+	reached()
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return u.answer(answer.Body, o)
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return nil, fmt.Errorf("it answered %s", answer.Status)
+	}
+	return nil, problemf(upstreamFailed, "the converter %s answered %s", u.url, answer.Status)
+}
+
+// answer reads a review under private names.
+func (u upstream) answer(body io.Reader, o Options) (*response, error) {
+	translated := translation.NewReader(http.MaxBytesReader(nil, io.NopCloser(body), 2*o.MaxBytes), translation.NewScanner(translation.ToPrivate, translation.ConversionReviews))
+	defer translated.Close()
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(translated); err != nil {
+		var large *http.MaxBytesError
+		if translation.Malformed(err) || errors.As(err, &large) {
+			return nil, problemf(translationFailed, "the answer of the converter %s cannot be translated: %s", u.url, err)
+		}
+		return nil, fmt.Errorf("its answer broke off: %w", err)
+	}
+	r, err := read(text.Bytes())
+	switch {
+	case err != nil:
+		return nil, problemf(translationFailed, "the converter %s answered with no review: %s", u.url, err)
+	case r.Response == nil:
+		return nil, problemf(translationFailed, "the converter %s answered with a review that has no response", u.url)
+	}
+	return r.Response, nil
+}
+
+// reachable says whether anything answers where the converter is. It asks for another path, so that the converter logs no error.
+func (u upstream) reachable(ctx context.Context) error {
+	to, err := url.Parse(u.url)
+	if err != nil {
+		return err
+	}
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, to.Scheme+"://"+to.Host+"/", http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := u.client.Do(ask)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
