@@ -143,8 +143,11 @@ func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionRe
 	if c.Kind == controlplane.Kind {
 		asked = "the Machines and Nodes of the control plane"
 	}
-	return h.undecided(failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-		fmt.Sprintf("Poundlock could not look up %s, so nothing was changed; try again in a moment (%v)", asked, err))
+	follows := "so nothing was changed; try again in a moment"
+	if h.route.FailurePolicy == admissionregistrationv1.Ignore {
+		follows = "and the request is carried out all the same"
+	}
+	return h.undecided(failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, fmt.Sprintf("Poundlock could not look up %s, %s (%v)", asked, follows, err))
 }
 
 // undecided refuses where the route locks, and lets through with a warning where it only warns.
