@@ -21,7 +21,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := &cobra.Command{Use: "poundlock-private", Short: "Run Cluster API's controllers on private types", SilenceUsage: true, SilenceErrors: true}
-	cmd.AddCommand(proxying.Command())
+	cmd.AddCommand(proxying.Proxy(), proxying.Shim())
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "poundlock-private:", err)
 		stop()

@@ -5,7 +5,6 @@ package commands
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -159,19 +158,4 @@ func (o *output) headless(rows [][]string) [][]string {
 		return rows[1:]
 	}
 	return rows
-}
-
-// stream writes one document a line.
-func (p *plugin) stream(kind string, value any) error {
-	content, err := contentOf(value)
-	if err != nil {
-		return err
-	}
-	content["apiVersion"], content["kind"] = documentVersion, kind
-	raw, err := json.Marshal(content)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(p.Out, string(raw))
-	return err
 }
