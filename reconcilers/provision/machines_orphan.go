@@ -32,12 +32,16 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 			return client.IgnoreNotFound(err)
 		}
 		answered := now.DeepCopy()
-		answered.Spec.ProviderID = p.machine.Spec.ProviderID
+		if id := p.machine.Spec.ProviderID; id != nil { // a Create that failed says nothing of what is stored
+			answered.Spec.ProviderID = id
+		}
 		if _, err := patch(ctx, c.client, now, answered); err != nil {
 			return err
 		}
 		told := answered.DeepCopy()
-		told.Status.ProviderStatus = p.machine.Status.ProviderStatus.DeepCopy()
+		if status := p.machine.Status.ProviderStatus; status != nil {
+			told.Status.ProviderStatus = status.DeepCopy()
+		}
 		_, err := patchStatus(ctx, c.client, answered, told)
 		return err
 	})
