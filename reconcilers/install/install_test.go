@@ -5,6 +5,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -89,12 +90,14 @@ func TestNoWebhookWithoutServer(t *testing.T) {
 		if err == nil && !strings.Contains(c.condition(progressing).Message, "Deployment/aws-manager") {
 			err = fmt.Errorf("%s", c.condition(progressing).Message)
 		}
+		if err == nil && c.find("ValidatingWebhookConfiguration", "clusterapi-validating") == nil {
+			err = errors.New("the core's webhooks are not there yet")
+		}
 		return err
 	})
 	if c.find("ValidatingWebhookConfiguration", "aws-validating") != nil {
 		t.Error("the webhooks are there before their server")
 	}
-	c.must("ValidatingWebhookConfiguration", "clusterapi-validating")
 	c.expect(statuses{available: "False", progressing: "True", degraded: "False"})
 	c.now = c.now.Add(21 * time.Minute)
 	if _, err := c.once(); err != nil {

@@ -130,6 +130,9 @@ func (w *world) move(t *testing.T, gvk schema.GroupVersionKind, name string, to 
 		}
 		return w.unsynced(t, gvk, name)
 	})
+	if gvk == machineAPISet {
+		w.eventually(t, name+" counts the same Machines in both APIs", func() string { return w.uncounted(t, name) })
+	}
 	w.finalizers(t, gvk, name, to)
 	w.switchTo(t, gvk, name, to)
 	if to == authority.ClusterAPI {
@@ -196,6 +199,21 @@ func (w *world) machines(t *testing.T, gvk schema.GroupVersionKind, namespace, s
 		}
 	}
 	return out
+}
+
+// uncounted names a Machine of a MachineSet that its counterpart does not own yet. The handoff waits for that, too: a released set would create another.
+func (w *world) uncounted(t *testing.T, set string) string {
+	t.Helper()
+	for _, name := range w.machines(t, machineAPIMachine, mapi, set) {
+		core := w.get(t, clusterAPIMachine, capi, name)
+		if core == nil {
+			return name + " has no mirror"
+		}
+		if ref := metav1.GetControllerOf(core); ref == nil || ref.Name != set {
+			return fmt.Sprintf("the mirror of %s is owned by %v", name, core.GetOwnerReferences())
+		}
+	}
+	return ""
 }
 
 func (w *world) movesOver(t *testing.T) {
