@@ -78,11 +78,11 @@ func (c converting) next(s *state) *write {
 	case follows != nil:
 		return follows
 	case s.surroundings == authority.Go:
-		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, s.reason, s.missing) })
+		return first(func() *write { return s.releaseInfra(s.infra) }, s.givenToCluster, func() *write { return c.fails(s, s.reason, s.missing) })
 	case s.missing != "" && s.source() == authority.ClusterAPI && s.core != nil:
 		return c.failsFromClusterAPI(s, s.reason, s.missing)
 	case s.missing != "":
-		return c.fails(s, s.reason, s.missing)
+		return first(s.givenToCluster, func() *write { return c.fails(s, s.reason, s.missing) })
 	case s.source() == authority.MachineAPI || s.core == nil:
 		return c.toClusterAPI(s)
 	}
