@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// instanceIndex finds Machines of either API by authority.InstanceKey of their ID.
+// instanceIndex finds Machines of either API by authority.InstanceKey, and by authority.InstanceTail, of their ID.
 const instanceIndex = "webhooks.instance"
 
 // Holding lists the Machines of a kind that have an instance's ID. What it costs does not grow with the fleet.
@@ -58,7 +58,7 @@ func instanceOf(o client.Object) []string {
 	if id == "" {
 		return nil
 	}
-	return []string{authority.InstanceKey(id)}
+	return []string{authority.InstanceKey(id), authority.InstanceTail(id)}
 }
 
 // belongings looks up what the object under review belongs to, and whose its instance is.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -100,6 +101,13 @@ func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.N
 
 // decisive looks up what a denial may rest on.
 func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
+	if c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != "" {
+		namespace, err := l.live(ctx, Ref{GroupVersionKind: corev1.SchemeGroupVersion.WithKind(authority.Namespace), Name: c.Namespace})
+		if err != nil {
+			return err
+		}
+		c.NamespaceTerminating = namespace == nil || namespace.Deleting()
+	}
 	if needs.Has(policies.NeedStored) {
 		if c.Facts.Stored, err = l.stored(ctx, *c); err != nil {
 			return err

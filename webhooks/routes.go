@@ -135,6 +135,10 @@ func Routes(c Catalog) []Route {
 		},
 		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds},
 		{
+			Name: "infrastructure-status", Side: policies.Infrastructure, Subjects: machinesOf(infra), Subresource: "status", Operations: ops(update), FailurePolicy: fail,
+			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
+		},
+		{
 			// The policy poundlock-surroundings refuses the same without an answer.
 			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms), Operations: ops(update, remove), FailurePolicy: ignore,
 			Conditions: conditions("removes-what-holds-mirrors", cel.Kept()),

@@ -52,7 +52,7 @@ type Panel interface {
 	Inject(context.Context, ...Fault) error
 	// Faults are those that wait.
 	Faults(context.Context) ([]Fault, error)
-	// Heal takes all faults away; a call that hangs goes on hanging.
+	// Heal takes all faults away. A call that hangs ends with an error that passes.
 	Heal(context.Context) error
 	// Settings and Configure read and replace what the cloud is like.
 	Settings(context.Context) (Settings, error)
@@ -103,6 +103,7 @@ type Cloud struct {
 	mu        sync.Mutex
 	settings  Settings
 	faults    []Fault
+	healed    chan struct{} // closed by the next Heal
 	instances []Instance
 	ledger    []Call
 	last      int // Seq of the newest call
@@ -111,7 +112,7 @@ type Cloud struct {
 
 // New returns an empty cloud, or the one that the file holds.
 func New(o Options) (*Cloud, error) {
-	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, now: o.Now, wait: o.Wait, providerID: o.ProviderID, settings: o.Settings}
+	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, now: o.Now, wait: o.Wait, providerID: o.ProviderID, settings: o.Settings, healed: make(chan struct{})}
 	if c.keep == 0 {
 		c.keep = 5000
 	}
@@ -209,8 +210,8 @@ func (c *Cloud) call(ctx context.Context, call Call, do func(Testimony) (Instanc
 	}
 	before := c.witness(ctx, call.Caller, call.Machine)
 	call.Objection = before.Objection
-	seq, fault, latency := c.begin(call)
-	if err := c.delay(ctx, fault, latency); err != nil {
+	seq, fault, healed, latency := c.begin(call)
+	if err := c.delay(ctx, fault, call.Verb, healed, latency); err != nil {
 		c.end(seq, "", err.Error(), c.late(ctx, call))
 		return Instance{}, err
 	}
@@ -232,10 +233,14 @@ func (c *Cloud) call(ctx context.Context, call Call, do func(Testimony) (Instanc
 	return i, nil
 }
 
-func (c *Cloud) delay(ctx context.Context, fault Fault, latency time.Duration) error {
+func (c *Cloud) delay(ctx context.Context, fault Fault, verb Verb, healed <-chan struct{}, latency time.Duration) error {
 	if fault.Do == Hang {
-		<-ctx.Done()
-		return ctx.Err()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-healed:
+			return fault.err(verb)
+		}
 	}
 	if latency <= 0 {
 		return nil

@@ -242,6 +242,28 @@ func TestWhatHangsEndsWithItsContext(t *testing.T) {
 	})
 }
 
+func TestWhatHangsEndsWhenTheFaultsAreTakenAway(t *testing.T) {
+	everywhere(t, Options{}, func(t *testing.T, w world) {
+		ok(t, w.Inject(t.Context(), Fault{Do: Hang, Times: -1}))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		ended := make(chan error)
+		go func() {
+			_, err := w.mapi().Describe(ctx, Machine{Name: "worker-1"}, Key{Token: "uid-1"})
+			ended <- err
+		}()
+		eventually(t, "the call in the ledger", func() bool {
+			all, _ := w.Ledger(t.Context())
+			return len(all) > 0
+		})
+		ok(t, w.Heal(t.Context()))
+		if err := <-ended; code(err) != Unavailable {
+			t.Errorf("ended with %v", err)
+		}
+		launch(t, w.mapi(), "worker-1", "uid-1")
+	})
+}
+
 func TestLatencyIsTheVerbsOwn(t *testing.T) {
 	w := newWorld(t, Options{Settings: Settings{Latency: map[Verb]time.Duration{Launch: 3 * time.Second}}}, false)
 	before := w.clock.Now()

@@ -19,7 +19,7 @@ const (
 	Refuse Mishap = "refuse"
 	// LoseAnswer: the call is carried out, and the caller gets an error.
 	LoseAnswer Mishap = "lose-answer"
-	// Hang: nothing is done, and the caller waits until its context ends.
+	// Hang: nothing is done, and the caller waits until its context ends, or until Heal.
 	Hang Mishap = "hang"
 )
 
@@ -59,6 +59,8 @@ func (f Fault) err(verb Verb) error {
 	case message != "":
 	case f.Do == LoseAnswer:
 		message = "the answer to this " + string(verb) + " was lost, as arranged by a fault"
+	case f.Do == Hang:
+		message = "this " + string(verb) + " hung, as arranged by a fault, until the faults were taken away"
 	default:
 		message = "this " + string(verb) + " was refused, as arranged by a fault"
 	}
@@ -88,11 +90,13 @@ func (c *Cloud) Faults(context.Context) ([]Fault, error) {
 	return slices.Clone(c.faults), nil
 }
 
-// Heal takes all faults away; a call that hangs goes on hanging.
+// Heal takes all faults away. A call that hangs ends with an error that passes.
 func (c *Cloud) Heal(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.faults = nil
+	close(c.healed)
+	c.healed = make(chan struct{})
 	return nil
 }
 

@@ -240,7 +240,7 @@ func (c *Client) Faults(ctx context.Context) (all []Fault, err error) {
 	return all, err
 }
 
-// Heal takes all faults away; a call that hangs goes on hanging.
+// Heal takes all faults away. A call that hangs ends with an error that passes.
 func (c *Client) Heal(ctx context.Context) error {
 	return c.do(ctx, http.MethodDelete, "/faults", nil, nil)
 }

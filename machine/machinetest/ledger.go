@@ -59,7 +59,7 @@ func (c *Cloud) Audit(context.Context) error {
 }
 
 // begin writes a call down before anything comes of it: what hangs is seen.
-func (c *Cloud) begin(call Call) (seq int, fault Fault, latency time.Duration) {
+func (c *Cloud) begin(call Call) (seq int, fault Fault, healed <-chan struct{}, latency time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
@@ -67,7 +67,7 @@ func (c *Cloud) begin(call Call) (seq int, fault Fault, latency time.Duration) {
 	c.ledger = append(c.ledger, call)
 	c.trim()
 	c.dirty = true
-	return call.Seq, c.take(call), c.settings.Latency[call.Verb]
+	return call.Seq, c.take(call), c.healed, c.settings.Latency[call.Verb]
 }
 
 // trim drops the oldest call that nobody objects to.

@@ -27,7 +27,7 @@ To change what it is like, and what goes wrong:
   curl -X PATCH HERE/settings -d '{"bootTime":"10s","latency":{"Launch":"3s"},"quota":6,"lag":"2s"}'
   curl HERE/faults -d '{"verb":"Launch","do":"lose-answer","machine":"NAME","times":2}'
                                  do: refuse, lose-answer or hang; verb: Launch, Describe or Terminate; times: -1 until they are deleted
-  curl -X DELETE HERE/faults     nothing goes wrong any more
+  curl -X DELETE HERE/faults     nothing goes wrong any more, and what hangs ends with an error
   curl -X POST HERE/instances/ID/terminate
                                  behind the controllers' backs; also stop and start
 

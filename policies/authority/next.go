@@ -416,15 +416,20 @@ func (s State) missing() Who {
 // awaited says what is waited for. The mirror makes all that is missing, but for the provider's object of an authoritative Cluster API Machine.
 func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
-		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated
+		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown && s.Instance != InstanceNotRequested)
 	}
 	return byMirror
 }
 
-// NoInfraRecreated is why an infrastructure machine stays away, and what a person can do.
-const NoInfraRecreated = "Poundlock does not recreate it while Cluster API is authoritative, as Cluster API could create another instance. " +
-	"Restore it with its spec.providerID, or correct spec.infrastructureRef. " +
-	"If both Machines have the spec.providerID, you can also migrate the Machine to the Machine API."
+// NoInfraRecreated is why an infrastructure machine stays away, and what a person can do. known: both Machines have the ID of the instance.
+func NoInfraRecreated(known bool) string {
+	const why = "Poundlock does not recreate it while Cluster API is authoritative, as Cluster API could create another instance. "
+	if known {
+		return why + "Restore it with its spec.providerID, or correct spec.infrastructureRef. You can also migrate the Machine to the Machine API, as both Machines have the spec.providerID."
+	}
+	return why + "Not both Machines have a spec.providerID, so look in the cloud for an instance of this Machine. If there is one, restore the object with its spec.providerID. " +
+		"If there is none, create it again without spec.providerID, or delete the Machine. Or correct spec.infrastructureRef."
+}
 
 // core is a side's object that owns the machine, as the other API sees it.
 func (s State) core(a API) Party {

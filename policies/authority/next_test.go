@@ -306,6 +306,7 @@ func TestWhoCreatesWhatIsMissing(t *testing.T) {
 		creates bool
 	}{
 		"Cluster API's infrastructure object":                     {inClusterAPI(gone), false},
+		"the same, of a Machine without an instance":              {inClusterAPI(unknown, gone), false},
 		"the same, and a move is asked for":                       {inClusterAPI(toMachineAPI, gone), false},
 		"the same, on its way":                                    {inClusterAPI(toMachineAPI, migrating, gone), false},
 		"both of Cluster API's objects":                           {inClusterAPI(both), true},
@@ -315,6 +316,9 @@ func TestWhoCreatesWhatIsMissing(t *testing.T) {
 		step := Next(c.state)
 		if step.Reason != ReasonTwinMissing {
 			t.Errorf("%s: %s", sentence, step.Reason)
+		}
+		if known := c.state.Instance == InstanceKnown; !c.creates && strings.Contains(step.Message, "Restore it with its spec.providerID") != known {
+			t.Errorf("%s, the instance known: %t: %s", sentence, known, step.Message)
 		}
 		if creates := strings.Contains(step.Message, "mirror has made"); creates != c.creates {
 			t.Errorf("%s: %s", sentence, step.Message)

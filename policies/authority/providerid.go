@@ -135,6 +135,11 @@ func Holders(machines []*policies.Object, name, infra string) []string {
 
 // HoldersOf are the Holders beside the object under review, of those Machines that have its ID.
 func HoldersOf(c policies.Change, machines []*policies.Object) []string {
+	if c.Subresource == "status" {
+		machines = slices.DeleteFunc(slices.Clone(machines), func(m *policies.Object) bool {
+			return !slices.ContainsFunc(statusIDsAnew(c), func(id string) bool { return Names(id, providerID(m)) })
+		})
+	}
 	if c.Side != policies.Infrastructure {
 		return Holders(machines, c.Name, InfraReferenceOf(c.New).Name)
 	}
@@ -147,6 +152,12 @@ func InstanceKeyOf(o *policies.Object) string { return InstanceKey(providerID(o)
 // InstanceKeysOf are the keys of each ID that the object under review has. The one without a provider's prefix is AWS's.
 func InstanceKeysOf(c policies.Change) []string {
 	var out []string
+	for _, id := range statusIDsAnew(c) {
+		out = append(out, InstanceTail(id))
+	}
+	if c.Subresource == "status" {
+		return out
+	}
 	texts := specTexts(c.New)
 	for _, name := range instanceFields(c.Side) {
 		id := texts[name]

@@ -174,6 +174,18 @@ func Rules() policies.Set {
 			On:     on(infra([]string{InfraMachine}, onCreate)), Needs: when(makesUnnamed, policies.NeedTwin), Check: ProviderIDGiven,
 		},
 		{
+			ID: "authority/provider-status", Clause: authOf,
+			Says:   "status.providerStatus of a Machine API Machine names its instance, also while spec.providerID is empty: Machine API's controllers and Poundlock alone write it.",
+			Remedy: "Leave it as it is; for another instance create another Machine.",
+			On:     on(sub("status", mapi(machine, onUpdate))), Check: ProviderStatusOwned,
+		},
+		{
+			ID: "authority/provider-status", Clause: authOf,
+			Says:   "In status.providerStatus of a Machine API Machine, and in the status of a provider's machine, not even a controller may name another Machine's instance. There the provider's controllers alone name one.",
+			Remedy: "Leave it out; for another instance create another Machine.",
+			On:     on(sub("status", mapi(machine, onUpdate)), sub("status", infra([]string{InfraMachine}, onUpdate))), Needs: when(statusNamesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
+		},
+		{
 			ID: "authority/infra-owner", Clause: authOf,
 			Says:   "Nobody but Cluster API may make a Machine the owner of a provider's machine to which it does not refer: the provider acts on each that a Machine owns, also where the Machine itself is paused.",
 			Remedy: "Leave the owner reference out: Cluster API adds it.",

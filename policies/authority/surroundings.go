@@ -73,7 +73,7 @@ func notAllowed(o *policies.Object) string {
 func follows(c policies.Change) bool {
 	switch c.Actor {
 	case policies.NamespaceController:
-		return c.Kind == Cluster || c.Kind == InfraCluster
+		return c.NamespaceTerminating && (c.Kind == Cluster || c.Kind == InfraCluster)
 	case policies.ClusterAPIController, policies.GarbageCollector:
 		return c.Kind == InfraCluster
 	}

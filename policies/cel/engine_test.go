@@ -14,6 +14,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -141,7 +142,19 @@ func (p enginePolicy) decide(ctx context.Context, c policies.Change) []validatin
 	if !p.matches(c) {
 		return nil
 	}
-	return p.validator.Validate(ctx, resource(c), attributes(c), nil, nil, celconfig.RuntimeCELCostBudget, nil).Decisions
+	return p.validator.Validate(ctx, resource(c), attributes(c), nil, namespace(c), celconfig.RuntimeCELCostBudget, nil).Decisions
+}
+
+// namespace is the request's, as the API server tells policies of it.
+func namespace(c policies.Change) *corev1.Namespace {
+	if c.Namespace == "" {
+		return nil
+	}
+	out := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.Namespace}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}}
+	if c.NamespaceTerminating {
+		out.Status.Phase = corev1.NamespaceTerminating
+	}
+	return out
 }
 
 func resource(c policies.Change) schema.GroupVersionResource {

@@ -75,3 +75,20 @@ func Binds(identities policies.Identities) string {
 	}
 	return fmt.Sprintf(`request.operation != "DELETE" && !(request.userInfo.username in %s) && ((%s))`, quoteAll(trade), strings.Join(cases, ") || ("))
 }
+
+// NamesInstance reports whether an update changes the instance that the status of a provider's machine names.
+func NamesInstance() string {
+	of := func(o, name string) string {
+		return fmt.Sprintf(`(type(%[1]s.?status.orValue(null)) == map ? dyn(%[1]s.status[?%[2]q].orValue(null)) : dyn(null))`, o, name)
+	}
+	var changes []string
+	for _, name := range []string{"instanceID", "vmUUID"} {
+		changes = append(changes, fmt.Sprintf(`%s != %s`, of("dyn(object)", name), of("dyn(oldObject)", name)))
+	}
+	return strings.Join(changes, " || ")
+}
+
+// ByOthers reports whether a request is not of Cluster API's controllers.
+func ByOthers(identities policies.Identities) string {
+	return fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])))
+}

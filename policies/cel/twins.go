@@ -89,6 +89,11 @@ func authorityTwins() []Twin {
 			Reason: `"it names the instance that is deleted together with this " + request.kind.kind + ", and only controllers write it: leave it as it is; for another instance create another " + request.kind.kind`,
 		},
 		{
+			Rule: "authority/provider-status", Variable: "providerStatus",
+			Fields: `!variables.byMachineAPI && variables.oldStatus[?'providerStatus'].orValue(null) != variables.newStatus[?'providerStatus'].orValue(null) ? "status.providerStatus" : ''`,
+			Reason: `"it names the instance that is deleted together with this Machine, and only controllers write it: leave it as it is; for another instance create another Machine"`,
+		},
+		{
 			Rule: "authority/surroundings", Variable: "surroundings",
 			Fields: fmt.Sprintf(`variables.mark == '' || has(variables.was.metadata.deletionTimestamp) || %[1]s == %[2]q ? '' : request.operation == "DELETE" ? `+
 				`(variables.follows ? '' : "metadata.name") : `+

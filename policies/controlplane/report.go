@@ -126,6 +126,11 @@ func sentence(says ...string) string {
 
 func (p *Plan) degraded() metav1.Condition {
 	failed := p.failed(false)
+	if holds := p.Holds(); len(p.Problems) == 0 && p.Active && len(failed) > 0 && len(holds) > 0 {
+		return condition(Degraded, true, FailedMachines, fmt.Sprintf("Machines that have failed: %[1]s. The hook %[2]s of %[3]s holds %[4]s, and may wait until they have gone. "+
+			"Delete them, and others are made; do not remove the hook: kubectl -n %[5]s delete machines.machine.openshift.io %[6]s",
+			strings.Join(failed, ", "), holds[0].Hook, holds[0].Owner, holds[0].Machine, p.set.Namespace, strings.Join(failed, " ")))
+	}
 	if len(p.Problems) == 0 && p.Active && len(failed) > 0 {
 		return condition(Degraded, true, FailedMachines, fmt.Sprintf("Machines that have failed: %s. %s. The other Machines are looked after meanwhile", strings.Join(failed, ", "), afterFailure))
 	}

@@ -61,6 +61,8 @@ type setting struct {
 	Actors      []policies.Actor           `json:"actors,omitempty"`
 	DryRun      *bool                      `json:"dryRun,omitempty"`
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
+	// NamespaceTerminating: the object's namespace is being deleted.
+	NamespaceTerminating *bool `json:"namespaceTerminating,omitempty"`
 	// Old is the stored object, New the requested one; where New is not given it is Old with Change merged into it.
 	Old    json.RawMessage `json:"old,omitempty"`
 	New    json.RawMessage `json:"new,omitempty"`
@@ -188,6 +190,7 @@ func (s setting) merge(over setting) (setting, error) {
 	s.Subresource = cmp.Or(over.Subresource, s.Subresource)
 	s.Propagation = cmp.Or(over.Propagation, s.Propagation)
 	s.DryRun = cmp.Or(over.DryRun, s.DryRun)
+	s.NamespaceTerminating = cmp.Or(over.NamespaceTerminating, s.NamespaceTerminating)
 	if over.Kinds != nil {
 		s.Kinds = over.Kinds
 	}
@@ -263,7 +266,7 @@ func merged(base, with any) any {
 
 func (s setting) change(r row, kind string, actor policies.Actor) (policies.Change, error) {
 	c := policies.Change{
-		Subject: s.subject(kind), Operation: s.Operation, DryRun: s.DryRun != nil && *s.DryRun,
+		Subject: s.subject(kind), Operation: s.Operation, DryRun: s.DryRun != nil && *s.DryRun, NamespaceTerminating: s.NamespaceTerminating != nil && *s.NamespaceTerminating,
 		Actor: actor, Username: cmp.Or(string(actor), "a person"), Propagation: s.Propagation,
 	}
 	before, after, err := s.objects(r)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -180,6 +181,28 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 		want := []string{"patch MachineSet.cluster.x-k8s.io", "delete AWSMachineTemplate.infrastructure.cluster.x-k8s.io"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q: %s", going, diff)
+		}
+	}
+}
+
+// The Cluster is being deleted, and its infrastructure cluster is gone: nothing converts any more. Cluster API deletes what the Cluster owns, and waits for all other Machines.
+func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
+	const (
+		mirror = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, annotations: {poundlock.openshift.io/mirror-of: Machine/m}`
+		owned  = mirror + `, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: s}]}}`
+	)
+	for _, c := range []struct{ sentence, core, cluster, authority, want string }{
+		{"its set went first", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "MachineAPI", "Released"},
+		{"its set is to go yet", owned, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "MachineAPI", "SurroundingsDeleted"},
+		{"the Cluster stays", mirror + `}}`, "", "MachineAPI", "SurroundingsDeleted"},
+		{"Cluster API is in charge", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "ClusterAPI", ""},
+	} {
+		s := &state{kind: kindNamed(t, "Machine"), name: "m", reason: reasonSurroundings, missing: "the AWSCluster is gone",
+			machineAPI: parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), core: parseAs(t, c.core),
+			cluster: parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
+		w := converting{now: func() time.Time { return time.Unix(0, 0) }}.next(s)
+		if w == nil || c.authority == "MachineAPI" && w.reason != c.want || c.authority != "MachineAPI" && w.reason == "Released" {
+			t.Errorf("%s: %+v", c.sentence, w)
 		}
 	}
 }

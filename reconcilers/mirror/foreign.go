@@ -31,7 +31,7 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 	if o == nil || s.isMirror(o) {
 		return ""
 	}
-	const free = "delete it, or go on with the two apart under two names"
+	const free = "delete it, and with it what it runs, or leave both as they are: each API then acts on its own object, and this one cannot migrate"
 	switch authority.ForeignTo(s.kind, object(s.machineAPI), object(o)) {
 	case authority.ForeignGoing:
 		return describe(o) + ", which Poundlock did not make, is being deleted: the mirror is made when it is gone"

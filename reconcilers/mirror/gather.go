@@ -170,6 +170,9 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state
 	}
 	if s.cluster == nil {
 		s.reason, s.missing = absent("Cluster", s)
+		if s.marked(s.machineAPI) {
+			s.reason, s.missing = reasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.pair.ClusterAPI, s.env.ClusterName)+recreates
+		}
 	}
 	if s.kind.Infra == "" {
 		return nil
@@ -194,6 +197,8 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 	switch {
 	case infraCluster != nil:
 		s.env.InfraCluster = infraCluster.Object
+	case presence(s.cluster) == authority.Deleting:
+		s.reason, s.missing = reasonSurroundings, fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.pair.ClusterAPI, s.env.ClusterName, s.env.Platform.InfraCluster.Kind)+recreates
 	case s.cluster != nil:
 		s.reason, s.missing = absent(s.env.Platform.InfraCluster.Kind, s)
 	}

@@ -78,11 +78,11 @@ func (c converting) next(s *state) *write {
 	case follows != nil:
 		return follows
 	case s.surroundings == authority.Go:
-		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, s.reason, s.missing) })
+		return first(func() *write { return s.releaseInfra(s.infra) }, s.givenToCluster, func() *write { return c.fails(s, s.reason, s.missing) })
 	case s.missing != "" && s.source() == authority.ClusterAPI && s.core != nil:
 		return c.failsFromClusterAPI(s, s.reason, s.missing)
 	case s.missing != "":
-		return c.fails(s, s.reason, s.missing)
+		return first(s.givenToCluster, func() *write { return c.fails(s, s.reason, s.missing) })
 	case s.source() == authority.MachineAPI || s.core == nil:
 		return c.toClusterAPI(s)
 	}
@@ -223,15 +223,22 @@ func (s *state) copies(name string) *write {
 func (s *state) infraMissing() string {
 	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.infraKind().Kind, s.pair.ClusterAPI, s.infraName(), s.kind.Name)
 	if s.kind.InfraActs() {
-		return what + authority.NoInfraRecreated
+		return what + authority.NoInfraRecreated(s.instanceKnown())
 	}
 	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
 }
 
+// instanceKnown reports whether the Machines of both APIs have the ID of the instance.
+func (s *state) instanceKnown() bool {
+	id := nested(s.core, "spec", "providerID")
+	return id != "" && s.machineAPI != nil && nested(s.machineAPI, "spec", "providerID") == id
+}
+
 // standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to the Machine API
-// goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it.
+// goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an instance such a move does not start, and
+// the mirror is not equal.
 func (s *state) standIn() *unstructured.Unstructured {
-	if s.kind.Infra != authority.InfraMachine || s.said().Requested != authority.MachineAPI {
+	if s.kind.Infra != authority.InfraMachine || s.said().Requested != authority.MachineAPI || !s.instanceKnown() {
 		return nil
 	}
 	twin, errs := core.ToClusterAPI(s.kind.Name, s.machineAPI, s.env)

@@ -26,6 +26,9 @@ var (
 // reasonSurroundings is why a pair is not mirrored while what it lives in is being deleted.
 const reasonSurroundings = "SurroundingsDeleted"
 
+// recreates ends the sentence that says what is being deleted, or is gone.
+const recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
+
 // surrounding is an object that a pair cannot live without.
 type surrounding struct {
 	gvk             schema.GroupVersionKind
@@ -51,7 +54,7 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, s *state) error {
 		s.surroundings = authority.Go
 		if s.missing == "" {
 			s.reason = reasonSurroundings
-			s.missing = why + ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
+			s.missing = why + recreates
 		}
 		return nil
 	}
@@ -114,4 +117,14 @@ func (r *reconciler) leaves(ctx context.Context, part surrounding) (string, erro
 		return fmt.Sprintf("%s %s with the UID %s does not exist", part.gvk.Kind, part.name, part.uid), nil
 	}
 	return "", nil
+}
+
+// givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's controller deletes what the Cluster owns, and waits
+// for all else. A conversion would say the same, but for that it may be too late: the infrastructure cluster is gone.
+func (s *state) givenToCluster() *write {
+	if presence(s.cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.isMirror(s.core) || presence(s.core) != authority.Present || len(s.core.GetOwnerReferences()) > 0 {
+		return nil
+	}
+	return &write{verb: patch, object: s.core, patch: metadataPatch(s.core, map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
+		reason: "Released", note: "made the Cluster, which is being deleted, the owner of " + describe(s.core) + ", so that Cluster API deletes it"}
 }

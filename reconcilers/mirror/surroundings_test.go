@@ -47,24 +47,29 @@ func (w *world) surroundings(t *testing.T) {
 	for _, c := range []struct {
 		gvk             schema.GroupVersionKind
 		namespace, name string
-		mixed           bool
+		mixed, infra    bool
 	}{
-		{clusterObject, capi, "lock-7x2k9", true},
-		{definition, "", "machines.cluster.x-k8s.io", false},
-		{definition, "", "machinesets.cluster.x-k8s.io", false},
-		{namespace, "", capi, false},
+		{clusterObject, capi, "lock-7x2k9", true, false},
+		{clusterObject, capi, "lock-7x2k9", false, true},
+		{definition, "", "machines.cluster.x-k8s.io", false, false},
+		{definition, "", "machinesets.cluster.x-k8s.io", false, false},
+		{namespace, "", capi, false, false},
 	} {
-		t.Run(c.gvk.Kind+" "+c.name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %s, with its infrastructure cluster: %t", c.gvk.Kind, c.name, c.infra), func(t *testing.T) {
 			if c.mixed {
 				w.move(t, machineAPISet, "mixed", authority.ClusterAPI)
 			}
-			w.losesSurroundings(t, w.get(t, c.gvk, c.namespace, c.name))
+			var with []*unstructured.Unstructured
+			if c.infra {
+				with = append(with, w.get(t, awsCluster, capi, "lock-7x2k9"))
+			}
+			w.losesSurroundings(t, w.get(t, c.gvk, c.namespace, c.name), with...)
 		})
 	}
 }
 
-// losesSurroundings deletes o, waits until it has gone, and makes it again.
-func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured) {
+// losesSurroundings deletes o, and more with it, waits until it has gone, and makes it again.
+func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured, with ...*unstructured.Unstructured) {
 	t.Helper()
 	machines := w.running(t)
 	if len(machines) < 2 {
@@ -77,13 +82,30 @@ func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured) {
 	if o.GetKind() == namespace.Kind {
 		again = append(again, w.get(t, clusterObject, capi, "lock-7x2k9"))
 	}
-	if err := w.Delete(t.Context(), o.DeepCopy()); err != nil {
-		t.Fatal(err)
+	for _, what := range append([]*unstructured.Unstructured{o}, with...) {
+		if err := w.Delete(t.Context(), what.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.eventually(t, o.GetName()+" gone", func() string { return left(w.get(t, o.GroupVersionKind(), o.GetNamespace(), o.GetName())) })
 	w.settle(t)
 	if now := w.running(t); !slices.Equal(machines, now) {
 		t.Errorf("Machine API was authoritative for %v, of which remain %v", machines, now)
+	}
+	if len(with) > 0 {
+		for _, name := range machines {
+			w.eventually(t, name+" tells why", func() string {
+				o := w.get(t, machineAPIMachine, mapi, name)
+				all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+				if !slices.ContainsFunc(all, func(c any) bool {
+					said, ok := c.(map[string]any)
+					return ok && said["type"] == "Synchronized" && said["status"] == "False" && said["reason"] == "SurroundingsDeleted"
+				}) {
+					return fmt.Sprint(all)
+				}
+				return ""
+			})
+		}
 	}
 	for _, what := range again {
 		for _, field := range [][]string{{"status"}, {"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "ownerReferences"}, {"metadata", "finalizers"}, {"spec", "finalizers"}} {

@@ -5,17 +5,24 @@ package provision
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/machine"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // callError is what an actuator's method said. It hides what it is made of, but for the errors of the contract: a conflict that an actuator met is
@@ -40,6 +47,9 @@ func (c *machines) call(ctx context.Context, p *pass, method func(context.Contex
 	ctx, cancel := context.WithTimeout(ctx, c.pace.call)
 	defer cancel()
 	theirs := p.machine.DeepCopy()
+	if err := c.disown(ctx, p, theirs); err != nil {
+		return false, err
+	}
 	err = method(ctx, theirs)
 	machine.Keep(p.machine, theirs)
 	if r, ok := machine.AsRequeueAfter(err); ok {
@@ -54,6 +64,43 @@ func (c *machines) call(ctx context.Context, p *pass, method func(context.Contex
 		return false, &callError{err}
 	}
 	return false, nil
+}
+
+// disown takes out of the provider's status each instance that another Machine has. An actuator would find that instance, and delete it together with this Machine.
+func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machine) error {
+	if m.Status.ProviderStatus == nil {
+		return nil
+	}
+	ids := authority.StatusIDs(m.Status.ProviderStatus.Raw)
+	maps.DeleteFunc(ids, func(_, id string) bool { return authority.Names(id, ptr.Deref(m.Spec.ProviderID, "")) })
+	if len(ids) == 0 {
+		return nil // the usual case, in which nothing is read
+	}
+	others := &machinev1beta1.MachineList{}
+	if err := c.client.List(ctx, others, client.InNamespace(m.Namespace)); err != nil {
+		return fmt.Errorf("finding out whose instance status.providerStatus names: %w", err)
+	}
+	status := map[string]json.RawMessage{}
+	if err := json.Unmarshal(m.Status.ProviderStatus.Raw, &status); err != nil {
+		return fmt.Errorf("reading status.providerStatus: %w", err)
+	}
+	for name, id := range ids {
+		holder := slices.IndexFunc(others.Items, func(o machinev1beta1.Machine) bool {
+			return o.UID != m.UID && authority.Names(id, ptr.Deref(o.Spec.ProviderID, ""))
+		})
+		if holder < 0 {
+			continue
+		}
+		delete(status, name)
+		c.tell(p, corev1.EventTypeWarning, "ForeignInstance", "FindInstance", fmt.Sprintf(
+			"status.providerStatus.%s named %s, which is the instance of Machine %s: it is ignored and removed", name, id, others.Items[holder].Name))
+	}
+	raw, err := json.Marshal(status)
+	if err != nil {
+		return fmt.Errorf("writing status.providerStatus: %w", err)
+	}
+	m.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
+	return nil
 }
 
 // addFinalizer comes before any call: what a provider makes for a Machine is removed only while there is a Machine. Admission refuses

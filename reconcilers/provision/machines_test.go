@@ -14,6 +14,7 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/machine"
@@ -522,5 +523,43 @@ func TestUpdateThatFailsLeavesTheNodeLinked(t *testing.T) {
 	s.phase("one", machinev1beta1.PhaseRunning)
 	if m := s.get("one"); m.Annotations["from"] != "update" || len(m.Spec.Labels) > 0 {
 		t.Errorf("what an actuator changed: %v %v", m.Annotations, m.Spec.Labels)
+	}
+}
+
+// TestAnotherMachinesInstanceIsNeitherAdoptedNorTerminated plays a status that somebody has written where no admission refuses that.
+func TestAnotherMachinesInstanceIsNeitherAdoptedNorTerminated(t *testing.T) {
+	for name, play := range map[string]func(*scene){
+		"an instance is being created": func(s *scene) {
+			s.phase("two", machinev1beta1.PhaseProvisioned)
+			s.instances(2)
+		},
+		"the Machine is being deleted": func(s *scene) {
+			s.deleting("two")
+			s.gone("two")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.running("one")
+			theirs := s.instances(1)[0]
+			for m := (&machinev1beta1.Machine{}); m.Spec.ProviderID == nil; pause(t.Context()) {
+				if err := s.c.client.Get(t.Context(), s.key("one"), m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.machine("two", func(m *machinev1beta1.Machine) { m.Finalizers = []string{machinev1beta1.MachineFinalizer} })
+			s.edit("two", func(m *machinev1beta1.Machine) {
+				m.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"instanceId":"` + theirs.ID + `"}`)}
+			})
+			play(s)
+			for _, call := range must(s.cloud.Ledger(t.Context())) {
+				if call.Verb == machinetest.Terminate && call.Instance == theirs.ID {
+					t.Errorf("the instance of the other Machine was terminated: %+v", call)
+				}
+			}
+			if m := s.get("two"); m != nil && deref(m.Spec.ProviderID) == theirs.ProviderID() {
+				t.Errorf("the Machine has the other's instance %s", theirs.ID)
+			}
+		})
 	}
 }

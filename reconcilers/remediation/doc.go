@@ -10,6 +10,9 @@
 // together, as its limit means them. An unhealthy one that Machine API is in charge of, and that has a controller which
 // replaces it, is deleted, once, with an event that says why. Machine API's controllers do the rest; the mirror goes along.
 //
+// Cluster API's check does not delete a Machine of Cluster API's own: it marks it, and its MachineSet deletes it. Where that set is the paused mirror of one that Machine
+// API is in charge of, or a ControlPlaneMachineSet owns the Machine, nobody would. Such a Machine is deleted here, too. Where Cluster API's set is not paused, it is left to that.
+//
 // The other way about nothing is missing: Machine API's check deletes the Machine API object of any Machine that it finds
 // unhealthy, and the mirror carries the deletion of an owned one over.
 //

@@ -30,6 +30,7 @@ import (
 
 func checkKind() authority.Kind   { return kindNamed("MachineHealthCheck") }
 func machineKind() authority.Kind { return kindNamed("Machine") }
+func setKind() authority.Kind     { return kindNamed("MachineSet") }
 
 func kindNamed(name string) authority.Kind {
 	k, _ := authority.KindNamed(name)
@@ -47,6 +48,8 @@ type state struct {
 	targets []health.Target
 	// machineAPI and clusterAPI are those Machines on both sides, by name.
 	machineAPI, clusterAPI map[string]*unstructured.Unstructured
+	// machineAPISets and clusterAPISets are all MachineSets of both sides, by name.
+	machineAPISets, clusterAPISets map[string]*unstructured.Unstructured
 }
 
 // carried reports whether the check's verdict is one to carry over: Cluster API is in charge of it and acts, and its rules stand
@@ -60,16 +63,53 @@ func (s *state) carried() bool {
 		s.shape.SynchronizedGeneration >= s.core.GetGeneration()
 }
 
-// ours reports whether a Machine is one to which Cluster API's check does not do what it says: one that Machine API is in charge of
-// and whose mirror it skips because it is paused. Skipping that somebody else asked for is honoured on either side.
+// ours reports whether a Machine is one to which Cluster API's check does not do what it says. Of one that Machine API is in charge of it skips the mirror, which is
+// paused. Of one that Cluster API is in charge of it asks the owner, and does not act itself: Poundlock acts where that owner does not. Skipping that somebody else
+// asked for is honoured on either side.
 func (s *state) ours(m *machinev1beta1.Machine) bool {
-	mirror := s.clusterAPI[m.Name]
-	if mirror == nil || m.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityMachineAPI || mirror.GetDeletionTimestamp() != nil {
+	core, mapi := s.clusterAPI[m.Name], s.machineAPI[m.Name]
+	if core == nil || mapi == nil || core.GetDeletionTimestamp() != nil || mapi.GetDeletionTimestamp() != nil || skips(core) || skips(mapi) {
 		return false
 	}
-	annotations := mirror.GetAnnotations()
-	_, skip := annotations[health.SkipAnnotation]
-	return !skip && annotations[authority.MirrorAnnotation] == "Machine/"+m.Name && m.Annotations[strategyAnnotation] == ""
+	switch m.Status.AuthoritativeAPI {
+	case machinev1beta1.MachineAuthorityMachineAPI:
+		return core.GetAnnotations()[authority.MirrorAnnotation] == "Machine/"+m.Name && m.Annotations[strategyAnnotation] == ""
+	case machinev1beta1.MachineAuthorityClusterAPI:
+		return s.spec.RemediationTemplate == nil && s.ownerPaused(m)
+	}
+	return false
+}
+
+func skips(o *unstructured.Unstructured) bool {
+	_, skip := o.GetAnnotations()[health.SkipAnnotation]
+	return skip
+}
+
+// ownerPaused reports whether what owns a Machine in Cluster API is there the mirror of a MachineSet that Machine API is in charge of, whose controller replaces what is deleted.
+// A control plane's set has no mirror: its operator acts in Machine API alone.
+func (s *state) ownerPaused(m *machinev1beta1.Machine) bool {
+	owner := metav1.GetControllerOf(m)
+	if owner == nil {
+		return false
+	}
+	if owner.Kind == authority.ControlPlane {
+		return true
+	}
+	mirror, set := s.clusterAPISets[owner.Name], s.machineAPISets[owner.Name]
+	if owner.Kind != setKind().Name || mirror == nil || set == nil || mirror.GetUID() != owner.UID || set.GetDeletionTimestamp() != nil {
+		return false
+	}
+	_, paused := mirror.GetAnnotations()[authority.PausedAnnotation]
+	current, _, _ := unstructured.NestedString(set.Object, "status", "authoritativeAPI")
+	return paused && current == string(authority.MachineAPI)
+}
+
+// authoritative is the object whose deletion ends the Machine, nil for one that moves.
+func (s *state) authoritative(m *machinev1beta1.Machine) *unstructured.Unstructured {
+	if m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI {
+		return s.clusterAPI[m.Name]
+	}
+	return s.machineAPI[m.Name]
 }
 
 // strategyAnnotation on a Machine says that it is remediated in another way than by its deletion.
@@ -106,6 +146,12 @@ func (r *reconciler) gatherMachines(ctx context.Context, from client.Reader, pai
 		return err
 	}
 	if s.machineAPI, err = all(ctx, from, machineKind().MachineAPIGVK(), pair.MachineAPI); err != nil {
+		return err
+	}
+	if s.clusterAPISets, err = all(ctx, from, setKind().ClusterAPIGVK(), pair.ClusterAPI); err != nil {
+		return err
+	}
+	if s.machineAPISets, err = all(ctx, from, setKind().MachineAPIGVK(), pair.MachineAPI); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.clusterAPI)) {
@@ -150,9 +196,23 @@ func (s *state) machine(name string) (*machinev1beta1.Machine, error) {
 		Name: name, Namespace: o.GetNamespace(), CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
 		OwnerReferences: o.GetOwnerReferences(), Annotations: o.GetAnnotations(),
 	}}
+	if set := controlPlaneOf(s.machineAPI[name]); set != nil && metav1.GetControllerOf(m) == nil {
+		m.OwnerReferences = append(m.OwnerReferences, *set)
+	}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &m.Status)
 	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
 	return m, err
+}
+
+// controlPlaneOf is the reference to the control plane's set that replaces a Machine, nil where none does.
+func controlPlaneOf(m *unstructured.Unstructured) *metav1.OwnerReference {
+	if m == nil {
+		return nil
+	}
+	if owner := metav1.GetControllerOf(m); owner != nil && owner.Kind == authority.ControlPlane {
+		return owner
+	}
+	return nil
 }
 
 // target adds the Machine's Node.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -119,7 +120,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Verdict) erro
 		return nil
 	}
 	v.Message = notes.Cut(v.Message, 600)
-	o := s.machineAPI[v.Machine.Name]
+	o := s.authoritative(v.Machine)
 	if s.spec.RemediationTemplate != nil {
 		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",
 			"Machine %s is unhealthy: %s. Machine API is in charge of it, so Cluster API makes no request from the remediation template: move the Machine to Cluster API, or remediate it by hand", o.GetName(), v.Message)
@@ -139,11 +140,15 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Verdict) erro
 
 // tell says on the Machine and on the check what was done and why.
 func (r *reconciler) tell(ctx context.Context, s *state, v health.Verdict) {
-	o := s.machineAPI[v.Machine.Name]
+	o := s.authoritative(v.Machine)
 	r.meters.remediations.WithLabelValues(string(v.Cause)).Inc()
 	log.FromContext(ctx).Info("Remediation carried over", "machine", o.GetName(), "check", s.core.GetName(), "cause", v.Cause, "message", v.Message)
+	current, why := "Machine API", "skips it because Machine API is in charge of it"
+	if v.Machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI {
+		current, why = "Cluster API", "leaves it to its owner, whose controller is paused in Cluster API"
+	}
 	r.recorder.Eventf(o, s.core, corev1.EventTypeWarning, string(v.Cause), "Delete",
-		"Deleted for Cluster API's MachineHealthCheck %s, which skips it because Machine API is in charge of it: %s", s.core.GetName(), v.Message)
+		"Deleted for Cluster API's MachineHealthCheck %s, which %s: %s", s.core.GetName(), why, v.Message)
 	r.recorder.Eventf(s.core, o, corev1.EventTypeNormal, "RemediationCarriedOver", "Delete",
-		"Poundlock deleted Machine %s, of which Machine API is in charge, for this check: %s", o.GetName(), v.Message)
+		"Poundlock deleted Machine %s, of which %s is in charge, for this check: %s", o.GetName(), current, v.Message)
 }

@@ -62,6 +62,7 @@ func TestRemediation(t *testing.T) {
 	t.Run("while authority over the check moves, nothing is deleted", w.waits)
 	t.Run("nor for a check of which Machine API is in charge, or whose rules it cannot say", w.leaves)
 	t.Run("nor while more are unhealthy than the check allows", w.restricts)
+	t.Run("one of Cluster API's is deleted if its set is paused there, and left to a set that is not", w.owners)
 	t.Run("nor where a template says how to remediate, which is told", w.templates)
 }
 
@@ -312,6 +313,41 @@ func (w *world) restricts(t *testing.T) {
 	w.eventually(t, "one-too-many deleted", func() string { return w.remains(t, "one-too-many") })
 }
 
+// owners plays three Machines that Cluster API is in charge of: owned by a set of Machine API's, by one of Cluster API's, and by one that moves.
+func (w *world) owners(t *testing.T) {
+	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"), `{"spec":{"maxUnhealthy":"100%"}}`)
+	for name, current := range map[string]string{"paused": "MachineAPI", "active": "ClusterAPI", "between": "Migrating"} {
+		annotations := `cluster.x-k8s.io/paused: "true"`
+		if current == "ClusterAPI" {
+			annotations = ""
+		}
+		w.create(t, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: %s, namespace: %s, annotations: {%s}},
+			spec: {clusterName: c, selector: {matchLabels: {set: s}}, template: {metadata: {labels: {set: s}}, spec: {clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachineTemplate, name: t}}}}}`,
+			name, capi, annotations), "")
+		w.create(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: %s, namespace: %s}, spec: {authoritativeAPI: MachineAPI, selector: {matchLabels: {set: s}}, template: {metadata: {labels: {set: s}}}}}`, name, mapi),
+			fmt.Sprintf("{authoritativeAPI: %s, synchronizedAPI: MachineAPI}", current))
+		set := of(clusterAPI, "MachineSet", capi, name)
+		if err := w.Get(t.Context(), client.ObjectKeyFromObject(set), set); err != nil {
+			t.Fatal(err)
+		}
+		w.machine(t, machine{name: name + "-m", current: "ClusterAPI", owner: owned})
+		w.patch(t, of(clusterAPI, "Machine", capi, name+"-m"), fmt.Sprintf(
+			`{"metadata":{"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"cluster.x-k8s.io/paused":null},"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":%q,"uid":%q,"controller":true}]}}`, name, set.GetUID()))
+	}
+	before := w.deletions()
+	w.eventually(t, "paused-m deleted in Cluster API", func() string {
+		o := of(clusterAPI, "Machine", capi, "paused-m")
+		if err := w.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil || o.GetDeletionTimestamp() == nil {
+			return fmt.Sprintf("%v, %v", err, o.Object["metadata"])
+		}
+		return ""
+	})
+	w.poke(t)
+	if got := w.deletions(); len(got) > len(before)+1 || slices.Contains(got, "active-m") || slices.Contains(got, "between-m") {
+		t.Errorf("deleted %v, after %v", got, before)
+	}
+}
+
 func (w *world) templates(t *testing.T) {
 	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"), `{"spec":{"maxUnhealthy":"100%","remediationTemplate":{"apiVersion":"a.b/v1","kind":"RebootTemplate","name":"r"}}}`)
 	w.machine(t, machine{name: "rebooted", current: "MachineAPI", owner: owned})
@@ -327,7 +363,7 @@ func (w *world) templates(t *testing.T) {
 		}
 		return fmt.Sprintf("%d events", len(l.Items))
 	})
-	if got := w.deletions(); !slices.Equal(got, []string{"in-time", "later", "one-too-many", "sick"}) {
+	if got := w.deletions(); !slices.Equal(got, []string{"in-time", "later", "one-too-many", "paused-m", "sick"}) {
 		t.Errorf("deleted %v", got)
 	}
 }

@@ -38,6 +38,8 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		{of(checkKind().ClusterAPIGVK()), r.same, predicate.ResourceVersionChangedPredicate{}},
 		{of(machineKind().MachineAPIGVK()), r.checks, changed(machineHealth)},
 		{of(machineKind().ClusterAPIGVK()), r.checks, changed(machineHealth)},
+		{of(setKind().MachineAPIGVK()), r.checks, changed(setAuthority)},
+		{of(setKind().ClusterAPIGVK()), r.checks, changed(setAuthority)},
 		{&corev1.Node{}, r.checks, changed(nodeHealth)},
 	} {
 		if err := c.Watch(source.Kind(mgr.GetCache(), w.object, handler.EnqueueRequestsFromMapFunc(w.to), w.only)); err != nil {
@@ -99,6 +101,17 @@ func machineHealth(o client.Object) any {
 		said = append(said, fields["phase"], fields["nodeRef"], fields["errorMessage"], fields["authoritativeAPI"])
 	}
 	return said
+}
+
+// setAuthority is what decides which API's controller replaces a MachineSet's Machines.
+func setAuthority(o client.Object) any {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	current, _, _ := unstructured.NestedString(u.Object, "status", "authoritativeAPI")
+	_, paused := u.GetAnnotations()[authority.PausedAnnotation]
+	return []any{current, paused, u.GetDeletionTimestamp()}
 }
 
 // nodeHealth leaves out the time at which a Node last said that nothing has changed.

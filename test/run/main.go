@@ -21,6 +21,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/scene"
 )
 
@@ -120,6 +121,7 @@ func wait(ctx context.Context, out io.Writer, stage *scene.Stage, o scene.Option
 		case <-ctx.Done():
 			return nil
 		case <-stage.Broken:
+			fmt.Fprint(out, ended(stage.Cause(), short(o.Dir)))
 			return stage.Cause()
 		case line := <-typed:
 			switch {
@@ -141,6 +143,15 @@ func wait(ctx context.Context, out io.Writer, stage *scene.Stage, o scene.Option
 			runs = !runs
 		}
 	}
+}
+
+// ended says, before all else stops, what has ended by itself. Nothing is started again: a stage whose parts die is no stage to judge Poundlock by.
+func ended(cause error, dir string) string {
+	what := cause.Error()
+	if part := (*embedded.ExitError)(nil); errors.As(cause, &part) {
+		what = fmt.Sprintf("%s, a part of the stage, has ended: %v. Its log is %s", part.Part, part.Err, part.Log)
+	}
+	return fmt.Sprintf("\n%s.\nThe whole stage stops because of that. What is there stays in %s: the same command goes on from it.\n", what, dir)
 }
 
 // lines are what is typed; without a terminal nothing is.

@@ -1,0 +1,107 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// statusNames are the members of a provider's status by which controllers find an instance, in lower case: some decoders ignore the case.
+var statusNames = []string{"instanceid", "vmid", "vmuuid"}
+
+// ProviderStatusOwned: an actuator looks for the instance that the provider's status names, some before they look at spec.providerID, and deletes it together with the Machine.
+// The whole of it is locked: which members an actuator acts by differs by provider.
+func ProviderStatusOwned(c policies.Change) policies.Verdict {
+	if c.Actor == policies.Poundlock || controls(c.Actor, c.Side) || sameJSON(orNull(statusFields(c.Old)["providerStatus"]), orNull(statusFields(c.New)["providerStatus"])) {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Forbidden(statusPath.Child("providerStatus"),
+		"it names the instance that is deleted together with this Machine, and only controllers write it: leave it as it is; for another instance create another Machine"))
+}
+
+// ProviderStatusUnique: two Machines of one instance are two controllers that act on it, whichever field names it.
+func ProviderStatusUnique(c policies.Change) policies.Verdict {
+	path, names := statusPath, statusIDsAnew(c)
+	switch {
+	case len(names) == 0:
+		return policies.Verdict{}
+	case c.Side == policies.MachineAPI:
+		path = path.Child("providerStatus")
+		if !controls(c.Actor, c.Side) {
+			return policies.Verdict{} // ProviderStatusOwned has refused it
+		}
+	case !findsInstances(c):
+		return policies.Deny(field.Forbidden(path, fmt.Sprintf("it names the instance %s, and only the provider's controllers write that: leave it as it is; for another instance create another Machine", names[0])))
+	}
+	if len(c.Facts.Holders) == 0 {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Invalid(path, names[0], fmt.Sprintf(
+		"it is the instance of Machine %s, and two controllers would act on it: leave it out, or wait until that Machine is gone", strings.Join(c.Facts.Holders, ", "))))
+}
+
+func statusNamesInstance(c policies.Change) bool { return len(statusIDsAnew(c)) > 0 }
+
+// statusIDsAnew are the IDs that an update of a status names and its stored object does not.
+func statusIDsAnew(c policies.Change) []string {
+	if c.Actor == policies.Poundlock || c.Subresource != "status" {
+		return nil
+	}
+	before := StatusIDs(instanceStatus(c.Side, c.Old))
+	var out []string
+	for name, id := range StatusIDs(instanceStatus(c.Side, c.New)) {
+		if before[name] != id {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// instanceStatus is the JSON in which a provider's controller says of an instance.
+func instanceStatus(side policies.Side, o *policies.Object) json.RawMessage {
+	switch {
+	case o == nil:
+		return nil
+	case side == policies.MachineAPI:
+		return statusFields(o)["providerStatus"]
+	}
+	return o.Status
+}
+
+// StatusIDs are the members of a provider's status, by name, that say which instance is meant.
+func StatusIDs(raw json.RawMessage) map[string]string {
+	members, out := map[string]json.RawMessage{}, map[string]string{}
+	_ = json.Unmarshal(orNull(raw), &members)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var id string
+		if slices.Contains(statusNames, strings.ToLower(name)) && json.Unmarshal(members[name], &id) == nil && id != "" {
+			out[name] = id
+		}
+	}
+	return out
+}
+
+// InstanceTail is what an instance's ID has in common with a provider ID that ends with it, "" for no ID. Which of those that share it name the instance, Names says.
+func InstanceTail(id string) string {
+	if id == "" {
+		return ""
+	}
+	id = strings.ToLower(id)
+	return "/" + id[strings.LastIndex(id, "/")+1:]
+}
+
+// Names reports whether an ID, as a provider's status has it, is that of a provider ID's instance.
+func Names(id, providerID string) bool {
+	id, providerID = strings.TrimPrefix(strings.ToLower(id), "/"), strings.ToLower(providerID)
+	return id != "" && strings.HasSuffix(providerID, "/"+id)
+}

@@ -1,0 +1,53 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+)
+
+// Somebody has deleted the AWSMachine of a Machine that Cluster API runs, and a move to the Machine API is asked for. With the ID of the instance it goes on; without, the mirror is
+// not equal, and the message has what helps.
+func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
+	platform, _ := platforms.For("AWS")
+	for _, c := range []struct{ sentence, core, mapi, want, says string }{
+		{"both have the ID", "aws:///us-east-1a/i-1", "aws:///us-east-1a/i-1", "", ""},
+		{"no instance was ever made", "", "", "InfrastructureNotFound", "create it again without spec.providerID, or delete the Machine"},
+	} {
+		s := &state{kind: kindNamed(t, "Machine"), name: "m", env: conversion.Env{Platform: platform, ClusterName: "c", Region: "us-east-1",
+			Infrastructure: parse(t, `{status: {infrastructureName: c, platformStatus: {type: AWS, aws: {region: us-east-1}}}}`).Object,
+			InfraCluster:   parse(t, `{spec: {region: us-east-1}}`).Object}}
+		s.machineAPI = parseAs(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: openshift-machine-api, labels: {machine.openshift.io/cluster-api-cluster: c}}, spec: {authoritativeAPI: MachineAPI, providerID: %q,
+			providerSpec: {value: {kind: AWSMachineProviderConfig, apiVersion: machine.openshift.io/v1beta1, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: us-east-1, availabilityZone: us-east-1a}, userDataSecret: {name: worker}}}},
+			status: {authoritativeAPI: ClusterAPI}}`, c.mapi))
+		s.core = parseAs(t, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: openshift-cluster-api, labels: {cluster.x-k8s.io/cluster-name: c}}, spec: {providerID: %q, clusterName: c,
+			bootstrap: {dataSecretName: worker}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}}}`, c.core))
+		if s.standIn() == nil != (c.want != "") {
+			t.Errorf("%s: a move goes on: %t", c.sentence, s.standIn() != nil)
+		}
+		if c.want == "" {
+			continue
+		}
+		decides := converting{now: func() time.Time { return time.Unix(0, 0) }}
+		last := ""
+		for range 5 { // what others act by is written first
+			w := decides.toMachineAPI(s)
+			if w == nil {
+				break
+			}
+			last = w.reason + " " + w.note + fmt.Sprint(w.patch)
+			s.machineAPI = parseAs(t, afterPatch(t, s.machineAPI, w.patch))
+			s.read.of = nil
+		}
+		if !strings.Contains(last, c.want) || !strings.Contains(last, c.says) {
+			t.Errorf("%s: %s", c.sentence, last)
+		}
+	}
+}
