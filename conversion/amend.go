@@ -1,0 +1,32 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Amend reports what the infrastructure cluster object must say before the machines of the cluster, or its control plane, can move. It is one sentence for all of them, whichever
+// Machine it is said of, and ends with the command. patch is a JSON merge patch of the object.
+func (p *Pass) Amend(path string, value any, why, patch string) {
+	p.amend(path, value, why, fmt.Sprintf("kubectl patch %s --type=merge -p '%s'", p.infraCluster(), patch))
+}
+
+// Replace is Amend for a field that the provider's webhook takes at the object's creation only.
+func (p *Pass) Replace(path string, value any, why, patch string) {
+	object := p.infraCluster()
+	p.amend(path, value, why+"; the provider takes this at the object's creation only, so replace it",
+		fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p '%s' -o json | kubectl replace --force -f -", object, patch))
+}
+
+func (p *Pass) amend(path string, value any, why, command string) {
+	p.Under(p.Env.Platform.InfraCluster.Kind).Unsupported(path, value, why+": "+command)
+}
+
+// infraCluster names the object as kubectl is told.
+func (p *Pass) infraCluster() string {
+	kind := p.Env.Platform.InfraCluster
+	return fmt.Sprintf("%s.%s %s -n %s", strings.ToLower(kind.Kind), kind.Group, p.Env.ClusterName, p.Env.ClusterAPINamespace)
+}
