@@ -17,7 +17,7 @@ func (p *Pass) Amend(path string, value any, why, patch string) {
 // Replace is Amend for a field that the provider's webhook takes at the object's creation only.
 func (p *Pass) Replace(path string, value any, why, patch string) {
 	object := p.infraCluster()
-	p.amend(path, value, why+"; the provider takes this at the object's creation only, so replace it",
+	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it",
 		fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p '%s' -o json | kubectl replace --force -f -", object, patch))
 }
 

@@ -114,7 +114,7 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 	theirs := clusterBalancers(p)
 	if patch := balancersPatch(m.LoadBalancers); len(theirs) == 0 && patch != "" && p.Env.InfraCluster != nil {
-		p.Replace("spec.controlPlaneLoadBalancer", nil, "names no load balancer, so Cluster API would register no control plane Machine", patch)
+		p.Replace("spec.controlPlaneLoadBalancer", nil, "The AWSCluster names no load balancers, as those of OpenShift 4.20 and older, so Cluster API would register no control plane Machine", patch)
 		return
 	}
 	if have, want := describe(m.LoadBalancers), describe(theirs); have != want {

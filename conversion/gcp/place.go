@@ -160,7 +160,7 @@ func checkGroup(p *pass) {
 		return
 	}
 	if tag, _ := p.Env.InfraClusterString("spec", "loadBalancer", "apiServerInstanceGroupTagOverride"); tag != masterGroup && p.Env.InfraCluster != nil {
-		p.Replace("spec.loadBalancer.apiServerInstanceGroupTagOverride", tag, fmt.Sprintf("must be %s for a control plane: its load balancers send requests to the instance groups %s-%s-ZONE", masterGroup, p.Env.ClusterName, masterGroup),
+		p.Replace("spec.loadBalancer.apiServerInstanceGroupTagOverride", tag, fmt.Sprintf("A control plane needs %s here: its load balancers send requests to the instance groups %s-%s-ZONE", masterGroup, p.Env.ClusterName, masterGroup),
 			fmt.Sprintf(`{"spec":{"loadBalancer":{"apiServerInstanceGroupTagOverride":%q}}}`, masterGroup))
 	}
 }
