@@ -9,9 +9,16 @@ import (
 )
 
 // Amend reports what the infrastructure cluster object must say before the machines of the cluster, or its control plane, can move. It is one sentence for all of them, whichever
-// Machine it is said of, and ends with the command. patch is a JSON merge patch of the object.
-func (p *Pass) Amend(path string, value any, why, patch string) {
-	p.amend(path, value, why, fmt.Sprintf("kubectl patch %s --type=merge -p '%s'", p.infraCluster(), patch))
+// Machine it is said of, and ends with the commands. The patches are JSON merge patches of the object; the second, where there is one, is of its status.
+func (p *Pass) Amend(path string, value any, why string, patch ...string) {
+	command := ""
+	for i, flags := range []string{"", "--subresource=status "}[:len(patch)] {
+		if i > 0 {
+			command += " && "
+		}
+		command += fmt.Sprintf("kubectl patch %s %s--type=merge -p '%s'", p.infraCluster(), flags, patch[i])
+	}
+	p.amend(path, value, why, command)
 }
 
 // Replace is Amend for a field that the provider's webhook takes at the object's creation only.
