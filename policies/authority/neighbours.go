@@ -82,6 +82,7 @@ type setSpec struct {
 					UserDataSecret struct {
 						Name string `json:"name"`
 					} `json:"userDataSecret"`
+					TagIDs []string `json:"tagIDs"`
 				} `json:"value"`
 			} `json:"providerSpec"`
 		} `json:"spec"`
@@ -105,6 +106,19 @@ func bootDataWarning(c policies.Change) []string {
 	}
 	return []string{fmt.Sprintf("new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set grows (guide: Boot data)",
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
+}
+
+// guestWarnings say what Machine API gives each virtual machine of vSphere unasked, and Cluster API does not.
+func guestWarnings(c policies.Change) []string {
+	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "VSphereMachineProviderSpec" {
+		return nil
+	}
+	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
+	if len(value.TagIDs) == 0 {
+		out = append(out, "Cluster API does not attach the cluster's tag to new Machines, by which an uninstall finds them: list its id in tagIDs (guide: New Machines on vSphere)")
+	}
+	return out
 }
 
 func bootImages(o *policies.Object) []Neighbour {

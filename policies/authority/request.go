@@ -114,6 +114,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		waitWarnings(c, s),
 		uncountedWarnings(c),
 		bootDataWarning(c),
+		guestWarnings(c),
 		neighbourWarnings(c),
 		extentWarning(c, s),
 		adopterWarnings(c, s),
