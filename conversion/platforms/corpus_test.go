@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -111,6 +112,39 @@ func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 					moves(t, c, o)
 				}
 			})
+		}
+	})
+}
+
+// Where OpenShift makes no infrastructure cluster object, the Infrastructure says enough to make one, with which the manifests move.
+func TestAnInfrastructureClusterIsMadeOfTheInfrastructure(t *testing.T) {
+	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
+		c.InfraCluster = nil
+		env := c.env(t)
+		what := env.Unmade(false)
+		if name := env.Platform.Name; (what != "") != (name == "OpenStack" || name == "Nutanix") {
+			t.Fatalf("on %s: %q", name, what)
+		}
+		manifests := regexp.MustCompile(`echo '([^']*)' \| kubectl create -f -`).FindAllStringSubmatch(what, -1)
+		if what == "" {
+			return
+		}
+		if len(manifests) != 2 || !strings.Contains(manifests[1][1], `"kind":"Cluster"`) || strings.Contains(env.Unmade(true), `"kind":"Cluster"`) {
+			t.Fatal(what)
+		}
+		if err := json.Unmarshal([]byte(manifests[0][1]), &c.InfraCluster); err != nil {
+			t.Fatal(err)
+		}
+		if env.Platform.Name == "OpenStack" { // its controller finds the network
+			c.InfraCluster["status"] = map[string]any{"network": map[string]any{"id": "5f3d1c2e-9b0a-4a7e-8c55-0d2f6a1b7e01"}}
+		}
+		workers, _ := filepath.Glob(filepath.Join(folder, "worker*.yaml"))
+		for _, manifest := range workers {
+			t.Run(filepath.Base(manifest), func(t *testing.T) { moves(t, c, read(t, manifest)) })
+		}
+		env.Infrastructure = map[string]any{"status": map[string]any{}}
+		if what := env.Unmade(false); what != "" {
+			t.Errorf("of an Infrastructure that says nothing: %s", what)
 		}
 	})
 }
