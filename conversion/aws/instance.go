@@ -4,6 +4,7 @@
 package aws
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,7 +43,11 @@ func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 	case text(m.AMI.ID) != "":
 		p.Unsupported("ami.filters", nil, "Machine API goes by ami.id: remove the filters")
 	default:
-		command := "aws ec2 describe-images --region " + region(p) + " --query 'Images[].ImageId' --filters"
+		command := "aws ec2 describe-images"
+		if r := cmp.Or(m.Placement.Region, p.Env.Region); r != "" {
+			command += " --region " + r
+		}
+		command += " --query 'Images[].ImageId' --filters"
 		for _, f := range m.AMI.Filters {
 			command += fmt.Sprintf(" 'Name=%s,Values=%s'", f.Name, strings.Join(f.Values, ","))
 		}

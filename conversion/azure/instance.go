@@ -47,7 +47,7 @@ func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	domains, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
 	known, _ := domains.(map[string]any)
 	if p.Core.Template && zone == "" && !spot && p.Env.InfraCluster != nil && len(known) == 0 {
-		at.Unsupported(path, zone, "without a zone Cluster API would put this set's new machines into an availability set of its own, beside Machine API's: name a zone. Machines that have an instance can move without their set")
+		at.Unsupported(path, zone, "Cluster API would put new machines without a zone into an availability set of its own, beside Machine API's. Name a zone. In a region without zones leave the set where it is: its Machines can move without it")
 	}
 }
 
