@@ -8,6 +8,7 @@ import (
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/unread"
 )
 
 type (
@@ -29,13 +30,12 @@ var of conversion.Rows[providerSpec, infraSpec]
 
 // Reasons that more than one row gives.
 const (
-	leftOut    = "Left out: Machine API ignores it."
 	noPortOpt  = "Machine API cannot set this option of a port"
 	noSchedule = "Machine API gives the scheduler no hints but the server group and the availability zone"
 )
 
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
-var Fields = conversion.Table[providerSpec, infraSpec]{
+var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil, "Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.", nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
@@ -54,7 +54,6 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPI("image.filter.tags", "Machine API finds images by name: give image.filter.name alone"),
 	of.OnlyCAPI("image.imageRef.*", "Machine API knows no Image objects: give image.filter.name"),
 	of.Same("keyName", "sshKeyName"),
-	of.Iso(at("sshUserName"), nil, leftOut, nothing, nothingBack),
 	of.Same("configDrive", "configDrive"),
 	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),
 		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port of its own accord, and Machine API only if the providerSpec says them. A tag given twice is an error.", tagsTo, tagsFrom),
@@ -91,37 +90,11 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Same("rootVolume.volumeType", "rootVolume.type"),
 	of.Iso(at("rootVolume.availabilityZone"), at("rootVolume.availabilityZone.from", "rootVolume.availabilityZone.name"),
 		"A zone is from Name; none is none: Cinder decides. From Machine comes back as the Machine's failure domain, by name. No spaces.", rootZoneTo, rootZoneFrom),
-	of.Iso(at("rootVolume.sourceType"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("rootVolume.deviceType"), nil, leftOut, nothing, nothingBack),
 	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"), "In their order. Each has a name of its own, which is not root.", devicesTo, devicesFrom).
 		With(BlockDevices.Lines(), "additionalBlockDevices[]", "additionalBlockDevices[]"),
 
-	// What Machine API keeps for the sake of old manifests, and does not look at.
-	of.Iso(at("primarySubnet"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].fixedIp"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].filter.status"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].filter.adminStateUp"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].filter.shared"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].filter.marker"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].filter.limit"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].filter.sortKey"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].filter.sortDir"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].subnets[].portSecurity"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].subnets[].filter.networkId"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].subnets[].filter.subnetpoolId"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].subnets[].filter.enableDhcp"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].subnets[].filter.limit"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].subnets[].filter.marker"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].subnets[].filter.sortKey"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("networks[].subnets[].filter.sortDir"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("securityGroups[].filter.limit"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("securityGroups[].filter.marker"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("securityGroups[].filter.sortKey"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("securityGroups[].filter.sortDir"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("ports[].tenantID"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("ports[].projectID"), nil, leftOut, nothing, nothingBack),
-	of.Iso(at("ports[].hostID"), nil, leftOut, nothing, nothingBack),
-}
+	// Below: what Machine API keeps for the sake of old manifests, and does not look at.
+}, of.Unread(unread.Members("OpenStack"))...)
 
 var face conversion.Rows[nic, port]
 
