@@ -91,7 +91,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// User data and credentials.
 	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName",
 		"bootstrapRef.kind", "bootstrapRef.name", "bootstrapRef.namespace", "bootstrapRef.apiVersion"),
-		"Required on both sides: Cluster API creates no Machine without bootstrap data. Its controller fills bootstrapRef in; one that names anything but the Machine's secret cannot go.", userDataTo, userDataFrom),
+		"Required on both sides: Cluster API creates no Machine without bootstrap data. Machines that are yet to be created and run Windows cannot go. Its controller fills bootstrapRef in; one that names anything but the Machine's secret cannot go.", userDataTo, userDataFrom),
 	of.OnlyCAPI("bootstrapRef.uid", noDetail),
 	of.OnlyCAPI("bootstrapRef.resourceVersion", noDetail),
 	of.OnlyCAPI("bootstrapRef.fieldPath", noDetail),
