@@ -114,6 +114,8 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		waitWarnings(c, s),
 		uncountedWarnings(c),
 		bootDataWarning(c),
+		roleWarnings(c),
+		groupWarning(c),
 		guestWarnings(c),
 		neighbourWarnings(c),
 		extentWarning(c, s),
