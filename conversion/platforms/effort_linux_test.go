@@ -123,6 +123,82 @@ func tooMuch(t reflect.Type, use func(any)) {
 	}
 }
 
+// TestTimeGrowsWithWhatIsListed: of eight times as many items a conversion makes about eight times as much work, and not sixty-four times.
+func TestTimeGrowsWithWhatIsListed(t *testing.T) {
+	const few, times = 2000, 8
+	for _, kit := range platformstest.Kits() {
+		t.Run(kit.Platform.Name, func(t *testing.T) {
+			env, secret := kit.Env(), "worker-user-data"
+			for _, side := range []struct {
+				base    any
+				into    any
+				convert func(*conversion.Pass, []byte) any
+			}{{kit.ProviderSpec, kit.Platform.Spec.NewProviderSpec(), conversiontest.ToClusterAPI}, {map[string]any{}, kit.Platform.Spec.NewInfraSpec(), conversiontest.ToMachineAPI}} {
+				listed(reflect.TypeOf(side.into), "", func(path string, patch func(n int) any) {
+					took := func(n int) time.Duration {
+						raw, err := json.Marshal(merged(side.base, patch(n)))
+						if err != nil {
+							t.Fatal(err)
+						}
+						least := time.Hour
+						for range 2 {
+							before := processor(t)
+							side.convert(conversion.NewPass(&env, &conversion.Core{BootstrapSecret: &secret, Template: true}, "x"), raw)
+							least = min(least, processor(t)-before)
+						}
+						return least
+					}
+					if many := took(few * times); many > 100*time.Millisecond && many > 3*times*took(few) {
+						t.Errorf("%s: %v for %d, %v for %d", path, took(few), few, many, few*times)
+					}
+				})
+			}
+		})
+	}
+}
+
+// listed calls use with each list of texts and each map of a type, and with what makes a merge patch in which it has a number of items.
+func listed(t reflect.Type, path string, use func(path string, patch func(n int) any)) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	within := func(wrap func(any) any) func(string, func(int) any) {
+		return func(path string, patch func(int) any) { use(path, func(n int) any { return wrap(patch(n)) }) }
+	}
+	switch {
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+	case t.Kind() == reflect.Map:
+		use(path, func(n int) any {
+			many := map[string]any{}
+			for i := range n {
+				many["k"+strconv.Itoa(i)] = "v"
+			}
+			return many
+		})
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
+		use(path, func(n int) any {
+			var many []any
+			for i := range n {
+				many = append(many, "v"+strconv.Itoa(i))
+			}
+			return many
+		})
+	case t.Kind() == reflect.Slice:
+		listed(t.Elem(), path+"[]", within(func(v any) any { return []any{v} }))
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+			case name == "-" || name == "" && !f.Anonymous || name == "metadata":
+			case name == "":
+				listed(f.Type, path, use)
+			default:
+				listed(f.Type, path+"."+name, within(func(v any) any { return map[string]any{name: v} }))
+			}
+		}
+	}
+}
+
 // merged is a base with a patch upon it.
 func merged(base, patch any) any {
 	from, isFrom := base.(map[string]any)
