@@ -26,6 +26,7 @@ type Missing struct{ Reason, Says string }
 const (
 	NotReady   = "ClusterNotReady"
 	NotLearned = "PlatformNotSupported"
+	NotMade    = "InfraClusterMissing"
 )
 
 // Env reads what conversions between the namespaces of a pair need of the cluster: the Infrastructure named cluster, and the platform's
@@ -43,6 +44,9 @@ func Env(get Get, pair authority.Pair) (env conversion.Env, missing Missing, err
 	infraCluster, err := get(kind, pair.ClusterAPI, env.ClusterName)
 	if err != nil {
 		return env, Missing{}, fmt.Errorf("reading %s %s/%s: %w", kind.Kind, pair.ClusterAPI, env.ClusterName, err)
+	}
+	if what := env.Unmade(true); infraCluster == nil && what != "" {
+		return env, Missing{NotMade, fmt.Sprintf("%s %s/%s does not exist. %s", kind.Kind, pair.ClusterAPI, env.ClusterName, what)}, nil
 	}
 	if infraCluster == nil {
 		return env, Missing{NotReady, fmt.Sprintf("%s %s/%s does not exist: Cluster API needs it before a control plane can be made there", kind.Kind, pair.ClusterAPI, env.ClusterName)}, nil

@@ -102,6 +102,8 @@ type Platform struct {
 	Spec Converter
 	// Account reads an account's name out of the cloud provider's configuration, or out of the ID of an instance. nil: conversions need none.
 	Account func(text string) string
+	// MakeInfraCluster makes the spec of the infrastructure cluster object from what the Infrastructure says, and says who makes it otherwise. nil: OpenShift makes it.
+	MakeInfraCluster func(*Env) (spec map[string]any, who string)
 	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, asks for an instance that the cloud may take back (spot,
 	// preemptible). nil: the platform has none.
 	Interruptible func(spec any) bool

@@ -40,6 +40,9 @@ type Core struct {
 	Windows bool
 }
 
+// BootsWindows tells Machines that run Windows and are yet to be created: where a provider hands it its user data in another way, they would never start.
+func (c *Core) BootsWindows() bool { return c.Windows && (c.Template || c.ProviderID == "") }
+
 // NewPass starts a pass over an object whose fields lie below root, a JSON path as a person would write it.
 func NewPass(env *Env, core *Core, root string) *Pass {
 	return &Pass{Env: env, Core: core, root: root, errs: &field.ErrorList{}}
@@ -86,11 +89,15 @@ func (p *Pass) Differs(path string, value any, where string, there any) {
 }
 
 func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
-	*p.errs = append(*p.errs, &field.Error{Type: t, Field: join(p.root, path), BadValue: readable(value), Detail: detail})
+	*p.errs = append(*p.errs, &field.Error{Type: t, Field: notes.Cut(join(p.root, path), longestWords), BadValue: readable(value), Detail: notes.Cut(detail, longestWords)})
 }
 
-// longest is how much of a text a message repeats, in bytes: a field may hold a megabyte.
-const longest = 256
+// How much of a text a message repeats, in bytes, for a field may hold a megabyte, and so may the name of a label: of a value, and of the words about it, which may end in
+// a command.
+const (
+	longest      = 256
+	longestWords = 4096
+)
 
 // readable is a value as a message has it. It leaves out what would fill the screen.
 func readable(value any) any {

@@ -104,6 +104,15 @@ func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
 	return r
 }
 
+// Unread are the fields that Machine API's controllers do not read (package unread), a row each: they are left out.
+func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
+	var out Table[M, C]
+	for _, path := range paths {
+		out = append(out, rows.Iso(At(path), nil, "Left out: Machine API ignores it.", func(*Pass, *M, *C) {}, func(*Pass, *C, *M) {}))
+	}
+	return out
+}
+
 // OnlyCAPI is a field that Machine API has no place for: set, it is an error with this reason.
 func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 	r := Row[M, C]{clusterAPI: At(path), verdict: OnlyClusterAPI, note: reason}

@@ -38,7 +38,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// The image.
 	of.Iso(at("ami.id"), at("ami.id"), "Required on both sides: without it Cluster API would look an image up by itself.", amiTo, amiFrom),
 	of.OnlyMAPI("ami.arn", noARN),
-	of.OnlyMAPI("ami.filters.*", noFilter),
+	of.Iso(at("ami.filters[].name", "ami.filters[].values"), nil, "Cluster API takes an id here, no filters: the message has the command that finds it.", imagesTo, nothingBack),
 	of.OnlyCAPI("ami.eksLookupType", noLookup),
 	of.OnlyCAPI("imageLookupFormat", noLookup),
 	of.OnlyCAPI("imageLookupOrg", noLookup),
@@ -62,8 +62,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// User data and credentials.
 	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName"),
 		"Required on both sides: Cluster API creates no Machine without bootstrap data.", userDataTo, userDataFrom),
-	of.Iso(at("credentialsSecret.name"), nil,
-		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the AWSCluster.", credentialsTo, credentialsFrom),
+	of.Iso(at("credentialsSecret.name"), at("AWSCluster"+conversion.Elsewhere+"spec.identityRef"),
+		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the AWSCluster, whose identity must be AWSClusterControllerIdentity default, or absent.", credentialsTo, credentialsFrom),
 	of.Iso(nil, at("ignition.storageType", "ignition.version"),
 		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything else.", ignitionTo, ignitionFrom),
 	of.OnlyCAPI("ignition.proxy.*", "Machine API has no Ignition proxy"),
@@ -146,7 +146,7 @@ var Volumes = conversion.Table[machinev1beta1.BlockDeviceMappingSpec, awsv1.Volu
 	disk.Iso(at("ebs.kmsKey.id", "ebs.kmsKey.arn"), at("encryptionKey"), "An id or an ARN. An empty one is none.", keyTo, keyFrom),
 	disk.OnlyMAPI("ebs.kmsKey.filters.*", noFilter),
 	disk.Iso(at("ebs.iops"), at("iops"), "0 is none.", iopsTo, iopsFrom),
-	disk.Same("ebs.throughputMib", "throughput"),
+	disk.Iso(at("ebs.throughputMib"), at("throughput"), "0 is none.", throughputTo, throughputFrom),
 	disk.Iso(at("ebs.volumeSize"), at("size"), "Required, and at least 8: Cluster API does not take the size from the image.", sizeTo, sizeFrom),
 	disk.Same("ebs.volumeType", "type"),
 }

@@ -4,6 +4,7 @@
 package aws
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,6 +33,25 @@ func amiTo(p *pass, m *providerSpec, c *infraSpec) {
 		c.AMI.ID = m.AMI.ID
 	case m.AMI.ARN == nil && len(m.AMI.Filters) == 0:
 		p.Required("ami.id", "without it Cluster API would look an image up by itself")
+	}
+}
+
+// imagesTo says how the id of an image is found that a providerSpec looks up.
+func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
+	switch {
+	case len(m.AMI.Filters) == 0:
+	case text(m.AMI.ID) != "":
+		p.Unsupported("ami.filters", nil, "Machine API goes by ami.id: remove the filters")
+	default:
+		command := "aws ec2 describe-images"
+		if r := cmp.Or(m.Placement.Region, p.Env.Region); r != "" {
+			command += " --region " + r
+		}
+		command += " --query 'Images[].ImageId' --filters"
+		for _, f := range m.AMI.Filters {
+			command += fmt.Sprintf(" 'Name=%s,Values=%s'", f.Name, strings.Join(f.Values, ","))
+		}
+		p.Unsupported("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id: "+command)
 	}
 }
 
@@ -240,12 +260,23 @@ func credentials(p *pass) string {
 }
 
 func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
+	ownIdentity(p)
 	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
 		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
 	}
 }
 
+// ownIdentity: another identity is another account, or another role, in which Cluster API may find nothing of the cluster's.
+func ownIdentity(p *pass) {
+	const own = `{"kind":"AWSClusterControllerIdentity","name":"default"}`
+	kind, said := p.Env.InfraClusterString("spec", "identityRef", "kind")
+	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); said && (kind != string(awsv1.ControllerIdentityKind) || name != awsv1.AWSClusterControllerIdentityName) {
+		p.Amend("spec.identityRef", kind+" "+name, "Machine API acts in the cluster's own account, and Cluster API would act in this one. Set the default", `{"spec":{"identityRef":`+own+`}}`)
+	}
+}
+
 func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
+	ownIdentity(p)
 	if name := credentials(p); name != "" {
 		m.CredentialsSecret = &corev1.LocalObjectReference{Name: name}
 	}

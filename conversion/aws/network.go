@@ -4,6 +4,7 @@
 package aws
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,9 +112,35 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		}
 		return
 	}
-	if have, want := describe(m.LoadBalancers), describe(clusterBalancers(p)); have != want {
+	theirs := clusterBalancers(p)
+	if patch := balancersPatch(m.LoadBalancers); len(theirs) == 0 && patch != "" && p.Env.InfraCluster != nil {
+		p.Replace("spec.controlPlaneLoadBalancer", nil, "The AWSCluster names no load balancers, as those of OpenShift 4.20 and older, so Cluster API would register no control plane Machine", patch)
+		return
+	}
+	if have, want := describe(m.LoadBalancers), describe(theirs); have != want {
 		p.Differs("loadBalancers", have, "the load balancers of the AWSCluster", want)
 	}
+}
+
+// balancersPatch is what an AWSCluster has to say of a Machine's load balancers; empty where their names do not tell which is which.
+func balancersPatch(lbs []machinev1beta1.LoadBalancerReference) string {
+	spec := map[string]any{}
+	for _, lb := range lbs {
+		kind, known := map[machinev1beta1.AWSLoadBalancerType]awsv1.LoadBalancerType{
+			machinev1beta1.NetworkLoadBalancerType: awsv1.LoadBalancerTypeNLB, machinev1beta1.ClassicLoadBalancerType: awsv1.LoadBalancerTypeClassic,
+		}[lb.Type]
+		switch {
+		case known && strings.HasSuffix(lb.Name, "-int"):
+			spec["controlPlaneLoadBalancer"] = map[string]any{"name": lb.Name, "loadBalancerType": kind, "scheme": awsv1.ELBSchemeInternal}
+		case known && strings.HasSuffix(lb.Name, "-ext"):
+			spec["secondaryControlPlaneLoadBalancer"] = map[string]any{"name": lb.Name, "loadBalancerType": kind, "scheme": awsv1.ELBSchemeInternetFacing}
+		}
+	}
+	if len(spec) == 0 || len(spec) != len(lbs) || spec["controlPlaneLoadBalancer"] == nil {
+		return ""
+	}
+	patch, _ := json.Marshal(map[string]any{"spec": spec}) // texts alone
+	return string(patch)
 }
 
 func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {

@@ -103,6 +103,27 @@ func iopsFrom(_ *pass, c *volume, m *device) {
 	}
 }
 
+// throughputTo: installers of an early 4.21 write 0, which Machine API takes for none and AWS refuses.
+func throughputTo(_ *pass, m *device, c *volume) {
+	if m.EBS != nil && m.EBS.ThroughputMib != nil && *m.EBS.ThroughputMib != 0 {
+		said := int64(*m.EBS.ThroughputMib)
+		c.Throughput = &said
+	}
+}
+
+func throughputFrom(p *pass, c *volume, m *device) {
+	switch {
+	case c.Throughput == nil:
+	case *c.Throughput == 0:
+		p.Unsupported("throughput", 0, "Machine API takes 0 for none, and AWS refuses it: leave the field out")
+	case int64(int32(*c.Throughput)) != *c.Throughput:
+		p.Unsupported("throughput", *c.Throughput, "the number does not fit into the other API's field")
+	default:
+		said := int32(*c.Throughput)
+		ebs(m).ThroughputMib = &said
+	}
+}
+
 // leastSize is Cluster API's, in GiB.
 const leastSize = 8
 

@@ -87,7 +87,7 @@ func sameCloud(p *pass) {
 	have := first(p.Env.PlatformStatus("cloudName"), publicCloud)
 	there, _ := p.Env.InfraClusterString("spec", "azureEnvironment")
 	if want := first(there, publicCloud); have != want {
-		p.Under("Infrastructure").Differs("status.platformStatus.azure.cloudName", have, "the AzureCluster's spec.azureEnvironment", want)
+		p.Replace("spec.azureEnvironment", want, fmt.Sprintf("The cluster is in %s", have), fmt.Sprintf(`{"spec":{"azureEnvironment":%q}}`, have))
 	}
 }
 

@@ -38,11 +38,11 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// Where it runs.
 	of.Iso(at("location", elsewhere("Infrastructure", "status.platformStatus.azure.cloudName")),
 		at(elsewhere("AzureCluster", "spec.location"), elsewhere("AzureCluster", "spec.azureEnvironment"), elsewhere("AzureCluster", "spec.extendedLocation")),
-		"Must be the cluster's region, or absent, which means the same; both sides must mean the same cloud, and no extended location. Spaces and case do not matter: West US is westus.", locationTo, locationFrom),
+		"Must be the cluster's region, or absent, which means the same; both sides must mean the same cloud (else the message has the command), and no extended location. Spaces and case do not matter: West US is westus.", locationTo, locationFrom),
 	of.Iso(at("resourceGroup"), at(elsewhere("AzureCluster", "spec.resourceGroup")),
 		"Must be the cluster's resource group; absent is the Infrastructure's. Case does not matter.", groupTo, groupFrom),
 	of.Iso(at("zone"), at(elsewhere("Machine", "spec.failureDomain"), "failureDomain"),
-		"Goes to the Machine. An AzureMachine's own failureDomain comes back as the zone, if the Machine's is absent or the same.", zoneTo, zoneFrom),
+		"Goes to the Machine. An AzureMachine's own failureDomain comes back as the zone, if the Machine's is absent or the same. A MachineSet needs one, unless its machines are spot machines: each API would put new ones into an availability set of another name.", zoneTo, zoneFrom),
 	of.OnlyMAPI("availabilitySet", "Cluster API names availability sets itself (CLUSTER_MACHINESET-as), and uses them in regions without zones only: remove it if that one is meant"),
 	of.Iso(at("capacityReservationGroupID"), at("capacityReservationGroupID"), "A resource id.", reservationTo, reservationFrom),
 
@@ -98,7 +98,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("publicIP"), at("allocatePublicIP"), "Workers only: Cluster API attaches no public address to a control plane Machine. The APIs name the address differently, so that of an instance which changes sides is not deleted with it.", publicIPTo, publicIPFrom),
 	of.Iso(at("publicLoadBalancer"),
 		at(elsewhere("AzureCluster", "spec.networkSpec.nodeOutboundLB.name"), elsewhere("AzureCluster", "spec.networkSpec.apiServerLB.name"), elsewhere("AzureCluster", "spec.networkSpec.controlPlaneOutboundLB.name")),
-		"Must be what Cluster API attaches a machine to. A worker: nodeOutboundLB, but for one with a public address or a NAT gateway on its subnet. A control plane Machine: controlPlaneOutboundLB or, if apiServerLB is not Internal, that.", publicBalancerTo, publicBalancerFrom),
+		"Must be what Cluster API attaches a machine to. A worker: nodeOutboundLB, but for one with a public address or a NAT gateway on its subnet. Where its user routes outbound traffic there must be no nodeOutboundLB, and the message has the command. A control plane Machine: controlPlaneOutboundLB or, if apiServerLB is not Internal, that.", publicBalancerTo, publicBalancerFrom),
 	of.Iso(at("internalLoadBalancer"), at(elsewhere("AzureCluster", "spec.networkSpec.apiServerLB.type")),
 		"Control plane Machines only: the AzureCluster's apiServerLB, if that is Internal.", internalBalancerTo, internalBalancerFrom),
 	of.OnlyMAPI("natRule", "Cluster API gives control plane Machines an inbound NAT rule of its own making, and takes no number"),

@@ -10,6 +10,7 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 )
 
@@ -36,7 +37,19 @@ func sizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-func zoneTo(p *pass, m *providerSpec, _ *infraSpec) { p.Core.FailureDomain = m.Zone }
+func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
+	p.Core.FailureDomain = m.Zone
+	availabilitySet(p, p, "zone", m.Zone, m.SpotVMOptions != nil)
+}
+
+// availabilitySet: a set of each API puts new machines without a zone into an availability set, and each API into one of another name. Machines that exist stay where they are.
+func availabilitySet(p, at *pass, path, zone string, spot bool) {
+	domains, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
+	known, _ := domains.(map[string]any)
+	if p.Core.Template && zone == "" && !spot && p.Env.InfraCluster != nil && len(known) == 0 {
+		at.Unsupported(path, zone, "Cluster API would put new machines without a zone into an availability set of its own, beside Machine API's. Name a zone. In a region without zones leave the set where it is: its Machines can move without it")
+	}
+}
 
 func zoneFrom(p *pass, c *infraSpec, m *providerSpec) {
 	machine, own := p.Core.FailureDomain, text(c.FailureDomain)
@@ -47,6 +60,7 @@ func zoneFrom(p *pass, c *infraSpec, m *providerSpec) {
 		p.Differs("failureDomain", own, "the Machine's spec.failureDomain, which goes before it", machine)
 	}
 	m.Zone = first(machine, own)
+	availabilitySet(p, p.Under("spec.template.spec"), "failureDomain", m.Zone, c.SpotVMOptions != nil)
 }
 
 const noReservation = "must be a resource id: /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/capacityReservationGroups/NAME"

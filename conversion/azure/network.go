@@ -73,7 +73,14 @@ func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
-	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP))
+	want := publicBalancer(p, m.Subnet, m.PublicIP)
+	if m.PublicLoadBalancer == "" && want != "" && !p.Core.ControlPlane {
+		own := p.Env.ClusterName + "-internal"
+		p.Replace("spec.networkSpec.nodeOutboundLB", want, "Cluster API would attach this worker to it, and Machine API attaches it to none. If no worker has a publicLoadBalancer (routes of your own, a NAT gateway), leave it out",
+			fmt.Sprintf(`{"spec":{"networkSpec":{"nodeOutboundLB":null,"apiServerLB":{"name":%q,"type":"Internal","frontendIPs":null}}}}`, own))
+		return
+	}
+	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, want)
 }
 
 func publicBalancerFrom(p *pass, c *infraSpec, m *providerSpec) {

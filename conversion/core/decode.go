@@ -100,14 +100,18 @@ func readTemplate(p *pass, raw []byte) infra {
 		Metadata metadata `json:"metadata"`
 		Spec     struct {
 			Template struct {
-				Metadata any `json:"metadata"`
-				Spec     any `json:"spec"`
+				Metadata metadata `json:"metadata"`
+				Spec     any      `json:"spec"`
 			} `json:"template"`
 		} `json:"spec"`
 	}
 	o.Spec.Template.Spec = p.Env.Platform.Spec.NewInfraSpec()
 	if !readInfra(p, p.Env.Platform.InfraMachineTemplate, raw, &o) {
 		return infra{}
+	}
+	if of := o.Spec.Template.Metadata; len(of.Labels)+len(of.Annotations) > 0 {
+		p.Under(p.Env.Platform.InfraMachineTemplate.Kind).Unsupported("spec.template.metadata", nil,
+			"Machine API has no labels and annotations of infrastructure machines: make a template without them, and let the MachineSet refer to that")
 	}
 	return infra{spec: o.Spec.Template.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec"}
 }

@@ -210,6 +210,8 @@ func TestWhatAClusterAPIObjectMaySay(t *testing.T) {
 		"a selector by the cluster's name":  {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, `{}`, nil},
 		"a selector by a node's role":       {"MachineSet", `{"spec": {"selector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}}}`, `{}`, []string{"spec.selector.matchLabels[node-role.kubernetes.io/worker]: FieldValueNotSupported"}},
 		"the AWSMachine's field":            {"Machine", `{}`, `{"spec": {"imageLookupOrg": "x"}}`, []string{"AWSMachine.spec.imageLookupOrg: FieldValueNotSupported"}},
+		"labels of infrastructure machines": {"MachineSet", `{}`, `{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}`, []string{"AWSMachineTemplate.spec.template.metadata: FieldValueNotSupported"}},
+		"no labels of them":                 {"MachineSet", `{}`, `{"spec": {"template": {"metadata": {"creationTimestamp": null, "labels": {}}}}}`, nil},
 		"the template's field":              {"MachineSet", `{}`, `{"spec": {"template": {"spec": {"imageLookupOrg": "x", "later": 1}}}}`, []string{"AWSMachineTemplate.spec.template.spec.imageLookupOrg: FieldValueNotSupported", "AWSMachineTemplate.spec.template.spec.later: FieldValueNotSupported"}},
 		"an AWSMachine of another name":     {"Machine", `{"spec": {"infrastructureRef": {"name": "other"}}}`, `{"metadata": {"name": "other"}}`, []string{"spec.infrastructureRef.name: FieldValueNotSupported"}},
 		"what the API servers fill in":      {"Machine", `{"spec": {"deletion": {"nodeDeletionTimeoutSeconds": 10}}}`, `{"spec": {"instanceMetadataOptions": {"httpEndpoint": "enabled", "httpProtocolIpv6": "disabled", "httpPutResponseHopLimit": 1, "instanceMetadataTags": "disabled"}}}`, nil},

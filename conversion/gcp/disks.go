@@ -188,3 +188,17 @@ func imageFrom(p *pass, v volume, d *disk) {
 		p.Invalid("image", d.Image, "must be a full reference, such as projects/PROJECT/global/images/NAME")
 	}
 }
+
+func diskLabelsTo(p *pass, m *providerSpec, c *infraSpec) {
+	has := instanceLabels(p, m.Labels)
+	eachDisk(p, m, c, func(p *pass, d *disk, v volume) {
+		for _, k := range sortedKeys(d.Labels) {
+			switch value, same := has[k]; {
+			case v.root == nil:
+				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives no labels to a disk that is not the root disk")
+			case !same || value != d.Labels[k]:
+				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API labels the root disk as it labels the instance: say the same in labels")
+			}
+		}
+	})
+}

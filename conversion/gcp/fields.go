@@ -37,7 +37,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("region"), at(inCluster+"spec.region"),
 		"Must be the GCPCluster's region, or absent, which means the same.", regionTo, regionFrom),
 	of.Iso(at("zone"), at(inMachine+"spec.failureDomain"),
-		"Required on both sides, a zone of the region and, where the GCPCluster lists failure domains, one of them.", zoneTo, zoneFrom),
+		"Required on both sides, and a zone of the region. The GCPCluster's failure domains are the control plane's: its workers may be in any zone.", zoneTo, zoneFrom),
 	of.Iso(at(inMachine+"spec.providerID"), at("providerID"),
 		"gce://PROJECT/ZONE/NAME, of the GCPCluster's project and the machine's zone: both APIs look for an instance there and by its name, and make another one where they find none. A template has none.",
 		providerIDTo, providerIDFrom),
@@ -80,7 +80,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"True is Enabled, false or absent Disabled. Absent in Cluster API is Enabled, which is what the API server fills in.", forwardingTo, forwardingFrom),
 	of.OnlyMAPI("targetPools", "Cluster API puts control plane instances into instance groups, and no instance into a target pool"),
 	of.Iso(nil, at(inCluster+"spec.loadBalancer.apiServerInstanceGroupTagOverride"),
-		"Must be master for a control plane Machine: Machine API registers it with the instance group CLUSTER-master-ZONE, Cluster API with CLUSTER-TAG-ZONE.", groupTo, groupFrom),
+		"Must be master for a control plane Machine: Machine API registers it with the instance group CLUSTER-master-ZONE, Cluster API with CLUSTER-TAG-ZONE. The message has the command.", groupTo, groupFrom),
 
 	// How it is scheduled and paid for.
 	of.Same("preemptible", "preemptible"),
@@ -110,7 +110,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Absent for the root disk is the image's size. Required for any other.", sizeTo, sizeFrom),
 	onDisks(at("disks[].type"), at("rootDeviceType", "additionalDisks[].deviceType"),
 		"As they are, but for local-ssd; Cluster API must say one. Absent in Machine API is pd-standard.", typeTo, typeFrom),
-	of.OnlyMAPI("disks[].labels", "Cluster API labels the root disk as it labels the instance, and no other disk"),
+	of.Iso(at("disks[].labels"), nil,
+		"Cluster API labels the root disk as it labels the instance, and no other disk: those of the root disk must be among the instance's, and do not come back.", diskLabelsTo, nothingBack),
 	of.Iso(at("disks[].encryptionKey.kmsKey.name", "disks[].encryptionKey.kmsKey.keyRing", "disks[].encryptionKey.kmsKey.location",
 		"disks[].encryptionKey.kmsKey.projectID", "disks[].encryptionKey.kmsKeyServiceAccount"),
 		at("rootDiskEncryptionKey.keyType", "rootDiskEncryptionKey.managedKey.kmsKeyName", "rootDiskEncryptionKey.kmsKeyServiceAccount",

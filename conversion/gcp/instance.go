@@ -39,7 +39,7 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
 		return
 	}
-	if p.Core.Windows && (p.Core.Template || p.Core.ProviderID == "") {
+	if p.Core.BootsWindows() {
 		p.Unsupported("userDataSecret.name", m.UserDataSecret.Name, "a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: keep the MachineSet with Machine API")
 	}
 	p.Core.BootstrapSecret = &m.UserDataSecret.Name

@@ -32,11 +32,6 @@ func labelsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 // labels adds what the controllers of Machine API add to every instance, and refuses what those of either API would replace.
 func labels(p *pass, path string, given map[string]string) map[string]string {
-	out := map[string]string{}
-	for _, l := range listed(p, "resourceLabels") {
-		out[l["key"]] = l["value"]
-	}
-	maps.Copy(out, given)
 	fixed := fixedLabels(p)
 	for _, k := range sortedKeys(given) {
 		at, v := path+"["+k+"]", given[k]
@@ -47,6 +42,16 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 			p.Invalid(at, v, "labels have no capital letters on Google Cloud")
 		}
 	}
+	return instanceLabels(p, given)
+}
+
+// instanceLabels are those that Machine API gives to an instance.
+func instanceLabels(p *pass, given map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, l := range listed(p, "resourceLabels") {
+		out[l["key"]] = l["value"]
+	}
+	maps.Copy(out, given)
 	out[clusterLabel(p)] = owned
 	return out
 }

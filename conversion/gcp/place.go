@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/poundlock/poundlock/conversion"
 )
 
@@ -95,24 +93,9 @@ func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 // checkZone: the controllers of Machine API want a zone of the region, and Cluster API's contract a failure domain of the
 // cluster, where the cluster lists any.
 func checkZone(p, at *pass, path, zone string) {
-	in, domains := region(p), failureDomains(p)
-	switch {
-	case zone == "":
-	case in != "" && !strings.HasPrefix(zone, in+"-"):
+	if in := region(p); zone != "" && in != "" && !strings.HasPrefix(zone, in+"-") {
 		at.Invalid(path, zone, fmt.Sprintf("is no zone of the cluster's region, which is %q", in))
-	case len(domains) > 0 && !slices.Contains(domains, zone):
-		at.Unsupported(path, zone, "must be one of the GCPCluster's failure domains, which are "+strings.Join(domains, ", "))
 	}
-}
-
-// failureDomains are those that the GCPCluster's controller has found, or is told to use; none, where neither is said: then
-// all zones of the region are.
-func failureDomains(p *pass) []string {
-	if found, ok, _ := unstructured.NestedMap(p.Env.InfraCluster, "status", "failureDomains"); ok && len(found) > 0 {
-		return sortedKeys(found)
-	}
-	told, _, _ := unstructured.NestedStringSlice(p.Env.InfraCluster, "spec", "failureDomains")
-	return told
 }
 
 // instance is what a provider id says: gce://PROJECT/ZONE/NAME.
@@ -176,9 +159,9 @@ func checkGroup(p *pass) {
 	if !p.Core.ControlPlane {
 		return
 	}
-	if tag, _ := p.Env.InfraClusterString("spec", "loadBalancer", "apiServerInstanceGroupTagOverride"); tag != masterGroup {
-		cluster(p).Unsupported("loadBalancer.apiServerInstanceGroupTagOverride", tag, fmt.Sprintf(
-			"must be %q for control plane machines: the cluster's load balancers send requests for the API server to the instances of %s-%s-ZONE", masterGroup, p.Env.ClusterName, masterGroup))
+	if tag, _ := p.Env.InfraClusterString("spec", "loadBalancer", "apiServerInstanceGroupTagOverride"); tag != masterGroup && p.Env.InfraCluster != nil {
+		p.Replace("spec.loadBalancer.apiServerInstanceGroupTagOverride", tag, fmt.Sprintf("A control plane needs %s here: its load balancers send requests to the instance groups %s-%s-ZONE", masterGroup, p.Env.ClusterName, masterGroup),
+			fmt.Sprintf(`{"spec":{"loadBalancer":{"apiServerInstanceGroupTagOverride":%q}}}`, masterGroup))
 	}
 }
 

@@ -47,12 +47,16 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 	cases := map[string]struct {
 		patch string
 		env   func(*conversion.Env)
+		core  conversion.Core
 		want  []string
 	}{
 		"nothing out of the way":              {patch: `{}`},
 		"as OpenShift's webhook has it":       {patch: `{"metadata": {"creationTimestamp": null}, "project": {"type": ""}, "bootType": "", "gpus": [], "dataDisks": [], "credentialsSecret": {"name": "nutanix-credentials"}}`},
 		"metadata of its own":                 {patch: `{"metadata": {"name": "x"}}`, want: []string{"metadata: FieldValueNotSupported"}},
 		"another secret":                      {patch: `{"credentialsSecret": {"name": "mine"}}`, want: []string{"credentialsSecret.name: FieldValueNotSupported"}},
+		"a set for Windows":                   {patch: `{}`, core: conversion.Core{Windows: true, Template: true}, want: []string{"userDataSecret.name: FieldValueNotSupported"}},
+		"a Machine for Windows":               {patch: `{}`, core: conversion.Core{Windows: true}, want: []string{"userDataSecret.name: FieldValueNotSupported"}},
+		"one of Windows that runs":            {patch: `{}`, core: conversion.Core{Windows: true, ProviderID: "nutanix://2f6f8a0e-6a4f-4b6a-9a07-0d6d2f1f4b11"}},
 		"no user data":                        {patch: `{"userDataSecret": null}`, want: []string{"userDataSecret.name: FieldValueRequired"}},
 		"no cluster":                          {patch: `{"cluster": null}`, want: []string{"cluster.type: FieldValueInvalid"}},
 		"a UUID that is none":                 {patch: `{"cluster": {"uuid": "x"}}`, want: []string{"cluster.uuid: FieldValueInvalid"}},
@@ -105,7 +109,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			if c.env != nil {
 				c.env(&env)
 			}
-			p := conversion.NewPass(&env, &conversion.Core{}, "")
+			p := conversion.NewPass(&env, &c.core, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
 		})

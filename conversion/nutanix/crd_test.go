@@ -4,6 +4,7 @@
 package nutanix_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/nutanix"
+	"github.com/poundlock/poundlock/conversion/nutanix/nutanixtest"
 	"github.com/poundlock/poundlock/test/build"
 )
 
@@ -68,6 +70,41 @@ func TestTheStatusIsTheProviders(t *testing.T) {
 	for field := range fullStatus() {
 		if _, ok := status.Properties[field]; !ok {
 			t.Errorf("the CRD's status has no %s", field)
+		}
+	}
+}
+
+// TestTheMadeClusterIsTheProviders: each field of a NutanixCluster that is made of the Infrastructure is one of the CRD's, and none that it requires is missing.
+func TestTheMadeClusterIsTheProviders(t *testing.T) {
+	env := nutanixtest.Kit().Env()
+	if err := json.Unmarshal([]byte(`{"spec": {"platformSpec": {"nutanix": {"prismCentral": {"address": "pc.example.com", "port": 9440}, "failureDomains": [
+		{"name": "fd1", "cluster": {"type": "UUID", "uuid": "0005a0f3-8f43-a0f2-02b7-3cecef193712"}, "subnets": [{"type": "Name", "name": "one"}]}]}}},
+		"status": {"platformStatus": {"nutanix": {"apiServerInternalIP": "10.0.0.5"}}}}`), &env.Infrastructure); err != nil {
+		t.Fatal(err)
+	}
+	spec, _ := env.Platform.MakeInfraCluster(&env)
+	fits(t, "spec", schema(t, env.Platform.InfraCluster, "spec"), spec)
+}
+
+func fits(t *testing.T, at string, s apiextensionsv1.JSONSchemaProps, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case map[string]any:
+		for name, value := range v {
+			if p, ok := s.Properties[name]; ok {
+				fits(t, at+"."+name, p, value)
+			} else {
+				t.Errorf("the CRD has no %s.%s", at, name)
+			}
+		}
+		for _, name := range s.Required {
+			if _, ok := v[name]; !ok {
+				t.Errorf("%s.%s is required", at, name)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			fits(t, at+"[]", *s.Items.Schema, item)
 		}
 	}
 }

@@ -41,7 +41,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// Where it runs.
 	of.Iso(append(identifier("cluster"), append(identifier("subnets[]"), "failureDomain.name")...),
 		append(identifier("cluster"), append(identifier("subnet[]"), "Machine"+conversion.Elsewhere+"spec.failureDomain", cluster("spec.failureDomains"), cluster("spec.prismCentral.address"))...),
-		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, where its cluster and subnets take the place of the machine's: as far as the NutanixCluster lists it, they must be the same, and a machine that leaves them out comes back with them. Both sides must speak to the same Prism Central.",
+		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, where its cluster and subnets take the place of the machine's: those that the Infrastructure gives the domain are written, as Machine API uses them whatever the providerSpec says. As far as the NutanixCluster lists it, they must be the same, and a machine that leaves them out comes back with them. Both sides must speak to the same Prism Central.",
 		placeTo, placeFrom),
 	of.Iso(nil, at("providerID", "Machine"+conversion.Elsewhere+"spec.providerID"), "nutanix:// and the VM's UUID on both sides. A template has none.", providerIDTo, providerIDFrom),
 
@@ -91,7 +91,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// User data and credentials.
 	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName",
 		"bootstrapRef.kind", "bootstrapRef.name", "bootstrapRef.namespace", "bootstrapRef.apiVersion"),
-		"Required on both sides: Cluster API creates no Machine without bootstrap data. Its controller fills bootstrapRef in; one that names anything but the Machine's secret cannot go.", userDataTo, userDataFrom),
+		"Required on both sides: Cluster API creates no Machine without bootstrap data. Machines that are yet to be created and run Windows cannot go. Its controller fills bootstrapRef in; one that names anything but the Machine's secret cannot go.", userDataTo, userDataFrom),
 	of.OnlyCAPI("bootstrapRef.uid", noDetail),
 	of.OnlyCAPI("bootstrapRef.resourceVersion", noDetail),
 	of.OnlyCAPI("bootstrapRef.fieldPath", noDetail),

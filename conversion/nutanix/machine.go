@@ -132,6 +132,9 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
 		return
 	}
+	if p.Core.BootsWindows() {
+		p.Unsupported("userDataSecret.name", m.UserDataSecret.Name, "Windows reads its answers from Sysprep, which Machine API gives it. Cluster API's provider knows cloud-init only: keep the MachineSet with Machine API")
+	}
 	p.Core.BootstrapSecret = &m.UserDataSecret.Name
 }
 

@@ -6,7 +6,9 @@ package nutanix
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +21,14 @@ type place struct {
 }
 
 func placeTo(p *pass, m *providerSpec, c *infraSpec) {
+	if domain := m.FailureDomain; domain != nil {
+		if there, known := installed(p, domain.Name); known {
+			m = &providerSpec{Cluster: ofInfrastructure(there.Cluster), FailureDomain: domain}
+			for _, s := range there.Subnets {
+				m.Subnets = append(m.Subnets, ofInfrastructure(s))
+			}
+		}
+	}
 	c.Cluster = identifierTo(p, "cluster", m.Cluster)
 	for i, s := range m.Subnets {
 		if id := identifierTo(p, fmt.Sprintf("subnets[%d]", i), s); id != nil {
@@ -103,6 +113,25 @@ func listed(p *pass) (out place, known bool) {
 		}
 	}
 	return out, false
+}
+
+// installed finds a failure domain in the Infrastructure: Machine API's controllers put what that says in the place of the machine's own cluster and subnets.
+func installed(p *pass, name string) (out configv1.NutanixFailureDomain, known bool) {
+	domains, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "failureDomains")
+	for _, d := range domains {
+		content, ok := d.(map[string]any)
+		if !ok || content["name"] != name || name == "" {
+			continue
+		}
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &out)
+		return out, err == nil
+	}
+	return out, false
+}
+
+// ofInfrastructure is an identifier in the words of a providerSpec.
+func ofInfrastructure(id configv1.NutanixResourceIdentifier) machinev1.NutanixResourceIdentifier {
+	return machinev1.NutanixResourceIdentifier{Type: machinev1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name}
 }
 
 // speakToOne makes sure that both sides' controllers look for the same machines: the Machine API's speak to the Prism

@@ -27,6 +27,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "nutanix-credentials",
+		MakeInfraCluster:     makeCluster,
 		Spec:                 conversion.Untyped(Fields, spec),
 		Status:               status{},
 	}

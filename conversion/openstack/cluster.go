@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
 )
 
 // cluster is what of the OpenStackCluster the rows compare with.
@@ -98,3 +100,20 @@ func checkEndpoint(p *pass) {
 }
 
 func yes(b *bool) bool { return b != nil && *b }
+
+// makeCluster makes an OpenStackCluster's spec of the Infrastructure. The subnets are those that an installer made; its controller finds their network.
+func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
+	p := conversion.NewPass(e, &conversion.Core{}, "")
+	vips := addresses(p, "apiServerInternalIPs", "apiServerInternalIP")
+	if len(vips) == 0 {
+		return nil, ""
+	}
+	tag := "openshiftClusterID=" + e.ClusterName
+	return map[string]any{
+		"controlPlaneEndpoint":       map[string]any{"host": vips[0], "port": int64(6443)},
+		"disableAPIServerFloatingIP": true, "disableExternalNetwork": true,
+		"identityRef": map[string]any{"name": credentials(p), "cloudName": clusterCloud(p)},
+		"tags":        []any{tag},
+		"subnets":     []any{map[string]any{"filter": map[string]any{"tags": []any{tag}}}},
+	}, "OpenShift makes one from 4.21 on, unless the load balancer is yours. Else make it, with the subnets of your Machines"
+}

@@ -8,6 +8,7 @@ import (
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/unread"
 )
 
 type (
@@ -29,13 +30,12 @@ var of conversion.Rows[providerSpec, infraSpec]
 
 // Reasons that more than one row gives.
 const (
-	ignored    = "Machine API ignores this field: remove it, and nothing changes"
 	noPortOpt  = "Machine API cannot set this option of a port"
 	noSchedule = "Machine API gives the scheduler no hints but the server group and the availability zone"
 )
 
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
-var Fields = conversion.Table[providerSpec, infraSpec]{
+var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil, "Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Read whatever it says, but another platform's kind: the Machine API goes by the cluster's platform.", nothing, nothingBack),
 	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
 
@@ -49,19 +49,18 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("flavor"), at("flavor"), "By name; required.", flavorTo, flavorFrom),
 	of.OnlyCAPI("flavorID", "Machine API finds flavors by name: give flavor"),
 	of.Iso(at("image", "rootVolume.sourceUUID"), at("image.id", "image.filter.name"),
-		"A name is a filter by name, which must match one image. A sourceUUID that is a UUID is the id; one that is a name, as the installer writes it, is a name. Both at once must be the same. Without a root volume Machine API has no place for an id.",
+		"A name is a filter by name, which must match one image. A sourceUUID that is a UUID is the id; one that is a name, as the installer writes it, is a name. It counts where both are given. Without a root volume Machine API has no place for an id.",
 		imageTo, imageFrom),
 	of.OnlyCAPI("image.filter.tags", "Machine API finds images by name: give image.filter.name alone"),
 	of.OnlyCAPI("image.imageRef.*", "Machine API knows no Image objects: give image.filter.name"),
 	of.Same("keyName", "sshKeyName"),
-	of.OnlyMAPI("sshUserName", ignored),
 	of.Same("configDrive", "configDrive"),
 	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),
 		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port of its own accord, and Machine API only if the providerSpec says them. A tag given twice is an error.", tagsTo, tagsFrom),
 	of.Iso(at("serverMetadata"), at("serverMetadata[].key", "serverMetadata[].value"),
 		"A map becomes a list in the order of its keys. Keys and values have at most 255 characters; a key given twice is an error.", metadataTo, metadataFrom),
 	of.Iso(at("serverGroupID", "serverGroupName"), at("serverGroup.id", "serverGroup.filter.name"),
-		"By id or by name, not both. Machine API creates a group of that name if there is none; Cluster API needs it to exist.", serverGroupTo, serverGroupFrom),
+		"By id, or else by name. Machine API creates a group of that name if there is none; Cluster API needs it to exist.", serverGroupTo, serverGroupFrom),
 	of.OnlyCAPI("schedulerHintAdditionalProperties.*", noSchedule),
 	of.Iso(at(ofMachine+"spec.providerID"), at("providerID"), "A template has none.", providerIDTo, providerIDFrom),
 	of.Iso(at("userDataSecret.name", "userDataSecret.namespace"), at(ofMachine+"spec.bootstrap.dataSecretName"),
@@ -91,37 +90,11 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Same("rootVolume.volumeType", "rootVolume.type"),
 	of.Iso(at("rootVolume.availabilityZone"), at("rootVolume.availabilityZone.from", "rootVolume.availabilityZone.name"),
 		"A zone is from Name; none is none: Cinder decides. From Machine comes back as the Machine's failure domain, by name. No spaces.", rootZoneTo, rootZoneFrom),
-	of.Iso(at("rootVolume.sourceType"), nil, "The word image, or absent, which means the same: it is left out.", sourceTypeTo, sourceTypeFrom),
-	of.OnlyMAPI("rootVolume.deviceType", ignored),
 	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"), "In their order. Each has a name of its own, which is not root.", devicesTo, devicesFrom).
 		With(BlockDevices.Lines(), "additionalBlockDevices[]", "additionalBlockDevices[]"),
 
-	// What Machine API keeps for the sake of old manifests, and does not look at.
-	of.Iso(at("primarySubnet"), nil, "Left out: Machine API ignores it, and installers write it.", nothing, nothingBack),
-	of.OnlyMAPI("networks[].fixedIp", ignored+"; an entry of ports has fixedIPs"),
-	of.OnlyMAPI("networks[].filter.status", ignored),
-	of.OnlyMAPI("networks[].filter.adminStateUp", ignored),
-	of.OnlyMAPI("networks[].filter.shared", ignored),
-	of.OnlyMAPI("networks[].filter.marker", ignored),
-	of.OnlyMAPI("networks[].filter.limit", ignored),
-	of.OnlyMAPI("networks[].filter.sortKey", ignored),
-	of.OnlyMAPI("networks[].filter.sortDir", ignored),
-	of.OnlyMAPI("networks[].subnets[].portSecurity", ignored+"; the network has portSecurity"),
-	of.OnlyMAPI("networks[].subnets[].filter.networkId", ignored+"; the network has a uuid"),
-	of.OnlyMAPI("networks[].subnets[].filter.subnetpoolId", ignored),
-	of.OnlyMAPI("networks[].subnets[].filter.enableDhcp", ignored),
-	of.OnlyMAPI("networks[].subnets[].filter.limit", ignored),
-	of.OnlyMAPI("networks[].subnets[].filter.marker", ignored),
-	of.OnlyMAPI("networks[].subnets[].filter.sortKey", ignored),
-	of.OnlyMAPI("networks[].subnets[].filter.sortDir", ignored),
-	of.OnlyMAPI("securityGroups[].filter.limit", ignored),
-	of.OnlyMAPI("securityGroups[].filter.marker", ignored),
-	of.OnlyMAPI("securityGroups[].filter.sortKey", ignored),
-	of.OnlyMAPI("securityGroups[].filter.sortDir", ignored),
-	of.OnlyMAPI("ports[].tenantID", ignored),
-	of.OnlyMAPI("ports[].projectID", ignored),
-	of.OnlyMAPI("ports[].hostID", ignored),
-}
+	// Below: what Machine API keeps for the sake of old manifests, and does not look at.
+}, of.Unread(unread.Members("OpenStack"))...)
 
 var face conversion.Rows[nic, port]
 
@@ -129,7 +102,7 @@ var face conversion.Rows[nic, port]
 var Interfaces = conversion.Table[nic, port]{
 	face.Iso(at("networks[].uuid", "networks[].filter.id", "networks[].subnets[].uuid", "networks[].subnets[].filter.id", "ports[].networkID", "ports[].fixedIPs[].subnetID", "ports[].fixedIPs[].ipAddress"),
 		at("network.id", "fixedIPs[].subnet.id", "fixedIPs[].ipAddress"),
-		"Each by id, which is a UUID, or by filter, not both. A network with several subnets is one port with an address in each. Subnets without a network must be the OpenStackCluster's, or of its network, which is then said: "+
+		"Each by id, which is a UUID, or else by filter. A network with several subnets is one port with an address in each. Subnets without a network are a port each, as in Machine API; they must be the OpenStackCluster's, or of its network, which is then said: "+
 			"Cluster API puts a port without a network into the OpenStackCluster's subnets, whatever its fixedIPs say. Entries of ports go by id alone.",
 		placeTo, placeFrom).
 		With(NetworkFilters.Lines(), "networks[].filter", "network.filter").
@@ -227,7 +200,7 @@ var SecurityGroupFilters = conversion.Table[machinev1alpha1.SecurityGroupFilter,
 // SecurityGroups converts one security group.
 var SecurityGroups = conversion.Table[machinev1alpha1.SecurityGroupParam, openstackv1.SecurityGroupParam]{
 	secured.Iso(at("uuid", "name", "filter.id", "filter.name"), at("id", "filter.name"),
-		"By id, which is a UUID, or by name and filter, not both. The name comes back as name, the id as uuid.", groupTo, groupFrom).
+		"By id, which is a UUID, or else by name and filter. The name comes back as name, the id as uuid.", groupTo, groupFrom).
 		With(SecurityGroupFilters.Lines(), "filter", "filter"),
 }
 

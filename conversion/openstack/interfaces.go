@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
 )
 
 type (
@@ -25,6 +27,8 @@ type nic struct {
 	Networks []networkParam `json:"networks,omitempty"`
 	Ports    []portOpts     `json:"ports,omitempty"`
 
+	// first is the place of the first subnet in the list that it is of.
+	first int
 	// bar is the field for which it cannot be in networks; empty where it stands behind one that cannot.
 	bar string
 }
@@ -58,7 +62,9 @@ func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 		p.Required("networks", "name the network: without one Machine API takes the project's only one, Cluster API the OpenStackCluster's")
 	}
 	for i := range m.Networks {
-		c.Ports = append(c.Ports, interfaceTo(p.At(fmt.Sprintf("networks[%d]", i)), nic{Networks: m.Networks[i : i+1]}))
+		for _, n := range perPort(p, m.Networks[i]) {
+			c.Ports = append(c.Ports, interfaceTo(p.At(fmt.Sprintf("networks[%d]", i)), n))
+		}
 	}
 	for i := range m.Ports {
 		c.Ports = append(c.Ports, interfaceTo(p.At(fmt.Sprintf("ports[%d]", i)), nic{Ports: m.Ports[i : i+1]}))
@@ -67,6 +73,21 @@ func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 	if ips := clusterOf(p).addresses(); len(c.Ports) == 1 && len(ips) > 0 && equality.Semantic.DeepEqual(c.Ports[0], port{FixedIPs: ips}) {
 		c.Ports = nil // what Cluster API makes of no port
 	}
+}
+
+// perPort are the interfaces of an entry of networks: one, but that Machine API makes a port for each subnet where they alone tell the network.
+func perPort(p *pass, n networkParam) []nic {
+	named := networkTo(conversion.NewPass(p.Env, p.Core, ""), n.UUID, &n.Filter) != nil
+	if named || len(n.Subnets) < 2 {
+		return []nic{{Networks: []networkParam{n}}}
+	}
+	var out []nic
+	for i := range n.Subnets {
+		one := n
+		one.Subnets = n.Subnets[i : i+1]
+		out = append(out, nic{Networks: []networkParam{one}, first: i})
+	}
+	return out
 }
 
 func interfaceTo(p *pass, n nic) port {

@@ -15,7 +15,7 @@ import (
 // placeTo says where the interface is plugged in.
 func placeTo(p *pass, m *nic, c *port) {
 	if n := m.network(); n != nil {
-		networkPlaceTo(p, n, c)
+		networkPlaceTo(p, n, m.first, c)
 		return
 	}
 	o := m.port()
@@ -34,9 +34,9 @@ func placeTo(p *pass, m *nic, c *port) {
 	}
 }
 
-func networkPlaceTo(p *pass, n *networkParam, c *port) {
+func networkPlaceTo(p *pass, n *networkParam, first int, c *port) {
 	for i := range n.Subnets {
-		c.FixedIPs = append(c.FixedIPs, openstackv1.FixedIP{Subnet: subnetTo(p.At(fmt.Sprintf("subnets[%d]", i)), &n.Subnets[i])})
+		c.FixedIPs = append(c.FixedIPs, openstackv1.FixedIP{Subnet: subnetTo(p.At(fmt.Sprintf("subnets[%d]", first+i)), &n.Subnets[i])})
 	}
 	if c.Network = networkTo(p, n.UUID, &n.Filter); c.Network == nil {
 		impliedPlace(p, n, c)
@@ -135,7 +135,7 @@ func portTagsTo(p *pass, m *nic, c *port) {
 	seen := sets.New[string]()
 	c.Tags = distinct(p, "portTags", n.PortTags, seen)
 	for i := range n.Subnets {
-		c.Tags = append(c.Tags, distinct(p, fmt.Sprintf("subnets[%d].portTags", i), n.Subnets[i].PortTags, seen)...)
+		c.Tags = append(c.Tags, distinct(p, fmt.Sprintf("subnets[%d].portTags", m.first+i), n.Subnets[i].PortTags, seen)...)
 	}
 }
 

@@ -22,6 +22,7 @@ func Platform() conversion.Platform {
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,
 		CredentialsSecret:    "openstack-cloud-credentials",
+		MakeInfraCluster:     makeCluster,
 		Spec:                 conversion.Untyped(Fields, spec),
 		Status:               status{},
 	}

@@ -26,23 +26,16 @@ func checkID(p *pass, path, id string) {
 	}
 }
 
-// identify is the id that a reference of the Machine API gives in one of its two places; filtered tells that there is a
-// filter too.
-func identify(p *pass, id, alias string, filtered bool) *string {
+// identify is the id of a reference, in one of two places: Machine API goes by it, whatever a filter beside it says. nil: there is none.
+func identify(p *pass, id, alias string) *string {
 	path := "uuid"
-	switch {
-	case id == "":
+	if id == "" {
 		id, path = alias, "filter.id"
-	case alias != "" && alias != id:
-		p.Invalid("filter.id", alias, fmt.Sprintf("differs from uuid, which is %q: remove it", id))
 	}
 	if id == "" {
 		return nil
 	}
 	checkID(p, path, id)
-	if filtered {
-		p.Invalid("filter", nil, oneOf)
-	}
 	return &id
 }
 
@@ -59,15 +52,15 @@ func identifyBack(p *pass, id *string, filtered bool) string {
 }
 
 func networkTo(p *pass, uuid string, from *machinev1alpha1.Filter) *openstackv1.NetworkParam {
+	if id := identify(p, uuid, from.ID); id != nil {
+		return &openstackv1.NetworkParam{ID: id}
+	}
 	var filter openstackv1.NetworkFilter
 	NetworkFilters.ToClusterAPI(p.At("filter"), from, &filter)
-	switch id := identify(p, uuid, from.ID, !filter.IsZero()); {
-	case id != nil:
-		return &openstackv1.NetworkParam{ID: id}
-	case !filter.IsZero():
-		return &openstackv1.NetworkParam{Filter: &filter}
+	if filter.IsZero() {
+		return nil
 	}
-	return nil
+	return &openstackv1.NetworkParam{Filter: &filter}
 }
 
 func networkFrom(p *pass, from *openstackv1.NetworkParam, to *networkParam) {
@@ -78,12 +71,12 @@ func networkFrom(p *pass, from *openstackv1.NetworkParam, to *networkParam) {
 }
 
 func subnetTo(p *pass, from *machinev1alpha1.SubnetParam) *openstackv1.SubnetParam {
+	if id := identify(p, from.UUID, from.Filter.ID); id != nil {
+		return &openstackv1.SubnetParam{ID: id}
+	}
 	var filter openstackv1.SubnetFilter
 	SubnetFilters.ToClusterAPI(p.At("filter"), &from.Filter, &filter)
-	switch id := identify(p, from.UUID, from.Filter.ID, !filter.IsZero()); {
-	case id != nil:
-		return &openstackv1.SubnetParam{ID: id}
-	case filter.IsZero():
+	if filter.IsZero() {
 		p.Required("uuid", "name the subnet, by uuid or filter")
 	}
 	return &openstackv1.SubnetParam{Filter: &filter}
@@ -98,6 +91,9 @@ func subnetFrom(p *pass, from *openstackv1.SubnetParam) (to machinev1alpha1.Subn
 }
 
 func groupTo(p *pass, m *machinev1alpha1.SecurityGroupParam, c *openstackv1.SecurityGroupParam) {
+	if c.ID = identify(p, m.UUID, m.Filter.ID); c.ID != nil {
+		return
+	}
 	filter := openstackv1.SecurityGroupFilter{Name: m.Name}
 	switch {
 	case m.Name == "":
@@ -106,9 +102,6 @@ func groupTo(p *pass, m *machinev1alpha1.SecurityGroupParam, c *openstackv1.Secu
 		p.Invalid("filter.name", m.Filter.Name, fmt.Sprintf("differs from name, which is %q: remove it", m.Name))
 	}
 	SecurityGroupFilters.ToClusterAPI(p.At("filter"), &m.Filter, &filter)
-	if c.ID = identify(p, m.UUID, m.Filter.ID, !filter.IsZero()); c.ID != nil {
-		return
-	}
 	if filter.IsZero() {
 		p.Required("uuid", "name the security group, by uuid, name or filter")
 	}

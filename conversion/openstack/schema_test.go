@@ -59,6 +59,9 @@ func TestTheProvidersCRDsTakeIt(t *testing.T) {
 func TestTheKitIsACluster(t *testing.T) {
 	kit, r := openstacktest.Kit(), rand.New(rand.NewPCG(conversiontest.Seed(t), 0))
 	crdOf(t, kit.Platform.InfraCluster).create(t, []byte(jsonOf(t, kit.InfraCluster)))
+	env := kit.Env()
+	made, _ := kit.Platform.MakeInfraCluster(&env)
+	crdOf(t, kit.Platform.InfraCluster).create(t, []byte(jsonOf(t, made)))
 	machines := crdOf(t, kit.Platform.InfraMachine)
 	for range 40 {
 		machines.create(t, []byte(jsonOf(t, kit.AnyInfraSpec(r))))

@@ -89,22 +89,22 @@ func flavorFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
+// imageTo: Machine API boots a root volume from its source, whatever the image's name is.
 func imageTo(p *pass, m *providerSpec, c *infraSpec) {
-	image, source := m.Image, ""
+	name, source := m.Image, ""
 	if m.RootVolume != nil {
 		source = m.RootVolume.SourceUUID
 	}
+	if source != "" {
+		name = source
+	}
 	switch {
-	case image == "" && source == "":
+	case name == "":
 		p.Required("image", "name the image")
-	case image == "" && isID(source):
+	case isID(source):
 		c.Image.ID = &source
-	case image == "":
-		c.Image.Filter = &openstackv1.ImageFilter{Name: &source}
-	case source != "" && source != image:
-		p.Invalid("rootVolume.sourceUUID", source, fmt.Sprintf("differs from image, which is %q, and Machine API looks at one of them: remove the other", image))
 	default:
-		c.Image.Filter = &openstackv1.ImageFilter{Name: &image}
+		c.Image.Filter = &openstackv1.ImageFilter{Name: &name}
 	}
 }
 
@@ -181,10 +181,9 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
+// serverGroupTo: Machine API goes by the id where there is one.
 func serverGroupTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch id, name := m.ServerGroupID, m.ServerGroupName; {
-	case id != "" && name != "":
-		p.Unsupported("serverGroupName", name, "Cluster API takes the group by id or by name: remove one of the two")
 	case id != "":
 		checkID(p, "serverGroupID", id)
 		c.ServerGroup = &openstackv1.ServerGroupParam{ID: &id}

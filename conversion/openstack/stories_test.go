@@ -34,6 +34,13 @@ func TestHowItIsSaid(t *testing.T) {
 			clusterAPI: `{"ports": [{"network": {"filter": {"name": "lock-7x2k9-openshift", "tags": ["openshiftClusterID=lock-7x2k9"]}}, "fixedIPs": [{"subnet": {"id": "` + two + `"}}]}]}`,
 			back:       `{"networks": [{"filter": {"name": "lock-7x2k9-openshift", "tags": "openshiftClusterID=lock-7x2k9"}, "subnets": [{"uuid": "` + two + `"}], "noAllowedAddressPairs": true}]}`,
 		},
+		"subnets that alone tell the network, which are a port each": {
+			machineAPI: `{"networks": [{"subnets": [{"uuid": "` + two + `", "portTags": ["v4"]}, {"uuid": "` + three + `", "portTags": ["v6"]}], "portTags": ["all"], "noAllowedAddressPairs": true}]}`,
+			clusterAPI: `{"ports": [{"network": {"filter": {"name": "lock-7x2k9-openshift", "tags": ["openshiftClusterID=lock-7x2k9"]}}, "fixedIPs": [{"subnet": {"id": "` + two + `"}}], "tags": ["all", "v4"]},
+				{"network": {"filter": {"name": "lock-7x2k9-openshift", "tags": ["openshiftClusterID=lock-7x2k9"]}}, "fixedIPs": [{"subnet": {"id": "` + three + `"}}], "tags": ["all", "v6"]}]}`,
+			back: `{"networks": [{"filter": {"name": "lock-7x2k9-openshift", "tags": "openshiftClusterID=lock-7x2k9"}, "subnets": [{"uuid": "` + two + `"}], "portTags": ["all", "v4"], "noAllowedAddressPairs": true},
+				{"filter": {"name": "lock-7x2k9-openshift", "tags": "openshiftClusterID=lock-7x2k9"}, "subnets": [{"uuid": "` + three + `"}], "portTags": ["all", "v6"], "noAllowedAddressPairs": true}]}`,
+		},
 		"the cluster's subnets and nothing else": {
 			machineAPI: `{"networks": [{"subnets": [{"filter": {"name": "lock-7x2k9-nodes", "tags": "openshiftClusterID=lock-7x2k9"}}], "noAllowedAddressPairs": true}]}`,
 			clusterAPI: `{}`,

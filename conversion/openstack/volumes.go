@@ -96,14 +96,6 @@ func zoneOf(p *pass, zone *volumeZone) (name string, ofMachine bool) {
 	return name, false
 }
 
-func sourceTypeTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if m.RootVolume != nil && m.RootVolume.DeprecatedSourceType != "" && m.RootVolume.DeprecatedSourceType != "image" {
-		p.Unsupported("rootVolume.sourceType", m.RootVolume.DeprecatedSourceType, "Cluster API fills a root volume from an image: "+ignored)
-	}
-}
-
-func sourceTypeFrom(*pass, *infraSpec, *providerSpec) {}
-
 func devicesTo(p *pass, m *providerSpec, c *infraSpec) {
 	seen := map[string]bool{}
 	for i := range m.AdditionalBlockDevices {

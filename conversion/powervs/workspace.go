@@ -4,6 +4,7 @@
 package powervs
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,7 +183,14 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		}
 		return
 	}
-	if have, want := describe(m.LoadBalancers), describe(clusterBalancers(p)); have != want {
+	theirs := clusterBalancers(p)
+	if len(theirs) == 0 && len(m.LoadBalancers) > 0 && p.Env.InfraCluster != nil {
+		spec, status := balancerPatches(m.LoadBalancers)
+		p.Amend("spec.loadBalancers", nil, "Cluster API would register no control plane Machine, as the IBMPowerVSCluster names no load balancers. "+
+			"The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
+		return
+	}
+	if have, want := describe(m.LoadBalancers), describe(theirs); have != want {
 		p.Differs("loadBalancers", have, "the load balancers of the IBMPowerVSCluster", want)
 	}
 }
@@ -217,6 +225,22 @@ func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 
 func balancer(name string) machinev1.LoadBalancerReference {
 	return machinev1.LoadBalancerReference{Name: name, Type: machinev1.ApplicationLoadBalancerType}
+}
+
+// balancerPatches are what an IBMPowerVSCluster that its own controller does not look after has to say of a Machine's load balancers: their names, and in its status their ids.
+func balancerPatches(lbs []machinev1.LoadBalancerReference) (spec, status string) {
+	var named []any
+	ids := map[string]any{}
+	for _, lb := range lbs {
+		named = append(named, map[string]any{"name": lb.Name, "public": !strings.HasSuffix(lb.Name, "-int")})
+		ids[lb.Name] = map[string]any{"id": "ID"}
+	}
+	text := func(v any) string {
+		raw, _ := json.Marshal(v) // maps of texts
+		return string(raw)
+	}
+	return text(map[string]any{"spec": map[string]any{"vpc": map[string]any{"region": "REGION"}, "loadBalancers": named}}),
+		text(map[string]any{"status": map[string]any{"loadBalancers": ids}})
 }
 
 func describe(lbs []machinev1.LoadBalancerReference) string {

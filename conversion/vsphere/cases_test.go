@@ -88,7 +88,9 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 		"an address without its length": {patch: device(`"ipAddrs": ["10.0.0.9"]`), want: []string{"network.devices[0].ipAddrs[0]: FieldValueInvalid"}},
 		"a gateway that is a name":      {patch: device(`"gateway": "router"`), want: []string{"network.devices[0].gateway: FieldValueInvalid"}},
 		"a nameserver that is a name":   {patch: device(`"nameservers": ["10.0.0.2", "dns"]`), want: []string{"network.devices[0].nameservers[1]: FieldValueInvalid"}},
-		"a pool, in a template":         {template: true, patch: device(`"addressesFromPools": [{"group": "ipam.example.com", "resource": "IPPool", "name": "one"}]`)},
+		"a pool, in a template":         {template: true, patch: device(`"addressesFromPools": [{"group": "ipam.example.com", "resource": "IPPool", "name": "one"}]`), want: []string{"network.devices[0].addressesFromPools: FieldValueNotSupported"}},
+		"a pool":                        {patch: device(`"addressesFromPools": [{"group": "ipam.example.com", "resource": "IPPool", "name": "one"}]`)},
+		"a pool of the installer's":     {patch: device(`"addressesFromPools": [{"group": "installer.openshift.io", "resource": "IPPool", "name": "default-0"}]`), want: []string{"network.devices[0].addressesFromPools[0]: FieldValueNotSupported"}},
 		"a pool of no kind or name":     {patch: device(`"addressesFromPools": [{"group": "ipam.example.com"}]`), want: []string{"network.devices[0].addressesFromPools[0].name: FieldValueRequired", "network.devices[0].addressesFromPools[0].resource: FieldValueRequired"}},
 
 		"two disks":               {patch: disks(`{"name": "etcd", "sizeGiB": 1, "provisioningMode": "Thin"}`, `{"name": "images_1", "sizeGiB": 16384}`)},
@@ -118,7 +120,7 @@ func TestWhatAProviderSpecMaySay(t *testing.T) {
 			if c.env != nil {
 				c.env(&env)
 			}
-			p := conversion.NewPass(&env, &conversion.Core{Template: c.template}, "")
+			p := conversion.NewPass(&env, &conversion.Core{ProviderID: "vsphere://1", Template: c.template}, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
 		})
@@ -241,7 +243,7 @@ func TestGarbageIsRefused(t *testing.T) {
 	for sentence, raw := range cases {
 		t.Run(sentence, func(t *testing.T) {
 			env := vspheretest.Kit().Env()
-			to, from := conversion.NewPass(&env, &conversion.Core{}, ""), conversion.NewPass(&env, &conversion.Core{}, "")
+			to, from := conversion.NewPass(&env, &conversion.Core{ProviderID: "vsphere://1"}, ""), conversion.NewPass(&env, &conversion.Core{ProviderID: "vsphere://1"}, "")
 			if conversiontest.ToClusterAPI(to, []byte(raw)); len(to.Errors()) == 0 {
 				t.Error("taken for a providerSpec")
 			}
@@ -273,7 +275,7 @@ func TestWhatIsAbsentIsSaid(t *testing.T) {
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
 			env := vspheretest.Kit().Env()
-			p := conversion.NewPass(&env, &conversion.Core{}, "")
+			p := conversion.NewPass(&env, &conversion.Core{ProviderID: "vsphere://1"}, "")
 			encoded, err := conversion.Encode(c.convert(p, conversiontest.Patched(t, c.base, c.patch)))
 			if err != nil || len(p.Errors()) > 0 {
 				t.Fatal(err, p.Errors())

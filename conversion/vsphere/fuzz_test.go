@@ -32,7 +32,7 @@ func FuzzInfraSpec(f *testing.F) {
 
 func fuzz(t *testing.T, raw []byte, there, back func(*conversion.Pass, []byte) any) {
 	env, secret := zoned("a", "c"), "worker-user-data"
-	core := &conversion.Core{BootstrapSecret: &secret}
+	core := &conversion.Core{ProviderID: "vsphere://1", BootstrapSecret: &secret}
 	convert := func(raw []byte, convert func(*conversion.Pass, []byte) any) ([]byte, bool) {
 		p := conversion.NewPass(&env, core, "")
 		out, _ := json.Marshal(convert(p, raw))

@@ -75,6 +75,9 @@ func network(p *pass, name string) string {
 
 func addressesTo(p *pass, m *mapiDevice, c *capiDevice) {
 	checkAddresses(p, m.IPAddrs)
+	if len(m.IPAddrs) > 0 && !p.Core.Template && uncreated(p) {
+		p.Unsupported("ipAddrs", nil, unheard)
+	}
 	c.IPAddrs = m.IPAddrs
 	if len(m.IPAddrs) == 0 && len(m.AddressesFromPools) == 0 {
 		c.DHCP4, c.DHCP6 = families(p)
@@ -182,8 +185,22 @@ func nameservers(p *pass, servers []string) []string {
 	return servers
 }
 
+// unheard: what RHCOS reads its address from when it boots first, Cluster API does not write. An instance that exists has its address.
+const unheard = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: a new machine would not join. Machines that have an instance can move"
+
+func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
+
+// installed is the group of the pools that the installer makes: their addresses are given to Machine API's Machines alone.
+const installed = "installer.openshift.io"
+
 func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
+	if len(m.AddressesFromPools) > 0 && uncreated(p) {
+		p.Unsupported("addressesFromPools", nil, unheard)
+	}
 	for i, from := range m.AddressesFromPools {
+		if from.Group == installed && !uncreated(p) {
+			p.Unsupported(fmt.Sprintf("addressesFromPools[%d]", i), from.Resource+" "+from.Name, "nobody answers Cluster API's claims to the installer's pools: give the Machine's address in ipAddrs, with its gateway, and leave the pool out")
+		}
 		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "resource", from.Resource, from.Name)
 		// A group that is absent would be written as null, which the CRD refuses: an empty one means the same.
 		c.AddressesFromPools = append(c.AddressesFromPools, corev1.TypedLocalObjectReference{APIGroup: &from.Group, Kind: from.Resource, Name: from.Name})

@@ -185,7 +185,7 @@ func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.Core.FailureDomain = domainOf(p, placementTo(m))
 	if group := m.Workspace.VMGroup; group != "" && p.Core.FailureDomain == "" {
 		p.Unsupported("workspace.vmGroup", group,
-			"Cluster API adds a virtual machine to a group through a failure domain only, and there is none that places machines exactly so in the Infrastructure's spec and in the VSphereCluster's status")
+			"Cluster API adds a virtual machine to a group through a failure domain only. Make a VSphereFailureDomain and a VSphereDeploymentZone of the name that the Infrastructure's failure domain with this group has")
 	}
 }
 

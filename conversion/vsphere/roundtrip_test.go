@@ -60,7 +60,7 @@ func TestAProviderSpecComesBack(t *testing.T) {
 
 // TestADefaultedInfraSpecComesBack: the API server and the vSphere provider's webhook fill in fields on the way.
 func TestADefaultedInfraSpecComesBack(t *testing.T) {
-	there, back := trips(&conversion.Core{})
+	there, back := trips(&conversion.Core{ProviderID: vspheretest.ProviderID("any")})
 	defaulted := func(m *providerSpec) (*infraSpec, field.ErrorList) {
 		c, errs := there(m)
 		if c.Datacenter == "" {

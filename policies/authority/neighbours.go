@@ -76,16 +76,27 @@ type setSpec struct {
 			Labels map[string]string `json:"labels"`
 		} `json:"metadata"`
 		Spec struct {
+			onNode
 			ProviderSpec struct {
 				Value struct {
 					Kind           string `json:"kind"`
 					UserDataSecret struct {
 						Name string `json:"name"`
 					} `json:"userDataSecret"`
+					TagIDs          []string `json:"tagIDs"`
+					ServerGroupName string   `json:"serverGroupName"`
+					ServerGroupID   string   `json:"serverGroupID"`
 				} `json:"value"`
 			} `json:"providerSpec"`
 		} `json:"spec"`
 	} `json:"template"`
+}
+
+// onNode is what of a Machine's spec goes to its Node.
+type onNode struct {
+	Metadata struct {
+		Labels map[string]string `json:"labels"`
+	} `json:"metadata"`
 }
 
 func specOfSet(o *policies.Object) setSpec {
@@ -105,6 +116,52 @@ func bootDataWarning(c policies.Change) []string {
 	}
 	return []string{fmt.Sprintf("new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: make it from the one in %s before the set grows (guide: Boot data)",
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
+}
+
+// roleWarnings name a role that becomes a label of Nodes in Cluster API, where Machine API keeps it to itself. The pool of a Node's configuration may follow from that.
+func roleWarnings(c policies.Change) []string {
+	if askedFor(c.New) != ClusterAPI {
+		return nil
+	}
+	labels, node := c.New.Metadata.Labels, onNode{}
+	switch c.Kind {
+	case "MachineSet":
+		spec := specOfSet(c.New)
+		labels, node = spec.Template.Metadata.Labels, spec.Template.Spec.onNode
+	case "Machine":
+		_ = json.Unmarshal(orNull(c.New.Spec), &node) // what cannot be read is another rule's business
+	default:
+		return nil
+	}
+	var out []string
+	for _, role := range slices.Compact([]string{labels["machine.openshift.io/cluster-api-machine-role"], labels["machine.openshift.io/cluster-api-machine-type"]}) {
+		if _, there := node.Metadata.Labels["node-role.kubernetes.io/"+role]; !there && !slices.Contains([]string{"", "worker", "master", "arbiter"}, role) {
+			out = append(out, fmt.Sprintf("Cluster API labels Nodes node-role.kubernetes.io/%s after the role, and Machine API does not. A MachineConfigPool that selects it takes them: have it in spec.metadata.labels too, or change the role", brief(role)))
+		}
+	}
+	return out
+}
+
+// groupWarning names the server group that Machine API would create on OpenStack.
+func groupWarning(c policies.Change) []string {
+	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "OpenstackProviderSpec" || value.ServerGroupName == "" || value.ServerGroupID != "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("Cluster API does not create server group %s, as Machine API does where it is missing: see that it exists before the set grows (openstack server group list)", brief(value.ServerGroupName))}
+}
+
+// guestWarnings say what Machine API gives each virtual machine of vSphere unasked, and Cluster API does not.
+func guestWarnings(c policies.Change) []string {
+	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
+	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || value.Kind != "VSphereMachineProviderSpec" {
+		return nil
+	}
+	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
+	if len(value.TagIDs) == 0 {
+		out = append(out, "Cluster API does not attach the cluster's tag to new Machines, by which an uninstall finds them: list its id in tagIDs (guide: New Machines on vSphere)")
+	}
+	return out
 }
 
 func bootImages(o *policies.Object) []Neighbour {

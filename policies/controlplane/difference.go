@@ -126,7 +126,7 @@ func (w *wanted) bootImage(path string) bool {
 		return false
 	}
 	if list, name, isList := strings.Cut(w.platform.boot, "[]."); isList {
-		for i, item := range listAt(w.spec, list) {
+		for i, item := range listAt(w.platform.meaning(w.spec), list) {
 			if disk, _ := item.(map[string]any); disk["boot"] == true && member == listItem(list, i)+"."+name {
 				return true
 			}

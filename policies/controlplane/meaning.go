@@ -26,26 +26,32 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 		return spec
 	}
 	strip(out)
+	out = p.essential(out)
 	for _, path := range p.void {
 		own{path: path}.each(out, func(in map[string]any, name, _ string) { delete(in, name) })
 	}
-	for path, value := range p.defaults {
+	if p.counting != nil {
+		p.counting(out)
+	}
+	for _, usual := range []map[string]any{p.defaults, p.usual} {
+		for path, value := range usual {
+			own{path: path}.each(out, func(in map[string]any, name, _ string) {
+				if in[name] == value {
+					delete(in, name)
+				}
+			})
+		}
+	}
+	out = p.essential(out)
+	p.without(out)
+	for _, path := range p.unordered {
 		own{path: path}.each(out, func(in map[string]any, name, _ string) {
-			if in[name] == value {
-				delete(in, name)
+			if l, ok := in[name].([]any); ok {
+				in[name] = sorted(l)
 			}
 		})
 	}
-	if p.spec != nil {
-		out = essential(out, reflect.TypeOf(p.spec()).Elem())
-	}
-	p.without(out)
-	for _, name := range p.unordered {
-		if l, ok := out[name].([]any); ok {
-			out[name] = sorted(l)
-		}
-	}
-	for _, path := range p.hollow {
+	for _, path := range append([]string{"credentialsSecret"}, p.hollow...) {
 		own{path: path}.each(out, func(in map[string]any, name, _ string) {
 			if in[name] == present {
 				delete(in, name)
@@ -60,6 +66,14 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 
 // present stands for an empty object behind a pointer: it differs from an absent one, and may mean something, as spotMarketOptions: {} does.
 const present = "{}"
+
+// essential are the members of a providerSpec that say something.
+func (p platform) essential(spec map[string]any) map[string]any {
+	if p.spec == nil {
+		return spec
+	}
+	return essential(spec, reflect.TypeOf(p.spec()).Elem())
+}
 
 // essential are the members of an object that say something to a struct's type.
 func essential(v map[string]any, t reflect.Type) map[string]any {

@@ -15,6 +15,8 @@ import (
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/internal/unread"
 )
 
 // platform is what differs from one infrastructure platform to the next.
@@ -35,8 +37,12 @@ type platform struct {
 	void, hollow []string
 	// defaults are the values that the platform takes where nothing is given.
 	defaults map[string]any
+	// counting may be nil: it leaves what counts of members that say the same thing, and what does not go by the order, in one order.
+	counting func(spec map[string]any)
 	// respell may be nil: it spells in one way what a providerSpec may spell in several.
 	respell func(spec map[string]any)
+	// usual are the values that this cluster's machines have where nothing is given.
+	usual map[string]any
 	// added is what every machine of this cluster has, whether its providerSpec says so or not.
 	added map[string]any
 }
@@ -46,41 +52,50 @@ func platforms() []platform {
 	return []platform{
 		{
 			name: configv1.AWSPlatformType, kind: "AWSMachineProviderConfig", boot: "ami", spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
-			domains: awsDomains, found: awsFound, unordered: []string{"tags", "securityGroups", "loadBalancers"},
-			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions"}, defaults: map[string]any{
-				"blockDevices[].ebs.iops": 0.0, "placement.host.dedicatedHost.allocationStrategy": string(machinev1beta1.AllocationStrategyUserProvided),
+			domains: awsDomains, found: awsFound, unordered: []string{"tags", "securityGroups", "loadBalancers", "placement.host.dedicatedHost.dynamicHostAllocation.tags"},
+			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions"}, counting: awsSpelling, defaults: map[string]any{
+				"credentialsSecret.name": "aws-cloud-credentials", "blockDevices[].ebs.iops": 0.0, "blockDevices[].ebs.throughputMib": 0.0,
+				"placement.host.dedicatedHost.allocationStrategy": string(machinev1beta1.AllocationStrategyUserProvided),
 			},
 		},
 		{
 			name: configv1.AzurePlatformType, kind: "AzureMachineProviderSpec", boot: "image", spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
 			domains: azureDomains, found: azureFound, unordered: []string{"applicationSecurityGroups", "dataDisks"},
-			hollow: []string{"securityProfile"}, defaults: map[string]any{
-				"osDisk.cachingType": "None", "dataDisks[].cachingType": "None", "dataDisks[].managedDisk.storageAccountType": string(machinev1beta1.StorageAccountPremiumLRS),
+			hollow: []string{"securityProfile"}, counting: azureSpelling, defaults: map[string]any{
+				"credentialsSecret.name": "azure-cloud-credentials", "credentialsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace,
+				"osDisk.osType": "Linux", "osDisk.cachingType": "None", "dataDisks[].cachingType": "None", "dataDisks[].managedDisk.storageAccountType": string(machinev1beta1.StorageAccountPremiumLRS),
 				"image.type": string(machinev1beta1.AzureImageTypeMarketplaceNoPlan),
 			},
 		},
 		{
 			name: configv1.GCPPlatformType, kind: "GCPMachineProviderSpec", boot: "disks[].image", spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
 			domains: gcpDomains, found: gcpFound, unordered: []string{"tags", "targetPools", "resourceManagerTags"},
-			defaults: map[string]any{"disks[].type": "pd-standard"},
+			counting: gcpSpelling, defaults: map[string]any{"credentialsSecret.name": "gcp-cloud-credentials", "disks[].type": "pd-standard"},
 		},
 		{
 			name: configv1.OpenStackPlatformType, kind: "OpenstackProviderSpec", spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
 			domains: openStackDomains, found: openStackFound, unordered: []string{"securityGroups", "tags"},
-			hollow: []string{"additionalBlockDevices[].storage.volume"}, respell: openStackGroups,
+			void: unread.Members(string(configv1.OpenStackPlatformType)), hollow: []string{"additionalBlockDevices[].storage.volume"},
+			counting: openStackReferences, respell: openStackGroups,
+			defaults: map[string]any{"cloudsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace},
 		},
 		{
 			name: configv1.VSpherePlatformType, kind: "VSphereMachineProviderSpec", spec: func() any { return &machinev1beta1.VSphereMachineProviderSpec{} },
 			domains: vSphereDomains, found: vSphereFound, unordered: []string{"tagIDs"},
-			defaults: map[string]any{"cloneMode": string(machinev1beta1.FullClone)}, respell: bareTemplate,
+			defaults: map[string]any{
+				"credentialsSecret.name": "vsphere-cloud-credentials", "workspace.datacenter": "*", "cloneMode": string(machinev1beta1.FullClone),
+			}, respell: bareTemplate,
 		},
 		{
 			name: configv1.NutanixPlatformType, kind: "NutanixMachineProviderConfig", spec: func() any { return &machinev1.NutanixMachineProviderConfig{} },
 			domains: nutanixDomains, found: nutanixFound, unordered: []string{"categories"},
+			defaults: map[string]any{"credentialsSecret.name": "nutanix-credentials"},
 		},
 		{
 			name: configv1.PowerVSPlatformType, kind: "PowerVSMachineProviderConfig", spec: func() any { return &machinev1.PowerVSMachineProviderConfig{} },
-			defaults: map[string]any{"systemType": "s922", "processorType": string(machinev1.PowerVSProcessorTypeShared), "memoryGiB": 32.0}, respell: powerVSProcessors,
+			defaults: map[string]any{
+				"credentialsSecret.name": "powervs-credentials", "systemType": "s922", "processorType": string(machinev1.PowerVSProcessorTypeShared), "memoryGiB": 32.0,
+			}, respell: powerVSProcessors,
 		},
 	}
 }
@@ -111,7 +126,7 @@ func rowOf(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infra
 	}
 	if name != "" {
 		row := platformNamed(name)
-		row.added = added(i)
+		row.added, row.usual = added(i), usual(i)
 		return row
 	}
 	kind, _ := providerSpec(t.Spec)["kind"].(string)

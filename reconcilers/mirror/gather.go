@@ -169,7 +169,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state
 		return err
 	}
 	if s.cluster == nil {
-		s.reason, s.missing = absent("Cluster", s)
+		s.reason, s.missing = unmade("Cluster", s)
 		if s.marked(s.machineAPI) {
 			s.reason, s.missing = reasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.pair.ClusterAPI, s.env.ClusterName)+recreates
 		}
@@ -200,7 +200,7 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 	case presence(s.cluster) == authority.Deleting:
 		s.reason, s.missing = reasonSurroundings, fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.pair.ClusterAPI, s.env.ClusterName, s.env.Platform.InfraCluster.Kind)+recreates
 	case s.cluster != nil:
-		s.reason, s.missing = absent(s.env.Platform.InfraCluster.Kind, s)
+		s.reason, s.missing = unmade(s.env.Platform.InfraCluster.Kind, s)
 	}
 	return nil
 }
@@ -210,10 +210,19 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 const (
 	reasonNotReady = "ClusterNotReady"
 	reasonPlatform = "PlatformNotSupported"
+	reasonUnmade   = "InfraClusterMissing"
 )
 
 func absent(kind string, s *state) (reason, missing string) {
 	return reasonNotReady, fmt.Sprintf("%s %s/%s does not exist: Cluster API needs it before a %s can be mirrored there", kind, s.pair.ClusterAPI, s.env.ClusterName, s.kind.Name)
+}
+
+// unmade is absent, but where nobody may ever make the object.
+func unmade(kind string, s *state) (reason, missing string) {
+	if what := s.env.Unmade(s.cluster != nil); what != "" {
+		return reasonUnmade, fmt.Sprintf("%s %s/%s does not exist. %s", kind, s.pair.ClusterAPI, s.env.ClusterName, what)
+	}
+	return absent(kind, s)
 }
 
 // readInfrastructure asks for a platform only where one stands behind the kind.

@@ -4,6 +4,7 @@
 package mirror
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,5 +45,29 @@ func TestWhatAnInfrastructureLacks(t *testing.T) {
 				t.Errorf("admission says it otherwise: %s", missing)
 			}
 		})
+	}
+}
+
+// TestAnInfrastructureClusterThatNobodyMakes has a reason of its own: to wait for it is no use.
+func TestAnInfrastructureClusterThatNobodyMakes(t *testing.T) {
+	about := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"infrastructureName": "x", "platformStatus": map[string]any{
+		"type": "OpenStack", "openstack": map[string]any{"apiServerInternalIPs": []any{"10.0.0.5"}},
+	}}}}
+	for _, c := range []struct {
+		platform, reason string
+		cluster          *unstructured.Unstructured
+		says, not        string
+	}{
+		{"OpenStack", reasonUnmade, about, "kubectl create", `"kind":"Cluster"`},
+		{"OpenStack", reasonUnmade, nil, `"kind":"Cluster"`, "Poundlock"},
+		{"AWS", reasonNotReady, about, "needs it before", "kubectl"},
+	} {
+		s := &state{cluster: c.cluster}
+		s.env = conversion.Env{ClusterName: "x", ClusterAPINamespace: "capi", Infrastructure: about.Object}
+		s.env.Platform, _ = platforms.For(c.platform)
+		reason, missing := unmade(s.env.Platform.InfraCluster.Kind, s)
+		if reason != c.reason || !strings.Contains(missing, c.says) || strings.Contains(missing, c.not) {
+			t.Errorf("%s: %s: %s", c.platform, reason, missing)
+		}
 	}
 }

@@ -37,6 +37,8 @@ func InfraValues() conversiontest.Values {
 		"privateDnsName":                                  func(*rand.Rand) any { return (*awsv1.PrivateDNSName)(nil) },
 		"instanceMetadataOptions.httpPutResponseHopLimit": conversiontest.OneOf[int64](0, 1, 2),
 		"instanceMetadataOptions.instanceMetadataTags":    one("", "enabled", "disabled"),
+		"rootVolume.throughput":                           conversiontest.OneOf[int64](125, 1000),
+		"nonRootVolumes[].throughput":                     conversiontest.OneOf[int64](125, 1000),
 		"placementGroupPartition":                         conversiontest.OneOf[int64](0, 1, 7),
 		"capacityReservationId":                           one("cr-1"),
 		"rootVolume.deviceName":                           one(""),

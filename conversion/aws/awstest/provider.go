@@ -24,6 +24,7 @@ func ProviderValues() conversiontest.Values {
 		"kind": one(""), "apiVersion": one(""),
 		"metadata":                               conversiontest.OneOf(metav1.ObjectMeta{Name: "x"}),
 		"ami.id":                                 id,
+		"ami.filters":                            func(*rand.Rand) any { return []machinev1beta1.Filter(nil) },
 		"instanceType":                           one("m6i.large", "c7g.metal", "t3.nano"),
 		"cpuOptions.confidentialCompute":         one("Disabled", "AMDEncryptedVirtualizationNestedPaging"),
 		"iamInstanceProfile.id":                  id,
@@ -41,6 +42,7 @@ func ProviderValues() conversiontest.Values {
 		"blockDevices[].ebs.kmsKey.id":           one("", "1234abcd-12ab"),
 		"blockDevices[].ebs.kmsKey.arn":          one("", "arn:aws:kms:us-east-1:1:key/1"),
 		"blockDevices[].ebs.iops":                conversiontest.OneOf[int64](0, 3000),
+		"blockDevices[].ebs.throughputMib":       conversiontest.OneOf[int32](0, 125, 1000),
 	}
 }
 
@@ -148,6 +150,9 @@ func normalEBS(e *machinev1beta1.EBSBlockDeviceSpec) {
 	e.DeprecatedDeleteOnTermination = nil
 	if e.Iops != nil && *e.Iops == 0 {
 		e.Iops = nil
+	}
+	if e.ThroughputMib != nil && *e.ThroughputMib == 0 {
+		e.ThroughputMib = nil
 	}
 	if text(e.KMSKey.ID) == "" {
 		e.KMSKey.ID = nil

@@ -92,12 +92,15 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec is a worker's.
+// anyProviderSpec is a worker's, of a set too: without a zone only a spot machine's can go there.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.AzureMachineProviderSpec, azurev1.AzureMachineSpec]{
 		Lines: azure.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,
 	}.Tame(r)
 	m.TypeMeta.APIVersion, m.TypeMeta.Kind = machinev1beta1.GroupVersion.String(), "AzureMachineProviderSpec"
+	if m.Zone == "" && m.SpotVMOptions == nil {
+		m.Zone = "2"
+	}
 	return m
 }
 

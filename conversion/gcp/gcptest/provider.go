@@ -35,6 +35,7 @@ func ProviderValues() conversiontest.Values {
 		"onHostMaintenance":                      one("", "Migrate", "Terminate"),
 		"restartPolicy":                          one("", "", "Always", "Never"),
 		"disks[].autoDelete":                     conversiontest.OneOf(true),
+		"disks[].labels":                         func(*rand.Rand) any { return map[string]string(nil) },
 		"disks[].type":                           one("", "pd-standard", "pd-ssd", "hyperdisk-balanced"),
 		"disks[].image":                          one("rhcos", "projects/rhcos-cloud/global/images/rhcos-9", "projects/rhcos-cloud/global/images/family/rhcos", "https://www.googleapis.com/compute/v1/projects/p/global/images/x"),
 		"disks[].encryptionKey.kmsKey.projectID": one("", Project, "keys"),

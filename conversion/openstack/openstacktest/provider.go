@@ -4,6 +4,7 @@
 package openstacktest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -126,19 +127,11 @@ func repairNetwork(r *rand.Rand, n *machinev1alpha1.NetworkParam) {
 		s := &n.Subnets[i]
 		s.PortTags = distinct(s.PortTags, fmt.Sprint(i, "-"))
 		s.Filter.TenantID = former(s.Filter.ProjectID, s.Filter.TenantID)
-		repairID(r, &s.UUID, &s.Filter.ID, func() {
-			s.Filter = machinev1alpha1.SubnetFilter{ID: s.Filter.ID, NetworkID: s.Filter.NetworkID, SubnetPoolID: s.Filter.SubnetPoolID, DeprecatedEnableDHCP: s.Filter.DeprecatedEnableDHCP,
-				DeprecatedLimit: s.Filter.DeprecatedLimit, DeprecatedMarker: s.Filter.DeprecatedMarker, DeprecatedSortKey: s.Filter.DeprecatedSortKey, DeprecatedSortDir: s.Filter.DeprecatedSortDir}
-		})
+		repairID(r, &s.UUID, &s.Filter.ID)
 	}
-	filterless := func() {
-		n.Filter = machinev1alpha1.Filter{ID: n.Filter.ID, DeprecatedStatus: n.Filter.DeprecatedStatus, DeprecatedAdminStateUp: n.Filter.DeprecatedAdminStateUp, DeprecatedShared: n.Filter.DeprecatedShared,
-			DeprecatedLimit: n.Filter.DeprecatedLimit, DeprecatedMarker: n.Filter.DeprecatedMarker, DeprecatedSortKey: n.Filter.DeprecatedSortKey, DeprecatedSortDir: n.Filter.DeprecatedSortDir}
-	}
-	repairID(r, &n.UUID, &n.Filter.ID, filterless)
+	repairID(r, &n.UUID, &n.Filter.ID)
 	if r.IntN(4) == 0 { // as the installer writes it
-		filterless()
-		n.UUID, n.Filter.ID = "", ""
+		n.UUID, n.Filter = "", machinev1alpha1.Filter{}
 		n.Subnets = []machinev1alpha1.SubnetParam{{Filter: machinev1alpha1.SubnetFilter{Name: nodes, Tags: clusterTag}}}
 	}
 }
@@ -150,27 +143,19 @@ func former(id, tenant string) string {
 	return tenant
 }
 
-// repairID lets a reference be by id, in one of two places, or by filter.
-func repairID(r *rand.Rand, id, alias *string, filterless func()) {
-	if r.IntN(2) == 0 {
+// repairID lets a reference be by id, in one of two places or in both, or by filter.
+func repairID(r *rand.Rand, id, alias *string) {
+	switch {
+	case r.IntN(2) == 0:
 		*id, *alias = "", ""
-		return
-	}
-	filterless()
-	if *id != "" {
-		*alias = ""
-	} else if *alias == "" {
+	case *id+*alias == "":
 		*id = randomID(r)
 	}
 }
 
 func repairGroup(r *rand.Rand, g *machinev1alpha1.SecurityGroupParam) {
 	g.Filter.TenantID = former(g.Filter.ProjectID, g.Filter.TenantID)
-	repairID(r, &g.UUID, &g.Filter.ID, func() {
-		g.Name = ""
-		g.Filter = machinev1alpha1.SecurityGroupFilter{ID: g.Filter.ID,
-			DeprecatedLimit: g.Filter.DeprecatedLimit, DeprecatedMarker: g.Filter.DeprecatedMarker, DeprecatedSortKey: g.Filter.DeprecatedSortKey, DeprecatedSortDir: g.Filter.DeprecatedSortDir}
-	})
+	repairID(r, &g.UUID, &g.Filter.ID)
 	if g.Name != "" {
 		g.Filter.Name = ""
 	}
@@ -204,10 +189,18 @@ func NormalProvider(m *machinev1alpha1.OpenstackProviderSpec) {
 	if !slices.Contains(m.Tags, clusterTag) {
 		m.Tags = append(m.Tags, clusterTag)
 	}
+	m.SshUserName = ""
+	if m.ServerGroupID != "" {
+		m.ServerGroupName = ""
+	}
 	if v := m.RootVolume; v != nil {
-		v.DeprecatedSourceType = ""
-		if v.SourceUUID == "rhcos" {
+		v.DeprecatedSourceType, v.DeprecatedDeviceType = "", ""
+		switch v.SourceUUID {
+		case "":
+		case "rhcos":
 			m.Image, v.SourceUUID = v.SourceUUID, ""
+		default:
+			m.Image = ""
 		}
 	}
 	for i := range m.Networks {
@@ -216,13 +209,17 @@ func NormalProvider(m *machinev1alpha1.OpenstackProviderSpec) {
 	for i := range m.Ports {
 		p := &m.Ports[i]
 		p.Profile = normalProfile(p.Profile)
+		p.DeprecatedHostID, p.ProjectID, p.TenantID = "", "", ""
 		if p.SecurityGroups != nil && len(*p.SecurityGroups) == 0 {
 			p.SecurityGroups = nil
 		}
 	}
 	for i := range m.SecurityGroups {
 		g := &m.SecurityGroups[i]
-		g.UUID, g.Filter.ID = g.UUID+g.Filter.ID, ""
+		if g.UUID = cmp.Or(g.UUID, g.Filter.ID); g.UUID != "" {
+			g.Name, g.Filter = "", machinev1alpha1.SecurityGroupFilter{}
+		}
+		g.Filter.DeprecatedLimit, g.Filter.DeprecatedMarker, g.Filter.DeprecatedSortKey, g.Filter.DeprecatedSortDir = 0, "", "", ""
 		g.Name, g.Filter.Name = g.Name+g.Filter.Name, ""
 		g.Filter.ProjectID, g.Filter.TenantID = renamed(g.Filter.ProjectID, g.Filter.TenantID), ""
 	}
@@ -234,13 +231,26 @@ func NormalProvider(m *machinev1alpha1.OpenstackProviderSpec) {
 }
 
 func normalNetwork(n *machinev1alpha1.NetworkParam) {
-	n.UUID, n.Filter.ID = n.UUID+n.Filter.ID, ""
-	n.Filter.ProjectID, n.Filter.TenantID = renamed(n.Filter.ProjectID, n.Filter.TenantID), ""
+	if n.UUID = cmp.Or(n.UUID, n.Filter.ID); n.UUID != "" {
+		n.Filter = machinev1alpha1.Filter{}
+	}
+	n.FixedIp = ""
+	n.Filter = machinev1alpha1.Filter{
+		Name: n.Filter.Name, Description: n.Filter.Description, ProjectID: renamed(n.Filter.ProjectID, n.Filter.TenantID),
+		Tags: n.Filter.Tags, TagsAny: n.Filter.TagsAny, NotTags: n.Filter.NotTags, NotTagsAny: n.Filter.NotTagsAny,
+	}
 	n.Profile = normalProfile(n.Profile)
 	for i := range n.Subnets {
 		s := &n.Subnets[i]
-		s.UUID, s.Filter.ID = s.UUID+s.Filter.ID, ""
-		s.Filter.ProjectID, s.Filter.TenantID = renamed(s.Filter.ProjectID, s.Filter.TenantID), ""
+		if s.UUID = cmp.Or(s.UUID, s.Filter.ID); s.UUID != "" {
+			s.Filter = machinev1alpha1.SubnetFilter{}
+		}
+		s.PortSecurity = nil
+		f := s.Filter
+		f.ID, f.NetworkID, f.SubnetPoolID, f.DeprecatedEnableDHCP, f.TenantID = "", "", "", nil, ""
+		f.DeprecatedLimit, f.DeprecatedMarker, f.DeprecatedSortKey, f.DeprecatedSortDir = 0, "", "", ""
+		f.ProjectID = renamed(s.Filter.ProjectID, s.Filter.TenantID)
+		s.Filter = f
 		n.PortTags, s.PortTags = append(n.PortTags, s.PortTags...), nil
 	}
 }

@@ -86,26 +86,26 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec may stand in a template: it has no addresses of its own.
+// anyProviderSpec may stand in a template: it has no addresses, of its own or of a pool.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.VSphereMachineProviderSpec, vspherev1.VSphereMachineSpec]{
 		Lines: vsphere.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,
 	}.Tame(r)
 	m.TypeMeta.APIVersion, m.TypeMeta.Kind = machinev1beta1.GroupVersion.String(), "VSphereMachineProviderSpec"
 	for i := range m.Network.Devices {
-		m.Network.Devices[i].IPAddrs = nil
+		m.Network.Devices[i].IPAddrs, m.Network.Devices[i].AddressesFromPools = nil, nil
 	}
 	return m
 }
 
-// anyInfraSpec may stand in a template: it has no addresses and no instance of its own.
+// anyInfraSpec may stand in a template: it has no addresses, of its own or of a pool, and no instance.
 func anyInfraSpec(r *rand.Rand) any {
 	c := conversiontest.Trip[vspherev1.VSphereMachineSpec, machinev1beta1.VSphereMachineProviderSpec]{
 		Lines: vsphere.Fields.Lines(), Own: func(l conversion.Line) []string { return l.ClusterAPI }, Values: InfraValues(), Repair: RepairInfra,
 	}.Tame(r)
 	c.ProviderID = nil
 	for i := range c.Network.Devices {
-		c.Network.Devices[i].IPAddrs = nil
+		c.Network.Devices[i].IPAddrs, c.Network.Devices[i].AddressesFromPools = nil, nil
 		repairDevice(&c.Network.Devices[i])
 	}
 	return c

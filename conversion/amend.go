@@ -1,0 +1,39 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Amend reports what the infrastructure cluster object must say before the machines of the cluster, or its control plane, can move. It is one sentence for all of them, whichever
+// Machine it is said of, and ends with the commands. The patches are JSON merge patches of the object; the second, where there is one, is of its status.
+func (p *Pass) Amend(path string, value any, why string, patch ...string) {
+	command := ""
+	for i, flags := range []string{"", "--subresource=status "}[:len(patch)] {
+		if i > 0 {
+			command += " && "
+		}
+		command += fmt.Sprintf("kubectl patch %s %s--type=merge -p '%s'", p.infraCluster(), flags, patch[i])
+	}
+	p.amend(path, value, why, command)
+}
+
+// Replace is Amend for a field that the provider's webhook takes at the object's creation only.
+func (p *Pass) Replace(path string, value any, why, patch string) {
+	object := p.infraCluster()
+	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it",
+		fmt.Sprintf("kubectl get %s -o json | kubectl patch --local -f - --type=merge -p '%s' -o json | kubectl replace --force -f -", object, patch))
+}
+
+func (p *Pass) amend(path string, value any, why, command string) {
+	p.Under(p.Env.Platform.InfraCluster.Kind).Unsupported(path, value, why+": "+command)
+}
+
+// infraCluster names the object as kubectl is told.
+func (p *Pass) infraCluster() string {
+	kind := p.Env.Platform.InfraCluster
+	return fmt.Sprintf("%s.%s %s -n %s", strings.ToLower(kind.Kind), kind.Group, p.Env.ClusterName, p.Env.ClusterAPINamespace)
+}

@@ -1,0 +1,41 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+// Unmade says what to do where the infrastructure cluster object is missing, on a platform on which OpenShift makes none, or not in each release: who makes it, and the command that
+// does. It is empty where OpenShift makes the object, and where the Infrastructure does not say enough. The Cluster is made too where it is missing.
+func (e *Env) Unmade(cluster bool) string {
+	if e.Platform.MakeInfraCluster == nil {
+		return ""
+	}
+	spec, who := e.Platform.MakeInfraCluster(e)
+	if spec == nil {
+		return ""
+	}
+	infra := e.Platform.InfraCluster
+	metadata := map[string]any{"name": e.ClusterName, "namespace": e.ClusterAPINamespace}
+	objects := []any{map[string]any{"apiVersion": infra.GroupVersion().String(), "kind": infra.Kind, "metadata": metadata, "spec": spec}}
+	if !cluster {
+		objects = append(objects, map[string]any{"apiVersion": clusterv1.GroupVersion.String(), "kind": "Cluster", "metadata": metadata, "spec": map[string]any{
+			"controlPlaneEndpoint": spec["controlPlaneEndpoint"], "infrastructureRef": map[string]any{"apiGroup": infra.Group, "kind": infra.Kind, "name": e.ClusterName},
+		}})
+	}
+	var commands []string
+	for _, o := range objects {
+		manifest, err := json.Marshal(o)
+		if err != nil || strings.Contains(string(manifest), "'") {
+			return ""
+		}
+		commands = append(commands, fmt.Sprintf("echo '%s' | kubectl create -f -", manifest))
+	}
+	return who + ": " + strings.Join(commands, "; ")
+}

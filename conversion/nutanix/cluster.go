@@ -1,0 +1,60 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nutanix
+
+import (
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// makeCluster makes a NutanixCluster's spec of the Infrastructure. Its controller is to look after it, as nobody else does.
+func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
+	var platform configv1.NutanixPlatformSpec
+	said, _, _ := unstructured.NestedMap(e.Infrastructure, "spec", "platformSpec", "nutanix")
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(said, &platform) != nil {
+		return nil, ""
+	}
+	vips, _, _ := unstructured.NestedStringSlice(e.Infrastructure, "status", "platformStatus", "nutanix", "apiServerInternalIPs")
+	vip := e.PlatformStatus("apiServerInternalIP")
+	if len(vips) > 0 {
+		vip = vips[0]
+	}
+	if vip == "" || platform.PrismCentral.Address == "" {
+		return nil, ""
+	}
+	var domains []any
+	for _, d := range platform.FailureDomains {
+		subnets := []any{}
+		for _, s := range d.Subnets {
+			subnets = append(subnets, written(s))
+		}
+		domains = append(domains, map[string]any{"name": d.Name, "cluster": written(d.Cluster), "subnets": subnets, "controlPlane": true})
+	}
+	spec = map[string]any{
+		"controlPlaneEndpoint": map[string]any{"host": vip, "port": int64(6443)},
+		"prismCentral": map[string]any{
+			"address": platform.PrismCentral.Address, "port": int64(platform.PrismCentral.Port),
+			"credentialRef": map[string]any{"kind": "Secret", "name": e.Platform.CredentialsSecret, "namespace": e.ClusterAPINamespace},
+		},
+	}
+	if len(domains) > 0 {
+		spec["failureDomains"] = domains
+	}
+	return spec, "OpenShift makes none. Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then make it"
+}
+
+func written(id configv1.NutanixResourceIdentifier) map[string]any {
+	said := ofInfrastructure(id)
+	out := map[string]any{"type": string(said.Type)}
+	if said.UUID != nil {
+		out["uuid"] = *said.UUID
+	}
+	if said.Name != nil {
+		out["name"] = *said.Name
+	}
+	return out
+}

@@ -1,0 +1,253 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platforms_test
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+)
+
+// perKB is how much of a processor a conversion may take for a KB of what it reads, and longestError how many bytes a message may have.
+const (
+	perKB        = 10 * time.Millisecond
+	longestError = 10_000
+)
+
+// FuzzEffort: whatever a spec says on whatever side, no conversion takes long, and no message is as long as what it is about.
+func FuzzEffort(f *testing.F) {
+	for _, kit := range platformstest.Kits() {
+		for _, spec := range []any{kit.ProviderSpec, kit.InfraCluster} {
+			raw, err := json.Marshal(spec)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(raw)
+		}
+	}
+	for _, seed := range []string{
+		`{"memorySize":"1e999999999"}`, `{"memorySize":1e999999999}`, `{"spotVMOptions":{"maxPrice":"-1e-999999999"}}`, `{"processors":"1e99999999"}`, `{"tags":["a","a","b"]}`,
+		`{"metadata":` + strings.Repeat(`{"x":`, 200) + `1` + strings.Repeat(`}`, 200) + `}`, strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, kit := range platformstest.Kits() {
+			costs(t, kit, raw)
+		}
+	})
+}
+
+// TestNoFieldIsTooMuch: a megabyte in any field, or very many of whatever there may be several of, is converted or refused in time and in few words.
+func TestNoFieldIsTooMuch(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		t.Run(kit.Platform.Name, func(t *testing.T) {
+			n := 0
+			for _, side := range []struct {
+				base any
+				into any
+			}{{kit.ProviderSpec, kit.Platform.Spec.NewProviderSpec()}, {map[string]any{}, kit.Platform.Spec.NewInfraSpec()}} {
+				tooMuch(reflect.TypeOf(side.into), func(patch any) {
+					raw, err := json.Marshal(merged(side.base, patch))
+					if err != nil {
+						t.Fatal(err)
+					}
+					costs(t, kit, raw)
+					n++
+				})
+			}
+			t.Logf("%d fields", n)
+			if n < 30 {
+				t.Error("that is no test")
+			}
+		})
+	}
+}
+
+// tooMuch calls use with each field of a type, one that holds too much, as a merge patch.
+func tooMuch(t reflect.Type, use func(any)) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	long := strings.Repeat("x", 1<<15)
+	switch {
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+		use("1e999999999")
+		use("9" + strings.Repeat("9", 1000))
+	case t.Kind() == reflect.String:
+		use(long)
+	case t.Kind() == reflect.Map:
+		many := map[string]any{}
+		for i := range 500 {
+			many["k"+strconv.Itoa(i)] = "v"
+		}
+		use(many)
+		use(map[string]any{long: "x"})
+		use(map[string]any{"x": long})
+	case t.Kind() == reflect.Slice:
+		tooMuch(t.Elem(), func(v any) { use([]any{v}) })
+		if item := t.Elem(); item.Kind() == reflect.String {
+			var many []any
+			for i := range 2000 {
+				many = append(many, "v"+strconv.Itoa(i))
+			}
+			use(many)
+			use(slices.Repeat([]any{"v"}, 2000))
+		} else {
+			use(slices.Repeat([]any{map[string]any{}}, 500))
+		}
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case name == "-" || name == "" && !f.Anonymous || name == "metadata":
+			case name == "":
+				tooMuch(f.Type, use)
+			default:
+				tooMuch(f.Type, func(v any) { use(map[string]any{name: v}) })
+			}
+		}
+	}
+}
+
+// TestTimeGrowsWithWhatIsListed: of eight times as many items a conversion makes about eight times as much work, and not sixty-four times.
+func TestTimeGrowsWithWhatIsListed(t *testing.T) {
+	const few, times = 1000, 8
+	for _, kit := range platformstest.Kits() {
+		t.Run(kit.Platform.Name, func(t *testing.T) {
+			env, secret := kit.Env(), "worker-user-data"
+			for _, side := range []struct {
+				base    any
+				into    any
+				convert func(*conversion.Pass, []byte) any
+			}{{kit.ProviderSpec, kit.Platform.Spec.NewProviderSpec(), conversiontest.ToClusterAPI}, {map[string]any{}, kit.Platform.Spec.NewInfraSpec(), conversiontest.ToMachineAPI}} {
+				listed(reflect.TypeOf(side.into), "", func(path string, patch func(n int) any) {
+					took := func(n int) time.Duration {
+						raw, err := json.Marshal(merged(side.base, patch(n)))
+						if err != nil {
+							t.Fatal(err)
+						}
+						least := time.Hour
+						for range 3 {
+							before := processor(t)
+							side.convert(conversion.NewPass(&env, &conversion.Core{BootstrapSecret: &secret, Template: true}, "x"), raw)
+							least = min(least, processor(t)-before)
+						}
+						return least
+					}
+					if many := took(few * times); many > 60*time.Millisecond && many > 3*times*took(few) {
+						t.Errorf("%s: %v for %d, %v for %d", path, took(few), few, many, few*times)
+					}
+				})
+			}
+		})
+	}
+}
+
+// listed calls use with each list of texts and each map of a type, and with what makes a merge patch in which it has a number of items.
+func listed(t reflect.Type, path string, use func(path string, patch func(n int) any)) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	within := func(wrap func(any) any) func(string, func(int) any) {
+		return func(path string, patch func(int) any) { use(path, func(n int) any { return wrap(patch(n)) }) }
+	}
+	switch {
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+	case t.Kind() == reflect.Map:
+		use(path, func(n int) any {
+			many := map[string]any{}
+			for i := range n {
+				many["k"+strconv.Itoa(i)] = "v"
+			}
+			return many
+		})
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
+		use(path, func(n int) any {
+			var many []any
+			for i := range n {
+				many = append(many, "v"+strconv.Itoa(i))
+			}
+			return many
+		})
+	case t.Kind() == reflect.Slice:
+		listed(t.Elem(), path+"[]", within(func(v any) any { return []any{v} }))
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+			case name == "-" || name == "" && !f.Anonymous || name == "metadata":
+			case name == "":
+				listed(f.Type, path, use)
+			default:
+				listed(f.Type, path+"."+name, within(func(v any) any { return map[string]any{name: v} }))
+			}
+		}
+	}
+}
+
+// merged is a base with a patch upon it.
+func merged(base, patch any) any {
+	from, isFrom := base.(map[string]any)
+	over, isOver := patch.(map[string]any)
+	if !isFrom || !isOver {
+		return patch
+	}
+	out := maps.Clone(from)
+	for name, v := range over {
+		out[name] = merged(from[name], v)
+	}
+	return out
+}
+
+// costs fails where a conversion of a spec, on whatever side it be, takes too long or says too much. A processor's time does not depend on what else it does, but for
+// caches: it has three tries.
+func costs(t *testing.T, kit conversiontest.Kit, raw []byte) {
+	t.Helper()
+	env, secret := kit.Env(), "worker-user-data"
+	budget := perKB * time.Duration(2+len(raw)/1024)
+	for _, convert := range []func(*conversion.Pass, []byte) any{conversiontest.ToClusterAPI, conversiontest.ToMachineAPI} {
+		var took time.Duration
+		for range 3 {
+			p := conversion.NewPass(&env, &conversion.Core{BootstrapSecret: &secret, Template: true}, "spec.template.spec.providerSpec.value")
+			before := processor(t)
+			convert(p, raw)
+			took = processor(t) - before
+			for _, e := range p.Errors() {
+				if said := e.Error(); len(said) > longestError {
+					t.Fatalf("%s: a message of %d bytes: %.300s", kit.Platform.Name, len(said), said)
+				}
+			}
+			if took <= budget {
+				break
+			}
+		}
+		if took > budget {
+			t.Fatalf("%s: %v for %d bytes: %.300s", kit.Platform.Name, took, len(raw), raw)
+		}
+	}
+}
+
+// processor is how long a processor has worked for this thread, which the test keeps.
+func processor(t *testing.T) time.Duration {
+	t.Helper()
+	runtime.LockOSThread()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_THREAD, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

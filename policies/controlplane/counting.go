@@ -1,0 +1,161 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+)
+
+// ownNamespace is where Machine API's Machines and their Secrets are.
+const ownNamespace = "openshift-machine-api"
+
+// usual are the values, by path, that the machines of a cluster have where a providerSpec gives none: what the Infrastructure says of it.
+func usual(i *configv1.Infrastructure) map[string]any {
+	if i == nil || i.Status.PlatformStatus == nil {
+		return nil
+	}
+	switch s := i.Status.PlatformStatus; {
+	case s.AWS != nil:
+		return map[string]any{"placement.region": s.AWS.Region}
+	case s.Azure != nil:
+		group := strings.ToLower(s.Azure.ResourceGroupName)
+		return map[string]any{"resourceGroup": group, "networkResourceGroup": first(strings.ToLower(s.Azure.NetworkResourceGroupName), group)}
+	case s.GCP != nil:
+		p := s.GCP.ProjectID
+		return map[string]any{"projectID": p, "region": s.GCP.Region, "networkInterfaces[].projectID": p, "disks[].encryptionKey.kmsKey.projectID": p}
+	}
+	return nil
+}
+
+// ahead puts the items of a list that are to be first there. The others keep their order.
+func ahead(spec map[string]any, list string, is func(item map[string]any) bool) {
+	items, _ := spec[list].([]any)
+	slices.SortStableFunc(items, func(a, b any) int {
+		switch one, other := is(asObject(a)), is(asObject(b)); {
+		case one == other:
+			return 0
+		case one:
+			return -1
+		}
+		return 1
+	})
+}
+
+// awsSpelling: the root device is the one without a name, wherever it stands.
+func awsSpelling(spec map[string]any) {
+	ahead(spec, "blockDevices", func(device map[string]any) bool { return device["deviceName"] == nil })
+}
+
+// azureSpelling: Azure takes names in any case, and a location with spaces.
+func azureSpelling(spec map[string]any) {
+	for _, name := range []string{"location", "resourceGroup", "networkResourceGroup"} {
+		if s, ok := spec[name].(string); ok {
+			spec[name] = strings.ToLower(strings.ReplaceAll(s, " ", ""))
+		}
+	}
+}
+
+// gcpSpelling: the boot disk is the first, wherever it stands, and whether an instance is restarted follows from whether it may be taken back.
+func gcpSpelling(spec map[string]any) {
+	ahead(spec, "disks", func(d map[string]any) bool { return d["boot"] == true })
+	taken := spec["preemptible"] == true || spec["provisioningModel"] == "Spot"
+	if policy := spec["restartPolicy"]; taken && policy == "Never" || !taken && policy == "Always" {
+		delete(spec, "restartPolicy")
+	}
+}
+
+// openStackReferences leaves of each reference what Machine API goes by: an id before a name or a filter, a root volume's source before the image. Subnets that
+// alone tell their network get an interface each.
+func openStackReferences(spec map[string]any) {
+	if spec["serverGroupID"] != nil {
+		delete(spec, "serverGroupName")
+	}
+	if v := asObject(spec["rootVolume"]); v["sourceUUID"] != nil {
+		spec["image"] = v["sourceUUID"]
+		delete(v, "sourceUUID")
+	}
+	groups, _ := spec["securityGroups"].([]any)
+	for _, g := range groups {
+		identify(asObject(g), "name")
+	}
+	for _, path := range []string{"networks[].profile.capabilities", "ports[].profile.capabilities"} {
+		own{path: path}.each(spec, func(in map[string]any, name, _ string) {
+			if s, ok := in[name].(string); ok && strings.Trim(s, `[]"' `) == "switchdev" {
+				in[name] = "[switchdev]"
+			}
+		})
+	}
+	networks, _ := spec["networks"].([]any)
+	var interfaces []any
+	for _, n := range networks {
+		interfaces = append(interfaces, perSubnet(asObject(n), n)...)
+	}
+	if len(networks) > 0 {
+		spec["networks"] = interfaces
+	}
+}
+
+// perSubnet are the interfaces of an entry of networks.
+func perSubnet(n map[string]any, entry any) []any {
+	identify(n)
+	subnets, _ := n["subnets"].([]any)
+	for _, s := range subnets {
+		identify(asObject(s))
+	}
+	if len(subnets) == 0 {
+		return []any{entry}
+	}
+	if n["uuid"] != nil || len(asObject(n["filter"])) > 0 {
+		n["portTags"] = tagsWith(n, subnets...)
+		return []any{entry}
+	}
+	var out []any
+	for _, s := range subnets {
+		one, _ := plain(n).(map[string]any)
+		one["subnets"] = []any{s}
+		one["portTags"] = tagsWith(one, s)
+		out = append(out, one)
+	}
+	return out
+}
+
+// tagsWith are the tags of a port: the network's, and those of its subnets, which no longer have them.
+func tagsWith(network map[string]any, subnets ...any) []any {
+	tags, _ := network["portTags"].([]any)
+	for _, s := range subnets {
+		if own, ok := asObject(s)["portTags"].([]any); ok {
+			tags = append(slices.Clone(tags), own...)
+			delete(asObject(s), "portTags")
+		}
+	}
+	return tags
+}
+
+// identify leaves the id of a reference, or else its filter, in the places that count. names are members outside of the filter that it has too.
+func identify(ref map[string]any, names ...string) {
+	filter := asObject(ref["filter"])
+	if ref["uuid"] == nil && filter["id"] != nil {
+		ref["uuid"] = filter["id"]
+	}
+	if ref["uuid"] != nil {
+		delete(ref, "filter")
+		for _, name := range names {
+			delete(ref, name)
+		}
+		return
+	}
+	if filter["projectId"] == nil && filter["tenantId"] != nil {
+		filter["projectId"] = filter["tenantId"]
+	}
+	delete(filter, "tenantId")
+	for _, name := range names {
+		if ref[name] == nil && filter[name] != nil {
+			ref[name] = filter[name]
+		}
+		delete(filter, name)
+	}
+}
