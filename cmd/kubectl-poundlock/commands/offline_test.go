@@ -86,6 +86,7 @@ func TestExitCodes(t *testing.T) {
 		"explain":                           {args: []string{"explain", "deviceIndex"}, says: "index 0"},
 		"explain of nothing":                {args: []string{"explain", "nonsens"}, want: 1, says: "nothing is known"},
 		"migrate without a direction":       {args: []string{"migrate", "machineset/a"}, want: 2, says: "--to"},
+		"migrate for programs that asks":    {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "-o", "json"}, want: 2, says: "--yes"},
 		"migrate and cancel at once":        {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--cancel"}, want: 2, says: "--cancel"},
 		"migrate with an odd dry run":       {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--dry-run", "x"}, want: 2, says: "--dry-run"},
 		"diff of a kind":                    {args: []string{"diff", "machinesets"}, want: 2, says: "KIND/NAME"},

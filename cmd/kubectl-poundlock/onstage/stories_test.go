@@ -174,6 +174,29 @@ func TestTheRolesForPeopleSuffice(t *testing.T) {
 	}
 }
 
+// Programs follow a move line by line, of names that another command has written.
+func TestAMoveForPrograms(t *testing.T) {
+	newSet(t, "first-of-two")
+	newSet(t, "second-of-two")
+	out, code := sh(t, "kubectl poundlock status machinesets -o name | grep of-two | kubectl poundlock migrate -f - --to clusterapi --yes --wait --max-in-flight 1 -o json")
+	if code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	var last struct {
+		APIVersion, Kind, Event string
+		Arrived, Total          int
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for _, line := range lines {
+		if err := json.Unmarshal([]byte(line), &last); err != nil || last.APIVersion != "cli.poundlock.openshift.io/v1" || last.Kind != "MigrationEvent" {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if last.Event != "over" || last.Arrived != 2 || last.Total != 2 || len(lines) < 5 {
+		t.Errorf("%+v:\n%s", last, out)
+	}
+}
+
 func TestNobodyIsAskedWhereNobodyCanAnswer(t *testing.T) {
 	newSet(t, "unasked")
 	out, code := sh(t, "kubectl poundlock migrate machineset/unasked --to clusterapi </dev/null")
