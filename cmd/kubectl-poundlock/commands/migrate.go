@@ -421,6 +421,9 @@ func (m *mover) clock() string { return m.Beside(m.Now().Format(time.TimeOnly)) 
 // request changes spec.authoritativeAPI of the object as it was read.
 func (m *mover) request(ctx context.Context, pair fleet.Pair, to authority.API, dryRun string) error {
 	m.warned = nil
+	if m.withMachines {
+		defer func() { m.warned = slices.DeleteFunc(m.warned, authority.LeavesMachines) }() // they follow
+	}
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": pair.MachineAPI.Metadata.ResourceVersion},
 		"spec":     map[string]any{"authoritativeAPI": to},

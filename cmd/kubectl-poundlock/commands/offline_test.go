@@ -60,6 +60,8 @@ func TestExitCodes(t *testing.T) {
 		"an unknown flag":                   {args: []string{"check", "--bogus"}, want: 2, says: "--bogus"},
 		"an unknown direction":              {args: []string{"check", "-f", "-", "--to", "moon"}, want: 2, says: "clusterapi or machineapi"},
 		"an unknown output":                 {args: []string{"check", "-f", "-", "-o", "xml"}, want: 2, says: "table, wide, json, yaml, name"},
+		"a name and a selector":             {args: []string{"check", "-f", "-", "machineset/odd", "-l", "a=b"}, stdin: good, want: 2, says: "odd cannot be named beside it"},
+		"a set of the control plane":        {args: []string{"migrate", "controlplanemachineset/cluster", "--to", "clusterapi"}, want: 2, says: "moves alone, by its spec.authoritativeAPI"},
 		"a bad selector":                    {args: []string{"check", "-f", "-", "-l", "a=("}, want: 2, says: "--selector"},
 		"an unknown kind":                   {args: []string{"check", "-f", "-", "pod/x"}, want: 2, says: "machineset"},
 		"a namespace of no pair":            {args: []string{"check", "-f", "-", "-n", "default"}, want: 2, says: "--namespaces"},

@@ -109,6 +109,9 @@ func TestTheOrderAndTheControlPlane(t *testing.T) {
 	if first, second := strings.Index(out, "machineset/canary"), strings.Index(out, "machineset/second"); code != 0 || first < 0 || second < first {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
+	if out, code = sh(t, "kubectl poundlock migrate machineset/worker-b --to clusterapi --skip-blocked --yes"); code != 3 || !strings.Contains(out, "nothing is left that can move") {
+		t.Errorf("what is left out was all: exit code %d:\n%s", code, out)
+	}
 	if out, code = sh(t, "kubectl poundlock migrate machine/master-0 --to clusterapi --yes"); code != 3 || !strings.Contains(out, "--include-control-plane") || !strings.Contains(out, "control plane") {
 		t.Errorf("exit code %d, want 3:\n%s", code, out)
 	}
@@ -278,6 +281,9 @@ func TestZCleanup(t *testing.T) {
 	}
 	if out, code := sh(t, "kubectl poundlock status"); code != 0 || !strings.HasPrefix(out, "Poundlock") {
 		t.Errorf("the first line does not say that nobody answers: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup --name nosuch --yes"); code != 1 || !strings.Contains(out, "has this name") {
+		t.Errorf("a name that nothing has: exit code %d:\n%s", code, out)
 	}
 	if out, code := sh(t, "kubectl poundlock cleanup --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {
 		t.Errorf("dry run: exit code %d:\n%s", code, out)
