@@ -282,6 +282,12 @@ func TestZCleanup(t *testing.T) {
 	if out, code := sh(t, "kubectl poundlock status"); code != 0 || !strings.HasPrefix(out, "Poundlock") {
 		t.Errorf("the first line does not say that nobody answers: exit code %d:\n%s", code, out)
 	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/worker-a --to machineapi --yes"); code != 3 || !strings.Contains(out, "Nobody would carry a request out") {
+		t.Errorf("a move that nobody carries out: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock check machineset/worker-b"); code != 0 || !strings.Contains(out, "deviceIndex") {
+		t.Errorf("what could move is not told: exit code %d:\n%s", code, out)
+	}
 	if out, code := sh(t, "kubectl poundlock cleanup --name nosuch --yes"); code != 1 || !strings.Contains(out, "has this name") {
 		t.Errorf("a name that nothing has: exit code %d:\n%s", code, out)
 	}
