@@ -21,6 +21,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -316,6 +317,7 @@ func TestOverlays(t *testing.T) {
 			}
 			checkInjection(t, b)
 			checkImages(t, b)
+			checkMemory(t, b)
 			checkRoutes(t, b)
 			checkReach(t, b, overlay)
 			checkBindings(t, b)
@@ -375,6 +377,24 @@ func checkImages(t *testing.T, b *built) {
 			if name, tag, _ := strings.Cut(c.Image, ":"); name != "poundlock" || tag == "" || tag == "latest" {
 				t.Errorf("image %s: want poundlock with a tag other than latest", c.Image)
 			}
+		}
+	}
+}
+
+// checkMemory: Go's runtime is told of a limit that it reaches before the container's, with a tenth between for what is not its own.
+func checkMemory(t *testing.T, b *built) {
+	t.Helper()
+	for _, d := range b.deployments {
+		c := d.Spec.Template.Spec.Containers[0]
+		limit := c.Resources.Limits.Memory().Value()
+		i := slices.IndexFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == "GOMEMLIMIT" })
+		if i < 0 || limit == 0 {
+			t.Errorf("Deployment %s: env %v, limit %d: want GOMEMLIMIT and a limit of memory", d.Name, c.Env, limit)
+			continue
+		}
+		soft, err := resource.ParseQuantity(strings.TrimSuffix(c.Env[i].Value, "B"))
+		if err != nil || soft.Value() > limit*9/10 || soft.Value() < limit/2 {
+			t.Errorf("Deployment %s: GOMEMLIMIT %s (%v), limit %d", d.Name, c.Env[i].Value, err, limit)
 		}
 	}
 }

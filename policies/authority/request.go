@@ -215,6 +215,11 @@ func provisioned(infra *policies.Object) bool {
 	return status.Ready || status.Initialization.Provisioned
 }
 
+const aloneWarning = "a set moves without its Machines"
+
+// LeavesMachines reports whether a warning is that a MachineSet's Machines stay where they are: nothing to say where somebody moves them after it.
+func LeavesMachines(warning string) bool { return strings.HasPrefix(warning, aloneWarning) }
+
 // extentWarning names what a move concerns. Each request has such a sentence: by the CRD's default, a replacement without the field asks for Machine API.
 func extentWarning(c policies.Change, s standing) []string {
 	to := askedFor(c.New)
@@ -222,7 +227,7 @@ func extentWarning(c policies.Change, s standing) []string {
 	case "Machine":
 		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s", to.Text(), keepsRunning(c, to), to.Other())}
 	case "MachineSet":
-		return []string{fmt.Sprintf("a set moves without its Machines: %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
+		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
 			to.Text(), count(s.Replicas, "Machine"))}
 	case "MachineHealthCheck":
 		return append(pausedWarning(c, to),

@@ -5,6 +5,7 @@ package mirror
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -127,7 +128,7 @@ func surplus(path string, tree ownership, wanted any) []string {
 			continue
 		}
 		child, found := element(key, wanted)
-		at := path + "." + key
+		at := strings.TrimPrefix(path+readable(key), ".")
 		if !found {
 			out = append(out, at)
 			continue
@@ -137,6 +138,25 @@ func surplus(path string, tree ownership, wanted any) []string {
 		}
 	}
 	return out
+}
+
+// readable is one step of a managed field's path as people write it: .name, or [k=1] and ["item"] of a list.
+func readable(step string) string {
+	kind, arg, _ := strings.Cut(step, ":")
+	switch kind {
+	case "f":
+		return "." + arg
+	case "k":
+		var keys map[string]any
+		if json.Unmarshal([]byte(arg), &keys) == nil {
+			var parts []string
+			for _, key := range slices.Sorted(maps.Keys(keys)) {
+				parts = append(parts, fmt.Sprintf("%s=%v", key, keys[key]))
+			}
+			arg = strings.Join(parts, ",")
+		}
+	}
+	return "[" + arg + "]"
 }
 
 // element follows one step of a managed field's path: f:name, k:{keys of a list item}, v:item of a set.

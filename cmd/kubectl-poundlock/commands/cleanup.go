@@ -51,12 +51,15 @@ docs/plugin.md › Cleaning up tells what is left to do afterwards.`,
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "none", "client: show the plan; server: have the API server try each write; none")
-	cmd.Flags().StringVar(&o.name, "name", "poundlock", "the name of Poundlock's Deployment, Lease and webhook configurations")
+	cmd.Flags().StringVar(&o.name, "name", ownName, "the name of Poundlock's Deployment, Lease and webhook configurations")
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
 // Where Poundlock's own objects are. The policies bear the labels of its manifests.
+// ownName is what the manifests call all that is Poundlock's.
+const ownName = "poundlock"
+
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	leases      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
@@ -104,6 +107,8 @@ type cleaner struct {
 	client dynamic.Interface
 	// own are Poundlock's admission objects.
 	own []owned
+	// known says that a Deployment or Lease has the name that was given.
+	known bool
 	// marked are the objects that mirrors live in, as far as they carry Poundlock's annotations.
 	marked []owned
 }
@@ -123,6 +128,9 @@ func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) e
 	manager, err := c.manager(ctx, namespace)
 	if err != nil {
 		return err
+	}
+	if c.name != ownName && len(c.own) == 0 && !c.known {
+		return ended{codeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace)}
 	}
 	c.show(changes, leaving.Paused(items))
 	if obstacles := leaving.Obstacles(f, manager, c.Now()); len(obstacles) > 0 {
@@ -285,6 +293,7 @@ func (c *cleaner) manager(ctx context.Context, namespace string) (leaving.Manage
 	if err != nil {
 		return m, err
 	}
+	c.known = deployment != nil || lease != nil
 	if lease != nil {
 		m.Holder, _, _ = unstructured.NestedString(lease.Object, "spec", "holderIdentity")
 		renewed, _, _ := unstructured.NestedString(lease.Object, "spec", "renewTime")

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ type migrateOptions struct {
 	controlPlane bool
 	dryRun       string
 	timeout      time.Duration
+	format       string
 }
 
 func migrateCommand(p *plugin) *cobra.Command {
@@ -86,6 +88,8 @@ first failure nothing more is asked for.`,
 	flags.BoolVar(&o.controlPlane, "include-control-plane", false, "move Machines of the control plane without a question of their own; with --yes they want it")
 	flags.StringVar(&o.dryRun, "dry-run", "none", "client: show the plan; server: have the webhook say what it thinks of each request; none")
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
+	flags.StringVarP(&o.format, "output", "o", "text", "write it as text, or as json: a document a line")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))              // the flag is there
 	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                           // the flag is there
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
@@ -102,6 +106,10 @@ func (o *migrateOptions) check(t targets) (authority.API, error) {
 		return "", usage("migrate wants --to clusterapi or --to machineapi, or --cancel")
 	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
 		return "", usage("--dry-run %q: want none, client or server", o.dryRun)
+	case o.format != "text" && o.format != "json":
+		return "", usage("--output %q: want text or json", o.format)
+	case o.format == "json" && !o.yes && o.dryRun == "none":
+		return "", usage("-o json is for programs, which answer no question: say --yes")
 	case o.maxInFlight < 0:
 		return "", usage("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
 	case o.cancel:
@@ -127,6 +135,9 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 		q.Kinds, q.Selector = nil, nil // the Machines of a set are found by the set, whatever their labels
 	}
 	m := &mover{plugin: p, Paper: p.out(), migrateOptions: o, to: to, query: q}
+	if o.format == "json" {
+		m.Paper = display.Paper{Writer: io.Discard}
+	}
 	if m.client, err = p.client(m); err != nil {
 		return err
 	}
@@ -297,6 +308,7 @@ func (m *mover) show(plan []moving.Step) {
 	}
 	m.Table(rows)
 	for _, s := range plan {
+		m.record(event{Object: s.Pair.Ref(), Event: "plan: " + string(s.Action), Message: firstReason(s.Finding), Failed: s.Action == moving.Leave})
 		if s.Action != moving.Leave {
 			continue
 		}
@@ -357,8 +369,43 @@ func (m *mover) ask(ctx context.Context, steps []moving.Step) error {
 	return nil
 }
 
+// event is a line of -o json.
+type event struct {
+	Time time.Time `json:"time"`
+	// Object is empty of the last line, which is about all.
+	Object string `json:"object,omitempty"`
+	// Event is what happened, in words.
+	Event string `json:"event"`
+	// Message says more; of a refusal it is the API server's.
+	Message  string   `json:"message,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	// Seconds is how long the object has been on the way.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Arrived of Total are there; LeftSeconds is an estimate.
+	Arrived     int     `json:"arrived,omitempty"`
+	Total       int     `json:"total,omitempty"`
+	LeftSeconds float64 `json:"leftSeconds,omitempty"`
+	Failed      bool    `json:"failed,omitempty"`
+}
+
+// record writes a line for programs.
+func (m *mover) record(e event) {
+	if m.format != "json" {
+		return
+	}
+	e.Time = m.Now().UTC()
+	if err := m.stream("MigrationEvent", e); err != nil {
+		fmt.Fprintln(m.ErrOut, "writing:", err)
+	}
+}
+
 // told says what came of a request: the webhook's warnings, and its refusal.
 func (m *mover) told(ref, what string, err error) {
+	e := event{Object: ref, Event: what, Warnings: m.warned}
+	if err != nil {
+		e.Event, e.Message, e.Failed = "refused", err.Error(), true
+	}
+	m.record(e)
 	if err != nil {
 		m.Linef("%s  %s  %s", m.clock(), ref, m.Bad("refused: "+err.Error()))
 	} else {
@@ -374,6 +421,9 @@ func (m *mover) clock() string { return m.Beside(m.Now().Format(time.TimeOnly)) 
 // request changes spec.authoritativeAPI of the object as it was read.
 func (m *mover) request(ctx context.Context, pair fleet.Pair, to authority.API, dryRun string) error {
 	m.warned = nil
+	if m.withMachines {
+		defer func() { m.warned = slices.DeleteFunc(m.warned, authority.LeavesMachines) }() // they follow
+	}
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": pair.MachineAPI.Metadata.ResourceVersion},
 		"spec":     map[string]any{"authoritativeAPI": to},
@@ -405,6 +455,7 @@ func (m *mover) follow(ctx context.Context, plan []moving.Step) error {
 		return done || err != nil, nil
 	})
 	arrived, onTheWay, left := run.Counts()
+	m.record(event{Event: "over", Arrived: arrived, Total: arrived + onTheWay + left, Seconds: m.Now().Sub(began).Seconds(), Failed: ctx.Err() != nil || err != nil || end != nil})
 	switch {
 	case ctx.Err() != nil:
 		m.Linef("\ninterrupted: %d there, %d on the way (Poundlock's manager goes on with those), %d not asked for. The same command goes on from here.", arrived, onTheWay, left)
@@ -464,10 +515,22 @@ func (m *mover) line(l moving.Line) {
 	case l.Bad:
 		what = m.Bad(what)
 	}
-	m.Linef("%s  %s  %s  %s", m.clock(), l.Ref, what, m.Beside("after "+duration.HumanDuration(l.After)))
+	m.record(event{Object: l.Ref, Event: l.What, Message: l.Detail, Seconds: l.After.Seconds(), Arrived: l.Arrived, Total: l.Total, LeftSeconds: l.Left.Seconds(), Failed: l.Bad})
+	m.Linef("%s  %s  %s  %s", m.clock(), l.Ref, what, m.Beside("after "+duration.HumanDuration(l.After)+counter(l)))
 	if l.Detail != "" {
 		m.Linef("%s", display.Wrap(l.Detail, "            ", m.Width))
 	}
+}
+
+// counter says how far a move of several objects is.
+func counter(l moving.Line) string {
+	switch {
+	case l.Total < 2:
+		return ""
+	case l.Left == 0:
+		return fmt.Sprintf(", %d of %d", l.Arrived, l.Total)
+	}
+	return fmt.Sprintf(", %d of %d, about %s left", l.Arrived, l.Total, duration.HumanDuration(l.Left))
 }
 
 // back takes requests back.
@@ -522,7 +585,9 @@ func (m *mover) settled(ctx context.Context, cancelled []fleet.Pair) error {
 				continue
 			}
 			if still[key] = p.Moving(); !still[key] {
-				m.Linef("%s  %s  %s", m.clock(), p.Ref(), m.Good("is with "+p.InCharge().Text()))
+				what := "is with " + p.InCharge().Text()
+				m.record(event{Object: p.Ref(), Event: what, Seconds: m.Now().Sub(began).Seconds()})
+				m.Linef("%s  %s  %s", m.clock(), p.Ref(), m.Good(what))
 				delete(left, key)
 			}
 		}

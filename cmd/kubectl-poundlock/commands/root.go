@@ -212,6 +212,9 @@ func (p *plugin) query(s selection, t targets) (fleet.Query, error) {
 	if err != nil {
 		return fleet.Query{}, usage("--selector %q: %v", s.selector, err)
 	}
+	if i := slices.IndexFunc(t, func(one target) bool { return one.name != "" }); i >= 0 && !selector.Empty() {
+		return fleet.Query{}, usage("-l selects among all objects of a kind, so %s cannot be named beside it", t[i].name)
+	}
 	return fleet.Query{Pairs: pairs, Selector: selector, Kinds: t.kinds()}, nil
 }
 
@@ -288,6 +291,11 @@ func parseKind(word string) (authority.Kind, error) {
 		if slices.Contains([]string{strings.ToLower(k.Name), k.Resource, abbreviations[k.Name]}, short) {
 			return k, nil
 		}
+	}
+	if slices.Contains([]string{"controlplanemachineset", "controlplanemachinesets", "cpms"}, short) {
+		return authority.Kind{}, usage("a ControlPlaneMachineSet moves alone, by its spec.authoritativeAPI: " +
+			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
+			"Where it is: kubectl poundlock controlplane status")
 	}
 	return authority.Kind{}, usage("%q is no kind that changes hands: machine, machineset and machinehealthcheck do", word)
 }

@@ -4,6 +4,7 @@
 package commands
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -156,8 +157,7 @@ func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q fleet.Query
 		s.Away = away
 		w := glance{p.out(), o.output, p.Now()}
 		if w.Terminal && (o.format == "table" || o.format == "wide") {
-			fmt.Fprint(w, "\x1b[H\x1b[J")
-			w.write(s)
+			w.repaint(s)
 			return false, nil
 		}
 		return false, p.writeNews(o, s, seen)
@@ -182,7 +182,9 @@ func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) er
 		return nil
 	}
 	if o.format == "table" || o.format == "wide" {
-		glance{p.out(), o.output, p.Now()}.rows(news)
+		out := o.output
+		out.noHeaders = out.noHeaders || len(seen) > len(news) // the first lines have had the headings
+		glance{p.out(), out, p.Now()}.rows(news)
 		return nil
 	}
 	return p.writeSurvey(o, survey{Objects: news, Progress: s.Progress})
@@ -216,6 +218,36 @@ func (w glance) write(s survey) {
 	}
 	w.messages(s.Objects)
 	w.others(s)
+}
+
+// repaint shows the fleet in the place of what was shown before, and never more than the terminal's height: else the top, with the headings, would be gone.
+func (w glance) repaint(s survey) {
+	whole := &bytes.Buffer{}
+	paper := w
+	paper.Writer = whole
+	paper.write(s)
+	if w.Height > 0 && bytes.Count(whole.Bytes(), []byte("\n")) >= w.Height {
+		whole.Reset()
+		paper.writeWithin(s, w.Height-1)
+	}
+	fmt.Fprintf(w, "\x1b[H\x1b[J%s", whole)
+}
+
+// writeWithin leaves out the sentences, and objects that are in order.
+func (w glance) writeWithin(s survey, height int) {
+	if s.Away != "" {
+		w.Linef("%s", w.Bad(s.Away))
+	}
+	const headings, more, counts = 1, 1, 1
+	shown, left := overview.Fit(s.Objects, height-headings-more-counts-len(s.Progress)-min(len(s.Away), 1)*2)
+	w.rows(shown)
+	if left > 0 {
+		w.Linef("%s", w.Beside(fmt.Sprintf("and %d more", left)))
+	}
+	w.counts(s.Objects)
+	for _, p := range s.Progress {
+		w.Linef("%s", w.bar(p))
+	}
 }
 
 // others names who else acts in the cluster.

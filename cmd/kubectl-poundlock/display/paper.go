@@ -21,8 +21,8 @@ type Paper struct {
 	Colour bool
 	// Terminal: a person looks, and what was written can be written over.
 	Terminal bool
-	// Width is the terminal's, 0 for none.
-	Width int
+	// Width and Height are the terminal's, 0 for none.
+	Width, Height int
 }
 
 // PaperOf looks at what w is, and at the environment: NO_COLOR (https://no-color.org) and TERM=dumb switch colour off.
@@ -34,8 +34,8 @@ func PaperOf(w io.Writer, env func(string) string) Paper {
 	}
 	p.Terminal = env("TERM") != "dumb"
 	p.Colour = p.Terminal && env("NO_COLOR") == ""
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		p.Width = width
+	if width, height, err := term.GetSize(int(f.Fd())); err == nil {
+		p.Width, p.Height = width, height
 	}
 	return p
 }

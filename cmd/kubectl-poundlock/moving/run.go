@@ -21,6 +21,7 @@ type Run struct {
 	to      authority.API
 	atOnce  int
 	timeout time.Duration
+	began   time.Time
 	objects []*object
 }
 
@@ -49,7 +50,7 @@ func keyOf(p fleet.Pair) key { return key{p.Kind.Name, p.Namespaces.MachineAPI, 
 // NewRun begins with a plan; at most atOnce objects are on the way at a time, 0 for no bound, and none for longer than timeout, 0
 // for ever.
 func NewRun(plan []Step, to authority.API, atOnce int, timeout time.Duration, now time.Time) *Run {
-	r := &Run{to: to, atOnce: atOnce, timeout: timeout}
+	r := &Run{to: to, atOnce: atOnce, timeout: timeout, began: now}
 	for _, s := range plan {
 		switch s.Action {
 		case Ask:
@@ -69,6 +70,9 @@ type Line struct {
 	// What happened, in words; Detail may be empty.
 	What, Detail string
 	Good, Bad    bool
+	// Of an arrival: how many of Total are there now, and how long the rest takes if it goes on as it went; Left is 0 for the last.
+	Arrived, Total int
+	Left           time.Duration
 }
 
 // Outcome is what follows from a look at the fleet.
@@ -181,7 +185,9 @@ func (r *Run) follow(o *object, p fleet.Pair, exists bool, now time.Time, out *O
 		out.Failed = true
 	case s.At(r.to):
 		o.stage = there
-		out.tell(o, after, Line{What: r.to.Text() + " is in charge", Good: true})
+		arrived, total := r.count(there), len(r.objects)
+		left := now.Sub(r.began) / time.Duration(arrived) * time.Duration(total-arrived)
+		out.tell(o, after, Line{What: r.to.Text() + " is in charge", Good: true, Arrived: arrived, Total: total, Left: left})
 	case stuck(s):
 		out.tell(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
 		out.Failed = true

@@ -5,6 +5,7 @@ package moving_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,5 +140,22 @@ func TestARunGoesOnWithWhatWasAskedForBefore(t *testing.T) {
 	}
 	if out := r.Look(fleetOf(t, arrived("a"), rest("b")), start); asked(out) != "b" {
 		t.Errorf("asked for %s", asked(out))
+	}
+}
+
+// What is left takes as long as what has arrived did.
+func TestTheRestIsEstimated(t *testing.T) {
+	run := begin(t, 0, rest("a"), rest("b"), rest("c"))
+	for _, name := range []string{"a", "b", "c"} {
+		run.Asked(fleetOf(t, rest(name)).Pairs[0], start)
+	}
+	out := run.Look(fleetOf(t, arrived("a"), onTheWay("b"), onTheWay("c")), start.Add(10*time.Second))
+	for _, l := range out.Lines {
+		if l.Good && (l.Arrived != 1 || l.Total != 3 || l.Left != 20*time.Second) {
+			t.Errorf("%+v", l)
+		}
+	}
+	if !slices.ContainsFunc(out.Lines, func(l moving.Line) bool { return l.Good }) {
+		t.Errorf("%+v", out.Lines)
 	}
 }

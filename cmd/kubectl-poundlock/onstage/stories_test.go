@@ -109,6 +109,9 @@ func TestTheOrderAndTheControlPlane(t *testing.T) {
 	if first, second := strings.Index(out, "machineset/canary"), strings.Index(out, "machineset/second"); code != 0 || first < 0 || second < first {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
+	if out, code = sh(t, "kubectl poundlock migrate machineset/worker-b --to clusterapi --skip-blocked --yes"); code != 3 || !strings.Contains(out, "nothing is left that can move") {
+		t.Errorf("what is left out was all: exit code %d:\n%s", code, out)
+	}
 	if out, code = sh(t, "kubectl poundlock migrate machine/master-0 --to clusterapi --yes"); code != 3 || !strings.Contains(out, "--include-control-plane") || !strings.Contains(out, "control plane") {
 		t.Errorf("exit code %d, want 3:\n%s", code, out)
 	}
@@ -171,6 +174,29 @@ func TestTheRolesForPeopleSuffice(t *testing.T) {
 	}
 	if out, code := sh(t, "kubectl poundlock migrate machineset/seen --to clusterapi --yes --wait --as=migrator"); code != 0 {
 		t.Errorf("a migrator may not: exit code %d:\n%s", code, out)
+	}
+}
+
+// Programs follow a move line by line, of names that another command has written.
+func TestAMoveForPrograms(t *testing.T) {
+	newSet(t, "first-of-two")
+	newSet(t, "second-of-two")
+	out, code := sh(t, "kubectl poundlock status machinesets -o name | grep of-two | kubectl poundlock migrate -f - --to clusterapi --yes --wait --max-in-flight 1 -o json")
+	if code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	var last struct {
+		APIVersion, Kind, Event string
+		Arrived, Total          int
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for _, line := range lines {
+		if err := json.Unmarshal([]byte(line), &last); err != nil || last.APIVersion != "cli.poundlock.openshift.io/v1" || last.Kind != "MigrationEvent" {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if last.Event != "over" || last.Arrived != 2 || last.Total != 2 || len(lines) < 5 {
+		t.Errorf("%+v:\n%s", last, out)
 	}
 }
 
@@ -255,6 +281,15 @@ func TestZCleanup(t *testing.T) {
 	}
 	if out, code := sh(t, "kubectl poundlock status"); code != 0 || !strings.HasPrefix(out, "Poundlock") {
 		t.Errorf("the first line does not say that nobody answers: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/worker-a --to machineapi --yes"); code != 3 || !strings.Contains(out, "Nobody would carry a request out") {
+		t.Errorf("a move that nobody carries out: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock check machineset/worker-b"); code != 0 || !strings.Contains(out, "deviceIndex") {
+		t.Errorf("what could move is not told: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup --name nosuch --yes"); code != 1 || !strings.Contains(out, "has this name") {
+		t.Errorf("a name that nothing has: exit code %d:\n%s", code, out)
 	}
 	if out, code := sh(t, "kubectl poundlock cleanup --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {
 		t.Errorf("dry run: exit code %d:\n%s", code, out)

@@ -129,7 +129,7 @@ func (s Standing) Age(now time.Time) time.Duration {
 // Progress is a fleet that moves.
 type Progress struct {
 	To authority.API `json:"to"`
-	// There of All are in charge of To; Moving are on the way.
+	// All were asked to go to To: There of them are there, and Moving are on the way.
 	There  int `json:"there"`
 	Moving int `json:"moving"`
 	All    int `json:"all"`
@@ -139,7 +139,7 @@ type Progress struct {
 func ProgressOf(all []Standing) []Progress {
 	var out []Progress
 	for _, to := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {
-		p := Progress{To: to, All: len(all)}
+		p := Progress{To: to}
 		for _, s := range all {
 			switch {
 			case s.Moving() && s.Requested == to:
@@ -148,6 +148,7 @@ func ProgressOf(all []Standing) []Progress {
 				p.There++
 			}
 		}
+		p.All = p.There + p.Moving
 		if p.Moving > 0 {
 			out = append(out, p)
 		}
