@@ -164,7 +164,7 @@ func (c *cluster) inOrder(writes []string) {
 		place[w] = i
 	}
 	coreEnds := map[bundle.Stage]int{}
-	contents, err := c.r.choose(in, &done{})
+	contents, err := c.r.choose(c.Context(), c.r.look(), in, &done{})
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -34,10 +34,14 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 )
 
-// converter is the conversion webhook of a provider. The one of the first release knows v1 alone.
-type converter struct{ knowsBoth atomic.Bool }
+// converter is the conversion webhook of a provider. The one of the first release knows v1 alone. It can be away.
+type converter struct{ knowsBoth, away atomic.Bool }
 
 func (c *converter) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if c.away.Load() {
+		http.Error(rw, "away", http.StatusServiceUnavailable)
+		return
+	}
 	review := &apiextensionsv1.ConversionReview{}
 	if err := json.NewDecoder(r.Body).Decode(review); err != nil || review.Request == nil {
 		http.Error(rw, "no review", http.StatusBadRequest)
