@@ -438,18 +438,11 @@ func TestADefinitionIsDeleted(t *testing.T) {
 // Another webhook refuses what the installer writes. It is an error that passes, shown after a while, with the webhook's name.
 func TestAWebhookRefuses(t *testing.T) {
 	c := newCluster(t)
-	all := admissionv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "others"},
-		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name: "deployments.example.org", FailurePolicy: ptr.To(admissionv1.Fail), SideEffects: ptr.To(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
-			Rules:        []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{"*"}, Rule: admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}}}},
-		}},
-	}
-	if err := c.Create(t.Context(), &all); err != nil {
+	all := refusing("deployments", "apps", admissionv1.OperationAll)
+	if err := c.Create(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = client.IgnoreNotFound(c.Delete(t.Context(), &all)) }()
+	defer func() { _ = client.IgnoreNotFound(c.Delete(t.Context(), all)) }()
 	c.release(both(t)...)
 	c.eventually("it is refused", func() error {
 		if _, err := c.once(); err == nil || !strings.Contains(err.Error(), "deployments.example.org") {
@@ -464,11 +457,77 @@ func TestAWebhookRefuses(t *testing.T) {
 	if m := c.condition(degraded).Message; !strings.Contains(m, "Deployment/clusterapi-manager") || !strings.Contains(m, "deployments.example.org") {
 		t.Errorf("the message is %q", m)
 	}
-	if err := c.Delete(t.Context(), &all); err != nil {
+	if err := c.Delete(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	c.settled()
 	c.expect(well)
+}
+
+// Admission refuses the objects of one kind, which stay stored in the older version. No other kind waits for that, and the status says that the cluster is not to be upgraded.
+func TestRefusedObjectsKeepNoOtherKindWaiting(t *testing.T) {
+	c := newCluster(t)
+	v1 := "---\n" + strings.NewReplacer("awsthing", "awszone", "awsThing", "awsZone").Replace(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: awsthings.infrastructure.cluster.x-k8s.io}
+spec:
+  group: infrastructure.cluster.x-k8s.io
+  names: {kind: awsThing, listKind: awsThingList, plural: awsthings, singular: awsthing}
+  scope: Namespaced
+  versions:
+`) + oneVersion
+	both := strings.ReplaceAll(oneVersion, "storage: true", "storage: false") + strings.ReplaceAll(oneVersion, "name: v1", "name: v2")
+	more := func(text string) func(string) string { return func(all string) string { return all + text } }
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", more(v1)))
+	c.settled()
+	c.things(2)
+	refuses := refusing("awsthings", "infrastructure.cluster.x-k8s.io", admissionv1.Update)
+	if err := c.Create(t.Context(), refuses); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.IgnoreNotFound(c.Delete(t.Context(), refuses)) }()
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", more(v1), replaced(oneVersion, both)))
+	zones := func() []string {
+		stored, _, _ := unstructured.NestedStringSlice(c.must("CustomResourceDefinition", "awszones.infrastructure.cluster.x-k8s.io").Object, "status", "storedVersions")
+		return stored
+	}
+	c.eventually("the other kind is rewritten", func() error {
+		_, _ = c.once()
+		if diff := cmp.Diff([]string{"v2"}, zones()); diff != "" {
+			return fmt.Errorf("%s", diff)
+		}
+		return nil
+	})
+	if diff := cmp.Diff([]string{"v1", "v2"}, c.stored()); diff != "" {
+		t.Error(diff)
+	}
+	c.passes(1)
+	c.expect(statuses{available: "True", upgradeable: "False"})
+	if m := c.condition(upgradeable).Message; !strings.Contains(m, "awsthings") || strings.Contains(m, "awszones") {
+		t.Errorf("the message is %q", m)
+	}
+	if err := c.Delete(t.Context(), refuses); err != nil {
+		t.Fatal(err)
+	}
+	c.settled()
+	if diff := cmp.Diff([]string{"v2"}, c.stored()); diff != "" {
+		t.Error(diff)
+	}
+	c.expect(well)
+}
+
+// refusing is a webhook that nobody answers, and that fails closed.
+func refusing(resource, group string, operation admissionv1.OperationType) *admissionv1.ValidatingWebhookConfiguration {
+	return &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "others"},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name: resource + ".example.org", FailurePolicy: ptr.To(admissionv1.Fail), SideEffects: ptr.To(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{operation}, Rule: admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}},
+			}},
+		}},
+	}
 }
 
 // A missing shard, and no content at all, are told as what they are.
