@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -438,7 +438,7 @@ func TestADefinitionIsDeleted(t *testing.T) {
 // Another webhook refuses what the installer writes. It is an error that passes, shown after a while, with the webhook's name.
 func TestAWebhookRefuses(t *testing.T) {
 	c := newCluster(t)
-	all := refusing("deployments", "apps", admissionv1.OperationAll)
+	all := refusing("deployments", "apps", admissionregistrationv1.OperationAll)
 	if err := c.Create(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
@@ -481,7 +481,7 @@ spec:
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", more(v1)))
 	c.settled()
 	c.things(2)
-	refuses := refusing("awsthings", "infrastructure.cluster.x-k8s.io", admissionv1.Update)
+	refuses := refusing("awsthings", "infrastructure.cluster.x-k8s.io", admissionregistrationv1.Update)
 	if err := c.Create(t.Context(), refuses); err != nil {
 		t.Fatal(err)
 	}
@@ -517,14 +517,14 @@ spec:
 }
 
 // refusing is a webhook that nobody answers, and that fails closed.
-func refusing(resource, group string, operation admissionv1.OperationType) *admissionv1.ValidatingWebhookConfiguration {
-	return &admissionv1.ValidatingWebhookConfiguration{
+func refusing(resource, group string, operation admissionregistrationv1.OperationType) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "others"},
-		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name: resource + ".example.org", FailurePolicy: ptr.To(admissionv1.Fail), SideEffects: ptr.To(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
-			Rules: []admissionv1.RuleWithOperations{{
-				Operations: []admissionv1.OperationType{operation}, Rule: admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: resource + ".example.org", FailurePolicy: ptr.To(admissionregistrationv1.Fail), SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{operation}, Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}},
 			}},
 		}},
 	}
