@@ -254,7 +254,8 @@ func Vanishing(o, live *unstructured.Unstructured) []int {
 	return out
 }
 
-// Moving are the positions of entries of a live webhook configuration that fail closed and that new content has at another place, such as another path. Neither server
+// Moving are the positions of entries of a live webhook configuration that fail closed and that new content has at another place, such as another
+// path. Neither server
 // answers at both: while they change, such an entry must not refuse what the wrong one was asked for.
 func Moving(o, live *unstructured.Unstructured) []int {
 	if live == nil || !isWebhooks(live) {

@@ -90,7 +90,8 @@ func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.
 	return out
 }
 
-// bridgeConversion keeps the server that converts now. Its CA stays what the service CA wrote. Where no server converts so far, the new one begins when it runs, or with
+// bridgeConversion keeps the server that converts now. Its CA stays what the service CA wrote. Where no server converts so far, the new one begins
+// when it runs, or with
 // the versions that it alone knows.
 func bridgeConversion(spec map[string]any, live *unstructured.Unstructured, serveNew bool) {
 	conversion := at(live.DeepCopy().Object, "spec", "conversion")

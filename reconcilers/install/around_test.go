@@ -464,7 +464,8 @@ func TestAWebhookRefuses(t *testing.T) {
 	c.expect(well)
 }
 
-// Admission refuses the objects of one kind, which stay stored in the older version. No other kind waits for that, and the status says that the cluster is not to be upgraded.
+// Admission refuses the objects of one kind, which stay stored in the older version. No other kind waits for that, and the status says that the
+// cluster is not to be upgraded.
 func TestRefusedObjectsKeepNoOtherKindWaiting(t *testing.T) {
 	c := newCluster(t)
 	v1 := "---\n" + strings.NewReplacer("awsthing", "awszone", "awsThing", "awsZone").Replace(`apiVersion: apiextensions.k8s.io/v1

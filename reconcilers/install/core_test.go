@@ -134,7 +134,8 @@ func (c *cluster) realCore() (url string, start func()) {
 	}
 }
 
-// Cluster API's core goes from the last release that stores v1beta1 to one that stores v1beta2, with its real conversion. No read in v1beta1 fails. The new manager does not start before
+// Cluster API's core goes from the last release that stores v1beta1 to one that stores v1beta2, with its real conversion. No read in v1beta1 fails.
+// The new manager does not start before
 // the API server serves v1beta2, which until then nobody could read; from the moment in which the manager converts no read in v1beta2 fails either.
 func TestUpgradeOfRealCore(t *testing.T) {
 	if !*complete {

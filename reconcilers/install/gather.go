@@ -146,7 +146,8 @@ func (r *reconciler) look() *world {
 	}
 }
 
-// list lists once what is marked as ours of a kind. It is asked for when an object of the kind is: a kind that cannot be read, as one whose conversion has no server,
+// list lists once what is marked as ours of a kind. It is asked for when an object of the kind is: a kind that cannot be read, as one whose
+// conversion has no server,
 // keeps back only what needs it.
 func (w *world) list(ctx context.Context, kind schema.GroupVersionKind) error {
 	if w.listed[kind] {

@@ -154,7 +154,8 @@ func (w *world) keepsStoredVersions(ctx context.Context, contents []content) err
 	return errors.Join(problems...)
 }
 
-// prepare is the preflight: nothing is written unless everything in the set is sound. kept says whether a provider's content is what became ready last: it has
+// prepare is the preflight: nothing is written unless everything in the set is sound. kept says whether a provider's content is what became ready
+// last: it has
 // its images and values of then.
 func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
 	contents, err := r.render(in, maps, kept)
@@ -341,7 +342,8 @@ func (k *walk) stages(ctx context.Context) (waits string, err error) {
 	return "", nil
 }
 
-// readAll reads everything and asks whose it is: a collision is found before the first write. What is in the last stage, after everything else, may need what the stages
+// readAll reads everything and asks whose it is: a collision is found before the first write. What is in the last stage, after everything else, may
+// need what the stages
 // before it bring back, such as the server of a conversion: then it is read when its stage comes.
 func (k *walk) readAll(ctx context.Context) error {
 	var problems []error

@@ -125,7 +125,8 @@ func isKept(kept []corev1.ConfigMap, hash string) bool {
 	return len(kept) > 0
 }
 
-// keep stores content that became ready, compressed, with the images and values that it was made with. It is what stays applied if the release's ConfigMaps are deleted or
+// keep stores content that became ready, compressed, with the images and values that it was made with. It is what stays applied if the release's
+// ConfigMaps are deleted or
 // become invalid: older manifests do not get newer images.
 func (r *reconciler) keep(ctx context.Context, c content) error {
 	b := c.bundle

@@ -48,7 +48,8 @@ func (k *walk) migrateFirst(ctx context.Context) (waits string, err error) {
 	return "", nil
 }
 
-// migrate rewrites all objects that are stored in an older version, and notes that none are left. Objects of one kind that admission refuses keep no other kind waiting.
+// migrate rewrites all objects that are stored in an older version, and notes that none are left. Objects of one kind that admission refuses keep no
+// other kind waiting.
 func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 	var problems []error
 	for _, o := range k.In(bundle.Definitions) {
