@@ -87,9 +87,9 @@ proof-rollouts: plane
 proof-neighbours: plane
 	go test -count=1 -timeout 2h ./test/journeys -real-machine-api $(ARGS)
 
-# Every provider's real manifests, installed on a platform of each.
+# Every provider's real manifests, installed on a platform of each, and an upgrade of Cluster API's core with its real conversion.
 proof-providers: plane
-	go test -count=1 -timeout 1h -v -run TestRealProviders ./reconcilers/install $(or $(ARGS),-complete)
+	go test -count=1 -timeout 1h -v -run 'TestRealProviders|TestUpgradeOfRealCore' ./reconcilers/install $(or $(ARGS),-complete)
 
 # Private types: a thousand objects of each kind through the conversion shim and the real converter, from a new seed, which the log has.
 proof-private: plane

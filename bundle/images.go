@@ -36,17 +36,27 @@ func Placeholder(key string) string { return "registry.invalid/" + key + ":injec
 
 // Images puts a placeholder into each container, and lists the keys.
 func Images(d *Draft) {
-	used := map[string]bool{}
+	used, managers := map[string]bool{}, map[string]bool{}
 	var keys []string
 	all := d.containers()
-	for _, c := range all { // before the first image changes: they are compared
+	usual := make([]bool, len(all))
+	for i, c := range all { // before the first image changes: they are compared
 		key, selector := d.keyOf(c)
 		used[selector] = true
 		keys = append(keys, key)
+		image := text(c.object, "image")
+		if usual[i] = selector == "" && key == d.Provider.imageKey() && image != Placeholder(key); usual[i] {
+			managers[image] = true
+		}
 	}
 	for i, c := range all {
+		if usual[i] && len(managers) > 1 {
+			d.refuse(c.Document, "%s: several managers have different images, and the provider's usual key %s is for one: name each, this one with --images %s/%s=KEY",
+				c.field("image"), keys[i], c.Name(), c.name())
+			continue
+		}
 		if !imageKey.MatchString(keys[i]) {
-			d.refuse(c.Document, "%s: the image has no key in the release: name it by %s/%s=KEY", c.field("image"), c.Name(), c.name())
+			d.refuse(c.Document, "%s: the image has no key in the release: name it with --images %s/%s=KEY", c.field("image"), c.Name(), c.name())
 			continue
 		}
 		d.Keys = append(d.Keys, Image{Kind: c.Kind(), Workload: c.Name(), Container: c.name(), Init: c.init, Key: keys[i]})

@@ -203,6 +203,20 @@ type Needs struct {
 	AllowTags bool
 }
 
+// Of returns what of the needs the documents of a bundle have.
+func (n Needs) Of(b Bundle) Needs {
+	out := Needs{Values: Values{}, References: References{}, AllowTags: n.AllowTags}
+	for _, v := range b.Variables {
+		if value, set := n.Values[v.Name]; set {
+			out.Values[v.Name] = value
+		}
+	}
+	for _, image := range b.Images {
+		out.References[image.Key] = n.References[image.Key]
+	}
+	return out
+}
+
 // Render makes the documents that an installer applies: variables evaluated, images set. What Kinds drops is dropped here, too, and listed. An error names
 // everything that is wrong, and then nothing may be applied.
 func (b Bundle) Render(needs Needs) ([]Document, []Entry, error) {

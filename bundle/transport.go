@@ -42,6 +42,8 @@ type Packing struct {
 	Format Format
 	// Whole forbids shards: what does not fit into one ConfigMap is an error.
 	Whole bool
+	// Reserved bytes are left free in each ConfigMap.
+	Reserved int
 }
 
 // OwnAnnotations are written by Pack and by nobody else.
@@ -99,16 +101,16 @@ func (b Bundle) Pack(p Packing) ([]*corev1.ConfigMap, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size := Size(one); size <= MaxConfigMap {
+	if size := Size(one); size <= MaxConfigMap-p.Reserved {
 		return []*corev1.ConfigMap{one}, nil
 	} else if p.Whole {
 		return nil, b.tooLarge(size, MaxConfigMap, format, "exclude objects, use gzip, or allow shards")
 	}
-	return b.shards(format, hash)
+	return b.shards(format, hash, MaxConfigMap-p.Reserved)
 }
 
-// shards cuts the documents into runs of about the same size, as few as fit.
-func (b Bundle) shards(format Format, hash string) ([]*corev1.ConfigMap, error) {
+// shards cuts the documents into runs of about the same size, as few as fit into so many bytes each.
+func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMap, error) {
 	sizes := make([]int, len(b.Documents))
 	for i, d := range b.Documents {
 		text, err := d.YAML()
@@ -137,11 +139,11 @@ func (b Bundle) shards(format Format, hash string) ([]*corev1.ConfigMap, error) 
 			largest = max(largest, Size(shard))
 			shards = append(shards, shard)
 		}
-		if largest <= MaxConfigMap {
+		if largest <= most {
 			return shards, nil
 		}
 		if n >= len(b.Documents) {
-			return nil, b.tooLarge(largest, MaxConfigMap, format, "one object alone is too large: exclude it, shorten its descriptions, or use gzip")
+			return nil, b.tooLarge(largest, most, format, "one object alone is too large: exclude it, shorten its descriptions, or use gzip")
 		}
 	}
 }

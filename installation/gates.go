@@ -243,18 +243,53 @@ func Vanishing(o, live *unstructured.Unstructured) []int {
 	if live == nil || !isWebhooks(live) {
 		return nil
 	}
-	wanted := map[string]bool{}
-	if o != nil {
-		for _, hook := range items(o.Object, "webhooks") {
-			wanted[text(hook, "name")] = true
-		}
-	}
+	wanted := hooksByName(o)
 	var out []int
 	for i, hook := range items(live.Object, "webhooks") {
-		if !wanted[text(hook, "name")] {
+		if wanted[text(hook, "name")] == nil {
 			out = append(out, i)
 		}
 	}
 	slices.Reverse(out)
 	return out
+}
+
+// Moving are the positions of entries of a live webhook configuration that fail closed and that new content has at another place, such as another
+// path. Neither server
+// answers at both: while they change, such an entry must not refuse what the wrong one was asked for.
+func Moving(o, live *unstructured.Unstructured) []int {
+	if live == nil || !isWebhooks(live) {
+		return nil
+	}
+	wanted := hooksByName(o)
+	var out []int
+	for i, hook := range items(live.Object, "webhooks") {
+		want := wanted[text(hook, "name")]
+		if want != nil && text(hook, "failurePolicy") != "Ignore" && !samePlace(at(want, "clientConfig"), at(hook, "clientConfig")) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func hooksByName(o *unstructured.Unstructured) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	if o != nil {
+		for _, hook := range items(o.Object, "webhooks") {
+			out[text(hook, "name")] = hook
+		}
+	}
+	return out
+}
+
+// samePlace reports whether two clientConfigs call the same server in the same way. What the API server has by default may be left out.
+func samePlace(a, b map[string]any) bool {
+	place := func(client map[string]any) string {
+		service, port := at(client, "service"), number(at(client, "service"), "port")
+		if service != nil && port == 0 {
+			port = 443
+		}
+		return fmt.Sprint(text(client, "url"), " ", text(service, "namespace"), "/", text(service, "name"), ":", port, " ", text(service, "path"))
+	}
+	return place(a) == place(b)
 }

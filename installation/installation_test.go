@@ -413,7 +413,7 @@ func TestBridge(t *testing.T) {
 		serveNew   bool
 		bridge     string
 	}{
-		"the same":              {[]string{"v1:s!"}, []string{"v1:s!"}, false, ""},
+		"another server":        {[]string{"v1:s!"}, []string{"v1:s!"}, false, "v1 true true"},
 		"storage moves":         {[]string{"v1:s", "v2:s!"}, []string{"v1:s!"}, false, "v1 true true,v2 false false"},
 		"… and the time is up":  {[]string{"v1:s", "v2:s!"}, []string{"v1:s!"}, true, "v1 true true,v2 true false"},
 		"on the bridge already": {[]string{"v1:s", "v2:s!"}, []string{"v1:s!", "v2:"}, false, "v1 true true,v2 false false"},
@@ -437,6 +437,51 @@ func TestBridge(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.bridge)
 			}
 		})
+	}
+}
+
+func TestBridgeIsNeeded(t *testing.T) {
+	const form = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {conversion: %s, versions: [{name: v1, served: true, storage: true}]}}"
+	const server = "{strategy: Webhook, webhook: {clientConfig: {service: {name: s, namespace: n%s}%s}}}"
+	at := func(more, beside string) string { return fmt.Sprintf(server, more, beside) }
+	for name, c := range map[string]struct {
+		want, live string
+		serveNew   bool
+		bridge     string // the strategy meanwhile, "" where no bridge is needed
+	}{
+		"the same":                        {at(", path: /c", ""), at(", path: /c", ""), false, ""},
+		"the default port, and a CA":      {at("", ""), at(", port: 443", ", caBundle: Cg=="), false, ""},
+		"another path":                    {at(", path: /d", ""), at(", path: /c", ""), false, "Webhook"},
+		"a server where none was":         {at("", ""), "{strategy: None}", false, "None"},
+		"… and the time is up":            {at("", ""), "{strategy: None}", true, "Webhook"},
+		"no server where one was":         {"{strategy: None}", at("", ""), false, ""},
+		"a definition without conversion": {"{strategy: None}", "{strategy: None}", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := Bridge(object(t, fmt.Sprintf(form, c.want)), object(t, fmt.Sprintf(form, c.live)), c.serveNew)
+			got := ""
+			if out != nil {
+				got, _, _ = unstructured.NestedString(out.Object, "spec", "conversion", "strategy")
+			}
+			if got != c.bridge {
+				t.Errorf("%q, want %q", got, c.bridge)
+			}
+		})
+	}
+}
+
+func TestMoving(t *testing.T) {
+	const hooks = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d}, webhooks: [%s]}"
+	hook := func(name, policy, service string) string {
+		return fmt.Sprintf("{name: %s, failurePolicy: %s, clientConfig: {service: {name: s, namespace: n%s}}}", name, policy, service)
+	}
+	want := object(t, fmt.Sprintf(hooks, strings.Join([]string{hook("same", "Fail", ""), hook("path", "Fail", ", path: /b"), hook("open", "Ignore", ", path: /b")}, ", ")))
+	live := object(t, fmt.Sprintf(hooks, strings.Join([]string{hook("gone", "Fail", ""), hook("same", "Fail", ", port: 443"), hook("path", "Fail", ", path: /a"), hook("open", "Ignore", ", path: /a")}, ", ")))
+	if diff := cmp.Diff([]int{2}, Moving(want, live)); diff != "" {
+		t.Error("one that fails closed, and has another path:", diff)
+	}
+	if Moving(nil, live) != nil || Moving(want, nil) != nil {
+		t.Error("nothing moves without both")
 	}
 }
 

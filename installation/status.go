@@ -88,6 +88,8 @@ type Pass struct {
 	Err        error
 	Waits      string
 	WaitsSince time.Time
+	// Unread says that Err is one of reading what the pass depends on: nothing else is known.
+	Unread bool
 	// Version is the release.
 	Version string
 }
@@ -165,6 +167,9 @@ func (p Pass) Conditions(m Memory, was bool, now time.Time) []metav1.Condition {
 			condition(configv1.OperatorUpgradeable, true, "UnsupportedPlatform", ""),
 		}
 	}
+	if p.Unread {
+		return []metav1.Condition{p.degradedCondition(m, was, now)}
+	}
 	return []metav1.Condition{p.available(), p.progressing(), p.degradedCondition(m, was, now), p.upgradeable()}
 }
 
@@ -193,12 +198,27 @@ func (p Pass) available() metav1.Condition {
 		return condition(configv1.OperatorAvailable, false, "WaitingForPlatform", p.Platform.Waits)
 	case len(never) > 0:
 		return condition(configv1.OperatorAvailable, false, "Installing", "not installed yet: "+strings.Join(never, ", "))
+	case p.Lacks != "" && !p.sound():
+		return condition(configv1.OperatorAvailable, false, "Installing", "no infrastructure provider is installed yet: "+p.why())
 	case p.Lacks != "":
 		return condition(configv1.OperatorAvailable, false, "NoInfrastructureProvider", p.Lacks)
+	case len(p.Outcomes) == 0 && !p.sound():
+		return condition(configv1.OperatorAvailable, false, "Installing", "nothing of the release is installed yet: "+p.why())
 	case len(p.Outcomes) == 0:
 		return condition(configv1.OperatorAvailable, false, "NoProviders", "no ConfigMap carries a provider for this platform: apply those of the release")
 	}
 	return condition(configv1.OperatorAvailable, true, "AsExpected", "")
+}
+
+// sound reports whether the release's content is what is applied.
+func (p Pass) sound() bool { return p.Err == nil && p.Waits == "" }
+
+// why is why the release's content is not applied.
+func (p Pass) why() string {
+	if p.Err != nil {
+		return p.Err.Error()
+	}
+	return p.Waits
 }
 
 func (p Pass) progressing() metav1.Condition {
@@ -251,6 +271,8 @@ func (p Pass) reason() string {
 	switch {
 	case failed:
 		return "ApplyFailed"
+	case p.Unread:
+		return "ReadFailed"
 	case p.Err != nil:
 		return "ContentInvalid"
 	case len(p.Missing) > 0:

@@ -89,6 +89,10 @@ func TestConditions(t *testing.T) {
 		"old storage versions":    {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Stored: []string{"x"}}}}, "True", "False", "False", "False"},
 		"core alone":              {Pass{Platform: on, Lacks: Lacks("AWS", []Provider{{Provider: bundle.Provider{Type: bundle.Core}}}), Outcomes: []Outcome{{Wanted: next, Installed: next}}}, "False", "False", "False", "True"},
 		"nothing to install":      {Pass{Platform: on}, "False", "False", "False", "True"},
+		"nothing could be read":   {Pass{Platform: on, Unread: true, Err: errors.New("x")}, "", "", "False", ""},
+		"core, and the release is broken": {Pass{
+			Platform: on, Err: &Final{errors.New("x")}, Lacks: Lacks("AWS", []Provider{{Provider: bundle.Provider{Type: bundle.Core}}}), Outcomes: []Outcome{{Wanted: next, Installed: next}},
+		}, "False", "False", "False", "True"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, want := range map[configv1.ClusterStatusConditionType]string{

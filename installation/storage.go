@@ -86,15 +86,20 @@ func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.
 		}
 	}
 	spec["versions"] = versions
-	bridgeConversion(spec, live)
+	bridgeConversion(spec, live, serveNew)
 	return out
 }
 
-// bridgeConversion keeps the server that converts now. Its CA stays what the service CA wrote.
-func bridgeConversion(spec map[string]any, live *unstructured.Unstructured) {
+// bridgeConversion keeps the server that converts now. Its CA stays what the service CA wrote. Where no server converts so far, the new one begins
+// when it runs, or with
+// the versions that it alone knows.
+func bridgeConversion(spec map[string]any, live *unstructured.Unstructured, serveNew bool) {
 	conversion := at(live.DeepCopy().Object, "spec", "conversion")
 	if text(conversion, "strategy") != "Webhook" {
-		return // nothing was converted by a server so far: the new one begins
+		if !serveNew {
+			spec["conversion"] = map[string]any{"strategy": "None"}
+		}
+		return
 	}
 	if injected(live) {
 		delete(at(conversion, "webhook", "clientConfig"), "caBundle")
@@ -102,12 +107,13 @@ func bridgeConversion(spec map[string]any, live *unstructured.Unstructured) {
 	spec["conversion"] = conversion
 }
 
-// moves reports whether a definition with a conversion changes what is served or stored.
+// moves reports whether a definition with a conversion changes what is served or stored, or who converts.
 func moves(want, live *unstructured.Unstructured) bool {
-	if text(at(want.Object, "spec", "conversion"), "strategy") != "Webhook" {
+	next, now := at(want.Object, "spec", "conversion"), at(live.Object, "spec", "conversion")
+	if text(next, "strategy") != "Webhook" {
 		return false
 	}
-	return shape(want) != shape(live)
+	return shape(want) != shape(live) || text(now, "strategy") != "Webhook" || !samePlace(at(next, "webhook", "clientConfig"), at(now, "webhook", "clientConfig"))
 }
 
 func shape(definition *unstructured.Unstructured) string {

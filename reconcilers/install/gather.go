@@ -65,26 +65,28 @@ type inputs struct {
 	lastGood map[string][]corev1.ConfigMap
 	records  map[string]*record
 	needs    bundle.Needs
+	// needsThen are what lastGood was made with, by provider.
+	needsThen map[string]bundle.Needs
 	// needsErr says why images or variables cannot be read.
 	needsErr error
 	operator *configv1.ClusterOperator
 }
 
 func (r *reconciler) inputs(ctx context.Context) (*inputs, error) {
-	in := &inputs{lastGood: map[string][]corev1.ConfigMap{}, records: map[string]*record{}}
-	infrastructure := &unstructured.Unstructured{}
-	infrastructure.SetGroupVersionKind(configv1.GroupVersion.WithKind("Infrastructure"))
-	if err := r.client.Get(ctx, client.ObjectKey{Name: "cluster"}, infrastructure); client.IgnoreNotFound(err) != nil && !served.Missing(err) {
-		return nil, fmt.Errorf("reading the Infrastructure: %w", err)
-	}
-	in.platform = installation.PlatformOf(infrastructure.Object, r.Enabled)
+	in := &inputs{lastGood: map[string][]corev1.ConfigMap{}, records: map[string]*record{}, needsThen: map[string]bundle.Needs{}}
 	operator := &configv1.ClusterOperator{}
 	switch err := r.client.Get(ctx, client.ObjectKey{Name: installation.OperatorName}, operator); {
 	case err == nil:
 		in.operator = operator
 	case !apierrors.IsNotFound(err) && !served.Missing(err):
-		return nil, fmt.Errorf("reading ClusterOperator %s: %w", installation.OperatorName, err)
+		return in, fmt.Errorf("reading ClusterOperator %s: %w", installation.OperatorName, err)
 	}
+	infrastructure := &unstructured.Unstructured{}
+	infrastructure.SetGroupVersionKind(configv1.GroupVersion.WithKind("Infrastructure"))
+	if err := r.client.Get(ctx, client.ObjectKey{Name: "cluster"}, infrastructure); client.IgnoreNotFound(err) != nil && !served.Missing(err) {
+		return in, fmt.Errorf("reading the Infrastructure: %w", err)
+	}
+	in.platform = installation.PlatformOf(infrastructure.Object, r.Enabled)
 	return in, r.configMaps(ctx, in)
 }
 
@@ -128,6 +130,8 @@ type world struct {
 	r      *reconciler
 	live   map[installation.Key]*unstructured.Unstructured // nil: it is not there
 	served map[string][]string
+	// listed are the kinds of which the objects that are marked as ours are in live.
+	listed map[schema.GroupVersionKind]bool
 	// named are the names of all objects of a kind, whoever's they are: what is not among them needs no request.
 	named map[schema.GroupVersionKind]map[installation.Key]bool
 	// certificates and endpoints are read when a gate asks for them.
@@ -135,33 +139,45 @@ type world struct {
 	endpoints    map[string]int
 }
 
-// look lists what is marked as ours, kind by kind. What is not among it is read by its name.
-func (r *reconciler) look(ctx context.Context, kinds []schema.GroupVersionKind) (*world, error) {
-	w := &world{r: r, live: map[installation.Key]*unstructured.Unstructured{}, served: map[string][]string{}, named: map[schema.GroupVersionKind]map[installation.Key]bool{}}
-	for _, kind := range kinds {
-		namespaced, known, err := r.scope(kind)
-		if err != nil {
-			return nil, err
-		}
-		if !known {
-			continue
-		}
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind)
-		options := []client.ListOption{client.MatchingLabels{installation.InstalledByLabel: installation.Manager}}
-		if namespaced {
-			options = append(options, client.InNamespace(bundle.Namespace))
-		}
-		if err := r.client.List(ctx, list, options...); served.Missing(err) || apierrors.IsNotFound(err) {
-			continue
-		} else if err != nil {
-			return nil, fmt.Errorf("listing what is installed of %s: %w", kind.Kind, err)
-		}
-		for i := range list.Items {
-			w.live[installation.KeyOf(&list.Items[i])] = &list.Items[i]
+func (r *reconciler) look() *world {
+	return &world{
+		r: r, live: map[installation.Key]*unstructured.Unstructured{}, served: map[string][]string{},
+		listed: map[schema.GroupVersionKind]bool{}, named: map[schema.GroupVersionKind]map[installation.Key]bool{},
+	}
+}
+
+// list lists once what is marked as ours of a kind. It is asked for when an object of the kind is: a kind that cannot be read, as one whose
+// conversion has no server,
+// keeps back only what needs it.
+func (w *world) list(ctx context.Context, kind schema.GroupVersionKind) error {
+	if w.listed[kind] {
+		return nil
+	}
+	namespaced, known, err := w.r.scope(kind)
+	if err != nil || !known {
+		return err
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind)
+	options := []client.ListOption{client.MatchingLabels{installation.InstalledByLabel: installation.Manager}}
+	if namespaced {
+		options = append(options, client.InNamespace(bundle.Namespace))
+	}
+	if err := w.r.client.List(ctx, list, options...); err != nil && !served.Missing(err) && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("listing what is installed of %s: %w", kind.Kind, err)
+	}
+	w.listed[kind] = true
+	for i := range list.Items {
+		if k := installation.KeyOf(&list.Items[i]); !w.knows(k) {
+			w.live[k] = &list.Items[i]
 		}
 	}
-	return w, nil
+	return nil
+}
+
+func (w *world) knows(k installation.Key) bool {
+	_, known := w.live[k]
+	return known
 }
 
 // scope asks the mapper, which asks the API server about kinds that it does not know. An error says nothing about the kind.
@@ -205,8 +221,14 @@ func (w *world) absent(ctx context.Context, kind schema.GroupVersionKind, k inst
 
 // get returns an object, nil for none.
 func (w *world) get(ctx context.Context, kind schema.GroupVersionKind, k installation.Key) (*unstructured.Unstructured, error) {
-	if o, known := w.live[k]; known {
-		return o, nil
+	if w.knows(k) {
+		return w.live[k], nil
+	}
+	if err := w.list(ctx, kind); err != nil {
+		return nil, err
+	}
+	if w.knows(k) {
+		return w.live[k], nil
 	}
 	if absent, err := w.absent(ctx, kind, k); absent || err != nil {
 		if err == nil {

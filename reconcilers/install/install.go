@@ -116,9 +116,9 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		log.FromContext(ctx).Info("Nothing is installed: OpenShift's own installer runs", "deployment", rival)
 		return reconcile.Result{RequeueAfter: afterRival}, nil
 	}
-	p, err := r.pass(ctx)
-	if err != nil {
-		return r.after(err)
+	p := r.pass(ctx)
+	if apierrors.IsTooManyRequests(p.Err) {
+		return r.after(p.Err)
 	}
 	err = r.report(ctx, p)
 	if err == nil {
@@ -151,6 +151,12 @@ type done struct {
 	all      []installation.Provider
 	operator *configv1.ClusterOperator
 	records  map[string]*record
+}
+
+// unread notes an error of reading what everything depends on.
+func (d *done) unread(err error) *done {
+	d.Err, d.Unread = err, true
+	return d
 }
 
 func (d *done) failure() error {

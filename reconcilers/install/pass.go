@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,46 +25,35 @@ import (
 type content struct {
 	installation.Provider
 	bundle bundle.Bundle
+	needs  bundle.Needs
 }
 
-// pass does what can be done now. An error is one of reading what everything depends on.
-func (r *reconciler) pass(ctx context.Context) (*done, error) {
+// pass does what can be done now. An error of reading what everything depends on is the pass's own.
+func (r *reconciler) pass(ctx context.Context) *done {
 	in, err := r.inputs(ctx)
-	if err != nil {
-		return nil, err
-	}
 	out := &done{Pass: installation.Pass{Platform: in.platform, Version: r.Version}, operator: in.operator, records: in.records}
-	if in.platform.Name == "" {
-		return out, nil
-	}
-	contents, err := r.choose(in, out)
 	if err != nil {
-		return nil, err
+		return out.unread(err)
+	}
+	if in.platform.Name == "" {
+		return out
+	}
+	w := r.look()
+	contents, err := r.choose(ctx, w, in, out)
+	if err != nil {
+		return out.unread(err)
 	}
 	out.Lacks = installation.Lacks(in.platform.Name, providersOf(contents))
 	out.all = providersOf(contents)
-	w, err := r.look(ctx, kindsOf(out.all, in.records))
-	if err != nil {
-		return nil, err
-	}
 	r.watched.follow(ctx, installation.Kinds(out.all))
-	return out, r.walkAll(ctx, w, in, contents, out)
-}
-
-func kindsOf(all []installation.Provider, records map[string]*record) []schema.GroupVersionKind {
-	kinds := installation.Kinds(all)
-	for _, label := range slices.Sorted(maps.Keys(records)) {
-		for _, item := range records[label].inventory.Items {
-			if kind := item.GroupVersionKind(); !slices.Contains(kinds, kind) {
-				kinds = append(kinds, kind)
-			}
-		}
+	if err := r.walkAll(ctx, w, in, contents, out); err != nil {
+		return out.unread(err)
 	}
-	return kinds
+	return out
 }
 
 // choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is sound again.
-func (r *reconciler) choose(in *inputs, out *done) ([]content, error) {
+func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done) ([]content, error) {
 	wanted := slices.Clone(in.transports)
 	there := map[string]bool{}
 	for i := range in.transports {
@@ -76,7 +66,10 @@ func (r *reconciler) choose(in *inputs, out *done) ([]content, error) {
 			wanted = append(wanted, in.lastGood[label]...)
 		}
 	}
-	contents, err := r.prepare(in, wanted)
+	contents, err := r.prepare(in, wanted, func(label string) bool { return !there[label] })
+	if err == nil {
+		err = w.keepsStoredVersions(ctx, contents)
+	}
 	if err == nil {
 		r.waitsSince = time.Time{}
 		for _, c := range contents {
@@ -89,8 +82,8 @@ func (r *reconciler) choose(in *inputs, out *done) ([]content, error) {
 	if passes(err) {
 		return nil, err
 	}
-	r.blocked(out, err)
-	contents, err = r.prepare(in, kept)
+	r.blocked(in, out, err)
+	contents, err = r.prepare(in, kept, func(string) bool { return true })
 	switch {
 	case passes(err):
 		return nil, err
@@ -119,21 +112,53 @@ func providersOf(contents []content) []installation.Provider {
 }
 
 // blocked notes why the release's content is not applied.
-func (r *reconciler) blocked(out *done, err error) {
+func (r *reconciler) blocked(in *inputs, out *done, err error) {
 	if !installation.Waiting(err) {
 		r.waitsSince = time.Time{}
 		out.Err = &installation.Final{Err: err}
 		return
 	}
 	if r.waitsSince.IsZero() {
-		r.waitsSince = r.Now()
+		r.waitsSince = in.waitingSince(err.Error(), r.Now())
 	}
 	out.Waits, out.WaitsSince = err.Error(), r.waitsSince
 }
 
-// prepare is the preflight: nothing is written unless everything in the set is sound.
-func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap) ([]content, error) {
-	contents, err := r.render(in, maps)
+// waitingSince is when the ClusterOperator began to show progress, if it shows this wait: a process that starts anew goes on counting from there.
+func (in *inputs) waitingSince(why string, now time.Time) time.Time {
+	if in.operator != nil {
+		for _, c := range in.operator.Status.Conditions {
+			if c.Type == configv1.OperatorProgressing && c.Status == configv1.ConditionTrue && strings.Contains(c.Message, why) {
+				return c.LastTransitionTime.Time
+			}
+		}
+	}
+	return now
+}
+
+// keepsStoredVersions refuses a set in which a definition lacks the version that its objects are stored in.
+func (w *world) keepsStoredVersions(ctx context.Context, contents []content) error {
+	var problems []error
+	for _, c := range contents {
+		for _, o := range c.In(bundle.Definitions) {
+			live, err := w.get(ctx, o.GroupVersionKind(), o.Key())
+			if err != nil {
+				return unanswered{err}
+			}
+			if live != nil {
+				_, err = installation.Lost(o.Unstructured, live)
+				problems = append(problems, err)
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// prepare is the preflight: nothing is written unless everything in the set is sound. kept says whether a provider's content is what became ready
+// last: it has
+// its images and values of then.
+func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
+	contents, err := r.render(in, maps, kept)
 	if err != nil {
 		return nil, err
 	}
@@ -156,12 +181,12 @@ type rendered struct {
 }
 
 // render remembers the last result. Nothing changes what it returns.
-func (r *reconciler) render(in *inputs, maps []corev1.ConfigMap) ([]content, error) {
+func (r *reconciler) render(in *inputs, maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
 	from := in.fingerprint(maps)
 	if r.rendered.from == from {
 		return r.rendered.contents, nil
 	}
-	contents, err := in.render(maps)
+	contents, err := in.render(maps, kept)
 	if err == nil {
 		r.rendered = rendered{from, contents}
 	}
@@ -170,26 +195,33 @@ func (r *reconciler) render(in *inputs, maps []corev1.ConfigMap) ([]content, err
 
 // fingerprint names everything that content is made from.
 func (in *inputs) fingerprint(maps []corev1.ConfigMap) string {
-	parts := []string{in.platform.Name, fmt.Sprint(in.needs), fmt.Sprint(in.needsErr)}
+	parts := []string{in.platform.Name, fmt.Sprint(in.needs), fmt.Sprint(in.needsErr)} // what became ready last has its needs with it
 	for i := range maps {
 		parts = append(parts, fmt.Sprint(maps[i].Name, maps[i].UID, maps[i].ResourceVersion))
 	}
 	return strings.Join(parts, " ")
 }
 
-func (in *inputs) render(maps []corev1.ConfigMap) ([]content, error) {
+func (in *inputs) render(maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
 	selected := installation.Select(maps, in.platform.Name)
 	if len(selected.Problems) > 0 {
 		return nil, problem(selected.Problems)
 	}
 	var out []content
-	problems := []error{in.needsErr}
-	if in.needsErr == nil {
-		for _, b := range selected.Bundles {
-			p, err := installation.Prepare(b, in.needs)
-			problems = append(problems, err)
-			out = append(out, content{p, b})
+	var problems []error
+	unknown := false
+	for _, b := range selected.Bundles {
+		label := b.Provider.Label()
+		needs, then := in.needsThen[label]
+		if !kept(label) || !then {
+			needs, unknown = in.needs, in.needsErr != nil
 		}
+		p, err := installation.Prepare(b, needs)
+		problems = append(problems, err)
+		out = append(out, content{p, b, needs.Of(b)})
+	}
+	if unknown {
+		return nil, in.needsErr // without it each image is missing, and each would be named
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
@@ -310,11 +342,16 @@ func (k *walk) stages(ctx context.Context) (waits string, err error) {
 	return "", nil
 }
 
-// readAll reads what the list of marked objects did not show, and asks whose all of it is: a collision is found before the first write.
+// readAll reads everything and asks whose it is: a collision is found before the first write. What is in the last stage, after everything else, may
+// need what the stages
+// before it bring back, such as the server of a conversion: then it is read when its stage comes.
 func (k *walk) readAll(ctx context.Context) error {
 	var problems []error
 	for _, o := range k.Objects {
 		live, err := k.get(ctx, o.GroupVersionKind(), o.Key())
+		if err != nil && o.Stage == bundle.Rest && !apierrors.IsTooManyRequests(err) {
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -381,8 +418,8 @@ func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits str
 	if waits, err = k.migrate(ctx); err != nil {
 		return "", err
 	}
-	if k.record.progress.Ready != k.Hash && !k.blocked {
-		if err := k.r.keep(ctx, k.bundle, k.kept); err != nil {
+	if !k.blocked && !isKept(k.kept, k.Hash) {
+		if err := k.r.keep(ctx, k.content); err != nil {
 			return "", err
 		}
 	}

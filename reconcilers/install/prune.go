@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
 )
 
@@ -21,7 +22,7 @@ import (
 func (k *walk) liveOf(key installation.Key) *unstructured.Unstructured { return k.live[key] }
 
 // shrink removes webhooks that the content no longer has, before the servers that answered them are replaced: a new server may not know their paths, and a
-// webhook that fails closed would refuse requests.
+// webhook that fails closed would refuse requests. One whose place changes goes on being asked, and fails open until its stage comes.
 func (k *walk) shrink(ctx context.Context) error {
 	if k.blocked || k.record.progress.Ready == "" || k.record.progress.Ready == k.Hash {
 		return nil
@@ -31,18 +32,21 @@ func (k *walk) shrink(ctx context.Context) error {
 		wanted[o.Key()] = o.Unstructured
 	}
 	for _, item := range k.record.inventory.Items {
+		if bundle.StageOf(item.GroupVersionKind().GroupKind()) != bundle.Webhooks {
+			continue
+		}
 		live, err := k.get(ctx, item.GroupVersionKind(), item.Key())
 		if err != nil {
 			return err
 		}
-		vanishing := installation.Vanishing(wanted[item.Key()], live)
-		if len(vanishing) == 0 || installation.FateOf(item, live) != installation.Prune {
+		vanishing, moving := installation.Vanishing(wanted[item.Key()], live), installation.Moving(wanted[item.Key()], live)
+		if len(vanishing)+len(moving) == 0 || installation.FateOf(item, live) != installation.Prune {
 			continue
 		}
 		if wanted[item.Key()] == nil {
 			err = k.delete(ctx, item, live)
 		} else {
-			err = k.removeWebhooks(ctx, item, live, vanishing)
+			err = k.openWebhooks(ctx, item, live, vanishing, moving)
 		}
 		if err != nil {
 			return err
@@ -51,9 +55,12 @@ func (k *walk) shrink(ctx context.Context) error {
 	return nil
 }
 
-func (k *walk) removeWebhooks(ctx context.Context, item installation.Item, live *unstructured.Unstructured, positions []int) error {
+func (k *walk) openWebhooks(ctx context.Context, item installation.Item, live *unstructured.Unstructured, vanishing, moving []int) error {
 	patch := []any{map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()}}
-	for _, i := range positions {
+	for _, i := range moving {
+		patch = append(patch, map[string]any{"op": "replace", "path": fmt.Sprintf("/webhooks/%d/failurePolicy", i), "value": "Ignore"})
+	}
+	for _, i := range vanishing {
 		patch = append(patch, map[string]any{"op": "remove", "path": fmt.Sprintf("/webhooks/%d", i)})
 	}
 	raw, err := json.Marshal(patch)
@@ -74,6 +81,9 @@ func (k *walk) prune(ctx context.Context) error {
 		live, err := k.get(ctx, item.GroupVersionKind(), item.Key())
 		if err != nil {
 			return err
+		}
+		if item.UID == "" { // the process may have died before it wrote the UID down
+			item.UID = k.record.inventory.Noted(k.liveOf).UID(item.Key())
 		}
 		switch installation.FateOf(item, live) {
 		case installation.Prune:

@@ -60,6 +60,11 @@ func (p real) bundles(t *testing.T) []corev1.ConfigMap {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p.bundlesOf(t, root)
+}
+
+func (p real) bundlesOf(t *testing.T, root string) []corev1.ConfigMap {
+	t.Helper()
 	out := t.TempDir()
 	cmd := bundling.Command()
 	cmd.SetArgs([]string{"--kustomize", filepath.Join(root, p.dir), "--name", p.name, "--type", p.kind, "--version", p.version, "--out", out})
@@ -104,7 +109,9 @@ func TestRealProviders(t *testing.T) {
 			}
 			all := append(slices.Clone(core), infrastructure.bundles(t)...)
 			c.needs(all)
-			rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			seed := uint64(time.Now().UnixNano())
+			t.Logf("seed %d", seed)
+			rand.New(rand.NewPCG(seed, seed)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // a test's
 			from := auditedSoFar(t)
 			for i := range all {
 				c.put(&all[i])
@@ -164,7 +171,7 @@ func (c *cluster) inOrder(writes []string) {
 		place[w] = i
 	}
 	coreEnds := map[bundle.Stage]int{}
-	contents, err := c.r.choose(in, &done{})
+	contents, err := c.r.choose(c.Context(), c.r.look(), in, &done{})
 	if err != nil {
 		c.Fatal(err)
 	}

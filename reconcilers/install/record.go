@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,9 +22,13 @@ import (
 const (
 	inventoryKey = "inventory"
 	progressKey  = "progress"
+	needsKey     = "needs"
 
 	inventoryPrefix = "poundlock-inventory-"
 	lastGoodPrefix  = "poundlock-last-good-"
+
+	// readyAnnotation has the hash of what became ready, and in how many ConfigMaps it is.
+	readyAnnotation = "poundlock.openshift.io/ready"
 )
 
 // record is what the installer keeps of a provider, in a ConfigMap.
@@ -42,18 +45,30 @@ func (in *inputs) read(cm *corev1.ConfigMap) error {
 	switch cm.Labels[installation.RecordLabel] {
 	case installation.LastGoodRecord:
 		in.lastGood[label] = append(in.lastGood[label], transportOf(cm, label))
+		if text, has := cm.Data[needsKey]; has {
+			var needs bundle.Needs
+			if err := json.Unmarshal([]byte(text), &needs); err != nil {
+				return unreadable(cm, err)
+			}
+			in.needsThen[label] = needs
+		}
 	case installation.InventoryRecord:
 		out := &record{label: label, stored: cm}
 		var err error
 		if out.inventory, err = installation.ParseInventory(cm.Data[inventoryKey]); err != nil {
-			return &installation.Final{Err: fmt.Errorf("reading ConfigMap %s: %w", cm.Name, err)}
+			return unreadable(cm, err)
 		}
 		if out.progress, err = installation.ParseProgress(cm.Data[progressKey]); err != nil {
-			return &installation.Final{Err: fmt.Errorf("reading ConfigMap %s: %w", cm.Name, err)}
+			return unreadable(cm, err)
 		}
 		in.records[label] = out
 	}
 	return nil
+}
+
+// unreadable is the error of a record that somebody edited.
+func unreadable(cm *corev1.ConfigMap, err error) error {
+	return &installation.Final{Err: fmt.Errorf("reading the installer's own ConfigMap %s: %w. Delete it: the installer writes it again", cm.Name, err)}
 }
 
 // transportOf gives last good content the labels that it had when it came.
@@ -100,19 +115,33 @@ func (r *reconciler) save(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// keep stores content that became ready, compressed. It is what stays applied if the release's ConfigMaps are deleted or become invalid.
-func (r *reconciler) keep(ctx context.Context, b bundle.Bundle, kept []corev1.ConfigMap) error {
-	packed, err := b.Pack(bundle.Packing{Format: bundle.Gzip})
+// isKept reports whether all ConfigMaps of what became ready last are there, and have this content. Somebody may have deleted one.
+func isKept(kept []corev1.ConfigMap, hash string) bool {
+	for _, cm := range kept {
+		if cm.Annotations[readyAnnotation] != fmt.Sprintf("%s of %d", hash, len(kept)) {
+			return false
+		}
+	}
+	return len(kept) > 0
+}
+
+// keep stores content that became ready, compressed, with the images and values that it was made with. It is what stays applied if the release's
+// ConfigMaps are deleted or
+// become invalid: older manifests do not get newer images.
+func (r *reconciler) keep(ctx context.Context, c content) error {
+	b := c.bundle
+	needs, err := json.Marshal(c.needs)
+	if err != nil {
+		return fmt.Errorf("writing the needs of %s: %w", b.Provider.Label(), err)
+	}
+	packed, err := b.Pack(bundle.Packing{Format: bundle.Gzip, Reserved: len(needs)})
 	if err != nil {
 		return fmt.Errorf("packing the content of %s: %w", b.Provider.Label(), err)
 	}
-	if len(kept) == len(packed) && !slices.ContainsFunc(kept, func(cm corev1.ConfigMap) bool {
-		return cm.Annotations[bundle.HashAnnotation] != packed[0].Annotations[bundle.HashAnnotation]
-	}) {
-		return nil
-	}
+	packed[0].Data[needsKey] = string(needs)
 	names := map[string]bool{}
 	for i, cm := range packed {
+		cm.Annotations[readyAnnotation] = fmt.Sprintf("%s of %d", c.Hash, len(packed))
 		cm.Name = lastGoodPrefix + b.Provider.Label()
 		if i > 0 {
 			cm.Name = fmt.Sprintf("%s-%d", cm.Name, i+1)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,8 @@ func (r *reconciler) report(ctx context.Context, p *done) error {
 		o = &configv1.ClusterOperator{ObjectMeta: metav1.ObjectMeta{Name: installation.OperatorName}}
 		if err := r.client.Create(ctx, o); served.Missing(err) {
 			return nil // no cluster of OpenShift: conditions are for its version operator
+		} else if apierrors.IsAlreadyExists(err) {
+			return nil // it could not be read
 		} else if err != nil {
 			return fmt.Errorf("creating ClusterOperator %s: %w", installation.OperatorName, err)
 		}

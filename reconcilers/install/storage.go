@@ -6,6 +6,7 @@ package install
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,9 @@ import (
 
 // page is how many objects are rewritten in a pass: other providers wait meanwhile.
 const page = 500
+
+// mostRefused objects of a kind are named and tried in a pass.
+const mostRefused = 3
 
 // migrateFirst rewrites objects of definitions whose new form lacks a version in which some are stored. The API server would refuse it.
 func (k *walk) migrateFirst(ctx context.Context) (waits string, err error) {
@@ -44,8 +48,10 @@ func (k *walk) migrateFirst(ctx context.Context) (waits string, err error) {
 	return "", nil
 }
 
-// migrate rewrites all objects that are stored in an older version, and notes that none are left.
+// migrate rewrites all objects that are stored in an older version, and notes that none are left. Objects of one kind that admission refuses keep no
+// other kind waiting.
 func (k *walk) migrate(ctx context.Context) (waits string, err error) {
+	var problems []error
 	for _, o := range k.In(bundle.Definitions) {
 		live := k.live[o.Key()]
 		if live == nil {
@@ -55,16 +61,16 @@ func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 			continue
 		}
 		done, err := k.rewrite(ctx, o, live)
-		if err != nil {
-			k.stored = append(k.stored, o.GetName())
+		if apierrors.IsTooManyRequests(err) {
 			return "", err
 		}
-		if !done {
+		problems = append(problems, err)
+		if err != nil || !done {
 			k.stored = append(k.stored, o.GetName())
 			waits = fmt.Sprintf("%s: its objects are rewritten in the new storage version", o.Key())
 		}
 	}
-	return waits, nil
+	return waits, errors.Join(problems...)
 }
 
 // rewrite writes a page of objects as they are: the API server stores them in the storage version. After the last page it trims the list of stored versions.
@@ -82,10 +88,22 @@ func (k *walk) rewrite(ctx context.Context, o installation.Object, live *unstruc
 	if err != nil {
 		return false, fmt.Errorf("listing the objects of %s to rewrite them: %w", o.Key(), err)
 	}
+	var problems []error
 	for i := range list.Items {
-		if err := k.touch(ctx, kind.GroupVersion().String(), kind.Kind, &list.Items[i]); err != nil {
-			return false, fmt.Errorf("rewriting %s/%s: %w", kind.Kind, list.Items[i].Name, err)
+		err := k.touch(ctx, kind.GroupVersion().String(), kind.Kind, &list.Items[i])
+		if err == nil {
+			continue
 		}
+		err = fmt.Errorf("rewriting %s/%s: %w", kind.Kind, list.Items[i].Name, err)
+		if apierrors.IsTooManyRequests(err) {
+			return false, err
+		}
+		if problems = append(problems, err); len(problems) == mostRefused {
+			break
+		}
+	}
+	if len(problems) > 0 {
+		return false, errors.Join(problems...)
 	}
 	if list.Continue != "" {
 		if k.r.migrating == nil {

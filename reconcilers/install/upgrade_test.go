@@ -34,10 +34,14 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 )
 
-// converter is the conversion webhook of a provider. The one of the first release knows v1 alone.
-type converter struct{ knowsBoth atomic.Bool }
+// converter is the conversion webhook of a provider. The one of the first release knows v1 alone. It can be away.
+type converter struct{ knowsBoth, away atomic.Bool }
 
 func (c *converter) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if c.away.Load() {
+		http.Error(rw, "away", http.StatusServiceUnavailable)
+		return
+	}
 	review := &apiextensionsv1.ConversionReview{}
 	if err := json.NewDecoder(r.Body).Decode(review); err != nil || review.Request == nil {
 		http.Error(rw, "no review", http.StatusBadRequest)
@@ -50,8 +54,8 @@ func (c *converter) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			answer.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
 			break
 		}
-		if !c.knowsBoth.Load() && (strings.HasSuffix(review.Request.DesiredAPIVersion, "/v2") || strings.HasSuffix(o.GetAPIVersion(), "/v2")) {
-			answer.Result = metav1.Status{Status: metav1.StatusFailure, Message: "this server does not know v2"}
+		if !c.knowsBoth.Load() && (strings.HasSuffix(review.Request.DesiredAPIVersion, "2") || strings.HasSuffix(o.GetAPIVersion(), "2")) {
+			answer.Result = metav1.Status{Status: metav1.StatusFailure, Message: "this server does not know the second version"}
 			break
 		}
 		o.SetAPIVersion(review.Request.DesiredAPIVersion)
@@ -66,6 +70,11 @@ func (c *converter) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // serve starts the webhook on loopback.
 func (c *converter) serve(t *testing.T) (url string) {
 	t.Helper()
+	return serve(t, c)
+}
+
+func serve(t *testing.T, handler http.Handler) (url string) {
+	t.Helper()
 	dir := t.TempDir()
 	if err := plane.Serving(dir); err != nil {
 		t.Fatal(err)
@@ -74,7 +83,7 @@ func (c *converter) serve(t *testing.T) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(c)
+	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -101,8 +110,14 @@ type reader struct {
 	failures []string
 }
 
-func (r *reader) run(ctx context.Context, c client.Client, version string) {
-	kind := schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: version, Kind: "awsThingList"}
+// forget begins the count anew.
+func (r *reader) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads, r.failures = 0, nil
+}
+
+func (r *reader) run(ctx context.Context, c client.Client, kind schema.GroupVersionKind) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind)
@@ -141,7 +156,9 @@ func TestUpgradeMovesAStorageVersionBehindAWebhook(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var reading sync.WaitGroup
 	for version, r := range map[string]*reader{"v1": old, "v2": next} {
-		reading.Go(func() { r.run(ctx, c.Client, version) })
+		reading.Go(func() {
+			r.run(ctx, c.Client, schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: version, Kind: "awsThingList"})
+		})
 	}
 	c.standin.Crash("aws-manager", true) // the rollout takes its time
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", converting(url, strings.ReplaceAll(oneVersion, "name: v1", "name: v2")), replaced("value: x", "value: new")))

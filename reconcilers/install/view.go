@@ -59,13 +59,13 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 	if in.platform.Name == "" {
 		return v, nil
 	}
-	out := &done{}
-	contents, err := r.choose(in, out)
+	out, w := &done{}, r.look()
+	contents, err := r.choose(ctx, w, in, out)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range contents {
-		p, err := r.view(ctx, in.record(c.Label()), c)
+		p, err := w.view(ctx, in.record(c.Label()), c)
 		if err != nil {
 			return nil, err
 		}
@@ -75,18 +75,16 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 	return v, nil
 }
 
-func (r *reconciler) view(ctx context.Context, rec *record, c content) (ProviderView, error) {
+func (w *world) view(ctx context.Context, rec *record, c content) (ProviderView, error) {
 	out := ProviderView{Provider: c.Provider, Progress: rec.progress}
-	w, err := r.look(ctx, installation.Kinds([]installation.Provider{c.Provider}))
-	if err != nil {
-		return out, err
-	}
 	for _, o := range c.Provider.Objects {
+		view := ObjectView{Want: o.Unstructured}
 		live, err := w.get(ctx, o.GroupVersionKind(), o.Key())
 		if err != nil {
-			return out, err
+			view.Differences = []string{"it cannot be read: " + err.Error()}
+			out.Objects = append(out.Objects, view)
+			continue
 		}
-		view := ObjectView{Want: o.Unstructured}
 		switch claim := installation.ClaimOf(live, rec.inventory.UID(o.Key())); claim {
 		case installation.Absent:
 			view.Differences = []string{"it is not there"}

@@ -54,6 +54,19 @@ func ModuleDir(ctx context.Context, module string) (string, error) {
 	if providers := filepath.Join(root, "test", "providers"); requires(providers, module) {
 		root = providers
 	}
+	return moduleDir(ctx, root, module)
+}
+
+// FormerClusterAPI is the folder of the release of Cluster API that an upgrade begins with, as test/formercore pins it.
+func FormerClusterAPI(ctx context.Context) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	return moduleDir(ctx, filepath.Join(root, "test", "formercore"), "sigs.k8s.io/cluster-api")
+}
+
+func moduleDir(ctx context.Context, root, module string) (string, error) {
 	doing := "finding the folder of module " + module
 	dir, err := goOutput(ctx, root, "list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {

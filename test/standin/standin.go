@@ -42,6 +42,8 @@ type Standin struct {
 	crashes map[string]bool
 	away    bool
 	rolled  map[string]int64
+	// seen are the versions of objects in which no CA is missing.
+	seen map[types.UID]string
 }
 
 // Crash has the pods of a workload crash, or run again.
@@ -208,19 +210,25 @@ func (s *Standin) bundles(ctx context.Context) error {
 		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 		{Group: admission, Version: "v1", Kind: "MutatingWebhookConfiguration"}, {Group: admission, Version: "v1", Kind: "ValidatingWebhookConfiguration"},
 	} {
-		list := &unstructured.UnstructuredList{}
+		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
 		errs = append(errs, s.Client.List(ctx, list))
 		for i := range list.Items {
-			if list.Items[i].GetAnnotations()[inject] == "true" {
-				errs = append(errs, s.inject(ctx, &list.Items[i]))
+			if m := &list.Items[i]; m.Annotations[inject] == "true" && s.seen[m.UID] != m.ResourceVersion {
+				errs = append(errs, s.inject(ctx, kind, m))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Standin) inject(ctx context.Context, o *unstructured.Unstructured) error {
+// inject writes what is missing. Definitions have megabytes together: each is read when it has changed, and not at each beat.
+func (s *Standin) inject(ctx context.Context, kind schema.GroupVersionKind, m *metav1.PartialObjectMetadata) error {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	if err := s.Client.Get(ctx, client.ObjectKeyFromObject(m), o); err != nil {
+		return client.IgnoreNotFound(err)
+	}
 	var patch []any
 	set := func(path string, client map[string]any) {
 		if client != nil && client["caBundle"] == nil {
@@ -236,10 +244,14 @@ func (s *Standin) inject(ctx context.Context, o *unstructured.Unstructured) erro
 	if client, found, _ := unstructured.NestedMap(o.Object, "spec", "conversion", "webhook", "clientConfig"); found {
 		set("/spec/conversion/webhook", client)
 	}
-	if len(patch) == 0 {
-		return nil
+	if len(patch) > 0 {
+		return s.patch(ctx, o, patch)
 	}
-	return s.patch(ctx, o, patch)
+	if s.seen == nil {
+		s.seen = map[types.UID]string{}
+	}
+	s.seen[o.GetUID()] = o.GetResourceVersion()
+	return nil
 }
 
 func (s *Standin) patch(ctx context.Context, o *unstructured.Unstructured, patch []any) error {

@@ -1,0 +1,557 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	configv1 "github.com/openshift/api/config/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/test/chaos/wire"
+)
+
+// These are stories of what people do around an installer: they delete, edit and forbid what it depends on.
+
+func (c *cluster) images(digits map[string]string) {
+	c.Helper()
+	images := map[string]string{}
+	for key, digit := range digits {
+		images[key] = imageOf(digit)
+	}
+	raw, _ := json.Marshal(images)
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(raw)}})
+}
+
+func (c *cluster) deleteConfigMap(name string) {
+	c.Helper()
+	if err := c.Delete(c.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: name}}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *cluster) image(deployment string) string {
+	c.Helper()
+	containers, _, _ := unstructured.NestedSlice(c.must("Deployment", deployment).Object, "spec", "template", "spec", "containers")
+	image, _ := containers[0].(map[string]any)["image"].(string)
+	return image
+}
+
+// passes has some passes, whatever they end with.
+func (c *cluster) passes(n int) {
+	for range n {
+		_, _ = c.once()
+	}
+}
+
+func (c *cluster) stored() []string {
+	c.Helper()
+	crd := c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io")
+	stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
+	return stored
+}
+
+func (c *cluster) things(n int) {
+	c.Helper()
+	for i := range n {
+		thing := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"a": int64(i)}}}
+		thing.SetGroupVersionKind(kindOf("awsThing"))
+		thing.SetNamespace(bundle.Namespace)
+		thing.SetName(fmt.Sprintf("t%d", i))
+		if err := c.Create(c.Context(), thing); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// Content that became ready keeps the images and values that it had then: those of a newer release belong to newer manifests.
+func TestKeptContentKeepsItsImagesAndValues(t *testing.T) {
+	c := newCluster(t)
+	needing := replaced("${AWS_MODE:=quiet}", "${AWS_MODE}")
+	values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, Data: map[string]string{"AWS_MODE": "then", "OTHER": "x"}}
+	c.put(values)
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", needing))
+	c.settled()
+	// The next release has other images, and its manifests cannot be read.
+	broken := provider(t, "infrastructure-aws", "v1.1.0", needing)
+	broken.Data["components"] += "# by hand\n"
+	c.images(map[string]string{"clusterapi": "1", "aws": "9"})
+	c.release(broken)
+	c.passes(3)
+	if image := c.image("aws-manager"); image != imageOf("2") {
+		t.Errorf("the older manifests have the newer image %s", image)
+	}
+	// Somebody deletes what content is made from: what is installed stays, and is kept in order.
+	c.deleteConfigMap(bundle.ImagesConfigMap)
+	c.deleteConfigMap(bundle.VariablesConfigMap)
+	c.release(provider(t, "infrastructure-aws", "v1.0.0", needing))
+	if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+		t.Fatal(err)
+	}
+	c.restart()
+	c.passes(3)
+	c.expect(statuses{available: "True", progressing: "False", degraded: "True"})
+	if c.find("ClusterRoleBinding", "aws-manager") == nil {
+		t.Error("what is installed is not kept in order without the list of images")
+	}
+	if mode, _, _ := unstructured.NestedString(c.must("ConfigMap", "aws-settings").Object, "data", "mode"); mode != "then" {
+		t.Errorf("the value is %q", mode)
+	}
+	values.Data["AWS_MODE"] = "now"
+	c.put(values)
+	c.images(map[string]string{"clusterapi": "1", "aws": "9"})
+	c.settled()
+	c.expect(well)
+	if image := c.image("aws-manager"); image != imageOf("9") {
+		t.Errorf("the image is %s", image)
+	}
+	c.quiet()
+}
+
+func TestKeptContentComesBack(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	c.deleteConfigMap(lastGoodPrefix + "infrastructure-aws")
+	c.passes(1)
+	if c.find("ConfigMap", lastGoodPrefix+"infrastructure-aws") == nil {
+		t.Error("somebody deleted what became ready last, and it is not kept again")
+	}
+	c.quiet()
+	c.deleteConfigMap("infrastructure-aws")
+	c.passes(3)
+	c.expect(statuses{available: "True", degraded: "True"})
+}
+
+// The server of a conversion is gone, and with it each read of the objects that it converts. The installer brings it back.
+func TestADeadConversionHoldsNothingElseBack(t *testing.T) {
+	c := newCluster(t)
+	webhook := &converter{}
+	webhook.knowsBoth.Store(true)
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", converting(webhook.serve(t), strings.ReplaceAll(oneVersion, "name: v1", "name: v2"))))
+	c.settled()
+	webhook.away.Store(true)
+	changed := &unstructured.Unstructured{}
+	changed.SetGroupVersionKind(schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v2", Kind: "awsThing"})
+	changed.SetNamespace(bundle.Namespace)
+	changed.SetName("aws-default")
+	// What the API server has converted before it still has, until an object changes.
+	if err := c.Patch(t.Context(), changed, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"a": "b"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	c.eventually("the objects cannot be read", func() error {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kindOf("awsThing"))
+		if err := c.List(t.Context(), list); err == nil {
+			return errWaits
+		}
+		return nil
+	})
+	for _, name := range []string{"aws-manager", "clusterapi-manager"} {
+		if err := c.Delete(t.Context(), c.must("Deployment", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.restart()
+	c.eventually("the Deployments come back", func() error {
+		_, _ = c.once()
+		for _, name := range []string{"aws-manager", "clusterapi-manager"} {
+			if c.find("Deployment", name) == nil {
+				return fmt.Errorf("%s is not there", name)
+			}
+		}
+		return nil
+	})
+	if out := c.shown(); !strings.Contains(out, "awsThing/aws-default: it cannot be read") {
+		t.Errorf("a look shows\n%s", out)
+	}
+	webhook.away.Store(false)
+	c.settled()
+	c.expect(well)
+}
+
+// A provider brings an object of a group that the installer's role does not name. The others are installed, and the status says what is wrong.
+func TestAKindThatTheInstallerMayNotRead(t *testing.T) {
+	c := newCluster(t)
+	anything := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
+	if err := plane.InstallCRDs(t.Context(), &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "gadgets.example.org"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "example.org", Scope: apiextensionsv1.NamespaceScoped, Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "gadgets", Singular: "gadget", Kind: "Gadget", ListKind: "GadgetList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything}}},
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", func(all string) string {
+		return all + "---\napiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: aws, namespace: openshift-cluster-api}\n"
+	}))
+	c.eventually("everything else is installed", func() error {
+		_, _ = c.once()
+		if c.find("ValidatingWebhookConfiguration", "clusterapi-validating") == nil || c.find("ValidatingWebhookConfiguration", "aws-validating") == nil {
+			return errWaits
+		}
+		return nil
+	})
+	c.passes(2)
+	c.now = c.now.Add(3 * time.Minute)
+	c.passes(5)
+	c.expect(statuses{degraded: "True"})
+	if m := c.condition(degraded).Message; !strings.Contains(m, "infrastructure-aws") || !strings.Contains(m, "Gadget") || !strings.Contains(m, "forbidden") {
+		t.Errorf("the message is %q", m)
+	}
+}
+
+// What a pass depends on cannot be read: the status says so, and keeps what it said of the providers.
+func TestWhatCannotBeReadIsShown(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	inventory := inventoryPrefix + "infrastructure-aws"
+	c.edit("ConfigMap", inventory, types.MergePatchType, `{"data": {"inventory": "{"}}`)
+	c.passes(2)
+	c.expect(statuses{available: "True", progressing: "False", degraded: "True"})
+	if d := c.condition(degraded); d.Reason != "ReadFailed" || !strings.Contains(d.Message, inventory) {
+		t.Errorf("%s: %s", d.Reason, d.Message)
+	}
+	c.deleteConfigMap(inventory)
+	c.settled()
+	c.expect(well)
+	// A server that refuses to list ConfigMaps is shown after a while, and not at once.
+	lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Verb == "list" && r.Resource == "configmaps" }, Do: wire.InternalError()})
+	c.passes(2)
+	c.expect(statuses{available: "True", degraded: "False"})
+	c.now = c.now.Add(3 * time.Minute)
+	c.passes(4)
+	c.expect(statuses{available: "True", degraded: "True"})
+	lift()
+	c.settled()
+	c.expect(well)
+}
+
+// One provider's definition lacks the version of its objects: nothing of the whole set is written.
+func TestStoredVersionsHoldTheSet(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	c.release(
+		provider(t, "cluster-api", "v1.1.0", replaced("value: x", "value: new")),
+		provider(t, "infrastructure-aws", "v1.1.0", replaced(oneVersion, strings.ReplaceAll(oneVersion, "name: v1", "name: v3")), replaced("infrastructure.cluster.x-k8s.io/v1\n", "infrastructure.cluster.x-k8s.io/v3\n")))
+	c.passes(3)
+	if text := fmt.Sprint(c.must("Deployment", "clusterapi-manager").Object["spec"]); strings.Contains(text, "value:new") {
+		t.Error("core was upgraded, and the set cannot be")
+	}
+	c.expect(statuses{available: "True", degraded: "True"})
+	if d := c.condition(degraded); d.Reason != "ContentInvalid" || !strings.Contains(d.Message, "stored as v1") {
+		t.Errorf("%s: %s", d.Reason, d.Message)
+	}
+	c.release(both(t)...)
+	c.settled()
+	c.expect(well)
+}
+
+// A webhook keeps its name and moves to another path. While servers change, no request is refused because the wrong one was asked.
+func TestAWebhookThatMovesRefusesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	hook := func(name string) (policy, path string) {
+		for _, h := range hooksOf(c.must("ValidatingWebhookConfiguration", "aws-validating")) {
+			if h["name"] == name {
+				policy, _ = h["failurePolicy"].(string)
+				path, _, _ = unstructured.NestedString(h, "clientConfig", "service", "path")
+			}
+		}
+		return policy, path
+	}
+	c.standin.Crash("aws-manager", true)
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("path: /one", "path: /v2/one"), replaced("value: x", "value: new")))
+	c.eventually("aws waits for its pods", func() error {
+		_, err := c.once()
+		if err == nil && !strings.Contains(c.condition(progressing).Message, "Deployment/aws-manager") {
+			return errWaits
+		}
+		return err
+	})
+	if policy, path := hook("one.aws.example.com"); policy != "Ignore" || path != "/one" {
+		t.Errorf("the one that moves: %s %s, want the old server to be asked, and no refusal where the new one answers", policy, path)
+	}
+	if policy, path := hook("two.aws.example.com"); policy != "Fail" || path != "/two" {
+		t.Errorf("the one that stays: %s %s", policy, path)
+	}
+	c.standin.Crash("aws-manager", false)
+	c.settled()
+	if policy, path := hook("one.aws.example.com"); policy != "Fail" || path != "/v2/one" {
+		t.Errorf("in the end: %s %s", policy, path)
+	}
+	c.expect(well)
+	c.quiet()
+}
+
+// The process dies after each of its writes of an upgrade in which everything happens at once.
+func TestDiesAtEachWriteOfAnUpgrade(t *testing.T) {
+	for name, effect := range map[string]wire.Effect{"after it": wire.LoseAnswer(), "instead of it": wire.LoseRequest()} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			webhook := &converter{}
+			webhook.knowsBoth.Store(true)
+			url := webhook.serve(t)
+			c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", converting(url, "")))
+			c.settled()
+			c.things(3)
+			died := map[string]bool{} // at each write once: a rewrite of an object begins anew
+			lift := c.wire.Lay(wire.Rule{When: wire.Both(wire.Stores, func(r wire.Request) bool {
+				write := r.Verb + " " + r.URL
+				first := !died[write]
+				died[write] = true
+				return first
+			}), Do: effect})
+			c.release(provider(t, "cluster-api", "v1.1.0", replaced("value: x", "value: new")), provider(t, "infrastructure-aws", "v1.1.0",
+				converting(url, strings.ReplaceAll(oneVersion, "name: v1", "name: v2")), replaced("path: /one", "path: /v2/one"), replaced("value: x", "value: new"), without("aws-settings"), without("name: aws-priority")))
+			deaths := 0
+			c.eventually("everything is installed", func() error {
+				again, err := c.once()
+				if err != nil {
+					deaths++
+					c.restart()
+					return err
+				}
+				if again < c.r.Resync {
+					return errWaits
+				}
+				return nil
+			})
+			lift()
+			if t.Logf("%d deaths", deaths); deaths < 8 {
+				t.Errorf("it died %d times only", deaths)
+			}
+			c.settled()
+			c.expect(well)
+			if diff := cmp.Diff([]string{"v2"}, c.stored()); diff != "" {
+				t.Error(diff)
+			}
+			for kind, name := range map[string]string{"ConfigMap": "aws-settings", "PriorityClass": "aws-priority"} {
+				if c.find(kind, name) != nil {
+					t.Errorf("%s/%s is left", kind, name)
+				}
+			}
+			c.quiet()
+		})
+	}
+}
+
+// Two installers work at once, as for a moment when a Lease is lost: nothing is written to and fro.
+func TestTwoInstallers(t *testing.T) {
+	c := newCluster(t)
+	first := c.r
+	c.restart()
+	second := c.r
+	c.release(both(t)...)
+	var working sync.WaitGroup
+	for _, r := range []*reconciler{first, second} {
+		working.Go(func() {
+			for range 15 {
+				_, _ = r.Reconcile(t.Context(), theRequest)
+			}
+		})
+	}
+	working.Wait()
+	c.settled()
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings"), replaced("value: x", "value: new")))
+	for _, r := range []*reconciler{first, second} {
+		working.Go(func() {
+			for range 10 {
+				_, _ = r.Reconcile(t.Context(), theRequest)
+			}
+		})
+	}
+	working.Wait()
+	c.settled()
+	c.expect(well)
+	if c.find("ConfigMap", "aws-settings") != nil {
+		t.Error("what the release no longer has is left")
+	}
+	c.r = first
+	c.quiet()
+	c.r = second
+	c.quiet()
+}
+
+// Everything in the namespace is lost, the installer's records included, as if the namespace had been deleted. The release's ConfigMaps come again.
+func TestTheNamespaceIsLost(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	for _, o := range []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}} {
+		if err := c.DeleteAllOf(t.Context(), o, client.InNamespace(bundle.Namespace)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for kind, names := range map[string][]string{"Deployment": {"aws-manager", "clusterapi-manager"}, "Service": {"aws-webhook", "clusterapi-webhook"}} {
+		for _, name := range names {
+			if err := c.Delete(t.Context(), c.must(kind, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.restart()
+	c.passes(2)
+	c.expect(statuses{available: "False", progressing: "True"})
+	c.furnish("AWS")
+	c.release(both(t)...)
+	c.settled()
+	c.expect(well)
+	c.quiet()
+}
+
+// Somebody deletes a definition, and with it all objects of its kind.
+func TestADefinitionIsDeleted(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	if err := c.Delete(t.Context(), c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io")); err != nil {
+		t.Fatal(err)
+	}
+	c.settled()
+	c.must("CustomResourceDefinition", "awsthings.infrastructure.cluster.x-k8s.io")
+	c.must("awsThing", "aws-default")
+	c.expect(well)
+	c.quiet()
+}
+
+// Another webhook refuses what the installer writes. It is an error that passes, shown after a while, with the webhook's name.
+func TestAWebhookRefuses(t *testing.T) {
+	c := newCluster(t)
+	all := refusing("deployments", "apps", admissionregistrationv1.OperationAll)
+	if err := c.Create(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.IgnoreNotFound(c.Delete(t.Context(), all)) }()
+	c.release(both(t)...)
+	c.eventually("it is refused", func() error {
+		if _, err := c.once(); err == nil || !strings.Contains(err.Error(), "deployments.example.org") {
+			return fmt.Errorf("%v", err)
+		}
+		return nil
+	})
+	c.expect(statuses{available: "False", progressing: "True", degraded: "False"})
+	c.now = c.now.Add(3 * time.Minute)
+	c.passes(5)
+	c.expect(statuses{degraded: "True"})
+	if m := c.condition(degraded).Message; !strings.Contains(m, "Deployment/clusterapi-manager") || !strings.Contains(m, "deployments.example.org") {
+		t.Errorf("the message is %q", m)
+	}
+	if err := c.Delete(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	c.settled()
+	c.expect(well)
+}
+
+// Admission refuses the objects of one kind, which stay stored in the older version. No other kind waits for that, and the status says that the
+// cluster is not to be upgraded.
+func TestRefusedObjectsKeepNoOtherKindWaiting(t *testing.T) {
+	c := newCluster(t)
+	v1 := "---\n" + strings.NewReplacer("awsthing", "awszone", "awsThing", "awsZone").Replace(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: awsthings.infrastructure.cluster.x-k8s.io}
+spec:
+  group: infrastructure.cluster.x-k8s.io
+  names: {kind: awsThing, listKind: awsThingList, plural: awsthings, singular: awsthing}
+  scope: Namespaced
+  versions:
+`) + oneVersion
+	both := strings.ReplaceAll(oneVersion, "storage: true", "storage: false") + strings.ReplaceAll(oneVersion, "name: v1", "name: v2")
+	more := func(text string) func(string) string { return func(all string) string { return all + text } }
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", more(v1)))
+	c.settled()
+	c.things(2)
+	refuses := refusing("awsthings", "infrastructure.cluster.x-k8s.io", admissionregistrationv1.Update)
+	if err := c.Create(t.Context(), refuses); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.IgnoreNotFound(c.Delete(t.Context(), refuses)) }()
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", more(v1), replaced(oneVersion, both)))
+	zones := func() []string {
+		stored, _, _ := unstructured.NestedStringSlice(c.must("CustomResourceDefinition", "awszones.infrastructure.cluster.x-k8s.io").Object, "status", "storedVersions")
+		return stored
+	}
+	c.eventually("the other kind is rewritten", func() error {
+		_, _ = c.once()
+		if diff := cmp.Diff([]string{"v2"}, zones()); diff != "" {
+			return fmt.Errorf("%s", diff)
+		}
+		return nil
+	})
+	if diff := cmp.Diff([]string{"v1", "v2"}, c.stored()); diff != "" {
+		t.Error(diff)
+	}
+	c.passes(1)
+	c.expect(statuses{available: "True", upgradeable: "False"})
+	if m := c.condition(upgradeable).Message; !strings.Contains(m, "awsthings") || strings.Contains(m, "awszones") {
+		t.Errorf("the message is %q", m)
+	}
+	if err := c.Delete(t.Context(), refuses); err != nil {
+		t.Fatal(err)
+	}
+	c.settled()
+	if diff := cmp.Diff([]string{"v2"}, c.stored()); diff != "" {
+		t.Error(diff)
+	}
+	c.expect(well)
+}
+
+// refusing is a webhook that nobody answers, and that fails closed.
+func refusing(resource, group string, operation admissionregistrationv1.OperationType) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "others"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: resource + ".example.org", FailurePolicy: ptr.To(admissionregistrationv1.Fail), SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{operation}, Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}},
+			}},
+		}},
+	}
+}
+
+// A missing shard, and no content at all, are told as what they are.
+func TestWhatIsMissingIsTold(t *testing.T) {
+	c := newCluster(t)
+	half := provider(t, "infrastructure-aws", "v1.0.0")
+	half.Annotations[bundle.ShardAnnotation] = "1/2"
+	c.release(provider(t, "cluster-api", "v1.0.0"), half)
+	c.passes(2)
+	c.expect(statuses{available: "False", progressing: "True", degraded: "False"})
+	if a := c.condition(available); a.Reason != "Installing" || !strings.Contains(a.Message, "number 2") {
+		t.Errorf("%s: %s", a.Reason, a.Message)
+	}
+	// A restart does not begin the time anew.
+	c.now = c.now.Add(15 * time.Minute)
+	c.restart()
+	c.passes(1)
+	c.now = c.now.Add(6 * time.Minute)
+	c.passes(1)
+	if d := c.condition(degraded); d.Status != configv1.ConditionTrue || !strings.Contains(d.Message, "number 2") {
+		t.Errorf("after 21 minutes: %s %s", d.Status, d.Message)
+	}
+	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
+	c.settled()
+	c.expect(well)
+}
