@@ -25,7 +25,7 @@ proxy beside each of them shows it the private types under their standard names.
 
 ## Install it
 
-1. Create the private definitions and the conversion shim. The definitions come from the release of Cluster API and of each provider that your controllers are built with:
+1. Create the private definitions and the conversion shim in a namespace that exists. The definitions come from the release of Cluster API and of each provider that your controllers are built with:
 
        kubectl poundlock private-types install -f CRDS-OF-CLUSTER-API/ -f CRDS-OF-A-PROVIDER/ --image IMAGE \
          --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert --client NAMESPACE/SERVICEACCOUNT

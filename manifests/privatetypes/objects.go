@@ -5,16 +5,20 @@ package privatetypes
 
 import (
 	"bytes"
+	"crypto/x509"
 	"embed"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/poundlock/poundlock/translation"
 )
 
 // Shim is the name of the conversion shim's Service, Deployment and so on.
@@ -42,6 +46,25 @@ type Options struct {
 	Clients []string
 }
 
+// check refuses what the API server or the shim would.
+func (o Options) check() error {
+	if len(o.Upstreams) > 0 {
+		if o.URL != "" {
+			return errors.New("--shim-url: a shim outside of the cluster has its upstreams itself: leave out --upstream, or --shim-url")
+		}
+		if _, err := translation.ParseConverters(o.Upstreams); err != nil {
+			return err
+		}
+	}
+	if to, err := url.Parse(o.URL); err != nil || o.URL != "" && (to.Scheme != "https" || to.Host == "") {
+		return fmt.Errorf("--shim-url %s: give a URL of https", o.URL)
+	}
+	if o.CABundle != nil && !x509.NewCertPool().AppendCertsFromPEM(o.CABundle) {
+		return errors.New("--ca-bundle: there is no certificate in PEM in this file")
+	}
+	return nil
+}
+
 // Kinds are those of the objects, in the order in which they are applied. Optional ones are left out where their definition is missing.
 var Kinds = []struct {
 	GroupVersionKind schema.GroupVersionKind
@@ -64,6 +87,9 @@ var Kinds = []struct {
 
 // Objects are those of an installation but for the definitions, in the order of Kinds.
 func Objects(o Options) ([]*unstructured.Unstructured, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	all, err := read()
 	if err != nil {
 		return nil, err

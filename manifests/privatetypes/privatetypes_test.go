@@ -181,7 +181,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("there are %d objects of kind %s", kinds[kind.GroupVersionKind.Kind], kind.GroupVersionKind.Kind)
 		}
 	}
-	o.URL = "https://h/convert"
+	o.URL, o.Upstreams = "https://h/convert", nil
 	outside, err := Objects(o)
 	if err != nil {
 		t.Fatal(err)

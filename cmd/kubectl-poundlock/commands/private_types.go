@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -78,7 +80,7 @@ func privateTypesInstall(p *plugin) *cobra.Command {
 		Long: `Create the private twins of standard CustomResourceDefinitions, and the conversion shim that converts their versions.
 
 The definitions come from files (--filename), as Cluster API and its providers publish them, or from the cluster (--from-cluster). The same command again upgrades
-what it created. It never touches a standard definition.`,
+what it created. It never touches a standard definition. It ends once the API server serves the private ones.`,
 		Example: `  kubectl poundlock private-types install -f ~/cluster-api/config/crd/bases -f ~/capa/config/crd/bases \
     --image REGISTRY/poundlock:TAG --upstream cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert \
     --upstream infrastructure.cluster.x-k8s.io=https://capa-webhook-service.capa-system.svc/convert
@@ -143,6 +145,9 @@ func (p *plugin) installPrivateTypes(ctx context.Context, o privateTypesOptions)
 		}
 		return nil
 	}
+	if err := o.place(ctx, client); err != nil {
+		return err
+	}
 	if err := o.mine(ctx, client, all); err != nil {
 		return err
 	}
@@ -151,7 +156,52 @@ func (p *plugin) installPrivateTypes(ctx context.Context, o privateTypesOptions)
 			return err
 		}
 	}
-	return nil
+	if o.dryRun == "server" {
+		return nil
+	}
+	return p.served(ctx, all)
+}
+
+// served waits until the API server has all definitions in discovery. A controller that starts earlier finds no such kind, and ends.
+func (p *plugin) served(ctx context.Context, all []*unstructured.Unstructured) error {
+	config, err := p.restConfig(nil)
+	if err != nil {
+		return err
+	}
+	found, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+	missing := ""
+	err = wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		missing = unserved(found, all)
+		return missing == "", nil
+	})
+	if wait.Interrupted(err) {
+		return ended{codeTimeout, fmt.Sprintf("everything was applied, but the API server does not serve %s yet. See why: kubectl get crd %[1]s -o yaml", missing)}
+	}
+	return err
+}
+
+// unserved is the first definition that is not in discovery.
+func unserved(found discovery.DiscoveryInterface, all []*unstructured.Unstructured) string {
+	lists := map[string]*metav1.APIResourceList{}
+	for _, o := range all {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if o.GetKind() != "CustomResourceDefinition" || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, crd) != nil {
+			continue
+		}
+		for _, v := range crd.Spec.Versions {
+			at := crd.Spec.Group + "/" + v.Name
+			if lists[at] == nil {
+				lists[at], _ = found.ServerResourcesForGroupVersion(at)
+			}
+			if v.Served && (lists[at] == nil || !slices.ContainsFunc(lists[at].APIResources, func(r metav1.APIResource) bool { return r.Name == crd.Spec.Names.Plural })) {
+				return crd.Name
+			}
+		}
+	}
+	return ""
 }
 
 // standardDefinitions reads what private twins are made from.
@@ -241,6 +291,15 @@ func (p *plugin) privateObjects(standard []*unstructured.Unstructured, o private
 		fmt.Fprintf(p.ErrOut, "Warning: no label names a contract of Cluster API on %s. Its core manager will not find their versions: add cluster.x-k8s.io/v1beta2=VERSION to the definitions, as the provider's release has it.\n", strings.Join(without, ", "))
 	}
 	return all, nil
+}
+
+// place refuses a namespace that does not exist, before there is half an installation.
+func (o privateTypesOptions) place(ctx context.Context, client dynamic.Interface) error {
+	_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, o.Namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return ended{codeNo, fmt.Sprintf("the namespace %s does not exist. Nothing was changed. Create it, or name another with -n: kubectl create namespace %[1]s", o.Namespace)}
+	}
+	return nil // who may not read namespaces may still write into this one
 }
 
 // mine refuses definitions that something else has created.

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/test/build"
@@ -63,6 +65,7 @@ func TestPrivateTypes(t *testing.T) {
 			}
 		}
 	}
+	enter(3, []string{"the namespace elsewhere does not exist", "kubectl create namespace elsewhere"}, "install", "-f", crds, "--upstream=cluster.x-k8s.io=https://h/convert", "-n", "elsewhere")
 	install := []string{"install", "-f", filepath.Join(crds, "cluster.x-k8s.io_machines.yaml"), "-f", filepath.Join(crds, "cluster.x-k8s.io_clusters.yaml"), "--upstream=cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert", "--client=hypershift/operator"}
 
 	enter(3, []string{"There are no private types"}, "status")
@@ -72,6 +75,10 @@ func TestPrivateTypes(t *testing.T) {
 		"customresourcedefinition/machines.cluster.hypershift.openshift.io applied", "deployment/capi-conversion-webhook-shim applied",
 		"clusterrolebinding/poundlock-private-types-client:hypershift:operator applied", "servicemonitor/capi-conversion-webhook-shim left out",
 	}, install...)
+	served, err := discovery.NewDiscoveryClientForConfigOrDie(plane.Admin()).ServerResourcesForGroupVersion(translation.Private + "/v1beta2")
+	if err != nil || !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == "machines" }) {
+		t.Errorf("a controller that starts now does not find its kinds: %v %v", served, err)
+	}
 	enter(0, nil, install...)
 	enter(3, []string{"v1beta1,v1beta2*", "hypershift/capi-conversion-webhook-shim", "yes, hidden from clients", "no CA has been written", "0 of 2 replicas"}, "status")
 
@@ -154,6 +161,11 @@ func TestPrivateTypesOffline(t *testing.T) {
 		"an unknown dry run":     {args: []string{"install", "-f", one, "--dry-run=x"}, want: 2, says: "want none, client or server"},
 		"an odd ServiceAccount":  {args: []string{"install", "-f", one, "--dry-run=client", "--client=x"}, want: 2, says: "NAMESPACE/NAME"},
 		"no bundle":              {args: []string{"install", "-f", one, "--dry-run=client", "--ca-bundle=" + one + "x"}, want: 2, says: "--ca-bundle"},
+		"a bundle without one":   {args: []string{"install", "-f", one, "--dry-run=client", "--ca-bundle=" + other}, want: 2, says: "no certificate in PEM"},
+		"an upstream in HTTP":    {args: []string{"install", "-f", one, "--dry-run=client", "--upstream=cluster.x-k8s.io=http://h/convert"}, want: 2, says: "with a URL of https"},
+		"no upstream's form":     {args: []string{"install", "-f", one, "--dry-run=client", "--upstream=nonsense"}, want: 2, says: "give SUFFIX=URL"},
+		"a shim in HTTP":         {args: []string{"install", "-f", one, "--dry-run=client", "--shim-url=http://h"}, want: 2, says: "--shim-url http://h: give a URL of https"},
+		"two places of the shim": {args: []string{"install", "-f", one, "--dry-run=client", "--shim-url=https://h", "--upstream=cluster.x-k8s.io=https://h/convert"}, want: 2, says: "leave out --upstream, or --shim-url"},
 		"a folder":               {args: []string{"install", "-f", dir, "--dry-run=client"}, says: "name: foomachines.infrastructure.cluster.hypershift.openshift.io"},
 		"no contract":            {args: []string{"install", "-f", dir, "--dry-run=client"}, says: "Warning: no label names a contract of Cluster API on foomachines.infrastructure."},
 		"a namespace":            {args: []string{"install", "-f", dir, "--dry-run=client", "-n", "elsewhere", "--upstream=cluster.x-k8s.io=https://h/convert"}, says: "namespace: elsewhere"},
