@@ -54,6 +54,11 @@ func ModuleDir(ctx context.Context, module string) (string, error) {
 	if providers := filepath.Join(root, "test", "providers"); requires(providers, module) {
 		root = providers
 	}
+	return moduleDir(ctx, root, module)
+}
+
+// moduleDir is the folder of a module at the version that the go.mod in root selects.
+func moduleDir(ctx context.Context, root, module string) (string, error) {
 	doing := "finding the folder of module " + module
 	dir, err := goOutput(ctx, root, "list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
