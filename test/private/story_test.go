@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/translation"
@@ -65,6 +68,7 @@ func (s *story) play() {
 	s.wait("three", func() bool { return s.provisioned() == 3 })
 	s.checkStored()
 	s.checkConverted()
+	s.checkRights()
 	s.patch(`{"spec":{"template":{"spec":{"version":"v1.36.4"}}}}`)
 	s.wait("a new MachineSet", func() bool { return len(s.list("machinesets", "").Items) == 2 })
 	s.patch(`{"spec":{"replicas":1}}`)
@@ -187,6 +191,24 @@ func (s *story) checkConverted() {
 	reference, _, _ := unstructured.NestedStringMap(got.Object, "spec", "template", "spec", "infrastructureRef")
 	if got.GetAPIVersion() != translation.Standard+"/v1beta1" || reference["apiVersion"] != "infrastructure."+translation.Standard+"/v1beta2" {
 		s.t.Error(got.GetAPIVersion(), reference)
+	}
+}
+
+// checkRights asks for what the ServiceAccount has rights under the private names alone: through the proxy, it has them under the standard ones.
+func (s *story) checkRights() {
+	s.t.Helper()
+	alone, err := s.stage.Plane.As("system:serviceaccount:" + Namespace + ":" + client)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for want, config := range map[bool]*rest.Config{true: s.stage.Proxied(), false: alone} {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: Namespace, Verb: "delete", Group: translation.Standard, Version: "v1beta2", Resource: "machines",
+		}}}
+		got, err := kubernetes.NewForConfigOrDie(config).AuthorizationV1().SelfSubjectAccessReviews().Create(s.t.Context(), review, metav1.CreateOptions{})
+		if err != nil || got.Status.Allowed != want || got.Spec.ResourceAttributes.Group != translation.Standard {
+			s.t.Errorf("through the proxy %t: %+v %v", want, got, err)
+		}
 	}
 }
 
