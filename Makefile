@@ -96,7 +96,7 @@ proof-providers: plane
 proof-private: plane
 	go test -count=1 -timeout 1h -v ./test/private -complete $(ARGS)
 	go test -count=1 -timeout 1h -v -run TestTheRealConverter ./webhooks/shim -objects=1000 $(ARGS)
-	go test -count=1 -timeout 1h -v -run TestRules ./manifests/privatetypes -promtool $(ARGS)
+	go test -count=1 -timeout 1h -v -run TestRules ./manifests/privatetypes -promtool=build $(ARGS)
 
 # Ten rolling restarts of the Deployment under load, in each way to a certificate.
 proof-restarts: plane

@@ -121,6 +121,7 @@ func BenchmarkCompared(b *testing.B) {
 		b.ReportMetric((median(p50["translating"])-median(p50["passing"]))*1e6, "small-p50-added-µs")
 		b.ReportMetric(median(p95["translating"])/median(p95["passing"]), "small-p95-ratio")
 		b.ReportMetric(median(list["translating"])/median(list["passing"]), "list-ratio")
+		b.ReportMetric(median(cpu["translating"])/median(cpu["passing"]), "list-CPU-ratio")
 		b.ReportMetric((median(cpu["translating"])-median(cpu["passing"]))*1e3, "list-added-ms/MB")
 	}
 }

@@ -179,7 +179,7 @@ type ruleTest struct {
 	Queries  []queryTest `json:"promql_expr_test,omitempty"`
 }
 
-var promtool = flag.Bool("promtool", false, "have Prometheus' promtool evaluate the expressions; it is built at the first time, which takes minutes")
+var promtool = flag.String("promtool", "", "have this program of Prometheus' evaluate the expressions; `build` builds the pinned one at the first time, which takes minutes")
 
 // The expressions of alerts and dashboard are about series and labels that proxy and shim really have. With -promtool: the alerts fire on those, and only where
 // something is wrong, and each query of the dashboard has an answer.
@@ -201,12 +201,15 @@ func TestRules(t *testing.T) {
 		}),
 		converted(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadRequest) }), recorded)
 	checkNames(t, wrong)
-	if !*promtool {
+	binary := *promtool
+	switch binary {
+	case "":
 		return
-	}
-	binary, err := build.Promtool(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
+	case "build":
+		var err error
+		if binary, err = build.Promtool(t.Context(), os.Stderr); err != nil {
+			t.Fatal(err)
+		}
 	}
 	tests := []ruleTest{
 		{Name: "fine", Interval: "1m", Input: fine, Alerts: firing(t, "30m", false)},

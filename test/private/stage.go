@@ -5,6 +5,7 @@ package private
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -109,8 +110,8 @@ func (s *Stage) set(ctx context.Context) error {
 	}{
 		{"building poundlock-private and the plugin", s.build},
 		{"installing private types beside the platform's, by kubectl poundlock private-types install", s.install},
-		{"starting the proxy, the conversion shim and, behind the proxy, Cluster API's core manager", s.run},
-		{"waiting for them", s.ready},
+		{"starting the proxy and the conversion shim", s.startOurs},
+		{"starting Cluster API's core manager behind the proxy", s.startManager},
 	} {
 		fmt.Fprintln(s.options.Out, step.says)
 		if err := step.do(ctx); err != nil {
@@ -276,49 +277,52 @@ func (s *Stage) MetricsURLs() []string {
 
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-func (s *Stage) run(context.Context) error {
+func (s *Stage) startOurs(ctx context.Context) error {
+	ours := s.path("bin", "poundlock-private")
 	converter := fmt.Sprintf("%s=https://%s/convert", translation.Standard, local(s.ports.Webhooks))
-	for _, p := range []struct {
-		name, binary string
-		args         []string
-	}{
-		{Proxy, s.path("bin", "poundlock-private"), []string{"proxy", "--kubeconfig=" + s.path("proxy.kubeconfig"), "--listen=" + local(s.ports.Proxy), "--health-listen=" + local(s.ports.Health)}},
-		{Shim, s.path("bin", "poundlock-private"), []string{"shim", "--upstream=" + converter, "--upstream-ca=" + s.path("ca.crt"), "--webhook-cert-dir=" + s.path("serving"), "--listen=" + local(s.ports.Reviews), "--health-listen=" + local(s.ports.ShimHealth)}},
-		{Manager, s.binary, []string{
-			"--kubeconfig=" + s.ProxiedKubeconfig(), "--namespace=" + Namespace, fmt.Sprintf("--webhook-port=%d", s.ports.Webhooks), "--webhook-cert-dir=" + s.path("serving"),
-			"--health-addr=" + local(s.ports.ManagerHealth), "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false", "--v=2",
-		}},
-	} {
-		if err := s.Plane.Attach(p.name, p.binary, p.args...); err != nil {
-			return err
-		}
+	err := errors.Join(
+		s.Plane.Attach(Proxy, ours, "proxy", "--kubeconfig="+s.path("proxy.kubeconfig"), "--listen="+local(s.ports.Proxy), "--health-listen="+local(s.ports.Health)),
+		s.Plane.Attach(Shim, ours, "shim", "--upstream="+converter, "--upstream-ca="+s.path("ca.crt"), "--webhook-cert-dir="+s.path("serving"),
+			"--listen="+local(s.ports.Reviews), "--health-listen="+local(s.ports.ShimHealth)),
+	)
+	if err != nil {
+		return err
 	}
-	return nil
+	return s.ready(ctx, Proxy, s.ports.Health)
 }
 
-// ready waits for an answer of each, and for the shim to have had one of the converter.
-func (s *Stage) ready(ctx context.Context) error {
-	for name, url := range map[string]string{
-		Proxy: "http://" + local(s.ports.Health) + "/readyz", Manager: "http://" + local(s.ports.ManagerHealth) + "/readyz", Shim: "http://" + local(s.ports.ShimHealth) + "/readyz",
-	} {
-		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-			if s.Plane.PID(name) == 0 {
-				return false, fmt.Errorf("it ended by itself")
-			}
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-			if err != nil {
-				return false, err
-			}
-			answer, err := http.DefaultClient.Do(r)
-			if err != nil {
-				return false, nil //nolint:nilerr // not yet
-			}
-			defer answer.Body.Close()
-			return answer.StatusCode == http.StatusOK, nil
-		})
-		if err != nil {
-			return fmt.Errorf("starting the %s: %w: its log is %s", name, err, s.Plane.Log(name))
+// startManager starts what a pod would start once its sidecar is ready, and waits for the shim to have had an answer of its converter.
+func (s *Stage) startManager(ctx context.Context) error {
+	err := s.Plane.Attach(Manager, s.binary,
+		"--kubeconfig="+s.ProxiedKubeconfig(), "--namespace="+Namespace, fmt.Sprintf("--webhook-port=%d", s.ports.Webhooks), "--webhook-cert-dir="+s.path("serving"),
+		"--health-addr="+local(s.ports.ManagerHealth), "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false", "--v=2")
+	if err != nil {
+		return err
+	}
+	if err := s.ready(ctx, Manager, s.ports.ManagerHealth); err != nil {
+		return err
+	}
+	return s.ready(ctx, Shim, s.ports.ShimHealth)
+}
+
+func (s *Stage) ready(ctx context.Context, name string, port int) error {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		if s.Plane.PID(name) == 0 {
+			return false, errors.New("it ended by itself")
 		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(port)+"/readyz", http.NoBody)
+		if err != nil {
+			return false, err
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return false, nil //nolint:nilerr // not yet
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK, nil
+	})
+	if err != nil {
+		return fmt.Errorf("starting the %s: %w: its log is %s", name, err, s.Plane.Log(name))
 	}
 	return nil
 }
