@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/manifests/privatetypes"
@@ -398,7 +399,13 @@ func (p *plugin) sidecar(file, image string) error {
 			unstructured.RemoveNestedField(o.Object, "status")
 			o.SetManagedFields(nil)
 			d := &appsv1.Deployment{}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, d); err != nil {
+			text, err := o.MarshalJSON()
+			if err == nil {
+				var lost []error // fields that are not known here
+				lost, err = json.UnmarshalStrict(text, d)
+				err = errors.Join(append(lost, err)...)
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			config, err := privatetypes.Sidecar(d, image)

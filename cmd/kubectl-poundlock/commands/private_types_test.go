@@ -171,6 +171,8 @@ func TestPrivateTypesOffline(t *testing.T) {
 		"a namespace":            {args: []string{"install", "-f", dir, "--dry-run=client", "-n", "elsewhere", "--upstream=cluster.x-k8s.io=https://h/convert"}, says: "namespace: elsewhere"},
 		"standard input":         {args: []string{"sidecar", "-f", "-"}, stdin: deployment, says: "name: kube-apiserver-proxy"},
 		"no Deployment":          {args: []string{"sidecar", "-f", "-"}, stdin: "kind: Pod\napiVersion: v1\nmetadata: {name: p}", want: 2, says: "no Deployment"},
+		"an image that is none":  {args: []string{"sidecar", "-f", "-"}, stdin: strings.Replace(deployment, "image: i", "image: y", 1), want: 1, says: "containers.image of type string"},
+		"a field that is none":   {args: []string{"sidecar", "-f", "-"}, stdin: strings.Replace(deployment, "image: i", "imagge: i", 1), want: 1, says: `unknown field "spec.template.spec.containers[0].imagge"`},
 		"a sidecar for nothing":  {args: []string{"sidecar"}, want: 2, says: "--filename"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
