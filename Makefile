@@ -16,7 +16,7 @@ TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
 NOUNS := (^|/)(policies|conversion|blueprint|bundle|bundling|installation|translation|docs|manifests)(/|$$)
 # What plays the product's binaries on a stage, and the walk. Under the race detector Poundlock takes fifteen times as long and the two cores are never idle, so that
 # is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
-STORIES := (^|/)(test/(journeys|absent|accepted|installed|platforms|prove)|onstage)$$
+STORIES := (^|/)(test/(journeys|absent|accepted|installed|platforms|private|prove)|onstage)$$
 
 # Packages that are tested at once. Some start a control plane of 350 MB, and wait more than they work.
 P ?= 3
@@ -36,10 +36,10 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet (CONTROL_PLANE=3 and its masters; MANAGER=off and no manager, BARE=1 and no Poundlock; NEIGHBOURS=1 and OpenShift's other writers; INSTALL=1 and nothing but Cluster API, by its installer); up until Ctrl-C
+run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet (CONTROL_PLANE=3 and its masters; MANAGER=off and no manager, BARE=1 and no Poundlock; NEIGHBOURS=1 and OpenShift's other writers; INSTALL=1 and nothing but Cluster API, by its installer; PRIVATE=1 and private types); up until Ctrl-C
 	@go build -o .run/bin/run ./test/run # no go run: that would not hand a SIGTERM on
 	@exec .run/bin/run --platform=$(PLATFORM) --control-plane=$(CONTROL_PLANE) --neighbours=$(if $(filter 1,$(NEIGHBOURS)),true,false) --install=$(if $(filter 1,$(INSTALL)),true,false) \
-		--manager=$(if $(filter off,$(MANAGER)),false,true) --bare=$(if $(filter 1,$(BARE)),true,false)
+		--manager=$(if $(filter off,$(MANAGER)),false,true) --bare=$(if $(filter 1,$(BARE)),true,false) --private=$(if $(filter 1,$(PRIVATE)),true,false)
 
 .PHONY: test
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector where anything is concurrent
@@ -91,9 +91,12 @@ proof-neighbours: plane
 proof-providers: plane
 	go test -count=1 -timeout 1h -v -run 'TestRealProviders|TestUpgradeOfRealCore' ./reconcilers/install $(or $(ARGS),-complete)
 
-# Private types: a thousand objects of each kind through the conversion shim and the real converter, from a new seed, which the log has.
+# Private types: the real core manager of an older and a newer release, a thousand objects of each kind through the conversion shim and the real converter (from a new
+# seed, which the log has), five minutes of load on the proxy, and alerts and dashboard by promtool. What is missing is built at the first time.
 proof-private: plane
+	go test -count=1 -timeout 1h -v ./test/private -complete $(ARGS)
 	go test -count=1 -timeout 1h -v -run TestTheRealConverter ./webhooks/shim -objects=1000 $(ARGS)
+	go test -count=1 -timeout 1h -v -run TestRules ./manifests/privatetypes -promtool=build $(ARGS)
 
 # Ten rolling restarts of the Deployment under load, in each way to a certificate.
 proof-restarts: plane
@@ -128,10 +131,12 @@ verify: ## Fail if something generated is out of date
 	@test/lint/verify.sh
 
 .PHONY: bench
-bench: ## Measure a PATCH with and without Poundlock, at growing fleets, as ratios
+bench: ## Measure a PATCH with and without Poundlock, at growing fleets, and a request with and without the proxy, as ratios
 	go run ./test/bench $(ARGS)
 	go test -run '^$$' -bench . ./webhooks ./conversion/...
 	go test -run '^$$' -bench Install -benchtime 1x ./reconcilers/install
+	go test -run '^$$' -bench . -benchtime 1x ./proxy
+	go test -run '^$$' -bench . ./translation
 
 .PHONY: build
 build: ## Build the binaries into bin/, static

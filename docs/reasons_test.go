@@ -80,7 +80,7 @@ func TestEverySignalIsExplained(t *testing.T) {
 	}{
 		{"metrics", 30, []string{"../*/*.go", "../*/*/*.go"}, regexp.MustCompile(`"((?:poundlock|mapi|hypershift)_[a-z]+_[a-z_]+)"`)},
 		{"metrics of admission", 9, []string{"../webhooks/metrics.go"}, regexp.MustCompile(`(?:counter|histogram|gauge)\("([a-z_]+)"`)},
-		{"alerts", 13, []string{"../manifests/components/*/prometheusrule.yaml"}, regexp.MustCompile(`alert: (\w+)`)},
+		{"alerts", 15, []string{"../manifests/components/*/prometheusrule.yaml", "../manifests/privatetypes/prometheusrule.yaml"}, regexp.MustCompile(`alert: (\w+)`)},
 		{"events of the mirror and the reflection", 15, []string{"../reconcilers/mirror/*.go", "../reconcilers/reflection/*.go"}, regexp.MustCompile(`\breason: +"(\w+)"`)},
 		{"events", 12, []string{"../reconcilers/*/*.go", "../certs/*.go"}, regexp.MustCompile(`(?:EventType\w+|r\.tell\(ctx, s, m), "([A-Z][a-z]\w+)"(?:, |\+past)`)},
 		{"causes of a remediation", 4, []string{"../machine/health/verdict.go"}, regexp.MustCompile(` Cause = "(\w+)"`)},

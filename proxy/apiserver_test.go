@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,13 +34,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/translation"
@@ -170,6 +178,17 @@ func machine(name, cluster string) *unstructured.Unstructured {
 	}}
 }
 
+func machineSet(name, cluster string) *unstructured.Unstructured {
+	labels := map[string]any{"cluster.x-k8s.io/cluster-name": cluster}
+	spec := machine(name, cluster).Object["spec"]
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"clusterName": cluster, "replicas": int64(1), "selector": map[string]any{"matchLabels": labels}, "template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": spec},
+		},
+	}}
+}
+
 func must[T any](t *testing.T) func(T, error) T {
 	t.Helper()
 	return func(v T, err error) T {
@@ -291,10 +310,13 @@ func TestAWatch(t *testing.T) {
 	if want := "ADDED a,BOOKMARK ,ADDED b"; strings.Join(got, ",") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
-	if _, err := client.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"}); err == nil {
-		t.Log("an old resourceVersion is still known")
-	} else if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-		t.Error(err)
+	old, err := client.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Stop()
+	if event := <-old.ResultChan(); event.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(event.Object)) {
+		t.Errorf("from a version that the API server has forgotten: %+v", event)
 	}
 }
 
@@ -440,23 +462,23 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// kubectl does through the proxy what it does anywhere.
+// kubectl does through the proxy what it does anywhere: where it has full names, it prints what it prints of the platform's own kinds without a proxy.
 func TestKubectl(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)
 	config := behind(t)
-	kubeconfig := t.TempDir() + "/kubeconfig"
+	kubeconfig, home := t.TempDir()+"/kubeconfig", t.TempDir()
 	c := clientcmdapi.NewConfig()
 	c.Clusters["c"] = &clientcmdapi.Cluster{Server: config.Host}
-	c.Contexts["c"] = &clientcmdapi.Context{Cluster: "c", Namespace: ns}
+	c.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
 	c.CurrentContext = "c"
 	if err := clientcmd.WriteToFile(*c, kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	run := func(in string, args ...string) string {
+	run := func(kubeconfig, in string, args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), plane.Kubectl(), args...)
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+t.TempDir())
+		cmd := exec.CommandContext(t.Context(), plane.Kubectl(), append([]string{"--namespace=" + ns, "--kubeconfig=" + kubeconfig, "--cache-dir=" + home + "/" + filepath.Base(filepath.Dir(kubeconfig))}, args...)...)
+		cmd.Env = append(os.Environ(), "HOME="+home)
 		cmd.Stdin = strings.NewReader(in)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -465,6 +487,8 @@ func TestKubectl(t *testing.T) {
 		return string(out)
 	}
 	manifest, _ := json.Marshal(machine("m", "c"))
+	// Of last-applied-configuration, the API server writes a part itself when somebody applies.
+	unstable := regexp.MustCompile(`(uid|resourceVersion|creationTimestamp|time): .*|[0-9]+m?s\b|\{"apiVersion":.*`)
 	for _, step := range []struct {
 		in   string
 		args string
@@ -473,22 +497,99 @@ func TestKubectl(t *testing.T) {
 		{string(manifest), "apply -f -", `(?m)^machine.cluster.x-k8s.io/m created`},
 		{string(manifest), "apply -f -", `(?m)^machine.cluster.x-k8s.io/m unchanged`},
 		{string(manifest), "apply --server-side --force-conflicts -f -", `(?m)^machine.cluster.x-k8s.io/m serverside-applied`},
+		{string(manifest), "apply -f -", `(?m)^machine.cluster.x-k8s.io/m (unchanged|configured)`},
 		{"", "get machines.cluster.x-k8s.io", `NAME +CLUSTER[\s\S]*m +c`},
 		{"", "get machine -o name", `^machine.cluster.x-k8s.io/m\n`},
-		{"", "get machine m -o yaml", `apiVersion: cluster.x-k8s.io/v1beta2`},
-		{"", "label machine m a=b", `(?m)^machine.cluster.x-k8s.io/m labeled`},
+		{"", "get machines.cluster.x-k8s.io m -o yaml", `apiVersion: cluster.x-k8s.io/v1beta2`},
+		{"", "label machines.cluster.x-k8s.io m a=b", `(?m)^machine.cluster.x-k8s.io/m labeled`},
 		{"", "explain machine.spec.clusterName", `GROUP: +cluster.x-k8s.io`},
 		{"", "auth can-i get machines.cluster.x-k8s.io", `^yes`},
 		{"", "api-resources --api-group=cluster.x-k8s.io -o name", `machines.cluster.x-k8s.io`},
 		{"", "get machines.cluster.x-k8s.io nothing", `^error: .*machines.cluster.x-k8s.io "nothing" not found`},
 		{"", "get machines.cluster.hypershift.openshift.io", `^error: .*the server doesn't have a resource type`},
 		{"", "get crd machines.cluster.x-k8s.io -o name", `^customresourcedefinition.apiextensions.k8s.io/machines.cluster.x-k8s.io`},
-		{"", "patch machine m --type=merge -p {\"metadata\":{\"finalizers\":null}}", `patched`},
-		{"", "delete machine m", `(?m)^machine.cluster.x-k8s.io "m" deleted`},
+		{"", "patch machines.cluster.x-k8s.io m --type=merge -p {\"metadata\":{\"finalizers\":null}}", `patched`},
+		{"", "delete machines.cluster.x-k8s.io m", `(?m)^machine.cluster.x-k8s.io "m" deleted`},
 	} {
-		if got := run(step.in, strings.Split(step.args, " ")...); !regexp.MustCompile(step.want).MatchString(got) {
+		args := strings.Split(step.args, " ")
+		got := run(kubeconfig, step.in, args...)
+		if !regexp.MustCompile(step.want).MatchString(got) {
 			t.Errorf("kubectl %s: %s", step.args, got)
 		}
+		if !strings.Contains(step.args, "machines.cluster.x-k8s.io") && step.in == "" {
+			continue // a short name is another kind's, where there are two
+		}
+		if d := cmp.Diff(unstable.ReplaceAllString(run(plane.KubeconfigPath(), step.in, args...), "…"), unstable.ReplaceAllString(got, "…")); d != "" {
+			t.Errorf("kubectl %s (-without +through the proxy): %s", step.args, d)
+		}
+	}
+}
+
+// The client of scales, a typed client of controller-runtime's and its cache work on a set together.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	config := behind(t)
+	scheme := runtime.NewScheme()
+	if err := clusterv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	typed := must[client.Client](t)(client.New(config, client.Options{Scheme: scheme}))
+	cached := must[cache.Cache](t)(cache.New(config, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{ns: {}}}))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- cached.Start(ctx) }()
+
+	set := &clusterv1.MachineSet{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(machineSet("s", "c").Object, set); err != nil {
+		t.Fatal(err)
+	}
+	set.Namespace = ns
+	if err := typed.Create(ctx, set); err != nil {
+		t.Fatal(err)
+	}
+	set.Status.AvailableReplicas = new(int32(7))
+	if err := typed.Status().Update(ctx, set); err != nil {
+		t.Fatal(err)
+	}
+	d := memory.NewMemCacheClient(discovery.NewDiscoveryClientForConfigOrDie(config))
+	scales, err := scale.NewForConfig(config, restmapper.NewDeferredDiscoveryRESTMapper(d), dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := schema.GroupResource{Group: translation.Standard, Resource: "machinesets"}
+	of, err := scales.Scales(ns).Get(ctx, sets, "s", metav1.GetOptions{})
+	if err != nil || of.Spec.Replicas != 1 {
+		t.Fatal(of, err)
+	}
+	of.Spec.Replicas = 5
+	if _, err := scales.Scales(ns).Update(ctx, sets, of, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, "the cache", func(ctx context.Context) (bool, error) {
+		seen := &clusterv1.MachineSet{}
+		err := cached.Get(ctx, client.ObjectKeyFromObject(set), seen)
+		return err == nil && *seen.Spec.Replicas == 5 && *seen.Status.AvailableReplicas == 7 && seen.UID == set.UID, client.IgnoreNotFound(err)
+	})
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// What a client has of discovery it keeps, for as long as the API server says that nothing has changed.
+func TestETags(t *testing.T) {
+	t.Parallel()
+	address := behind(t).Host
+	const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	first, body, err := ask(t, "GET", address+"/apis", "", "Accept", accept)
+	if err != nil || first.StatusCode != 200 || first.Header.Get("ETag") == "" || !strings.Contains(body, `"name":"cluster.x-k8s.io"`) {
+		t.Fatalf("%+v %.300s %v", first, body, err)
+	}
+	again, body, err := ask(t, "GET", address+"/apis", "", "Accept", accept, "If-None-Match", first.Header.Get("ETag"))
+	if err != nil || again.StatusCode != 304 || body != "" {
+		t.Errorf("%+v %.300s %v", again, body, err)
 	}
 }
 
@@ -509,35 +610,51 @@ func TestTheSameAnswers(t *testing.T) {
 		return string(b)
 	}
 	path := "/apis/cluster.x-k8s.io/v1beta2/namespaces/" + ns + "/machines"
-	unstable := regexp.MustCompile(`"(uid|resourceVersion|creationTimestamp|time)":"[^"]*"|"(age|AGE)":"[^"]*"|"continue":"[^"]*"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"[0-9]+m?s"`)
-	for _, step := range []struct{ method, path, media, body, accept string }{
-		{"GET", path, "", "", ""},
-		{"POST", path, "application/json", text(machine("m", "c")), ""},
-		{"POST", path, "application/json", text(machine("m", "c")), ""},
-		{"POST", path, "application/json", text(wrong), ""},
-		{"POST", path, "application/json", text(cluster("not-a-machine")), ""},
-		{"POST", path, "application/yaml", "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata: {name: y}\nspec: {clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: K, name: n}}\n", ""},
-		{"POST", path, "text/plain", "x", ""},
-		{"GET", path, "", "", ""},
-		{"GET", path + "?limit=1", "", "", ""},
-		{"GET", path + "/m", "", "", ""},
-		{"GET", path + "/m", "", "", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"},
-		{"GET", path, "", "", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"},
-		{"GET", path, "", "", "application/json;as=Table;g=meta.k8s.io;v=v1"},
-		{"GET", path + "?includeObject=Object", "", "", "application/json;as=Table;g=meta.k8s.io;v=v1"},
-		{"GET", path + "/none", "", "", ""},
-		{"GET", "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + ns + "/machines/m", "", "", ""},
-		{"GET", "/apis/cluster.x-k8s.io/v0/machines", "", "", ""},
-		{"GET", "/apis/cluster.x-k8s.io", "", "", ""},
-		{"PATCH", path + "/m", "application/merge-patch+json", `{"apiVersion":"cluster.x-k8s.io/v1","kind":"Machine"}`, ""},
-		{"PATCH", path + "/m", "application/merge-patch+json", `{"metadata":{"resourceVersion":"1"}}`, ""},
-		{"PATCH", path + "/m", "application/merge-patch+json", `{"spec":{"clusterName":7}}`, ""},
-		{"PATCH", path + "/m", "application/strategic-merge-patch+json", `{}`, ""},
-		{"PATCH", path + "/m?fieldManager=x", "application/apply-patch+yaml", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"m"},"spec":{"clusterName":"other"}}`, ""},
-		{"DELETE", path + "/m", "application/json", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"DeleteOptions","dryRun":["All"]}`, ""},
-		{"DELETE", path + "/m", "application/json", `{"preconditions":{"uid":"x"}}`, ""},
-		{"DELETE", path + "/y", "", "", ""},
-		{"HEAD", path, "", "", ""},
+	sets := strings.TrimSuffix(path, "machines") + "machinesets"
+	set := machineSet("s", "c")
+	codes := map[string]int{}
+	unstable := regexp.MustCompile(`"(uid|resourceVersion|creationTimestamp|time)":"[^"]*"|"(age|AGE)":"[^"]*"|"continue":"[^"]*"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"[0-9]+m?s"|1 \([0-9]+\)`)
+	for _, step := range []struct{ method, path, media, body, accept, user string }{
+		{"GET", path, "", "", "", ""},
+		{"POST", path, "application/json", text(machine("m", "c")), "", ""},
+		{"POST", path, "application/json", text(machine("m", "c")), "", ""},
+		{"POST", path, "application/json", text(wrong), "", ""},
+		{"POST", path, "application/json", text(cluster("not-a-machine")), "", ""},
+		{"POST", path, "application/yaml", "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata: {name: y}\nspec: {clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: K, name: n}}\n", "", ""},
+		{"POST", path, "text/plain", "x", "", ""},
+		{"GET", path, "", "", "", ""},
+		{"GET", path + "?limit=1", "", "", "", ""},
+		{"GET", path + "/m", "", "", "", ""},
+		{"GET", path + "/m", "", "", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", ""},
+		{"GET", path, "", "", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", ""},
+		{"GET", path, "", "", "application/json;as=Table;g=meta.k8s.io;v=v1", ""},
+		{"GET", path + "?includeObject=Object", "", "", "application/json;as=Table;g=meta.k8s.io;v=v1", ""},
+		{"GET", path + "/none", "", "", "", ""},
+		{"GET", "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + ns + "/machines/m", "", "", "", ""},
+		{"GET", "/apis/cluster.x-k8s.io/v0/machines", "", "", "", ""},
+		{"GET", "/apis/cluster.x-k8s.io", "", "", "", ""},
+		{"PATCH", path + "/m", "application/merge-patch+json", `{"apiVersion":"cluster.x-k8s.io/v1","kind":"Machine"}`, "", ""},
+		{"PATCH", path + "/m", "application/merge-patch+json", `{"metadata":{"resourceVersion":"1"}}`, "", ""},
+		{"PATCH", path + "/m", "application/merge-patch+json", `{"spec":{"clusterName":7}}`, "", ""},
+		{"PATCH", path + "/m", "application/strategic-merge-patch+json", `{}`, "", ""},
+		{"PATCH", path + "/m?fieldManager=x", "application/apply-patch+yaml", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"m"},"spec":{"clusterName":"other"}}`, "", ""},
+		{"PATCH", path + "/m/status", "application/merge-patch+json", `{"status":{"phase":"Running"}}`, "", ""},
+		{"POST", sets, "application/json", text(set), "", ""},
+		{"GET", sets + "/s/scale", "", "", "", ""},
+		{"PATCH", sets + "/s/scale", "application/merge-patch+json", `{"spec":{"replicas":2}}`, "", ""},
+		{"PATCH", sets + "/s/scale", "application/merge-patch+json", `{"spec":{"replicas":-1}}`, "", ""},
+		{"GET", path + "?watch=1&resourceVersion=1", "", "", "", ""},
+		{"GET", path + "?limit=1&continue=x", "", "", "", ""},
+		{"GET", path, "", "", "", "nobody"},
+		{"POST", path, "application/json", text(machine("m", "c")), "", "nobody"},
+		{"DELETE", path, "", "", "", "nobody"},
+		{"PUT", path + "/none", "application/json", text(machine("none", "c")), "", ""},
+		{"PUT", path + "/m", "application/json", text(machine("other", "c")), "", ""},
+		{"DELETE", path + "?dryRun=All", "", "", "", ""},
+		{"DELETE", path + "/m", "application/json", `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"DeleteOptions","dryRun":["All"]}`, "", ""},
+		{"DELETE", path + "/m", "application/json", `{"preconditions":{"uid":"x"}}`, "", ""},
+		{"DELETE", path + "/y", "", "", "", ""},
+		{"HEAD", path, "", "", "", ""},
 	} {
 		answer := func(c *http.Client, host string) string {
 			r, err := http.NewRequestWithContext(t.Context(), step.method, host+step.path, strings.NewReader(step.body))
@@ -549,6 +666,9 @@ func TestTheSameAnswers(t *testing.T) {
 			}
 			if step.accept != "" {
 				r.Header.Set("Accept", step.accept)
+			}
+			if step.user != "" {
+				r.Header.Set("Impersonate-User", step.user)
 			}
 			a, err := c.Do(r)
 			if err != nil {
@@ -564,6 +684,12 @@ func TestTheSameAnswers(t *testing.T) {
 		got, want := answer(http.DefaultClient, through.Host), answer(plain, direct.Host)
 		if got != want {
 			t.Errorf("%s %s %s %s\n%s\nwant\n%s", step.method, step.path, step.body, step.accept, got, want)
+		}
+		codes[got[:3]]++
+	}
+	for _, code := range []string{"200", "201", "400", "403", "404", "409", "415", "422"} {
+		if codes[code] == 0 {
+			t.Errorf("no answer was a %s: %v", code, codes)
 		}
 	}
 }

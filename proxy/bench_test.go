@@ -14,8 +14,11 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -85,25 +88,65 @@ func read(tb testing.TB, c *http.Client, url string) int64 {
 	return n
 }
 
-// BenchmarkGet and BenchmarkList show what the proxy adds to a reverse proxy that translates nothing.
-func BenchmarkGet(b *testing.B) { bench(b, machinesPath+"/m") }
-
-func BenchmarkList(b *testing.B) { bench(b, machinesPath+"?items=2000") }
-
-func bench(b *testing.B, path string) {
+// BenchmarkCompared compares the proxy with a reverse proxy that translates nothing, and with no proxy: small objects and a list of 2,000, in five rounds in turns. What is
+// reported are medians of the rounds.
+func BenchmarkCompared(b *testing.B) {
+	const rounds, gets, lists = 5, 800, 12
 	direct, addresses := servers(b)
-	for _, name := range []string{"direct", "passing", "translating"} {
-		b.Run(name, func(b *testing.B) {
-			client := http.DefaultClient
-			if name == "direct" {
-				client = direct
+	ways := []string{"direct", "passing", "translating"}
+	for b.Loop() {
+		p50, p95, list, cpu := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
+		for round := range rounds + 1 { // the first warms up
+			for _, way := range ways {
+				client := http.DefaultClient
+				if way == "direct" {
+					client = direct
+				}
+				small, _ := timed(b, client, addresses[way]+machinesPath+"/m", gets)
+				before := used(b)
+				large, megabytes := timed(b, client, addresses[way]+machinesPath+"?items=2000", lists)
+				spent := used(b) - before
+				if round == 0 {
+					continue
+				}
+				p50[way], p95[way] = append(p50[way], small[gets/2]), append(p95[way], small[gets*95/100])
+				list[way], cpu[way] = append(list[way], large[lists/2]), append(cpu[way], spent/megabytes)
 			}
-			for b.Loop() {
-				b.SetBytes(read(b, client, addresses[name]+path))
-			}
-		})
+		}
+		for _, way := range ways {
+			b.Logf("%-12s small p50 %4.0f µs, p95 %5.0f µs; list %6.1f ms; CPU %5.2f ms/MB, client and server included",
+				way, median(p50[way])*1e6, median(p95[way])*1e6, median(list[way])*1e3, median(cpu[way])*1e3)
+		}
+		b.ReportMetric(median(p50["translating"])/median(p50["passing"]), "small-p50-ratio")
+		b.ReportMetric((median(p50["translating"])-median(p50["passing"]))*1e6, "small-p50-added-µs")
+		b.ReportMetric(median(p95["translating"])/median(p95["passing"]), "small-p95-ratio")
+		b.ReportMetric(median(list["translating"])/median(list["passing"]), "list-ratio")
+		b.ReportMetric(median(cpu["translating"])/median(cpu["passing"]), "list-CPU-ratio")
+		b.ReportMetric((median(cpu["translating"])-median(cpu["passing"]))*1e3, "list-added-ms/MB")
 	}
 }
+
+// timed are how many seconds each of some requests took, sorted, and how many MB there were.
+func timed(b *testing.B, c *http.Client, url string, times int) (seconds []float64, megabytes float64) {
+	for range times {
+		began := time.Now()
+		megabytes += float64(read(b, c, url)) / 1e6
+		seconds = append(seconds, time.Since(began).Seconds())
+	}
+	slices.Sort(seconds)
+	return seconds, megabytes
+}
+
+// used is how much time of processors this process has taken, in seconds.
+func used(b *testing.B) float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
 // A list of 100 MB passes in the memory of a short one: of client, proxy and server together, the heap at its largest while the list is read. What is allocated in
 // all would not do: under the race detector a pool gives back only some of what it got.

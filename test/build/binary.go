@@ -54,6 +54,16 @@ func machineAPIProgram(name string) program {
 	}
 }
 
+func promtoolProgram() program {
+	return program{
+		what: "promtool", product: "Prometheus", folder: "promtool", pinned: prometheusModule,
+		main: prometheusModule + "/cmd/promtool", binary: "promtool", packages: 1400,
+		ldflags: func(string) string { return "-s -w" },
+	}
+}
+
+const prometheusModule = "github.com/prometheus/prometheus"
+
 const machineAPIModule = "github.com/openshift/machine-api-operator"
 
 const clusterAPIModule = "sigs.k8s.io/cluster-api"

@@ -66,6 +66,7 @@ func FormerClusterAPI(ctx context.Context) (string, error) {
 	return moduleDir(ctx, filepath.Join(root, "test", "formercore"), "sigs.k8s.io/cluster-api")
 }
 
+// moduleDir is the folder of a module at the version that the go.mod in root selects.
 func moduleDir(ctx context.Context, root, module string) (string, error) {
 	doing := "finding the folder of module " + module
 	dir, err := goOutput(ctx, root, "list", "-m", "-f", "{{.Dir}}", module)

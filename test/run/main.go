@@ -50,8 +50,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.private {
+		return runPrivate(ctx, o.Options, out)
+	}
 	began := time.Now()
-	stage, err := scene.Set(ctx, o)
+	stage, err := scene.Set(ctx, o.Options)
 	if stage == nil && ctx.Err() != nil {
 		fmt.Fprintln(out, "stopped before it was up")
 		return nil //nolint:nilerr // what was begun did not end, because it was told not to
@@ -60,7 +63,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "up after %.0f s\n", time.Since(began).Seconds())
-	err = errors.Join(hint(out, stage, o), wait(ctx, out, stage, o, lines(os.Stdin)))
+	err = errors.Join(hint(out, stage, o.Options), wait(ctx, out, stage, o.Options, lines(os.Stdin)))
 	fmt.Fprintln(out, "\nstopping")
 	if err := errors.Join(err, stage.Strike()); err != nil {
 		return err
@@ -69,10 +72,16 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-func options(args []string, out io.Writer) (scene.Options, error) {
+// settings are what the flags say.
+type settings struct {
+	scene.Options
+	private bool // show private types, and no fleet
+}
+
+func options(args []string, out io.Writer) (settings, error) {
 	root, err := build.Root()
 	if err != nil {
-		return scene.Options{}, err
+		return settings{}, err
 	}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	platform := flags.String("platform", "aws", "what the cluster runs on")
@@ -83,20 +92,27 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 	controlPlane := flags.Int("control-plane", 0, "how many Machines a control plane has that is whole and managed, 3 or 5; 0 for the one Machine of the fleet")
 	others := flags.Bool("neighbours", false, "have stand-ins for OpenShift's other components write to the Machine API's objects, too")
 	install := flags.Bool("install", false, "install Cluster API and the platform's provider by poundlock install, and nothing else: no fleet, and no process behind the Deployments")
+	private := flags.Bool("private", false, "show private types of Cluster API instead: its core manager behind the proxy, beside the platform's definitions, and no fleet")
 	boot := flags.Duration("boot-time", 2*time.Second, "how long a simulated instance takes to boot")
 	if err := flags.Parse(args); err != nil {
-		return scene.Options{}, err
+		return settings{}, err
 	}
 	if !*manager && *controlPlane > 0 {
-		return scene.Options{}, errors.New("--manager=false: a control plane is raised by Poundlock; start it with the manager, and stop that once it is up")
+		return settings{}, errors.New("--manager=false: a control plane is raised by Poundlock; start it with the manager, and stop that once it is up")
+	}
+	if *private && (*platform != "aws" || *install || *bare || *others || !*manager || *controlPlane > 0) {
+		return settings{}, errors.New("--private shows private types alone: give it no other flag than --dir and --port")
 	}
 	if flags.NArg() > 0 {
-		return scene.Options{}, fmt.Errorf("%q is no flag: see --help", flags.Arg(0))
+		return settings{}, fmt.Errorf("%q is no flag: see --help", flags.Arg(0))
 	}
 	if *dir == "" {
 		*dir = filepath.Join(root, ".run")
 		if name := strings.ToLower(*platform); name != "aws" {
 			*dir = filepath.Join(*dir, "on", name)
+		}
+		if *private {
+			*dir = filepath.Join(*dir, "private")
 		}
 		if *install {
 			*dir = filepath.Join(*dir, "installed")
@@ -106,12 +122,12 @@ func options(args []string, out io.Writer) (scene.Options, error) {
 		}
 	}
 	if _, err := platformstest.Named(*platform); err != nil { // before there is a folder of that name
-		return scene.Options{}, err
+		return settings{}, err
 	}
 	if n := *controlPlane; n != 0 && n != 3 && n != 5 {
-		return scene.Options{}, fmt.Errorf("--control-plane=%d: a ControlPlaneMachineSet manages 3 Machines or 5", n)
+		return settings{}, fmt.Errorf("--control-plane=%d: a ControlPlaneMachineSet manages 3 Machines or 5", n)
 	}
-	return scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, WithoutManager: !*manager, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}, nil
+	return settings{private: *private, Options: scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, WithoutManager: !*manager, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}}, nil
 }
 
 // wait lasts until ctx ends or something breaks. Meanwhile a person may stop Poundlock and start it again.

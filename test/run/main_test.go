@@ -22,6 +22,7 @@ func TestOptions(t *testing.T) {
 		"nothing":                            {},
 		"no manager":                         {args: []string{"--manager=false"}, withoutManager: true},
 		"a control plane that nobody raises": {args: []string{"--manager=false", "--control-plane=3"}, refused: "--manager=false"},
+		"private types of another platform":  {args: []string{"--private", "--platform=azure"}, refused: "--private"},
 		"a platform that there is not":       {args: []string{"--platform=moon"}, refused: "aws"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -38,8 +38,8 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	go func() { ended <- side.Serve(health) }()
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
-	for _, u := range s.upstreams {
-		go s.look(looking, u)
+	for _, c := range s.converters {
+		go s.look(looking, upstream{c, s.client})
 	}
 	var err error
 	select {
@@ -63,7 +63,7 @@ func (s *Shim) look(ctx context.Context, u upstream) {
 			s.reached.Store(true)
 			return
 		}
-		s.o.Log.Debug("An upstream does not answer yet", "upstream", u.url, "error", err)
+		s.o.Log.Debug("An upstream does not answer yet", "upstream", u.URL, "error", err)
 		if !paused(ctx, backoff.Step()) {
 			return
 		}

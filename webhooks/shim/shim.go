@@ -45,23 +45,28 @@ type Options struct {
 
 // Shim is a handler for the API server's conversion reviews.
 type Shim struct {
-	o         Options
-	upstreams upstreams
-	metrics   *metrics
-	slots     chan struct{}
-	reached   atomic.Bool // once an upstream has answered
-	draining  atomic.Bool
+	o          Options
+	converters translation.Converters
+	client     *http.Client
+	metrics    *metrics
+	slots      chan struct{}
+	reached    atomic.Bool // once an upstream has answered
+	draining   atomic.Bool
 }
 
 // New makes a shim. It does not connect.
 func New(o Options) (*Shim, error) {
-	upstreams, err := parse(o.Upstreams, o.Trust)
+	converters, err := translation.ParseConverters(o.Upstreams)
+	if err != nil {
+		return nil, err
+	}
+	client, err := reach(o.Trust)
 	if err != nil {
 		return nil, err
 	}
 	o.Concurrency, o.MaxBytes = orDefault(o.Concurrency, 16), orDefault(o.MaxBytes, 64<<20)
 	o.Budget, o.Attempt, o.Backoff = orDefault(o.Budget, 25*time.Second), orDefault(o.Attempt, 10*time.Second), orDefault(o.Backoff, 100*time.Millisecond)
-	s := &Shim{o: o, upstreams: upstreams, metrics: newMetrics(), slots: make(chan struct{}, o.Concurrency)}
+	s := &Shim{o: o, converters: converters, client: client, metrics: newMetrics(), slots: make(chan struct{}, o.Concurrency)}
 	if o.Registerer != nil {
 		if err := o.Registerer.Register(s.metrics); err != nil {
 			return nil, fmt.Errorf("registering metrics: %w", err)
@@ -147,25 +152,26 @@ func (s *Shim) convert(ctx context.Context, c *conversion) *problem {
 		return nil
 	}
 	group := translation.ToStandard.Group(c.desired.Group)
-	u, has := s.upstreams.of(group)
+	converter, has := s.converters.Of(group)
 	if !has {
 		return problemf(notConfigured, "no converter is configured for %s: start the shim with --upstream %s=URL", group, group)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Budget)
 	defer cancel()
+	u := upstream{converter, s.client}
 	r, p := u.ask(ctx, c, s.o, func() { s.reached.Store(true) })
 	if p != nil {
 		return p
 	}
 	if r.Result.Status != metav1.StatusSuccess {
-		return problemf(upstreamFailed, "the converter %s answered %q: %s", u.url, r.Result.Status, r.Result.Message)
+		return problemf(upstreamFailed, "the converter %s answered %q: %s", u.URL, r.Result.Status, r.Result.Message)
 	}
 	if err := c.accept(r); err != nil {
-		return problemf(translationFailed, "the answer of the converter %s does not fit: %s", u.url, err)
+		return problemf(translationFailed, "the answer of the converter %s does not fit: %s", u.URL, err)
 	}
 	if r.UID != c.uid { // the objects fit, so the answer is this request's
 		s.metrics.errors.WithLabelValues(uidMismatch).Inc()
-		s.o.Log.Warn("The upstream answered with another uid", "upstream", u.url, "uid", c.uid, "answered", r.UID)
+		s.o.Log.Warn("The upstream answered with another uid", "upstream", u.URL, "uid", c.uid, "answered", r.UID)
 	}
 	return nil
 }

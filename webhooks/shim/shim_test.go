@@ -348,27 +348,6 @@ func TestWhatIsNoReview(t *testing.T) {
 	}
 }
 
-func TestTheLongestSuffixCounts(t *testing.T) {
-	const https = "=https://h/convert"
-	u, err := parse([]string{s + https, "infrastructure." + s + "=https://i/convert", "aws.infrastructure." + s + "=https://a/convert"}, rest.TLSClientConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for group, want := range map[string]string{
-		s: "h", "ipam." + s: "h", "controlplane." + s: "h", "infrastructure." + s: "i", "azure.infrastructure." + s: "i", "aws.infrastructure." + s: "a",
-		"x.aws.infrastructure." + s: "a", "notinfrastructure." + s: "h", "not" + s: "", "apps": "",
-	} {
-		if to, has := u.of(group); has != (want != "") || has && to.url != "https://"+want+"/convert" {
-			t.Errorf("%s is converted at %q", group, to.url)
-		}
-	}
-	for _, bad := range [][]string{nil, {s}, {https}, {s + "=http://h"}, {s + "=https://"}, {s + "=://"}, {"apps" + https}, {p + https}, {"operator." + s + https}, {s + https, s + https}} {
-		if u, err := parse(bad, rest.TLSClientConfig{}); err == nil || !strings.Contains(err.Error(), "--upstream") {
-			t.Errorf("%q: %v %v", bad, u, err)
-		}
-	}
-}
-
 // What may be over in a moment is tried again, and the API server learns nothing of it.
 func TestATransientFailureIsTriedAgain(t *testing.T) {
 	for why, fail := range map[string]func(http.ResponseWriter){

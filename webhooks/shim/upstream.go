@@ -5,7 +5,6 @@ package shim
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -23,21 +20,14 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// upstream is a converter.
+// upstream is a converter, and what reaches it.
 type upstream struct {
-	suffix string // of a standard group
-	url    string
+	translation.Converter
 	client *http.Client
 }
 
-// upstreams are sorted: the longest suffix first.
-type upstreams []upstream
-
-// parse reads what `--upstream` says: SUFFIX=URL.
-func parse(flags []string, trust rest.TLSClientConfig) (upstreams, error) {
-	if len(flags) == 0 {
-		return nil, errors.New("no upstream is given: --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
-	}
+// reach makes the client of all converters.
+func reach(trust rest.TLSClientConfig) (*http.Client, error) {
 	transport, err := rest.TransportFor(&rest.Config{
 		// HTTP/2 would hold on to one of several replicas.
 		TLSClientConfig: rest.TLSClientConfig{CAFile: trust.CAFile, CertFile: trust.CertFile, KeyFile: trust.KeyFile, NextProtos: []string{"http/1.1"}},
@@ -48,32 +38,7 @@ func parse(flags []string, trust rest.TLSClientConfig) (upstreams, error) {
 		return nil, fmt.Errorf("making a transport to the upstreams: %w", err)
 	}
 	// A converter that answers with a redirect is not one.
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	var out upstreams
-	for _, f := range flags {
-		suffix, address, _ := strings.Cut(f, "=")
-		to, err := url.Parse(address)
-		switch {
-		case err != nil || to.Scheme != "https" || to.Host == "":
-			return nil, fmt.Errorf("--upstream %s: give SUFFIX=URL, with a URL of https", f)
-		case translation.ToPrivate.Group(suffix) == suffix:
-			return nil, fmt.Errorf("--upstream %s: %q is neither %s nor a group beneath it", f, suffix, translation.Standard)
-		case slices.ContainsFunc(out, func(u upstream) bool { return u.suffix == suffix }):
-			return nil, fmt.Errorf("--upstream %s: %q is given twice", f, suffix)
-		}
-		out = append(out, upstream{suffix, address, client})
-	}
-	slices.SortStableFunc(out, func(a, b upstream) int { return cmp.Compare(len(b.suffix), len(a.suffix)) })
-	return out, nil
-}
-
-// of finds the converter of a standard group.
-func (u upstreams) of(group string) (upstream, bool) {
-	i := slices.IndexFunc(u, func(u upstream) bool { return group == u.suffix || strings.HasSuffix(group, "."+u.suffix) })
-	if i < 0 {
-		return upstream{}, false
-	}
-	return u[i], true
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
 // problem is why a conversion failed, of the type that the metrics have.
@@ -98,7 +63,7 @@ func (u upstream) ask(ctx context.Context, c *conversion, o Options, reached fun
 			return r, p
 		}
 		if !paused(ctx, backoff.Step()) {
-			return nil, problemf(unavailable, "the converter %s is unavailable: %s", u.url, err)
+			return nil, problemf(unavailable, "the converter %s is unavailable: %s", u.URL, err)
 		}
 	}
 }
@@ -123,9 +88,9 @@ func paused(ctx context.Context, d time.Duration) bool {
 func (u upstream) try(ctx context.Context, c *conversion, o Options, reached func()) (*response, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Attempt)
 	defer cancel()
-	call, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url, c.request())
+	call, err := http.NewRequestWithContext(ctx, http.MethodPost, u.URL, c.request())
 	if err != nil {
-		return nil, problemf(unavailable, "the converter %s cannot be called: %s", u.url, err)
+		return nil, problemf(unavailable, "the converter %s cannot be called: %s", u.URL, err)
 	}
 	call.Header.Set("Content-Type", "application/json")
 	call.Header.Set("Accept", "application/json")
@@ -144,7 +109,7 @@ func (u upstream) try(ctx context.Context, c *conversion, o Options, reached fun
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return nil, fmt.Errorf("it answered %s", answer.Status)
 	}
-	return nil, problemf(upstreamFailed, "the converter %s answered %s", u.url, answer.Status)
+	return nil, problemf(upstreamFailed, "the converter %s answered %s", u.URL, answer.Status)
 }
 
 // answer reads a review under private names.
@@ -155,23 +120,23 @@ func (u upstream) answer(body io.Reader, o Options) (*response, error) {
 	if _, err := text.ReadFrom(translated); err != nil {
 		var large *http.MaxBytesError
 		if translation.Malformed(err) || errors.As(err, &large) {
-			return nil, problemf(translationFailed, "the answer of the converter %s cannot be translated: %s", u.url, err)
+			return nil, problemf(translationFailed, "the answer of the converter %s cannot be translated: %s", u.URL, err)
 		}
 		return nil, fmt.Errorf("its answer broke off: %w", err)
 	}
 	r, err := read(text.Bytes())
 	switch {
 	case err != nil:
-		return nil, problemf(translationFailed, "the converter %s answered with no review: %s", u.url, err)
+		return nil, problemf(translationFailed, "the converter %s answered with no review: %s", u.URL, err)
 	case r.Response == nil:
-		return nil, problemf(translationFailed, "the converter %s answered with a review that has no response", u.url)
+		return nil, problemf(translationFailed, "the converter %s answered with a review that has no response", u.URL)
 	}
 	return r.Response, nil
 }
 
 // reachable says whether anything answers where the converter is. It asks for another path, so that the converter logs no error.
 func (u upstream) reachable(ctx context.Context) error {
-	to, err := url.Parse(u.url)
+	to, err := url.Parse(u.URL)
 	if err != nil {
 		return err
 	}

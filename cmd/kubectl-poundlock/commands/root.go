@@ -122,7 +122,7 @@ Exit codes:
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	for _, command := range []func(*plugin) *cobra.Command{
-		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, providersCommand, cleanupCommand, versionCommand,
+		statusCommand, checkCommand, convertCommand, diffCommand, migrateCommand, explainCommand, controlPlaneCommand, providersCommand, privateTypesCommand, cleanupCommand, versionCommand,
 	} {
 		root.AddCommand(command(p))
 	}

@@ -1,0 +1,227 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package privatetypes
+
+import (
+	"bytes"
+	"crypto/x509"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+// Shim is the name of the conversion shim's Service, Deployment and so on.
+const Shim = "capi-conversion-webhook-shim"
+
+// What belongs to an installation has this label.
+const (
+	PartOf = "app.kubernetes.io/part-of"
+	Name   = "poundlock-private-types"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Options are where and what is installed.
+type Options struct {
+	Namespace, Image string
+	// Upstreams are the shim's, SUFFIX=URL.
+	Upstreams []string
+	// URL is of a shim that runs outside of the cluster. Then there is none within.
+	URL string
+	// CABundle signed the shim's certificate. Nil means that the service CA does, and writes its own.
+	CABundle []byte
+	// Clients are ServiceAccounts that get the rights under the private names, NAMESPACE/NAME.
+	Clients []string
+}
+
+// check refuses what the API server or the shim would.
+func (o Options) check() error {
+	if len(o.Upstreams) > 0 {
+		if o.URL != "" {
+			return errors.New("--shim-url: a shim outside of the cluster has its upstreams itself: leave out --upstream, or --shim-url")
+		}
+		if _, err := translation.ParseConverters(o.Upstreams); err != nil {
+			return err
+		}
+	}
+	if to, err := url.Parse(o.URL); err != nil || o.URL != "" && (to.Scheme != "https" || to.Host == "") {
+		return fmt.Errorf("--shim-url %s: give a URL of https", o.URL)
+	}
+	if o.CABundle != nil && !x509.NewCertPool().AppendCertsFromPEM(o.CABundle) {
+		return errors.New("--ca-bundle: there is no certificate in PEM in this file")
+	}
+	return nil
+}
+
+// Kinds are those of the objects, in the order in which they are applied. Optional ones are left out where their definition is missing.
+var Kinds = []struct {
+	GroupVersionKind schema.GroupVersionKind
+	Resource         string
+	Namespaced       bool
+	Optional         bool
+}{
+	{schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, "serviceaccounts", true, false},
+	{schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, "clusterroles", false, false},
+	{schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"}, "clusterrolebindings", false, false},
+	{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "configmaps", true, false},
+	{schema.GroupVersionKind{Version: "v1", Kind: "Service"}, "services", true, false},
+	{schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, "networkpolicies", true, false},
+	{schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}, "poddisruptionbudgets", true, false},
+	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments", true, false},
+	{schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"}, "servicemonitors", true, true},
+	{schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "PodMonitor"}, "podmonitors", true, true},
+	{schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"}, "prometheusrules", true, true},
+}
+
+// Objects are those of an installation but for the definitions, in the order of Kinds.
+func Objects(o Options) ([]*unstructured.Unstructured, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	all, err := read()
+	if err != nil {
+		return nil, err
+	}
+	for _, client := range o.Clients {
+		binding, err := o.binding(client)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, binding)
+	}
+	var out []*unstructured.Unstructured
+	for _, kind := range Kinds {
+		for _, object := range all {
+			if object.GroupVersionKind() != kind.GroupVersionKind || o.URL != "" && ofShim(object) {
+				continue
+			}
+			if kind.Namespaced {
+				object.SetNamespace(o.Namespace)
+			}
+			if object.GetKind() == "Deployment" {
+				if err := o.start(object); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, object)
+		}
+	}
+	return out, nil
+}
+
+// ofShim says whether an object is of no use without a shim in the cluster. Who monitors it finds it elsewhere, too.
+func ofShim(o *unstructured.Unstructured) bool {
+	return strings.HasPrefix(o.GetName(), Shim)
+}
+
+// read parses the files.
+func read() ([]*unstructured.Unstructured, error) {
+	names, err := files.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	var out []*unstructured.Unstructured
+	for _, name := range names {
+		if name.Name() == "kustomization.yaml" {
+			continue
+		}
+		text, err := files.ReadFile(name.Name())
+		if err != nil {
+			return nil, err
+		}
+		objects, err := Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name.Name(), err)
+		}
+		for _, o := range objects {
+			mark(o)
+		}
+		out = append(out, objects...)
+	}
+	return out, nil
+}
+
+// Parse reads the documents of a stream of YAML or JSON, and the items of lists.
+func Parse(text []byte) ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+		var raw runtime.RawExtension
+		switch err := decoder.Decode(&raw); {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, err
+		case len(raw.Raw) == 0 || string(raw.Raw) == "null":
+			continue
+		}
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON(raw.Raw); err != nil {
+			return nil, err
+		}
+		if !o.IsList() {
+			out = append(out, o)
+			continue
+		}
+		list, err := o.ToList()
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			out = append(out, &list.Items[i])
+		}
+	}
+}
+
+func mark(o *unstructured.Unstructured) {
+	labels := o.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[PartOf] = Name
+	o.SetLabels(labels)
+}
+
+func (o Options) binding(client string) (*unstructured.Unstructured, error) {
+	namespace, name, ok := strings.Cut(client, "/")
+	if !ok || namespace == "" || name == "" {
+		return nil, fmt.Errorf("%q is no ServiceAccount: give NAMESPACE/NAME", client)
+	}
+	b := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": Name + "-client"},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": namespace, "name": name}},
+	}}
+	b.SetName(Name + "-client:" + namespace + ":" + name)
+	mark(b)
+	return b, nil
+}
+
+// start gives the shim's Deployment its image and upstreams.
+func (o Options) start(deployment *unstructured.Unstructured) error {
+	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	if err != nil || len(containers) != 1 {
+		return fmt.Errorf("deployment.yaml has %d containers: %w", len(containers), err)
+	}
+	container, _ := containers[0].(map[string]any)
+	args, _, err := unstructured.NestedSlice(container, "args")
+	if err != nil {
+		return err
+	}
+	for _, u := range o.Upstreams {
+		args = append(args, "--upstream="+u)
+	}
+	container["args"], container["image"] = args, o.Image
+	return unstructured.SetNestedSlice(deployment.Object, containers, "spec", "template", "spec", "containers")
+}

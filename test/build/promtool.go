@@ -1,0 +1,20 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+)
+
+// Promtool returns the path of Prometheus' promtool, building it if no verified build is in the cache.
+func Promtool(ctx context.Context, progress io.Writer) (path string, err error) {
+	p := promtoolProgram()
+	dir, err := p.get(ctx, progress)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, p.binary), nil
+}

@@ -1,0 +1,7 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package clusterapi14 has no code: its module pins a newer release of Cluster API's core manager, which `make proof WHAT=private` runs behind the proxy.
+//
+// It is a Go module of its own, as test/clusterapi is.
+package clusterapi14

@@ -1,0 +1,59 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package private
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+func namespace() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
+}
+
+// provide does what the infrastructure's controllers do, on the private kinds: everything is there at once.
+func (s *Stage) provide(ctx context.Context) {
+	all, err := dynamic.NewForConfig(s.Plane.Admin())
+	if err != nil {
+		return // the stage would not have been set
+	}
+	for tick := time.NewTicker(200 * time.Millisecond); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		for _, plural := range []string{"awsclusters", "awsmachines"} {
+			kind := all.Resource(schema.GroupVersionResource{Group: "infrastructure." + translation.Private, Version: "v1beta2", Resource: plural}).Namespace(Namespace)
+			list, err := kind.List(ctx, metav1.ListOptions{})
+			if err != nil {
+				continue // until the next tick
+			}
+			for i := range list.Items {
+				settle(ctx, kind, &list.Items[i])
+			}
+		}
+	}
+}
+
+// settle says that what an object stands for is there. What fails is tried again with the next tick.
+func settle(ctx context.Context, kind dynamic.ResourceInterface, o *unstructured.Unstructured) {
+	if ready, _, _ := unstructured.NestedBool(o.Object, "status", "ready"); ready {
+		return
+	}
+	if o.GetKind() == "AWSMachine" {
+		_, _ = kind.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"spec":{"providerID":"aws:///z/i-`+o.GetName()+`"}}`), metav1.PatchOptions{})
+	}
+	_, _ = kind.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"status":{"ready":true}}`), metav1.PatchOptions{}, "status")
+}

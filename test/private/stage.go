@@ -1,0 +1,328 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package private
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/translation"
+)
+
+// Names of the processes, and of their logs.
+const (
+	Proxy   = "proxy"
+	Shim    = "shim"
+	Manager = "core-manager"
+)
+
+// Namespace is where the objects of a stage are, and its clients' ServiceAccount.
+const Namespace = "clusters"
+
+const client = "cluster-api"
+
+// Options of a stage. The zero value is one for a test.
+type Options struct {
+	// Dir keeps everything; "" is a temporary folder.
+	Dir string
+	// Port is the API server's; 0 is a free one.
+	Port int
+	// Out is told what is being done, in lines. Nil means nobody.
+	Out io.Writer
+	// Release is the release of Cluster API whose manager and definitions are private; "" is the product's. The platform's definitions are the product's always.
+	Release string
+}
+
+// Stage is everything that runs.
+type Stage struct {
+	Plane *embedded.Plane
+	// Broken is closed when something ended that nobody stopped; then Cause says what.
+	Broken chan struct{}
+	cause  error
+
+	options Options
+	binary  string // of the manager
+	ports   ports
+	stop    context.CancelFunc
+}
+
+type ports struct{ Proxy, Health, Reviews, ShimHealth, Webhooks, ManagerHealth int }
+
+// Set starts everything, and returns when the manager works and conversions are answered. ctx bounds the start alone.
+func Set(ctx context.Context, o Options) (*Stage, error) {
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	s := &Stage{options: o, Broken: make(chan struct{})}
+	if err := s.set(ctx); err != nil {
+		if s.Plane != nil {
+			_ = s.Strike()
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Stage) set(ctx context.Context) error {
+	platform, err := platforms(ctx)
+	if err != nil {
+		return err
+	}
+	if s.binary, err = build.ClusterAPIRelease(ctx, s.options.Release, s.options.Out); err != nil {
+		return err
+	}
+	s.Plane, err = embedded.Start(ctx, embedded.Options{Dir: s.options.Dir, Port: s.options.Port, Out: s.options.Out, CRDs: platform, ControllerManager: true})
+	if err != nil {
+		return err
+	}
+	free, err := embedded.FreePorts(6)
+	if err != nil {
+		return err
+	}
+	s.ports = ports{free[0], free[1], free[2], free[3], free[4], free[5]}
+	living, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	go s.watch(living)
+	for _, step := range []struct {
+		says string
+		do   func(context.Context) error
+	}{
+		{"building poundlock-private and the plugin", s.build},
+		{"installing private types beside the platform's, by kubectl poundlock private-types install", s.install},
+		{"starting the proxy and the conversion shim", s.startOurs},
+		{"starting Cluster API's core manager behind the proxy", s.startManager},
+	} {
+		fmt.Fprintln(s.options.Out, step.says)
+		if err := step.do(ctx); err != nil {
+			return err
+		}
+	}
+	go s.provide(living)
+	return nil
+}
+
+// Strike ends everything.
+func (s *Stage) Strike() error {
+	if s.stop != nil {
+		s.stop()
+	}
+	return s.Plane.Stop()
+}
+
+// Cause is what ended by itself.
+func (s *Stage) Cause() error { return s.cause }
+
+func (s *Stage) watch(ctx context.Context) {
+	select {
+	case s.cause = <-s.Plane.Exited():
+		close(s.Broken)
+	case <-ctx.Done():
+	}
+}
+
+// platforms are the definitions that the platform has: Cluster API's, and of its provider what a Machine needs.
+func platforms(ctx context.Context) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	all, err := embedded.CRDs(ctx)
+	return slices.DeleteFunc(all, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return !strings.HasSuffix(crd.Spec.Group, translation.Standard)
+	}), err
+}
+
+func (s *Stage) path(name ...string) string {
+	return filepath.Join(append([]string{s.Plane.Dir()}, name...)...)
+}
+
+func (s *Stage) build(ctx context.Context) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.path("bin")+string(filepath.Separator), "./cmd/poundlock-private", "./cmd/kubectl-poundlock")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the image
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building Poundlock: %w:\n%s", err, said)
+	}
+	return nil
+}
+
+// Plugin runs the plugin as a person would, and returns what it prints.
+func (s *Stage) Plugin(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, s.path("bin", "kubectl-poundlock"), append([]string{"--kubeconfig=" + s.Plane.KubeconfigPath()}, args...)...)
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(said), fmt.Errorf("kubectl poundlock %s: %w:\n%s", strings.Join(args, " "), err, said)
+	}
+	return string(said), nil
+}
+
+func (s *Stage) install(ctx context.Context) error {
+	if err := s.Plane.Serving(s.path("serving")); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.path("ca.crt"), s.Plane.Admin().CAData, 0o600); err != nil {
+		return err
+	}
+	core, err := build.ClusterAPIDefinitions(ctx, s.options.Release)
+	if err != nil {
+		return err
+	}
+	if err := s.providers(ctx); err != nil {
+		return err
+	}
+	if err := s.allow(ctx); err != nil {
+		return err
+	}
+	said, err := s.Plugin(ctx, "private-types", "install", "-f", core, "-f", s.path("provider"), fmt.Sprintf("--shim-url=https://127.0.0.1:%d/convert", s.ports.Reviews),
+		"--ca-bundle="+s.path("ca.crt"), "--client="+Namespace+"/"+client, "--namespace="+Namespace)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.path("logs", "install.log"), []byte(said), 0o600)
+}
+
+// providers writes the provider's definitions as its release has them: with the contract's label.
+func (s *Stage) providers(ctx context.Context) error {
+	all, err := platforms(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.path("provider"), 0o755); err != nil {
+		return err
+	}
+	for _, crd := range all {
+		if !strings.HasPrefix(crd.Spec.Group, "infrastructure.") {
+			continue
+		}
+		text, err := yaml.Marshal(crd)
+		if err == nil {
+			err = os.WriteFile(s.path("provider", crd.Name+".yaml"), text, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allow gives the manager's ServiceAccount what it needs beside the private types, for which there is --client.
+func (s *Stage) allow(ctx context.Context) error {
+	all := []string{"*"}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "cluster-api-manager"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps", "events", "namespaces", "nodes"}, Verbs: all},
+		{APIGroups: []string{"events.k8s.io", "coordination.k8s.io", "apiextensions.k8s.io"}, Resources: all, Verbs: all},
+		{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}},
+	}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: Namespace, Name: client}},
+	}
+	c, err := kubernetes.NewForConfig(s.Plane.Admin())
+	if err != nil {
+		return err
+	}
+	if _, err := c.CoreV1().Namespaces().Create(ctx, namespace(), metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	if _, err := c.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	if _, err := c.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	identity, err := s.Plane.As("system:serviceaccount:" + Namespace + ":" + client)
+	if err != nil {
+		return err
+	}
+	if err := s.Plane.Kubeconfig(identity, s.path("proxy.kubeconfig")); err != nil {
+		return err
+	}
+	return s.Plane.Kubeconfig(s.Proxied(), s.ProxiedKubeconfig())
+}
+
+// Proxied is the configuration of a client behind the proxy.
+func (s *Stage) Proxied() *rest.Config {
+	return &rest.Config{Host: "http://" + local(s.ports.Proxy), QPS: -1}
+}
+
+// ProxiedKubeconfig is a file that leads through the proxy.
+func (s *Stage) ProxiedKubeconfig() string { return s.path("proxied.kubeconfig") }
+
+// MetricsURLs are where proxy and shim have their metrics.
+func (s *Stage) MetricsURLs() []string {
+	return []string{"http://" + local(s.ports.Health) + "/metrics", "http://" + local(s.ports.ShimHealth) + "/metrics"}
+}
+
+func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+func (s *Stage) startOurs(ctx context.Context) error {
+	ours := s.path("bin", "poundlock-private")
+	converter := fmt.Sprintf("%s=https://%s/convert", translation.Standard, local(s.ports.Webhooks))
+	err := errors.Join(
+		s.Plane.Attach(Proxy, ours, "proxy", "--kubeconfig="+s.path("proxy.kubeconfig"), "--listen="+local(s.ports.Proxy), "--health-listen="+local(s.ports.Health)),
+		s.Plane.Attach(Shim, ours, "shim", "--upstream="+converter, "--upstream-ca="+s.path("ca.crt"), "--webhook-cert-dir="+s.path("serving"),
+			"--listen="+local(s.ports.Reviews), "--health-listen="+local(s.ports.ShimHealth)),
+	)
+	if err != nil {
+		return err
+	}
+	return s.ready(ctx, Proxy, s.ports.Health)
+}
+
+// startManager starts what a pod would start once its sidecar is ready, and waits for the shim to have had an answer of its converter.
+func (s *Stage) startManager(ctx context.Context) error {
+	err := s.Plane.Attach(Manager, s.binary,
+		"--kubeconfig="+s.ProxiedKubeconfig(), "--namespace="+Namespace, fmt.Sprintf("--webhook-port=%d", s.ports.Webhooks), "--webhook-cert-dir="+s.path("serving"),
+		"--health-addr="+local(s.ports.ManagerHealth), "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false", "--v=2")
+	if err != nil {
+		return err
+	}
+	if err := s.ready(ctx, Manager, s.ports.ManagerHealth); err != nil {
+		return err
+	}
+	return s.ready(ctx, Shim, s.ports.ShimHealth)
+}
+
+func (s *Stage) ready(ctx context.Context, name string, port int) error {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		if s.Plane.PID(name) == 0 {
+			return false, errors.New("it ended by itself")
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(port)+"/readyz", http.NoBody)
+		if err != nil {
+			return false, err
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return false, nil //nolint:nilerr // not yet
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK, nil
+	})
+	if err != nil {
+		return fmt.Errorf("starting the %s: %w: its log is %s", name, err, s.Plane.Log(name))
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package private
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/translation"
+)
+
+var complete = flag.Bool("complete", false, "also play Cluster API's releases 1.11 and 1.14, which are built at the first time, and load the proxy for five minutes")
+
+// The real core manager, unmodified and with the rights of a ServiceAccount, makes a MachineDeployment's Machines, scales, replaces and deletes them, on an API server
+// that has its kinds under private names and the platform's under the standard ones. No private name is in its log, and no standard one in what it stores.
+func TestTheRealCoreManager(t *testing.T) {
+	releases := []string{""}
+	if *complete {
+		releases = append(releases, "1.11", "1.14")
+	}
+	for _, release := range releases {
+		t.Run("release "+release, func(t *testing.T) {
+			stage, err := Set(t.Context(), Options{Release: release, Out: os.Stderr})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := stage.Strike(); err != nil {
+					t.Error(err)
+				}
+			})
+			s := &story{t: t, stage: stage, client: dynamic.NewForConfigOrDie(stage.Proxied()), direct: dynamic.NewForConfigOrDie(stage.Plane.Admin())}
+			t.Cleanup(s.log)
+			s.play()
+		})
+	}
+}
+
+type story struct {
+	t              *testing.T
+	stage          *Stage
+	client, direct dynamic.Interface
+}
+
+func (s *story) play() {
+	s.apply()
+	s.wait("two Machines that are provisioned", func() bool { return s.provisioned() == 2 })
+	s.patch(`{"spec":{"replicas":3}}`)
+	s.wait("three", func() bool { return s.provisioned() == 3 })
+	s.checkStored()
+	s.checkConverted()
+	s.checkRights()
+	s.patch(`{"spec":{"template":{"spec":{"version":"v1.36.4"}}}}`)
+	s.wait("a new MachineSet", func() bool { return len(s.list("machinesets", "").Items) == 2 })
+	s.patch(`{"spec":{"replicas":1}}`)
+	if err := s.at("clusters", "").Delete(s.t.Context(), "c", metav1.DeleteOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.wait("the Cluster's deletion", func() bool {
+		_, err := s.at("clusters", "").Get(s.t.Context(), "c", metav1.GetOptions{})
+		return apierrors.IsNotFound(err) && len(s.list("machines", "").Items) == 0 && len(s.list("awsmachines", "infrastructure.").Items) == 0
+	})
+	if peak := peakOf(s.t, s.stage.Plane.PID(Proxy)); peak > 40<<10 {
+		s.t.Errorf("the proxy took %d kB", peak)
+	}
+	if said, err := s.stage.Plugin(s.t.Context(), "private-types", "status"); err != nil || !strings.Contains(said, "yes, hidden from clients") {
+		s.t.Error(said, err)
+	}
+}
+
+func resource(plural, prefix string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: prefix + translation.Standard, Version: "v1beta2", Resource: plural}
+}
+
+func (s *story) at(plural, prefix string) dynamic.ResourceInterface {
+	return s.client.Resource(resource(plural, prefix)).Namespace(Namespace)
+}
+
+// apply creates what `make run PRIVATE=1` has a person create.
+func (s *story) apply() {
+	s.t.Helper()
+	manifest, err := os.ReadFile("cluster.yaml")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for document := range strings.SplitSeq(string(manifest), "---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
+			s.t.Fatal(err)
+		}
+		kind := o.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(o.GetKind()) + "s")
+		if _, err := s.client.Resource(kind).Namespace(Namespace).Create(s.t.Context(), o, metav1.CreateOptions{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func (s *story) patch(patch string) {
+	s.t.Helper()
+	if _, err := s.at("machinedeployments", "").Patch(s.t.Context(), "workers", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *story) list(plural, prefix string) *unstructured.UnstructuredList {
+	l, err := s.at(plural, prefix).List(s.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.t.Log(err)
+		return &unstructured.UnstructuredList{Items: make([]unstructured.Unstructured, 1)}
+	}
+	return l
+}
+
+func (s *story) provisioned() int {
+	n := 0
+	for _, m := range s.list("machines", "").Items {
+		if p, _, _ := unstructured.NestedString(m.Object, "status", "phase"); p == "Provisioned" {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *story) wait(what string, until func() bool) {
+	s.t.Helper()
+	err := wait.PollUntilContextTimeout(s.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) { return until(), nil })
+	if err != nil {
+		s.t.Fatalf("waiting for %s: %v", what, err)
+	}
+}
+
+// checkStored looks at the store itself: whatever names a group names a private one.
+func (s *story) checkStored() {
+	s.t.Helper()
+	owners := 0
+	for _, r := range []schema.GroupVersionResource{
+		resource("machines", ""), resource("machinesets", ""), resource("machinedeployments", ""), resource("awsmachines", "infrastructure."), resource("awsmachinetemplates", "infrastructure."),
+	} {
+		r.Group = translation.ToPrivate.Group(r.Group)
+		l, err := s.direct.Resource(r).Namespace(Namespace).List(s.t.Context(), metav1.ListOptions{})
+		if err != nil || len(l.Items) == 0 {
+			s.t.Fatal(r, len(l.Items), err)
+		}
+		for _, o := range l.Items {
+			for _, owner := range o.GetOwnerReferences() {
+				owners++
+				if !strings.Contains(owner.APIVersion, translation.Private+"/") {
+					s.t.Errorf("%s %s is owned by %s", r.Resource, o.GetName(), owner.APIVersion)
+				}
+			}
+			for _, m := range o.GetManagedFields() {
+				if !strings.Contains(m.APIVersion, translation.Private+"/") {
+					s.t.Errorf("%s %s has managed fields of %s", r.Resource, o.GetName(), m.APIVersion)
+				}
+			}
+		}
+	}
+	if owners < 8 {
+		s.t.Errorf("%d owners", owners)
+	}
+}
+
+// checkConverted reads the older version, through API server, shim and the manager's own converter, and proxy.
+func (s *story) checkConverted() {
+	s.t.Helper()
+	older := resource("machinedeployments", "")
+	older.Version = "v1beta1"
+	got, err := s.client.Resource(older).Namespace(Namespace).Get(s.t.Context(), "workers", metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	reference, _, _ := unstructured.NestedStringMap(got.Object, "spec", "template", "spec", "infrastructureRef")
+	if got.GetAPIVersion() != translation.Standard+"/v1beta1" || reference["apiVersion"] != "infrastructure."+translation.Standard+"/v1beta2" {
+		s.t.Error(got.GetAPIVersion(), reference)
+	}
+}
+
+// checkRights asks for what the ServiceAccount has rights under the private names alone: through the proxy, it has them under the standard ones.
+func (s *story) checkRights() {
+	s.t.Helper()
+	alone, err := s.stage.Plane.As("system:serviceaccount:" + Namespace + ":" + client)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for want, config := range map[bool]*rest.Config{true: s.stage.Proxied(), false: alone} {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: Namespace, Verb: "delete", Group: translation.Standard, Version: "v1beta2", Resource: "machines",
+		}}}
+		got, err := kubernetes.NewForConfigOrDie(config).AuthorizationV1().SelfSubjectAccessReviews().Create(s.t.Context(), review, metav1.CreateOptions{})
+		if err != nil || got.Status.Allowed != want || got.Spec.ResourceAttributes.Group != translation.Standard {
+			s.t.Errorf("through the proxy %t: %+v %v", want, got, err)
+		}
+	}
+}
+
+// peakOf is how much memory a process has taken at once, in kB.
+func peakOf(t *testing.T, pid int) (kilobytes int) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if os.IsNotExist(err) {
+		return 0 // not on this system
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	if _, scanned := fmt.Sscan(rest, &kilobytes); err != nil || scanned != nil {
+		t.Fatal(err, scanned)
+	}
+	t.Logf("the proxy's VmHWM is %d kB", kilobytes)
+	return kilobytes
+}
+
+// log looks for a private name in what the manager logged, and shows the ends of all logs if something failed.
+func (s *story) log() {
+	log, err := os.ReadFile(s.stage.Plane.Log(Manager))
+	if err != nil {
+		s.t.Error(err)
+	}
+	if at := bytes.Index(log, []byte(translation.Private)); at >= 0 {
+		s.t.Errorf("the manager knows a private name: %s", log[max(0, at-300):min(len(log), at+300)])
+	}
+	if !s.t.Failed() {
+		return
+	}
+	for _, name := range []string{Manager, Proxy, Shim} {
+		log, err := os.ReadFile(s.stage.Plane.Log(name))
+		s.t.Logf("%s: %v\n%s", name, err, log[max(0, len(log)-5000):])
+	}
+}

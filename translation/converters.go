@@ -1,0 +1,51 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Converter is where the standard groups that equal Suffix or end in it are converted.
+type Converter struct{ Suffix, URL string }
+
+// Converters are sorted: the longest suffix first.
+type Converters []Converter
+
+// ParseConverters reads what `--upstream` says: SUFFIX=URL.
+func ParseConverters(flags []string) (Converters, error) {
+	if len(flags) == 0 {
+		return nil, errors.New("no upstream is given: --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
+	}
+	var out Converters
+	for _, f := range flags {
+		suffix, address, _ := strings.Cut(f, "=")
+		to, err := url.Parse(address)
+		switch {
+		case err != nil || to.Scheme != "https" || to.Host == "":
+			return nil, fmt.Errorf("--upstream %s: give SUFFIX=URL, with a URL of https", f)
+		case ToPrivate.Group(suffix) == suffix:
+			return nil, fmt.Errorf("--upstream %s: %q is neither %s nor a group beneath it", f, suffix, Standard)
+		case slices.ContainsFunc(out, func(c Converter) bool { return c.Suffix == suffix }):
+			return nil, fmt.Errorf("--upstream %s: %q is given twice", f, suffix)
+		}
+		out = append(out, Converter{suffix, address})
+	}
+	slices.SortStableFunc(out, func(a, b Converter) int { return cmp.Compare(len(b.Suffix), len(a.Suffix)) })
+	return out, nil
+}
+
+// Of finds the converter of a standard group.
+func (c Converters) Of(group string) (Converter, bool) {
+	i := slices.IndexFunc(c, func(c Converter) bool { return group == c.Suffix || strings.HasSuffix(group, "."+c.Suffix) })
+	if i < 0 {
+		return Converter{}, false
+	}
+	return c[i], true
+}
