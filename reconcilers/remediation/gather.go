@@ -43,13 +43,13 @@ type state struct {
 	shape       authority.Shape
 	// spec is the check's in the words of the Machine API; the mirror has put it into them.
 	spec machinev1beta1.MachineHealthCheckSpec
-	// targets are the Machines that Cluster API's check selects, each as the API in charge of it has it.
+	// targets are the Machines that Cluster API's check selects, each as the authoritative API of it has it.
 	targets []health.Target
 	// machineAPI and clusterAPI are those Machines on both sides, by name.
 	machineAPI, clusterAPI map[string]*unstructured.Unstructured
 }
 
-// carried reports whether the check's verdict is one to carry over: Cluster API is in charge of it and acts, and its rules stand
+// carried reports whether the check's verdict is one to carry over: Cluster API is authoritative for it and acts, and its rules stand
 // in the Machine API's words too. While authority moves, over the check or over a Machine, nothing is deleted.
 func (s *state) carried() bool {
 	if s.check == nil || s.core == nil || s.shape.Current != authority.ClusterAPI || s.check.GetDeletionTimestamp() != nil || s.core.GetDeletionTimestamp() != nil {
@@ -60,7 +60,7 @@ func (s *state) carried() bool {
 		s.shape.SynchronizedGeneration >= s.core.GetGeneration()
 }
 
-// ours reports whether a Machine is one to which Cluster API's check does not do what it says: one that Machine API is in charge of
+// ours reports whether a Machine is one to which Cluster API's check does not do what it says: one for which Machine API is authoritative
 // and whose mirror it skips because it is paused. Skipping that somebody else asked for is honoured on either side.
 func (s *state) ours(m *machinev1beta1.Machine) bool {
 	mirror := s.clusterAPI[m.Name]

@@ -76,7 +76,7 @@ type Outcome struct {
 	Lines []Line
 	// Ask are the objects to be asked for now.
 	Ask []fleet.Pair
-	// Failed: something went wrong that does not mend itself. TimedOut: something took too long.
+	// Failed: something went wrong that does not fix itself. TimedOut: something took too long.
 	Failed, TimedOut bool
 	// Done: everything is there.
 	Done bool
@@ -181,7 +181,7 @@ func (r *Run) follow(o *object, p fleet.Pair, exists bool, now time.Time, out *O
 		out.Failed = true
 	case s.At(r.to):
 		o.stage = there
-		out.tell(o, after, Line{What: r.to.Text() + " is in charge", Good: true})
+		out.tell(o, after, Line{What: r.to.Text() + " is authoritative", Good: true})
 	case stuck(s):
 		out.tell(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
 		out.Failed = true
@@ -193,7 +193,7 @@ func (r *Run) follow(o *object, p fleet.Pair, exists bool, now time.Time, out *O
 	}
 }
 
-// stuck reports whether a person has to mend something before the move goes on.
+// stuck reports whether a person has to fix something before the move goes on.
 func stuck(s overview.Standing) bool {
 	return s.Settled == metav1.ConditionFalse && preflight.Stuck(s.Reason)
 }

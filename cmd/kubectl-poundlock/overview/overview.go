@@ -108,12 +108,12 @@ func (s *Standing) explain(shape authority.Shape) {
 	}
 }
 
-// Moving reports whether another API is asked for than is in charge, or authority is between the two.
+// Moving reports whether another API is asked for than is authoritative, or authority is between the two.
 func (s Standing) Moving() bool {
 	return s.Current == authority.Migrating || s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current
 }
 
-// At reports whether the API is in charge, nothing else is asked for, and all controllers have acknowledged it.
+// At reports whether the API is authoritative, nothing else is asked for, and all controllers have acknowledged it.
 func (s Standing) At(api authority.API) bool {
 	return s.Current == api && !s.Moving() && s.Settled == metav1.ConditionTrue
 }
@@ -129,7 +129,7 @@ func (s Standing) Age(now time.Time) time.Duration {
 // Progress is a fleet that moves.
 type Progress struct {
 	To authority.API `json:"to"`
-	// There of All are in charge of To; Moving are on the way.
+	// There of All are authoritative for To; Moving are on the way.
 	There  int `json:"there"`
 	Moving int `json:"moving"`
 	All    int `json:"all"`
