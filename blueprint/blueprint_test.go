@@ -198,7 +198,7 @@ func TestAMovedMachineIsAsItsSetSays(t *testing.T) {
 	}
 }
 
-// mirrored is a Machine as the mirror writes it while Cluster API is in charge.
+// mirrored is a Machine as the mirror writes it while Cluster API is authoritative.
 func mirrored(t *testing.T, m machinev1beta1.Machine, kit conversiontest.Kit) machinev1beta1.Machine {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&m)

@@ -57,12 +57,12 @@ func Env(get Get, pair authority.Pair) (env conversion.Env, missing Missing, err
 
 func describe(about *unstructured.Unstructured, env *conversion.Env) Missing {
 	if about == nil {
-		return Missing{NotReady, "Infrastructure cluster (config.openshift.io) does not exist: it tells the cluster's name and platform"}
+		return Missing{NotReady, "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform"}
 	}
 	name, _, _ := unstructured.NestedString(about.Object, "status", "infrastructureName")
 	platform, _, _ := unstructured.NestedString(about.Object, "status", "platformStatus", "type")
 	if name == "" || platform == "" {
-		return Missing{NotReady, "Infrastructure cluster (config.openshift.io) does not yet say status.infrastructureName and status.platformStatus.type"}
+		return Missing{NotReady, "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type"}
 	}
 	p, ok := platforms.For(platform)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 // Actuator makes, looks after and removes the instances of one provider (machine-controller › Machine Actuator Interface).
 // Its comments are the contract; machine/machinetest has a suite that holds an actuator to it.
 //
-// Who calls. One Machine controller, and only while the Machine API is in charge of the Machine: nothing is called for a paused one, except
+// Who calls. One Machine controller, and only while the Machine API is authoritative for the Machine: nothing is called for a paused one, except
 // that a creation whose end is not known is found out about (Exists, then Update) before the pause is acknowledged. Calls for one Machine
 // follow each other; calls for different Machines run at the same time.
 //
@@ -40,7 +40,7 @@ type Actuator interface {
 	Exists(context.Context, *machinev1beta1.Machine) (bool, error)
 
 	// Create asks the provider for the Machine's instance. It is called only when Exists has just answered false, when no instance was
-	// ever known of the Machine, and when a read past all caches says that the Machine API is in charge. It is never called for a Machine that
+	// ever known of the Machine, and when a read past all caches says that the Machine API is authoritative. It is never called for a Machine that
 	// is being deleted or has failed.
 	//
 	// It need not wait until the instance runs. It returns nil only when the instance is known to be on its way; then spec.providerID should be set.

@@ -5,7 +5,7 @@
 // contract with its typed errors, and the decisions of a Machine's controllers as pure functions.
 //
 // It knows what an actuator may be asked and what it may answer, which phase a Machine is in, whether it may be deleted, and what of it
-// belongs on its Node. It refuses to know who is in charge (policies/authority), and how anything is read, written, drained or repeated
+// belongs on its Node. It refuses to know which API is authoritative (policies/authority), and how anything is read, written, drained or repeated
 // (reconcilers/provision).
 //
 //	      intent stored      Exists: true      provider ID      Node

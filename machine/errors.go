@@ -11,7 +11,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 )
 
-// TerminalError is one that no repetition mends. It becomes the Machine's errorReason and errorMessage.
+// TerminalError is one that no repetition fixes. It becomes the Machine's errorReason and errorMessage.
 type TerminalError struct {
 	Reason  machinev1beta1.MachineStatusError
 	Message string
@@ -25,7 +25,7 @@ func InvalidConfiguration(format string, args ...any) error {
 	return Terminal(machinev1beta1.InvalidConfigurationMachineError, format, args...)
 }
 
-// Terminal is an error that no repetition mends.
+// Terminal is an error that no repetition fixes.
 func Terminal(reason machinev1beta1.MachineStatusError, format string, args ...any) error {
 	return &TerminalError{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }

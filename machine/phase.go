@@ -28,8 +28,8 @@ func Phase(m *machinev1beta1.Machine) string {
 	return machinev1beta1.PhaseProvisioning
 }
 
-// Failed reports whether the Machine has met an error that no repetition mends. It stays so until it is deleted: a Machine whose
-// fault was mended may have left something behind, and a new one has not.
+// Failed reports whether the Machine has met an error that no repetition fixes. It stays so until it is deleted: a Machine whose
+// fault was fixed may have left something behind, and a new one has not.
 func Failed(m *machinev1beta1.Machine) bool {
 	return m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil || phase(m) == machinev1beta1.PhaseFailed
 }

@@ -82,7 +82,7 @@ This field is optional on platforms that do not require placement information.`
 	all[1]["description"] = `metadata is what the Machines are given.
 They are made in Machine API, and mirrored to Cluster API: labels and annotations have Machine API's names.
 Labels are required to match the ControlPlaneMachineSet selector.`
-	return object(`machines_v1beta2_cluster_x_k8s_io is the template for Machines that Cluster API is in charge of.
+	return object(`machines_v1beta2_cluster_x_k8s_io is the template for Machines for which Cluster API is authoritative.
 It may be used while spec.authoritativeAPI is ClusterAPI.`, map[string]any{
 		"failureDomains": all[0],
 		"metadata":       all[1],

@@ -26,7 +26,7 @@ func inClusterAPIsWords(more, template string) string {
 func controlPlaneAuthority(t *testing.T, p *place) {
 	says := func(words ...string) []string { return words }
 	const request, both = `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, `"authoritativeAPI":"ClusterAPI",`
-	p.patches(t, false, request, says("AWSCluster c/x does not exist", "nobody has stored who is in charge of this set", "[controlplane/request-warning]"), "--dry-run=server")
+	p.patches(t, false, request, says("AWSCluster c/x does not exist", "nobody has stored which API is authoritative for this set", "[controlplane/request-warning]"), "--dry-run=server")
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSCluster
@@ -37,7 +37,7 @@ spec: {region: eu-west-1, controlPlaneLoadBalancer: {name: int, loadBalancerType
 		says("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.deviceIndex: Cluster API cannot express this, so the move will not start"), "--dry-run=server")
 
 	p.patches(t, true, inClusterAPIsWords("", "larger"), says("spec.template.machineType", "patch controlplanemachinesets.machine.openshift.io cluster", "[controlplane/authority]"))
-	p.patches(t, false, inClusterAPIsWords(both, "larger"), says(`this will do nothing until this is mended`, `machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: Required value: AWSMachineTemplate "larger" does not exist`), "--dry-run=server")
+	p.patches(t, false, inClusterAPIsWords(both, "larger"), says(`this will do nothing until this is fixed`, `machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: Required value: AWSMachineTemplate "larger" does not exist`), "--dry-run=server")
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSMachineTemplate

@@ -30,14 +30,14 @@ import (
 // infrastructure names OpenShift's description of the cluster that it runs on.
 var infrastructure = Ref{GroupVersionKind: configv1.GroupVersion.WithKind("Infrastructure"), Name: "cluster"}
 
-// conversions tries conversions of what is in charge into what is not.
+// conversions tries conversions of what is authoritative into what is not.
 type conversions struct {
 	cached    Reader
 	envs      envs
 	platforms []conversion.Platform
 }
 
-// Unconvertible converts away from the API in charge, whichever side is under review. What Cluster API has on its own is
+// Unconvertible converts away from the authoritative API, whichever side is under review. What Cluster API has on its own is
 // converted into nothing.
 func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	if c.Side == policies.ClusterAPI && c.Facts.Twin == nil {
@@ -53,7 +53,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if c.Side == policies.ClusterAPI {
 		mapi, capi = capi, mapi
 	}
-	stored := mapi // who is in charge is what is stored, not what is asked for
+	stored := mapi // which API is authoritative is what is stored, not what is asked for
 	if c.Side == policies.MachineAPI && c.Old != nil {
 		stored = c.Old
 	}
@@ -64,7 +64,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if err != nil {
 		return nil, err
 	}
-	// What is created without a twin is what its twin is made from, whoever is to be in charge.
+	// What is created without a twin is what its twin is made from, whichever API is to be authoritative.
 	if c.Operation == admissionv1.Create && capi == nil || authority.InCharge(authority.Read(stored)) == authority.MachineAPI {
 		return core.Check(c.Kind, mapi.Raw(), env), nil
 	}
@@ -186,7 +186,7 @@ func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (convers
 // describe reads the Infrastructure.
 func (e envs) describe(about *unstructured.Unstructured, pair authority.Pair) (conversion.Env, error) {
 	if platformType(about) == "" {
-		return conversion.Env{}, errors.New("the Infrastructure does not yet say status.platformStatus.type")
+		return conversion.Env{}, errors.New("the Infrastructure does not yet have status.platformStatus.type")
 	}
 	platform, ok := platformOf(about, e.platforms)
 	if !ok {

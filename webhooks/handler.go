@@ -139,7 +139,7 @@ func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.N
 // unknown answers that a fact could not be had on which the decision rests.
 func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionResponse {
 	h.log.Error(err, "review not decided", "route", h.route.Name)
-	asked := "which API is in charge of this object"
+	asked := "which API is authoritative for this object"
 	if c.Kind == controlplane.Kind {
 		asked = "the Machines and Nodes of the control plane"
 	}

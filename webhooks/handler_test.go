@@ -199,7 +199,7 @@ func TestReviews(t *testing.T) {
 			world:  world{live: map[string]string{mapiA: underMachineAPI}},
 			denied: "authority/create-clusterapi", field: "metadata.annotations[cluster.x-k8s.io/paused]", liveReads: 1,
 		},
-		"a check whose twin cannot say who is in charge is nobody's mirror": {
+		"a check whose twin cannot say which API is authoritative is nobody's mirror": {
 			path: "/validate/cluster-api",
 			request: capiChecks + `,"operation":"UPDATE","oldObject":{"kind":"MachineHealthCheck","spec":{"clusterName":"x"}},
 				"object":{"kind":"MachineHealthCheck","metadata":{"ownerReferences":[{"kind":"Cluster","name":"x","uid":"u","apiVersion":"v"}]},"spec":{"clusterName":"y"}}`,

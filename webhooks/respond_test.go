@@ -26,7 +26,7 @@ func TestAnswersInProse(t *testing.T) {
 		Side: policies.ClusterAPI, Kind: "Machine", Resource: schema.GroupResource{Group: "cluster.x-k8s.io", Resource: "machines"},
 		Namespace: "c", Name: "a",
 	}, Operation: update}
-	locked := "Machine API is in charge of this Machine: change machines.machine.openshift.io m/a instead"
+	locked := "Machine API is authoritative for this Machine: change machines.machine.openshift.io m/a instead"
 	type answer struct {
 		Case     string
 		Response any

@@ -32,7 +32,7 @@ func gateEnabled(ctx context.Context, c client.Reader, s settings) (bool, error)
 	}
 	gates := &configv1.FeatureGate{}
 	if err := c.Get(ctx, client.ObjectKey{Name: "cluster"}, gates); err != nil {
-		return false, fmt.Errorf("reading FeatureGate cluster: %w (where there is none, say --feature-gate=on or off)", err)
+		return false, fmt.Errorf("reading FeatureGate cluster: %w (without a FeatureGate set --feature-gate=on or off)", err)
 	}
 	return enabledIn(gates, s.release), nil
 }

@@ -137,7 +137,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.controlPlane, "control-plane", false, "run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on; only where no other operator does")
 	f.BoolVar(&o.recreate, "control-plane-recreate", false, "allow a ControlPlaneMachineSet the strategy Recreate, which deletes each Machine before its replacement is made: until then, etcd has a member less")
 	f.DurationVar(&o.notReadyGrace, "control-plane-not-ready-grace", controlplane.NotReadyGrace, "wait this long for a Node of the control plane that is not ready, as at a reboot, before the ControlPlaneMachineSet and its ClusterOperator are unavailable")
-	f.StringVar(&o.gate, "feature-gate", "cluster", "whether the feature gate MachineAPIMigration is on: `cluster` asks the FeatureGate object of that name, on and off say so")
+	f.StringVar(&o.gate, "feature-gate", "cluster", "where to read the feature gate MachineAPIMigration: `cluster` reads FeatureGate/cluster, `on` and `off` override it")
 	f.StringVar(&o.release, "release-version", "", "the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
 	f.StringSliceVar(&o.syncedLabels, "additional-sync-machine-labels", nil, "what Cluster API's manager is started with: regular expressions of labels that it hands on from Machines to Nodes beside those of its own domains; spec.metadata.labels of these names convert")
 	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "the same of annotations")

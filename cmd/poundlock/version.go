@@ -13,7 +13,7 @@ import (
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Tell which build this is", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version of this build", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "poundlock", build.Read())
 			return err

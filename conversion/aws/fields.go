@@ -25,9 +25,9 @@ var of conversion.Rows[providerSpec, infraSpec]
 const (
 	noARN     = "Cluster API has no place for an ARN here: give the id"
 	noFilter  = "Cluster API takes an id here, no filters: give the id"
-	noLookup  = "Machine API looks no image up: give ami.id"
+	noLookup  = "Machine API does not look images up: set ami.id"
 	noMetaOpt = "Machine API cannot set this instance metadata option."
-	noCloud   = "Machine API does not know cloud-init: user data is Ignition"
+	noCloud   = "Machine API does not support cloud-init: user data is Ignition"
 )
 
 // Fields converts a providerSpec into the spec of an AWSMachine and back.
@@ -68,7 +68,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything else.", ignitionTo, ignitionFrom),
 	of.OnlyCAPI("ignition.proxy.*", "Machine API has no Ignition proxy"),
 	of.OnlyCAPI("ignition.tls.*", "Machine API has no certificate authorities for Ignition"),
-	of.OnlyCAPI("uncompressedUserData", "Machine API never compresses user data and cannot say so"),
+	of.OnlyCAPI("uncompressedUserData", "Machine API never compresses user data and has no field for it"),
 	of.OnlyCAPI("cloudInit.insecureSkipSecretsManager", noCloud),
 	of.OnlyCAPI("cloudInit.secretCount", noCloud),
 	of.OnlyCAPI("cloudInit.secretPrefix", noCloud),

@@ -46,7 +46,7 @@ func hostTo(p *pass, m *providerSpec, c *infraSpec) {
 func affinityTo(p *pass, affinity *machinev1beta1.HostAffinity) (string, bool) {
 	switch {
 	case affinity == nil:
-		p.Required("affinity", "say DedicatedHost or AnyAvailable")
+		p.Required("affinity", "set DedicatedHost or AnyAvailable")
 	case *affinity == machinev1beta1.HostAffinityDedicatedHost:
 		return pinned, true
 	case *affinity == machinev1beta1.HostAffinityAnyAvailable:

@@ -27,7 +27,7 @@ var of conversion.Rows[providerSpec, infraSpec]
 // Reasons that more than one row gives.
 const (
 	byImageID  = "Machine API names an image by its resource id: give image.id, which for a gallery's image is /subscriptions/…/galleries/GALLERY/images/NAME/versions/VERSION"
-	noSystemID = "Machine API knows no identity that Azure makes for a machine: only one that exists already"
+	noSystemID = "Machine API has no identity that Azure makes for a machine: only one that exists already"
 )
 
 // Fields converts a providerSpec into the spec of an AzureMachine and back.

@@ -24,7 +24,7 @@ func interfaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 		at.Unsupported("privateIPConfigs", nic.PrivateIPConfigs, "Machine API gives the interface one address")
 	}
 	if nic.AcceleratedNetworking == nil {
-		at.Required("acceleratedNetworking", "say true or false: left out, Cluster API chooses by the size, and Machine API takes false")
+		at.Required("acceleratedNetworking", "set true or false: left out, Cluster API chooses by the size, and Machine API takes false")
 	} else {
 		m.AcceleratedNetworking = *nic.AcceleratedNetworking
 	}

@@ -4,6 +4,6 @@
 // Package core knows Machines, MachineSets and MachineHealthChecks: how the Machine API's and Cluster API's say the
 // same, labels, annotations, spec and status. What stands in a providerSpec it leaves to the Env's Platform.
 //
-// It converts content only. It refuses to know who is in charge of an object and what follows from it:
+// It converts content only. It refuses to know which API is authoritative for an object and what follows from it:
 // ownerReferences, finalizers, the pause annotation and the fields about authority are left alone in both directions.
 package core

@@ -80,7 +80,7 @@ func checkLabelsTo(p *pass, m *mapiCheck, c *capiCheck) {
 func checkLabelsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	for _, k := range sorted(c.Metadata.Labels) {
 		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API knows this label on Machines only")
+			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API uses this label on Machines only")
 			continue
 		}
 		copyLabelFrom(p, c.Metadata, k, &m.Metadata)
@@ -98,7 +98,7 @@ func checkAnnotationsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
 		switch {
 		case isHook(k) || annotatesNode(k):
-			p.Unsupported(annotation(k), v, "Machine API knows this annotation on Machines only")
+			p.Unsupported(annotation(k), v, "Machine API uses this annotation on Machines only")
 		case k == rebootAnnotation && v != "":
 			p.Unsupported(annotation(k), v, "Machine API's check would reboot the Machines that this one deletes: remove the annotation")
 		default:

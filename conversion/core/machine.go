@@ -52,7 +52,7 @@ func at(paths ...string) []string { return conversion.At(paths...) }
 
 var machine conversion.Rows[mapiMachine, capiMachine]
 
-const authority = "Not content: who is in charge, which the mirror knows."
+const authority = "Not content: which API is authoritative, which the mirror knows."
 
 // Machines converts a Machine, or what a MachineSet makes Machines from.
 var Machines = conversion.Table[mapiMachine, capiMachine]{
@@ -83,7 +83,7 @@ var Machines = conversion.Table[mapiMachine, capiMachine]{
 
 	machine.Iso(nil, at("spec.clusterName"), "Always the cluster's name.", clusterTo, clusterFrom),
 	machine.OnlyCAPI("spec.bootstrap.configRef.*", "Machine API takes its bootstrap data from a secret: give dataSecretName"),
-	machine.OnlyCAPI("spec.version", "Machine API knows no version of a Machine"),
+	machine.OnlyCAPI("spec.version", "Machine API has no version of a Machine"),
 	machine.OnlyCAPI("spec.readinessGates.*", "Machine API has no readiness gates"),
 	machine.Iso(nil, at("spec.minReadySeconds"), "In a MachineSet's template, and on the Machines that it hands it on to: the MachineSet's minReadySeconds. A Machine without a set has none in Machine API.", ignore, readyFrom),
 	machine.OnlyCAPIBeyond("spec.deletion.nodeDrainTimeoutSeconds", "0", "Machine API has no such timeout."),

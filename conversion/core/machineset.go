@@ -79,7 +79,7 @@ func setLabelsTo(p *pass, m *mapiSet, c *capiSet) {
 func setLabelsFrom(p *pass, c *capiSet, m *mapiSet) {
 	for _, k := range sorted(c.Metadata.Labels) {
 		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API knows this label on the Machines of a set only")
+			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API uses this label on a set's Machines only")
 			continue
 		}
 		copyLabelFrom(p, c.Metadata, k, &m.Metadata)
@@ -93,7 +93,7 @@ func setAnnotationsTo(p *pass, m *mapiSet, c *capiSet) {
 func setAnnotationsFrom(p *pass, c *capiSet, m *mapiSet) {
 	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
 		if isHook(k) || annotatesNode(k) {
-			p.Unsupported(annotation(k), v, "Machine API knows this annotation on the Machines of a set only")
+			p.Unsupported(annotation(k), v, "Machine API uses this annotation on a set's Machines only")
 			return true
 		}
 		return false

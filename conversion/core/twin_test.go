@@ -300,7 +300,7 @@ func same(t *testing.T, want []string, errs field.ErrorList) {
 	}
 }
 
-// TestTheSelectorThatClusterAPICompletes: its controller adds the cluster's name to the selector of a set once it is in charge, and Machine API's selector
+// TestTheSelectorThatClusterAPICompletes: its controller adds the cluster's name to the selector of a set once it is authoritative, and Machine API's selector
 // never changes.
 func TestTheSelectorThatClusterAPICompletes(t *testing.T) {
 	for sentence, c := range map[string]struct{ there, back string }{

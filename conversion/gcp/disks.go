@@ -70,7 +70,7 @@ func eachVolume(p *pass, c *infraSpec, m *providerSpec, f func(*pass, volume, *d
 func bootTo(p *pass, m *providerSpec, _ *infraSpec) {
 	root := rootDisk(m)
 	if root < 0 {
-		p.Required("disks", "one of them must say boot: true")
+		p.Required("disks", "one of them must have boot: true")
 	}
 	for i, d := range m.Disks {
 		switch at := p.At(fmt.Sprintf("disks[%d]", i)); {

@@ -28,7 +28,7 @@ var of conversion.Rows[providerSpec, infraSpec]
 
 // Reasons and notes that more than one row gives.
 const (
-	noLookup = "Machine API looks no image up: give image"
+	noLookup = "Machine API does not look images up: set image"
 	noDetail = "a bootstrapRef names the Machine's secret, and no more"
 	byEither = "By UUID or by name; a member that the type does not name is an error."
 )
@@ -115,7 +115,7 @@ var Disks = conversion.Table[machinev1.NutanixVMDisk, VMDisk]{
 		"A Disk on any adapter, a CDRom on IDE alone: of the others Machine API takes SATA and Cluster API's controller PCI.", deviceTo, deviceFrom),
 	disk.Iso(at("storageConfig.diskMode", "storageConfig.storageContainer.type", "storageConfig.storageContainer.uuid"),
 		at("storageConfig.diskMode", "storageConfig.storageContainer.type", "storageConfig.storageContainer.uuid"),
-		"The container by its UUID: Machine API knows no other way.", storageTo, storageFrom),
+		"The container by its UUID: Machine API has no other way.", storageTo, storageFrom),
 	disk.OnlyCAPI("storageConfig.storageContainer.name", "Machine API names a storage container by its UUID only"),
 	disk.Iso(identifier("dataSource"), identifier("dataSource"), byEither, sourceTo, sourceFrom),
 }

@@ -52,7 +52,7 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 		"A name is a filter by name, which must match one image. A sourceUUID that is a UUID is the id; one that is a name, as the installer writes it, is a name. It counts where both are given. Without a root volume Machine API has no place for an id.",
 		imageTo, imageFrom),
 	of.OnlyCAPI("image.filter.tags", "Machine API finds images by name: give image.filter.name alone"),
-	of.OnlyCAPI("image.imageRef.*", "Machine API knows no Image objects: give image.filter.name"),
+	of.OnlyCAPI("image.imageRef.*", "Machine API has no Image objects: give image.filter.name"),
 	of.Same("keyName", "sshKeyName"),
 	of.Same("configDrive", "configDrive"),
 	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),

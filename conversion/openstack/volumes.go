@@ -129,9 +129,9 @@ func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) 
 	seen[name] = true
 	switch {
 	case kind == "":
-		p.Required("storage.type", "say Volume or Local")
+		p.Required("storage.type", "set Volume or Local")
 	case kind == string(openstackv1.LocalBlockDevice) && volume:
-		p.Invalid("storage.volume", nil, "a local device is no volume: remove it, or say type Volume")
+		p.Invalid("storage.volume", nil, "a local device is no volume: remove it, or set type Volume")
 	}
 }
 

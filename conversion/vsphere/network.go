@@ -216,7 +216,7 @@ func poolsFrom(p *pass, c *capiDevice, m *mapiDevice) {
 
 func checkPool(p *pass, kindField, kind, name string) {
 	if kind == "" {
-		p.Required(kindField, "say which kind of pool gives the address")
+		p.Required(kindField, "set which kind of pool gives the address")
 	}
 	if name == "" {
 		p.Required("name", "name the pool that gives the address")

@@ -268,7 +268,7 @@ func TestJudge(t *testing.T) {
 			in: []health.Target{target(broken, migrating)},
 			want: want{Expected: 1, Spared: map[string]string{
 				"0": "its authority is moving from one API to the other, and a deletion would hold that up"}}},
-		"a Machine that Cluster API is in charge of is remediated like any other": {
+		"a Machine for which Cluster API is authoritative is remediated like any other": {
 			in: []health.Target{target(broken, ofClusterAPI)}, want: want{Expected: 1, Remediate: []string{"0"}}},
 		"only the caller's own are remediated": {
 			in: []health.Target{target(broken, ofClusterAPI), target(broken), target()}, mine: mine,

@@ -248,7 +248,7 @@ func (c *Cloud) delay(ctx context.Context, fault Fault, verb Verb, healed <-chan
 	return c.wait(ctx, latency)
 }
 
-// late asks again when a call took time: who was in charge when it began need not be when it is carried out, or given up.
+// late asks again when a call took time: which API was authoritative when it began need not be when it is carried out, or given up.
 func (c *Cloud) late(ctx context.Context, call Call) string {
 	if call.Objection != "" {
 		return ""

@@ -285,7 +285,7 @@ func TestACallThatOutlivesItsCallersChargeIsObjectedTo(t *testing.T) {
 		if inCharge {
 			return Testimony{}
 		}
-		return Testimony{Objection: "somebody else was in charge"}
+		return Testimony{Objection: "somebody else was authoritative"}
 	}
 	for name, latency := range map[string]time.Duration{"slow": time.Second, "at once": 0} {
 		inCharge = true
@@ -297,7 +297,7 @@ func TestACallThatOutlivesItsCallersChargeIsObjectedTo(t *testing.T) {
 	}
 }
 
-// A name comes back, twins have UIDs of their own, and mirrors are made again: see Instance.second.
+// A name comes back, twins have UIDs of their own, and mirrors are recreated: see Instance.second.
 func TestWhatIsOneInstanceTooMany(t *testing.T) {
 	type asks struct {
 		by    authority.API
@@ -315,8 +315,8 @@ func TestWhatIsOneInstanceTooMany(t *testing.T) {
 		"another Machine of the name, when the first is gone":  {first, asks{authority.MachineAPI, "m2", []types.UID{"m2", "c2"}}, true, false},
 		"the same object again, when the first is gone":        {first, asks{authority.MachineAPI, "m1", nil}, true, true},
 		"the twin asks, when the first is gone":                {first, asks{authority.ClusterAPI, "c1", []types.UID{"m1", "c1"}}, true, true},
-		"a mirror made again asks, when the first is gone":     {first, asks{authority.ClusterAPI, "c2", []types.UID{"m1", "c2"}}, true, true},
-		"an infrastructure object made again, no twin":         {asks{authority.ClusterAPI, "a1", []types.UID{"c1"}}, asks{authority.ClusterAPI, "a2", []types.UID{"c1"}}, true, true},
+		"a mirror recreated asks, when the first is gone":      {first, asks{authority.ClusterAPI, "c2", []types.UID{"m1", "c2"}}, true, true},
+		"an infrastructure object recreated, no twin":          {asks{authority.ClusterAPI, "a1", []types.UID{"c1"}}, asks{authority.ClusterAPI, "a2", []types.UID{"c1"}}, true, true},
 		"a Machine of Cluster API alone, whose name came back": {asks{authority.ClusterAPI, "a1", []types.UID{"c1"}}, asks{authority.ClusterAPI, "a2", []types.UID{"c2"}}, true, false},
 		"nobody saw anything, when the first is gone":          {asks{by: authority.MachineAPI}, asks{by: authority.ClusterAPI}, true, false},
 	} {
@@ -347,7 +347,7 @@ func TestWhatIsOneInstanceTooMany(t *testing.T) {
 func TestAuditTellsACallThatTheWitnessObjectsTo(t *testing.T) {
 	witness := func(_ context.Context, caller authority.API, _ Machine) Testimony {
 		if caller == authority.ClusterAPI {
-			return Testimony{Objection: "not in charge"}
+			return Testimony{Objection: "not authoritative"}
 		}
 		return Testimony{}
 	}
@@ -361,7 +361,7 @@ func TestAuditTellsACallThatTheWitnessObjectsTo(t *testing.T) {
 			ok(t, err)
 		}
 		err = w.Audit(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "Describe of Machine worker-1 by Cluster API: not in charge") {
+		if err == nil || !strings.Contains(err.Error(), "Describe of Machine worker-1 by Cluster API: not authoritative") {
 			t.Errorf("Audit() = %v, want the witness's objection, which the ledger keeps", err)
 		}
 		all, err := w.Ledger(t.Context())

@@ -32,7 +32,7 @@ func curl(t *testing.T, c *Cloud, method, path, body string) (string, int) {
 func TestWhatAPersonSees(t *testing.T) {
 	w := newWorld(t, Options{Witness: func(_ context.Context, caller authority.API, _ Machine) Testimony {
 		if caller == authority.ClusterAPI {
-			return Testimony{Objection: "not in charge"}
+			return Testimony{Objection: "not authoritative"}
 		}
 		return Testimony{}
 	}}, false)
@@ -55,7 +55,7 @@ none
 		"/ledger?machine=worker-1": `
 CALL  AT            BY           VERB       MACHINE   INSTANCE             OUTCOME  OBJECTION
 1     12:00:00.000  Machine API  Launch     worker-1  i-50c45a43000000001  done     -
-3     12:00:02.000  Cluster API  Describe   worker-1  i-50c45a43000000001  done     not in charge
+3     12:00:02.000  Cluster API  Describe   worker-1  i-50c45a43000000001  done     not authoritative
 4     12:00:02.000  Machine API  Terminate  worker-1  i-50c45a43000000001  done     -
 `,
 		"/ledger?verb=Launch&caller=ClusterAPI": `
@@ -63,7 +63,7 @@ none
 `,
 		"/audit": `
 the cloud's ledger:
-  Jan  1 12:00:02.000 Describe of Machine worker-1 by Cluster API: not in charge
+  Jan  1 12:00:02.000 Describe of Machine worker-1 by Cluster API: not authoritative
 `,
 		"/faults": `
 DO           VERB    MACHINE   CALLER       TIMES
@@ -80,7 +80,7 @@ hang         any     any       Machine API  every time
 }
 `,
 		"/audit?output=json": `
-["Jan  1 12:00:02.000 Describe of Machine worker-1 by Cluster API: not in charge"]
+["Jan  1 12:00:02.000 Describe of Machine worker-1 by Cluster API: not authoritative"]
 `,
 	} {
 		t.Run(path, func(t *testing.T) {

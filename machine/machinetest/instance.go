@@ -122,8 +122,8 @@ func (i Instance) at(now time.Time, s Settings) Instance {
 
 // second says why an instance is one too many beside an earlier one of the same name, "" if it is not.
 //
-// A name comes back: a Machine that is deleted and made again is another one, and gets another instance. And the two
-// APIs' twins have UIDs of their own but are one Machine, whose mirror may be made again under yet another. So no single
+// A name comes back: a Machine that is deleted and recreated is another one, and gets another instance. And the two
+// APIs' twins have UIDs of their own but are one Machine, whose mirror may be recreated under yet another. So no single
 // UID is a Machine's. The second instance is one too many while there is something left of the first; if the same object asked for
 // both; and if any object that stood for the Machine then, on either side, still does.
 func (i Instance) second(earlier Instance) string {

@@ -40,7 +40,7 @@ func (c *Cloud) Ledger(context.Context) ([]Call, error) {
 }
 
 // Audit checks what must hold whatever happened: one instance at most for each Machine, ever, and no call by a
-// side that was not in charge.
+// side that was not authoritative.
 func (c *Cloud) Audit(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

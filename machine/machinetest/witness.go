@@ -27,7 +27,7 @@ type Testimony struct {
 	Incarnation []types.UID
 }
 
-// LiveWitness asks the API server who is in charge of the Machine. live must not be a cache.
+// LiveWitness asks the API server which API is authoritative for the Machine. live must not be a cache.
 //
 // While authority is moving the side that it comes from may still finish what it was at, until it has said that it
 // is paused; the side that it goes to may do nothing.

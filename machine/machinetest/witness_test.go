@@ -93,7 +93,7 @@ func TestWhatALiveWitnessSees(t *testing.T) {
 		objects bool
 		sees    []types.UID
 	}{
-		"the side in charge":                         {shelf{old: old, twin: twin}, authority.MachineAPI, mine, false, []types.UID{"m1", "c1"}},
+		"the authoritative side":                     {shelf{old: old, twin: twin}, authority.MachineAPI, mine, false, []types.UID{"m1", "c1"}},
 		"the other side":                             {shelf{old: old, twin: twin}, authority.ClusterAPI, theirs, true, []types.UID{"m1", "c1"}},
 		"a twin that is going stands for nothing":    {shelf{old: old, twin: going}, authority.MachineAPI, mine, false, []types.UID{"m1"}},
 		"a Machine of Cluster API alone":             {shelf{twin: twin}, authority.ClusterAPI, theirs, false, []types.UID{"c1"}},

@@ -6,7 +6,7 @@
 //
 // A Machine is the set's if it matches the selector, the set controls it, and it is not being deleted. One that matches and that nobody controls
 // is taken in. One that does not match any more is neither counted nor let go: the set makes another in its place, and it stays the set's
-// property, as ever. Which API is in charge of a Machine makes no difference here.
+// property, as ever. Which API is authoritative for a Machine makes no difference here.
 //
 // It knows a set, Machines, Nodes, a moment and a seed. It refuses to know how they are read, and how up to date they are: a shell
 // that is about to act asks again with what it has just read (reconcilers/provision).

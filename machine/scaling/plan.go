@@ -17,7 +17,7 @@ import (
 type Plan struct {
 	// Members are the Machines that count, in the order in which they were given.
 	Members []*machinev1beta1.Machine
-	// Adopt are those of them that nobody controls and that the set may take in: Machine API is in charge of them. Another's are Cluster API's to give an owner.
+	// Adopt are those of them that nobody controls and that the set may take in: Machine API is authoritative for them. Another's are Cluster API's to give an owner.
 	Adopt []*machinev1beta1.Machine
 	// Create is how many are missing.
 	Create int
@@ -51,7 +51,7 @@ func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines 
 	return p
 }
 
-// ofMachineAPI reports whether the Machine API is in charge, or nobody has ever said who is.
+// ofMachineAPI reports whether the Machine API is authoritative, or nobody has ever said who is.
 func ofMachineAPI(m *machinev1beta1.Machine) bool {
 	switch cmp.Or(m.Status.AuthoritativeAPI, m.Spec.AuthoritativeAPI) {
 	case "", machinev1beta1.MachineAuthorityMachineAPI:
@@ -68,7 +68,7 @@ func Replicas(set *machinev1beta1.MachineSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// Selector returns the set's selector. The error is a sentence for each thing in the spec that no repetition mends: with it, the set may neither
+// Selector returns the set's selector. The error is a sentence for each thing in the spec that no repetition fixes: with it, the set may neither
 // make nor give up a Machine.
 func Selector(set *machinev1beta1.MachineSet) (labels.Selector, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&set.Spec.Selector)

@@ -100,7 +100,7 @@ func TestPlan(t *testing.T) {
 		"one that is missing is made":                {set: set(2), in: machines{machine("a")}, want: want{Members: []string{"a"}, Create: 1}},
 		"one that is being deleted counts no more":   {set: set(1), in: machines{machine("a", deleted)}, want: want{Create: 1}},
 		"one that failed counts: a check removes it": {set: set(1), in: machines{machine("a", failed)}, want: want{Members: []string{"a"}}},
-		"one that Cluster API is in charge of counts, and goes like any other": {
+		"one for which Cluster API is authoritative counts, and goes like any other": {
 			set: set(0), in: machines{machine("a", of("ClusterAPI", "ClusterAPI"))}, want: want{Members: []string{"a"}, Delete: []string{"a"}}},
 		"one whose label was changed is replaced, and not let go": {
 			set: set(1), in: machines{machine("a", label("set", "b"))}, want: want{Create: 1}},

@@ -145,7 +145,7 @@ func CreateClusterAPI(c policies.Change) policies.Verdict {
 	}
 	path := field.NewPath("metadata", "annotations").Key(PausedAnnotation)
 	return policies.Deny(field.Required(path, fmt.Sprintf(
-		"%s exists and Cluster API is not in charge of it, so two controllers would act on one %s: create it with the annotation %s, or under another name",
+		"%s exists and Cluster API is not authoritative for it, so two controllers would act on one %s. Create it with the annotation %s, or under another name",
 		there(c), c.Kind, PausedAnnotation)))
 }
 
@@ -154,5 +154,5 @@ func createUnderClusterAPI(c policies.Change, s standing) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s has handed over to Cluster API, but the Machine API's controllers have not yet acknowledged that they are paused (condition Paused is not True): try again when they have", there(c))))
+		"%s moved to Cluster API, but the Machine API's controllers have not acknowledged their pause (condition Paused is not True): try again when they have", there(c))))
 }

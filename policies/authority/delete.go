@@ -32,7 +32,7 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return merge(
-		policies.Warn(fmt.Sprintf("this only ends the mirroring: Cluster API is in charge, and %s. To end that too: %s", runs(c, stand(c)), deleteThere(c))),
+		policies.Warn(fmt.Sprintf("this only stops the mirroring: Cluster API is authoritative, and %s. To delete that too: %s", runs(c, stand(c)), deleteThere(c))),
 		atOnce(c, o))
 }
 
@@ -45,7 +45,7 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 	if c.Side == policies.MachineAPI {
 		api = MachineAPI
 	}
-	return policies.Warn(fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those that %s is in charge of end with their instances. With --cascade=background none does", api.Text()))
+	return policies.Warn(fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative are deleted with their instances. With --cascade=background none does", api.Text()))
 }
 
 // runs says what goes on running.
@@ -75,7 +75,7 @@ func setReplicas(o *policies.Object) int64 {
 	return status.Replicas
 }
 
-// DeleteRecreated: the mirror of an authority is made again; footnote 9 of converting › Summary of the rules.
+// DeleteRecreated: the mirror of an authority is recreated; footnote 9 of converting › Summary of the rules.
 func DeleteRecreated(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	o := d.Outcome()
@@ -85,25 +85,25 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 	case !asks || o.Object != MadeAgain:
 		return policies.Verdict{}
 	}
-	what := "this mirror will be made again, and no instance ends"
+	what := "Poundlock will recreate this mirror, and no instance is terminated"
 	if o.Instances == MayEnd {
-		what = "this mirror will be made again"
+		what = "Poundlock will recreate this mirror"
 	}
 	return merge(
-		policies.Warn(fmt.Sprintf("%s: Machine API is in charge. To end the %s: %s", what, c.Kind, deleteThere(c))),
+		policies.Warn(fmt.Sprintf("%s: Machine API is authoritative. To delete the %s: %s", what, c.Kind, deleteThere(c))),
 		atOnce(c, o), unlessMoved(c, o))
 }
 
 // endsStranger says what ends with an object that Poundlock did not make and that Cluster API acts on: all that Cluster API runs for it.
 func endsStranger(c policies.Change) string {
-	what := "its Machines and their instances end"
+	what := "its Machines and their instances are deleted"
 	switch id := providerID(c.Old); {
 	case c.Kind == "MachineHealthCheck":
-		what = "its check ends"
+		what = "its check stops"
 	case c.Kind == "Machine" && id != "":
-		what = fmt.Sprintf("its instance %s ends", id)
+		what = fmt.Sprintf("its instance %s is terminated", id)
 	case c.Kind == "Machine":
-		what = "an instance that Cluster API creates for it ends"
+		what = "an instance that Cluster API creates for it is terminated"
 	}
 	return fmt.Sprintf("Poundlock did not make this %s, and Cluster API acts on it: %s, and %s stays as it is. Its mirror is made when this one is gone", c.Kind, what, there(c))
 }
@@ -136,7 +136,7 @@ func DeletePropagates(c policies.Change) policies.Verdict {
 	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes || strange(c) {
 		return policies.Verdict{}
 	}
-	return policies.Warn(fmt.Sprintf("%s is in charge of this Machine, which a %s owns: it and its instance are deleted too",
+	return policies.Warn(fmt.Sprintf("%s is authoritative for this Machine, which a %s owns: it and its instance are deleted too",
 		there(c), owner(c.Old)))
 }
 

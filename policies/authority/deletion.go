@@ -15,18 +15,18 @@ const (
 	Deleting Presence = "Deleting"
 )
 
-// DetachedAnnotation marks a Machine API object whose parent was deleted while Cluster API was in charge of that
+// DetachedAnnotation marks a Machine API object whose parent was deleted while Cluster API was authoritative for that
 // parent: what the collector then does to the object is not done to its twin (DESIGN §3.3).
 const DetachedAnnotation = Domain + "/detached"
 
 // Deletion is what is known of a pair, of which a side may be going or gone.
 type Deletion struct {
-	// Authority is the API whose object is in charge: Source of the Machine API object, Unset where there is none.
+	// Authority is the API whose object is authoritative: Source of the Machine API object, Unset where there is none.
 	Authority API
 	// InTransit: status is Migrating.
 	InTransit bool
 	// MachineAPI and ClusterAPI are the two core objects. A Cluster API object that is not yet the mirror of a Machine
-	// API object in charge counts as Absent: it is not Poundlock's to delete.
+	// API object authoritative counts as Absent: it is not Poundlock's to delete.
 	MachineAPI, ClusterAPI Presence
 	// Owned: the mirror has a controller of Machines as its owner (a MachineSet; not merely the Cluster).
 	Owned bool
@@ -40,7 +40,7 @@ type Deletion struct {
 	Held bool
 	// Marked: a core object carries the sync finalizer or the mirror's mark.
 	Marked bool
-	// Unreleased: Cluster API is in charge, and one of its objects still carries the pause annotation. Only the handoff takes
+	// Unreleased: Cluster API is authoritative, and one of its objects still carries the pause annotation. Only the handoff takes
 	// it off, and only while there is a Machine API object.
 	Unreleased bool
 	// Surroundings is what becomes of all that the pair lives in.
@@ -70,7 +70,7 @@ func (p Parent) on(side API) Presence {
 	return p.ClusterAPI
 }
 
-// abandons reports whether the parent on this side goes or is gone while its twin, which is in charge, stays: someone
+// abandons reports whether the parent on this side goes or is gone while its twin, which is authoritative, stays: someone
 // tidied up or slipped, and nobody asked for the machines to end.
 func (p Parent) abandons(side API) bool {
 	return p.on(side) != Present && p.on(side.Other()) == Present && p.Authority != side
@@ -94,7 +94,7 @@ const (
 	// DetachChildren takes the mirror's children out of the collector's reach, before the mirror may go.
 	DetachChildren DeletionStep = "DetachChildren"
 	// ReleaseMirror removes every finalizer that would hold the mirror: Poundlock's, and those of controllers that are
-	// paused. Its infrastructure object goes first. A Cluster API mirror whose authority stays is then made again.
+	// paused. Its infrastructure object goes first. A Cluster API mirror whose authority stays is then recreated.
 	ReleaseMirror DeletionStep = "ReleaseMirror"
 	// ReleaseAuthority removes the sync finalizer of the authority: the mirror is gone.
 	ReleaseAuthority DeletionStep = "ReleaseAuthority"

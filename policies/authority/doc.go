@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package authority knows who owns an object that exists in both the Machine API and Cluster API: the kinds (Kinds),
-// how an object says who is in charge (Read), every admission rule about it (Rules), and the state machine that moves
+// how an object says which API is authoritative (Read), every admission rule about it (Rules), and the state machine that moves
 // authority from one API to the other (Next).
 //
 // It refuses to know how anything is fetched, stored or converted, and which platform a machine runs on.

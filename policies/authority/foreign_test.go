@@ -59,7 +59,7 @@ func TestForeign(t *testing.T) {
 			}
 			mapi = parsed(t, `{metadata: {name: one}, status: {authoritativeAPI: ClusterAPI}}`)
 			if s := (Objects{Kind: machine, Enabled: true, MachineAPI: mapi, ClusterAPI: o}).State(); !s.ClusterAPI.Exists {
-				t.Error("the object in charge is nobody's")
+				t.Error("the authoritative object is nobody's")
 			}
 		})
 	}

@@ -24,19 +24,19 @@ func TestGate(t *testing.T) {
 		in   authority.Shape
 		want authority.Gate
 	}{
-		"the gate is off: as today, whoever is in charge": {
+		"the gate is off: as today, whichever API is authoritative": {
 			off: true, in: authority.Shape{Requested: "ClusterAPI", Current: "ClusterAPI"}, want: authority.Gate{Act: true}},
 		"the CRD has no such field: as today":               {want: authority.Gate{Act: true}},
 		"a new object of the Machine API is adopted first":  {in: authority.Shape{Requested: "MachineAPI"}, want: authority.Gate{Adopt: "MachineAPI"}},
 		"a new object of Cluster API is adopted, and waits": {in: authority.Shape{Requested: "ClusterAPI"}, want: authority.Gate{Adopt: "ClusterAPI"}},
-		"the Machine API is in charge": {
+		"the Machine API is authoritative": {
 			in: authority.Shape{Requested: "MachineAPI", Current: "MachineAPI"}, want: authority.Gate{Act: true, Paused: acts}},
 		"a move that is only asked for stops nobody": {
 			in: authority.Shape{Requested: "ClusterAPI", Current: "MachineAPI"}, want: authority.Gate{Act: true, Paused: acts}},
 		"authority moves": {in: authority.Shape{Requested: "ClusterAPI", Current: "Migrating"}, want: authority.Gate{Paused: moves}},
 		"a move back is no leave to act before it is over": {
 			in: authority.Shape{Requested: "MachineAPI", Current: "Migrating"}, want: authority.Gate{Paused: moves}},
-		"Cluster API is in charge": {in: authority.Shape{Requested: "ClusterAPI", Current: "ClusterAPI"}, want: authority.Gate{Paused: rests}},
+		"Cluster API is authoritative": {in: authority.Shape{Requested: "ClusterAPI", Current: "ClusterAPI"}, want: authority.Gate{Paused: rests}},
 		"a value that this build has never heard of is not the Machine API": {
 			in:   authority.Shape{Current: "SomebodyElse"},
 			want: authority.Gate{Paused: said("True", "AuthoritativeAPINotMachineAPI", "The AuthoritativeAPI status is set to 'SomebodyElse'")}},

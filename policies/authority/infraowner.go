@@ -85,7 +85,7 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 		return fmt.Sprintf("the UID of Machine %s is %s, and the garbage collector deletes what has an owner of another", ref.Name, machine.Metadata.UID)
 	}
 	if machine.HasAnnotation(PausedAnnotation) && !c.New.HasAnnotation(PausedAnnotation) {
-		return fmt.Sprintf("Machine %s is paused, and this object is not: the provider's controller looks at this one alone, and would create an instance while Machine API is authoritative", ref.Name)
+		return fmt.Sprintf("Machine %s is paused, and this object is not: the provider's controller obeys this object's pause alone, and would create an instance while Machine API is authoritative", ref.Name)
 	}
 	if to := InfraReferenceOf(machine); !to.names(c) {
 		return fmt.Sprintf("Machine %s refers to %s %s, and Cluster API would create a second instance for it", ref.Name, to.Kind, to.Name)
@@ -106,7 +106,7 @@ func InfraTaken(c policies.Change) policies.Verdict {
 	}
 	to := InfraReferenceOf(c.New)
 	return policies.Deny(field.Invalid(infraRefPath.Child("name"), to.Name, fmt.Sprintf(
-		"%s %s belongs to Machine %s, and whoever deletes this Machine would delete that one's instance: refer to one of its own", to.Kind, to.Name, owner)))
+		"%s %s belongs to Machine %s, so deleting this Machine would delete that one's instance: refer to another infrastructure machine", to.Kind, to.Name, owner)))
 }
 
 // refersAnew reports whether a request makes a Machine refer to another infrastructure machine than before.

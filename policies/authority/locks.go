@@ -40,9 +40,9 @@ func mayChange(c policies.Change) []string {
 
 func lockedReason(c policies.Change, s standing) string {
 	if s.Current == Unset {
-		return fmt.Sprintf("who is in charge of %s is not settled yet: Poundlock does it within moments of its creation, try again then", there(c))
+		return fmt.Sprintf("which API is authoritative for %s is not stored yet: Poundlock does it within moments of its creation, try again then", there(c))
 	}
-	return fmt.Sprintf("%s is in charge of this %s: change %s instead%s, or move it first: %s",
+	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s, or move it first: %s",
 		s.inCharge().Text(), c.Kind, there(c), scaleInstead(c), moveTo(c, s.inCharge().Other()))
 }
 
@@ -81,7 +81,7 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !s.locked() || s.seenTo(c) {
 		return policies.Verdict{}
 	}
-	reason := fmt.Sprintf("this %s mirrors %s, of which Machine API is in charge: change that instead, or move it first: %s",
+	reason := fmt.Sprintf("this %s mirrors %s, for which Machine API is authoritative: change that instead, or move it first: %s",
 		kindOf(c), there(c), moveTo(c, ClusterAPI))
 	if s.moving() {
 		reason = transitReason(c, s)
@@ -147,7 +147,7 @@ func ScaleLocked(c policies.Change) policies.Verdict {
 	if s.Current == Unset {
 		return policies.Deny(field.Forbidden(path, lockedReason(c, s)))
 	}
-	return policies.Deny(field.Forbidden(path, fmt.Sprintf("%s is in charge of this %s, so scale that one: %s",
+	return policies.Deny(field.Forbidden(path, fmt.Sprintf("%s is authoritative for this %s, so scale that one: %s",
 		s.inCharge().Text(), c.Kind, scaleThere(c))))
 }
 

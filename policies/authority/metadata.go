@@ -136,8 +136,8 @@ func (m metadataChange) marks(s standing) bool {
 
 // markReason is what can be done by a person who wants a mirror to be none: the other object does not have the mark.
 func markReason(c policies.Change) string {
-	return fmt.Sprintf("Poundlock marks what mirrors %s, of which Machine API is in charge. To let Cluster API act, migrate it: %s. "+
-		"To end all mirroring, stop Poundlock and run: kubectl poundlock cleanup", there(c), moveTo(c, ClusterAPI))
+	return fmt.Sprintf("Poundlock marks what mirrors %s, for which Machine API is authoritative. To let Cluster API act, migrate it: %s. "+
+		"To stop all mirroring, stop Poundlock and run: kubectl poundlock cleanup", there(c), moveTo(c, ClusterAPI))
 }
 
 func reservedReason(c policies.Change, s standing, refused []metadataChange) string {
@@ -148,7 +148,7 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 	if s.Current == Unset {
 		return lockedReason(c, s)
 	}
-	return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on %s, which is: %s", there(c), setThere(c, refused))
+	return fmt.Sprintf("names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: set it on %s, which is: %s", there(c), setThere(c, refused))
 }
 
 // Renamed lists the labels and annotations that the two APIs call differently, by the Machine API's name.
@@ -265,7 +265,7 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	for _, m := range metadataChanges(c) {
 		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !m.stays(c) && !pauses(c, m) && !unpauses(c, m) && !m.granted(c) {
 			errs = append(errs, field.Forbidden(m.path(),
-				fmt.Sprintf("%s, which is in charge, carries it with the value %q, and the mirror follows: change it there", there(c), brief(want))))
+				fmt.Sprintf("%s, which is authoritative, carries it with the value %q, and the mirror follows: change it there", there(c), brief(want))))
 		}
 	}
 	return policies.Deny(errs...)
@@ -295,7 +295,7 @@ func MetadataFree(policies.Change) policies.Verdict { return policies.Verdict{} 
 
 // PropagatedFields are the fields of a Machine, by path, that Cluster API's MachineSet writes onto its Machines in place, beside labels and annotations: a set
 // that may not gives up on all that it would write, and says so for ever. The lock on a paused Machine lets exactly these through,
-// and to Cluster API alone; the mirror leaves them as they are while the set is in charge.
+// and to Cluster API alone; the mirror leaves them as they are while the set is authoritative.
 func PropagatedFields() []string {
 	return []string{"spec.bootstrap.dataSecretName", "spec.deletion", "spec.minReadySeconds", "spec.readinessGates", "spec.taints"}
 }

@@ -63,7 +63,7 @@ func gitOps(o *policies.Object) []Neighbour {
 	}
 	app, _, _ = strings.Cut(app, ":")
 	return []Neighbour{{Who: "GitOps", Refused: true,
-		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: have its manifest say so, and make changes in one of the Cluster API object", brief(app))}}
+		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set it in its manifest, and make changes in a manifest of the Cluster API object", brief(app))}}
 }
 
 // bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since 4.19. On others somebody asks for it.

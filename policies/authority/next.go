@@ -35,9 +35,9 @@ const (
 	Acknowledge Action = "Acknowledge"
 	// Pause puts the pause annotation on Cluster API objects.
 	Pause Action = "Pause"
-	// AddFinalizer adds their API's machine finalizer to the objects that are to be in charge.
+	// AddFinalizer adds their API's machine finalizer to the objects that are to be authoritative.
 	AddFinalizer Action = "AddFinalizer"
-	// Switch takes the machine finalizer off the objects that are no longer in charge, then stores the new authority. Its
+	// Switch takes the machine finalizer off the objects that are no longer authoritative, then stores the new authority. Its
 	// two writes are one step because Cluster API's controllers put theirs back even while paused: waiting for its
 	// absence could last for ever.
 	Switch Action = "Switch"
@@ -89,7 +89,7 @@ func Next(s State) Step {
 	case s.Current == Migrating:
 		return move(s)
 	case s.Current.Other() == Unset:
-		return s.wait(ReasonUnknownAuthority, WhoMachineAPI, "status.authoritativeAPI has a value that this version of Poundlock does not know.")
+		return s.wait(ReasonUnknownAuthority, WhoMachineAPI, "status.authoritativeAPI has a value that this version of Poundlock does not support.")
 	}
 	return keep(s)
 }
@@ -128,7 +128,7 @@ func adopt(s State) Step {
 	if to == Unset {
 		to = MachineAPI
 	}
-	return Step{Action: Adopt, To: to, On: WhoMachineAPI, Reason: ReasonAdopted, Message: to.Text() + " is in charge of this new object."}
+	return Step{Action: Adopt, To: to, On: WhoMachineAPI, Reason: ReasonAdopted, Message: to.Text() + " is authoritative for this new object."}
 }
 
 // keep is the stable state: orders first, then a request (steps 2 and 3), then the acknowledgements (step 9).
@@ -142,29 +142,29 @@ func keep(s State) Step {
 	if step, ok := unsettled(s); ok {
 		return step
 	}
-	return Step{Action: Settle, Reason: ReasonSettled, Message: s.Current.Text() + " is in charge; the controllers of both sides have acknowledged it."}
+	return Step{Action: Settle, Reason: ReasonSettled, Message: s.Current.Text() + " is authoritative; the controllers of both sides have acknowledged it."}
 }
 
-// order pauses a Cluster API that is not in charge, and releases one that is: only once the switch is stored, the Machine
+// order pauses a Cluster API that is not authoritative, and releases one that is: only once the switch is stored, the Machine
 // API's controllers stand still, and the last pause has been answered for all its objects: the provider's must not make an
 // instance before the core's controller holds the object that it belongs to. Nor once that is going and nobody holds it.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		if s.untold() != 0 {
-			return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is in charge."}, true
+			return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is authoritative."}, true
 		}
 		acts := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.stands() }) != 0
-		return Step{Action: Release, On: WhoMachineAPI, Reason: ReasonReleasing, Message: "Machine API is in charge and may act."}, s.MachineAPI.Told && !acts
+		return Step{Action: Release, On: WhoMachineAPI, Reason: ReasonReleasing, Message: "Machine API is authoritative and may act."}, s.MachineAPI.Told && !acts
 	}
 	if s.untold().Has(WhoMachineAPI) {
-		return Step{Action: Pause, On: WhoMachineAPI, Reason: ReasonPausing, Message: "Machine API is paused: Cluster API is in charge."}, true
+		return Step{Action: Pause, On: WhoMachineAPI, Reason: ReasonPausing, Message: "Machine API is paused: Cluster API is authoritative."}, true
 	}
 	told := s.who(ClusterAPI, func(p Party) bool { return p.Told })
 	waits := s.who(ClusterAPI, func(p Party) bool { return p.Told && p.Says != SaysPaused && !p.Deleting })
 	if !s.InfraActs && s.Infra.Told {
 		told |= WhoInfra
 	}
-	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is in charge and may act."},
+	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is authoritative and may act."},
 		told != 0 && waits == 0 && !s.ClusterAPI.lost() && s.MachineAPI.stands() && !s.withheld()
 }
 
@@ -198,7 +198,7 @@ func request(s State) Step {
 		Message: fmt.Sprintf("Authority is moving from %s to %s. %s", s.Current.Text(), s.Requested.Text(), s.cancel())}
 }
 
-// blocked tells what a request waits for, what only a person can mend first.
+// blocked tells what a request waits for, what only a person can fix first.
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
@@ -248,19 +248,19 @@ func (s State) synchronized() bool { return s.Synchronized == "True" && s.Caught
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if who := s.missing(); who != 0 && in == ClusterAPI {
-		return s.say(ReasonTwinMissing, who, "%s", s.awaited(who, "Cluster API is in charge, but its object is missing: waiting until the mirror has made it.")), true
+		return s.say(ReasonTwinMissing, who, "%s", s.awaited(who, "Cluster API is authoritative, but its object is missing: waiting until the mirror has made it.")), true
 	}
 	if who := s.who(out, func(p Party) bool { return p.Exists && !p.stands() }); who != 0 {
-		return s.say(ReasonNotPaused, who, "%s is in charge: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
+		return s.say(ReasonNotPaused, who, "%s is authoritative: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
 	}
 	if who := s.who(ClusterAPI, func(p Party) bool { return p.Told && p.Says != SaysPaused }); who != 0 {
-		return s.say(ReasonNotPaused, who, "Cluster API is in charge: waiting until its controllers acknowledge their last pause, before it ends."), true
+		return s.say(ReasonNotPaused, who, "Cluster API is authoritative: waiting until its controllers acknowledge their last pause, before it ends."), true
 	}
 	if s.withheld() {
 		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: it would create another in its place."), true
 	}
 	if who := s.who(in, func(p Party) bool { return p.Exists && p.Says != SaysActing }); who != 0 {
-		return s.say(ReasonNotResumed, who, "%s is in charge: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
+		return s.say(ReasonNotResumed, who, "%s is authoritative: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
 	}
 	return Step{}, false
 }
@@ -269,8 +269,8 @@ func unsettled(s State) (Step, bool) {
 func move(s State) Step {
 	switch {
 	case s.Origin.Other() == Unset:
-		return s.say(ReasonUnknownOrigin, WhoMachineAPI, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not say where authority came from, and Poundlock does not guess. "+
-			"Whoever knows sets status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
+		return s.say(ReasonUnknownOrigin, WhoMachineAPI, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
+			"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.handedOver():
 		return over(s)
 	case s.Requested != s.Origin.Other() || s.deleting() != 0:
@@ -318,8 +318,8 @@ func (s State) machine() Who {
 func pause(s State) (Step, bool) {
 	early := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told && p.Says == SaysPaused })
 	if s.Origin == ClusterAPI && early != 0 {
-		return s.wait(ReasonPausedElsewhere, early, "Cluster API's controllers say that they are paused, but not because of this move, so their answer to it could not be told apart: "+
-			"waiting until whoever paused them (spec.paused of the Cluster?) ends that."), true
+		return s.wait(ReasonPausedElsewhere, early, "Cluster API was already paused before this move, so a new pause cannot be detected: "+
+			"unpause it (check Cluster.spec.paused) to continue."), true
 	}
 	return stop(s)
 }
@@ -383,7 +383,7 @@ func back(s State) Step {
 		return Step{Action: AddFinalizer, On: who, Reason: ReasonHandingOver, Message: s.Origin.Text() + " gets its machine finalizer back: the move is cancelled."}
 	}
 	return Step{Action: Switch, To: s.Origin, On: WhoMachineAPI, Drop: s.held(s.Origin.Other()), Cancelled: true, Reason: ReasonCancelled,
-		Message: fmt.Sprintf("The move is cancelled: %s is in charge again.", s.Origin.Text())}
+		Message: fmt.Sprintf("The move is cancelled: %s is authoritative again.", s.Origin.Text())}
 }
 
 // unheld are the objects of a side that lack their finalizer and can be given it.

@@ -26,7 +26,7 @@ func deleting(p Party) Party { p.Deleting = true; return p }
 func untold(p Party) Party   { p.Told = false; return p }
 func stands(p Party) Party   { p.Says = SaysPaused; return p }
 
-// inMachineAPI is a settled Machine that the Machine API is in charge of; inClusterAPI its counterpart.
+// inMachineAPI is a settled Machine for which the Machine API is authoritative; inClusterAPI its counterpart.
 func inMachineAPI(change ...func(*State)) State {
 	return with(State{
 		Enabled: true, Requested: MachineAPI, Current: MachineAPI, Origin: MachineAPI, InfraActs: true,
@@ -84,8 +84,8 @@ func TestNext(t *testing.T) {
 			Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotPaused}},
 
 		// settled, either way
-		"in charge and acknowledged: settled":                       {inMachineAPI(), Step{Action: Settle, Reason: ReasonSettled}},
-		"in charge and acknowledged on the other side: settled":     {inClusterAPI(), Step{Action: Settle, Reason: ReasonSettled}},
+		"authoritative and acknowledged: settled":                   {inMachineAPI(), Step{Action: Settle, Reason: ReasonSettled}},
+		"authoritative and acknowledged on the other side: settled": {inClusterAPI(), Step{Action: Settle, Reason: ReasonSettled}},
 		"a set is settled whatever its template is":                 {inClusterAPI(aSet), Step{Action: Settle, Reason: ReasonSettled}},
 		"an unpaused mirror of the Machine API's machine is paused": {inMachineAPI(func(s *State) { s.Infra = acting }), Step{Action: Pause, On: WhoInfra, Reason: ReasonPausing}},
 

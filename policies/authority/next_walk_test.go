@@ -123,8 +123,8 @@ func brokenBy(s State, step Step) (broken []string) {
 		if step.To == s.Origin {
 			target = source
 		}
-		claim(allOf(target, func(p Party) bool { return p.Hold != NotHeld || p.Deleting }), "the next in charge hold their finalizers")
-		claim(step.Drop&whoOf(step.To) == 0, "the next in charge keep their finalizers")
+		claim(allOf(target, func(p Party) bool { return p.Hold != NotHeld || p.Deleting }), "the next authoritative hold their finalizers")
+		claim(step.Drop&whoOf(step.To) == 0, "the next authoritative keep their finalizers")
 	case Release:
 		if step.On == WhoMachineAPI {
 			claim(s.Current == MachineAPI, "no controller of the Machine API is released before the switch is stored")
@@ -445,9 +445,9 @@ func (w world) wrong() string {
 	case w.instance && !w.mapi.fin && !(w.core.fin && w.infra.fin):
 		return "nobody who could delete the instance holds a finalizer"
 	case w.status == MachineAPI && cluster:
-		return "Cluster API acts although Machine API is in charge"
+		return "Cluster API acts although Machine API is authoritative"
 	case w.status == ClusterAPI && w.mapi.seesActing:
-		return "Machine API acts although Cluster API is in charge"
+		return "Machine API acts although Cluster API is authoritative"
 	}
 	return ""
 }

@@ -11,7 +11,7 @@ type Deleted struct {
 	// Kind is the object's kind, On the API that it is deleted in.
 	Kind string
 	On   API
-	// Authority is the API in charge of it: InCharge of the Machine API object. A move that is under way ends first.
+	// Authority is the authoritative API of it: InCharge of the Machine API object. A move that is under way ends first.
 	Authority API
 	// Owned: a controller of Machines owns it (a MachineSet; not merely the Cluster).
 	Owned bool
@@ -27,7 +27,7 @@ const (
 	Stays Fate = "Stays"
 	// Goes: it is deleted.
 	Goes Fate = "Goes"
-	// MadeAgain: it is deleted, and its mirror is made again.
+	// MadeAgain: it is deleted, and its mirror is recreated.
 	MadeAgain Fate = "MadeAgain"
 )
 
@@ -42,7 +42,7 @@ const (
 	// End: they end, and the Machines with them.
 	End Instances = "End"
 	// MayEnd: of a mirror in the foreground, those end whose Machines are in the hands of the API that the set is deleted in: the collector deletes them
-	// at once, before anybody can take them out of its reach. The others run on. Of Cluster API's set in charge that is to leave orphans, all or some end:
+	// at once, before anybody can take them out of its reach. The others run on. Of Cluster API's set authoritative that is to leave orphans, all or some end:
 	// its controller deletes its Machines, and the collector releases them, whichever is first.
 	MayEnd Instances = "MayEnd"
 )
@@ -66,7 +66,7 @@ func (d Deleted) Outcome() Outcome {
 	return Outcome{Goes, Stays, d.spares()}
 }
 
-// ends is what the end of the object in charge does.
+// ends is what the end of the authoritative object does.
 func (d Deleted) ends() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":

@@ -29,7 +29,7 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 	}
 	if !mayOwn(c, s) && !sameOwners(c) {
 		errs = append(errs, field.Forbidden(ownersPath, fmt.Sprintf(
-			"they decide what is deleted together with what, on %s too: they belong to Poundlock and the controllers in charge", there(c))))
+			"they decide what is deleted together with what, on %s too: they belong to Poundlock and the authoritative controllers", there(c))))
 	}
 	return policies.Deny(errs...)
 }
@@ -54,7 +54,7 @@ func FinalizerFence(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(finalizersPath, fmt.Sprintf(
-		"%s is added by the Machine API's controllers before they create an instance, and Machine API is not in charge of this Machine (authoritativeAPI is %s): leave it out, or move the Machine first: %s",
+		"%s is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is %s): leave it out, or move the Machine first: %s",
 		MachineAPIMachineFinalizer, authorityText(s), moveTo(c, MachineAPI))))
 }
 
@@ -72,7 +72,7 @@ func authorityText(s standing) API {
 	return s.Current
 }
 
-// ownStatus are the fields of status that say who is in charge, and since which generation that is mirrored.
+// ownStatus are the fields of status that say which API is authoritative, and since which generation that is mirrored.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
 // StatusOwned: status is what the two APIs' controllers believe about who may act, so one writer alone may say it
@@ -142,7 +142,7 @@ func PausedOwned(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// stops reports whether somebody pauses what Poundlock did not make and Cluster API acts on, while Machine API is in charge of its twin: that is how it
+// stops reports whether somebody pauses what Poundlock did not make and Cluster API acts on, while Machine API is authoritative for its twin: that is how it
 // becomes the mirror (ForeignTo).
 func stops(c policies.Change, m metadataChange) bool {
 	return stand(c).mirror() && !m.removed && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation)
@@ -181,7 +181,7 @@ func pausedReason(c policies.Change) string {
 	case s.moving():
 		return "Poundlock pauses and unpauses this object while its authority moves: " + transitReason(c, s)
 	case s.mirror():
-		return fmt.Sprintf("Machine API is in charge, so Cluster API must stay paused here: to let Cluster API act, move authority: %s", moveTo(c, ClusterAPI))
+		return fmt.Sprintf("Machine API is authoritative, so Cluster API must stay paused here: to let Cluster API act, move authority: %s", moveTo(c, ClusterAPI))
 	}
 	return fmt.Sprintf("Poundlock pauses and unpauses an object that %s mirrors: to stop Cluster API from acting on it, move authority: %s", there(c), moveTo(c, MachineAPI))
 }

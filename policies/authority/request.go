@@ -41,7 +41,7 @@ func Uninitialised(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf(
-		"who is in charge of this %s is being stored in status.authoritativeAPI: try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off", c.Kind)))
+		"which API is authoritative for this %s is being stored in status.authoritativeAPI: try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off", c.Kind)))
 }
 
 // RequestBlocked refuses what can never be fulfilled; "The migration request will always be persisted" otherwise
@@ -185,7 +185,7 @@ func taintsInTheWay(c policies.Change, s standing) []string {
 func waitWarnings(c policies.Change, s standing) []string {
 	out := instanceWarnings(c, s)
 	if settled := s.Condition(ConditionSettled); settled.Status == "False" && s.Current != Migrating {
-		out = append(out, fmt.Sprintf("the move will wait until the last one has settled (%s): %s", settled.Reason, settled.Message))
+		out = append(out, fmt.Sprintf("the move will wait until the last one is complete (%s): %s", settled.Reason, settled.Message))
 	}
 	return out
 }
@@ -227,11 +227,11 @@ func extentWarning(c policies.Change, s standing) []string {
 	case "Machine":
 		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s", to.Text(), keepsRunning(c, to), to.Other())}
 	case "MachineSet":
-		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; it has %s now, which stay with the API in charge of each until you move them",
+		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; it has %s now, which stay with the authoritative API of each until you move them",
 			to.Text(), count(s.Replicas, "Machine"))}
 	case "MachineHealthCheck":
 		return append(pausedWarning(c, to),
-			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is in charge of each", to.Text()))
+			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is authoritative for each", to.Text()))
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func changesAuthority(c policies.Change) bool {
 		if c.Side != policies.MachineAPI {
 			return c.Facts.Twin != nil && s.Current == ClusterAPI && reads(c)
 		}
-		// Without a twin it is what the first Cluster API object is made from, whoever is in charge.
+		// Without a twin it is what the first Cluster API object is made from, whichever API is authoritative.
 		return s.inCharge() == MachineAPI || c.Facts.Twin == nil
 	}
 	if c.Facts.Twin == nil || s.moving() || !sideOf(s.inCharge(), c.Side) || requestsHere(c) {
@@ -335,7 +335,7 @@ func TemplateAuthority(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	if set == ClusterAPI {
-		return policies.Warn(fmt.Sprintf("spec.template.spec.authoritativeAPI is %s: while Cluster API is in charge of this set, its new Machines are Cluster API's all the same", template))
+		return policies.Warn(fmt.Sprintf("spec.template.spec.authoritativeAPI is %s: while Cluster API is authoritative for this set, its new Machines are Cluster API's all the same", template))
 	}
 	return policies.Warn(fmt.Sprintf("new Machines of this set will be %s's, by spec.template.spec.authoritativeAPI, while %s scales the set", template.Text(), set.Text()))
 }

@@ -83,13 +83,13 @@ func Rules() policies.Set {
 	return policies.Set{
 		{
 			ID: "authority/spec-locked", Clause: admission,
-			Says:   "The spec of a Machine API object may not be changed while Cluster API is in charge of it, but for spec.authoritativeAPI. The autoscaler alone may change replicas. The etcd operator alone may add its hook, EtcdQuorumOperator, to a control plane Machine, and remove it; the mirror carries that over. Beneath providerSpec an empty object or list that is added or removed is a change, elsewhere it equals an absent one.",
+			Says:   "The spec of a Machine API object may not be changed while Cluster API is authoritative for it, but for spec.authoritativeAPI. The autoscaler alone may change replicas. The etcd operator alone may add its hook, EtcdQuorumOperator, to a control plane Machine, and remove it; the mirror carries that over. Beneath providerSpec an empty object or list that is added or removed is a change, elsewhere it equals an absent one.",
 			Remedy: "Change the Cluster API object of the same name, or move authority to Machine API first.",
 			On:     on(mapi(kinds, onUpdate)), Check: SpecLocked,
 		},
 		{
 			ID: "authority/spec-locked", Clause: admission,
-			Says:   "The spec of a Cluster API object may not be changed while Machine API is in charge of its twin, or while nobody is yet; the autoscaler alone may change replicas.",
+			Says:   "The spec of a Cluster API object may not be changed while Machine API is authoritative for its twin, or while no API is yet; the autoscaler alone may change replicas.",
 			Remedy: "Change the Machine API object of the same name, or move authority to Cluster API first.",
 			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: SpecLocked,
 		},
@@ -101,21 +101,21 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/in-transit", Clause: "converting › Migration of resources",
-			Says:   "While authority is moving, the spec of the Cluster API object may not be changed. The controllers that were in charge may finish what is in flight, on either side, until they have acknowledged their pause, and a MachineSet of Cluster API's writes in place onto its Machines as ever.",
+			Says:   "While authority is moving, the spec of the Cluster API object may not be changed. The controllers that were authoritative may finish what is in flight, on either side, until they have acknowledged their pause, and a MachineSet of Cluster API's writes in place onto its Machines as ever.",
 			Remedy: "Try again in a moment, or set spec.authoritativeAPI of the Machine API object back to cancel the move.",
 			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: InTransit,
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Says:   "A provider's machine or template that mirrors an object of which Machine API is in charge, or whose authority is moving, may be neither changed nor deleted, but by Cluster API's controllers what Poundlock did not make and is not paused. An empty object or list that is added or removed is a change.",
+			Says:   "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, but by Cluster API's controllers what Poundlock did not make and is not paused. An empty object or list that is added or removed is a change.",
 			Remedy: "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
 			On:     on(infra(infraKinds, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
 			Needs:  always(policies.NeedTwin), Check: InfraLocked,
 		},
 		{
 			ID: "authority/scale-locked", Clause: "converting › The Cluster Autoscaler in mixed MachineSet clusters",
-			Says:   "The set that is not in charge may not be scaled through its scale subresource, but by the autoscaler. While authority is moving, nobody may scale either set.",
-			Remedy: "Scale the set of the API that is in charge: the message has the command.",
+			Says:   "The set that is not authoritative may not be scaled through its scale subresource, but by the autoscaler. While authority is moving, nobody may scale either set.",
+			Remedy: "Scale the set of the authoritative API: the message has the command.",
 			On:     on(sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate))),
 			Needs: func(c policies.Change) policies.Need {
 				if c.Side == policies.MachineAPI {
@@ -127,25 +127,25 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Says:   "On the Machine API object that is not in charge, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. The autoscaler may mark a Machine as the one to go, and its operator write the limits of autoscaling on a MachineSet, while Cluster API is authoritative; the mirror carries both over, and their removal.",
+			Says:   "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Anybody may remove the annotation cluster.x-k8s.io/paused, which the controllers of the Machine API obey and Poundlock never sets there. The autoscaler may mark a Machine as the one to go, and its operator write the limits of autoscaling on a MachineSet, while Cluster API is authoritative; the mirror carries both over, and their removal.",
 			Remedy: "Set it on the Cluster API object, whose value the mirror follows: the message has its name there and the command.",
 			On:     on(mapi(kinds, onUpdate)), Check: MetadataReserved,
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Says:   "The same on the Cluster API object while Machine API is in charge of its twin. The autoscaler alone may mark a Machine with cluster.x-k8s.io/delete-machine, and take the mark back; the mirror carries both over.",
+			Says:   "The same on the Cluster API object while Machine API is authoritative for its twin. The autoscaler alone may mark a Machine with cluster.x-k8s.io/delete-machine, and take the mark back; the mirror carries both over.",
 			Remedy: "Set it on the Machine API object, whose value the mirror follows: the message has its name there and the command.",
 			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
 		},
 		{
 			ID: "authority/metadata-conflict", Clause: admission,
-			Says:   "On the object that is not in charge, a label or annotation that the authority's object carries may only be set to the authority's value.",
-			Remedy: "Change it on the object that is in charge.",
+			Says:   "On the object that is not authoritative, a label or annotation that the authority's object carries may only be set to the authority's value.",
+			Remedy: "Change it on the authoritative object.",
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(metadataMatters, policies.NeedTwin), Check: MetadataConflict,
 		},
 		{
 			ID: "authority/metadata-free", Clause: admission,
-			Says:   "Every other label and annotation of the object that is not in charge is the user's, and the mirror keeps it; so is kubectl.kubernetes.io/last-applied-configuration, which every apply writes.",
+			Says:   "Every other label and annotation of the object that is not authoritative is the user's, and the mirror keeps it; so is kubectl.kubernetes.io/last-applied-configuration, which every apply writes.",
 			Remedy: "None is needed.",
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: always(0), Check: MetadataFree,
 		},
@@ -206,7 +206,7 @@ func Rules() policies.Set {
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
 			Says:   "The sync finalizer and the owner references of an object that has a twin are not the user's; controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not make and is not paused. While the Machine API is authoritative, the control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and release it.",
-			Remedy: "Leave them as they are: delete the object that is in charge, or the parent, to end a mirror.",
+			Remedy: "Leave them as they are: delete the authoritative object, or the parent, to end a mirror.",
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
 		{
@@ -223,8 +223,8 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/paused-owned", Clause: "converting › Pausing of Cluster API controllers",
-			Says:   "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone. Whoever made an object beside a twin of which Machine API is in charge may pause it, so that it becomes the mirror.",
-			Remedy: "Move authority: the API that is not in charge is paused.",
+			Says:   "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone. Whoever made an object beside a twin for which Machine API is authoritative may pause it, so that it becomes the mirror.",
+			Remedy: "Move authority: the API that is not authoritative is paused.",
 			On:     on(capi(kinds, onUpdate), infra(infraKinds, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
 		},
 		{
@@ -249,7 +249,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/create-clusterapi", Clause: authOf,
-			Says:   "A Cluster API object may be created beside its Machine API twin only paused; where Cluster API is in charge, only once the twin's controllers have acknowledged their pause.",
+			Says:   "A Cluster API object may be created beside its Machine API twin only paused; where Cluster API is authoritative, only once the twin's controllers have acknowledged their pause.",
 			Remedy: "Create it with the annotation cluster.x-k8s.io/paused, or under another name.",
 			On:     on(capi(kinds, onCreate)), Needs: always(policies.NeedLiveTwin), Check: CreateClusterAPI,
 		},
@@ -273,31 +273,31 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/unconvertible", Clause: "converting › A feature implemented in Machine API is not present in Cluster API",
-			Says:   "A change of the object that is in charge, or of the provider's object behind it, warns of each field that the other API cannot express: it is stored, and a later move will not start. A change of labels and annotations alone warns of those. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
+			Says:   "A change of the authoritative object, or of the provider's object behind it, warns of each field that the other API cannot express: it is stored, and a later move will not start. A change of labels and annotations alone warns of those. So does the creation of a Machine API object for Cluster API, which can make nothing of it. Taints are named too, unless the twin has some: Cluster API refuses them with its feature gate MachineTaintPropagation off, as it is by default.",
 			Remedy: "Repair the fields that are named before moving, docs/fields lists them all; turn the gate on for taints.",
 			On:     on(mapi(kinds, onWrite), capi(kinds, onWrite), infra(infraKinds, onUpdate)), Needs: when(contentMatters, policies.NeedTwin|policies.NeedConversion), Check: Unconvertible,
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,
-			Says:   "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine of which Cluster API is in charge warns: what Cluster API runs stays. In the foreground the collector deletes the set's Machines at once, and those that Machine API runs end.",
+			Says:   "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine for which Cluster API is authoritative warns: what Cluster API runs stays. In the foreground the collector deletes the set's Machines at once, and those that Machine API runs end.",
 			Remedy: "Delete the Cluster API object to end it and its machines.",
 			On:     on(mapi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteDetached,
 		},
 		{
 			ID: "authority/delete-recreated", Clause: table,
-			Says:   "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine of which Machine API is in charge warns: it will be made again. In the foreground the collector deletes the set's Machines at once, and those that Cluster API runs end. While authority moves to Cluster API, the move may end first: then the Machines are deleted with their instances. Of an object that Poundlock did not make and Cluster API acts on the warning says what ends with it.",
+			Says:   "Deleting a Cluster API MachineSet, a MachineHealthCheck or an unowned Machine for which Machine API is authoritative warns: Poundlock recreates it. In the foreground the collector deletes the set's Machines at once, and those that Cluster API runs end. While authority moves to Cluster API, the move may end first: then the Machines are deleted with their instances. Of an object that Poundlock did not make and Cluster API acts on the warning says what ends with it.",
 			Remedy: "Delete the Machine API object.",
 			On:     on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteRecreated,
 		},
 		{
 			ID: "authority/delete-orphans", Clause: deletion,
-			Says:   "Deleting a Cluster API MachineSet of which Cluster API is in charge with --cascade=orphan warns: its controller may delete its Machines before the garbage collector orphans them.",
+			Says:   "Deleting a Cluster API MachineSet for which Cluster API is authoritative with --cascade=orphan warns: its controller may delete its Machines before the garbage collector orphans them.",
 			Remedy: "Migrate the set to Machine API first, and delete that set with --cascade=orphan.",
 			On:     on(capi(machineSet, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteOrphans,
 		},
 		{
 			ID: "authority/delete-propagates", Clause: deletion,
-			Says:   "Deleting an owned Machine that is not in charge warns: the Machine that is, and its instance, are deleted too.",
+			Says:   "Deleting an owned Machine that is not authoritative warns: the Machine that is, and its instance, are deleted too.",
 			Remedy: "None is needed where the machine is to go.",
 			On:     on(mapi(machine, onDelete), capi(machine, onDelete)), Needs: always(policies.NeedTwin), Check: DeletePropagates,
 		},
@@ -309,7 +309,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/template-authority", Clause: "converting › Creation of new Machines",
-			Says:   "spec.template.spec.authoritativeAPI may differ from the set's; a warning says what new Machines will be.",
+			Says:   "spec.template.spec.authoritativeAPI may differ from the set's; a warning names the API of new Machines.",
 			Remedy: "None is needed where that is meant.",
 			On:     on(mapi(machineSet, onWrite)), Check: TemplateAuthority,
 		},

@@ -3,7 +3,7 @@
 
 package authority
 
-// Source is the API from which the pair is mirrored: who is in charge, and while authority moves, where it comes from.
+// Source is the API from which the pair is mirrored: which API is authoritative, and while authority moves, where it comes from.
 // Unset: nobody has settled it yet, or a move has no origin, which is never guessed from what is asked for: nothing is
 // mirrored.
 func Source(s Shape) API {

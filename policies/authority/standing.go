@@ -22,7 +22,7 @@ type standing struct {
 }
 
 // stand reads the pair's standing from the change. Facts.Twin must have been gathered on every side but the Machine
-// API's, whose objects say themselves who is in charge.
+// API's, whose objects say themselves which API is authoritative.
 func stand(c policies.Change) standing {
 	mapi := c.Facts.Twin
 	if c.Side == policies.MachineAPI {
@@ -66,13 +66,13 @@ func stored(c policies.Change) *policies.Object {
 
 func (s standing) inCharge() API { return InCharge(s.Shape) }
 
-// mirror reports whether the object under review is the one that is not in charge. While a move runs both are
+// mirror reports whether the object under review is the one that is not authoritative. While a move runs both are
 // locked; that is moving's answer, not this one's.
 func (s standing) mirror() bool {
 	if s.side == policies.MachineAPI {
 		return s.Current == ClusterAPI
 	}
-	// An empty status locks the Cluster API side until Poundlock has stored who is in charge (DESIGN §3.3).
+	// An empty status locks the Cluster API side until Poundlock has stored which API is authoritative (DESIGN §3.3).
 	return s.mapi != nil && (s.Current == MachineAPI || s.Current == Unset)
 }
 

@@ -190,7 +190,7 @@ func (o Objects) caughtUp(source API, shape Shape) bool {
 	case source == MachineAPI && o.MachineAPI != nil:
 		return shape.SynchronizedGeneration == o.MachineAPI.Metadata.Generation
 	case source == ClusterAPI && o.ClusterAPI != nil:
-		// Not equal: a core object that was made again starts from 1, and the field may not decrease meanwhile.
+		// Not equal: a core object that was recreated starts from 1, and the field may not decrease meanwhile.
 		return shape.SynchronizedGeneration >= o.ClusterAPI.Metadata.Generation && o.infraCaughtUp()
 	}
 	return false

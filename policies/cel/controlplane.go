@@ -51,8 +51,8 @@ func controlPlaneTwins() []Twin {
 			Fields: fmt.Sprintf(`variables.newMember == %[1]q && variables.asks != "ClusterAPI" && !(request.operation == "UPDATE" && variables.oldMember == %[1]q && variables.asked != "ClusterAPI") `+
 				`? (request.operation == "UPDATE" && variables.oldMember == %[1]q ? "spec.authoritativeAPI" : "spec.template.machineType") : ''`, controlplane.ClusterAPIMember),
 			Reason: fmt.Sprintf(`request.operation == "UPDATE" && variables.oldMember == %[1]q `+
-				`? "the set's template is said in Cluster API's words (%[1]s), of which Machine API cannot be in charge: give it %[2]s in the same request" `+
-				`: "it may be %[1]s while Cluster API is to be in charge of the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: " + variables.move + "ClusterAPI\"}}'"`,
+				`? "the set's template uses Cluster API's member (%[1]s), for which Machine API cannot be authoritative: give it %[2]s in the same request" `+
+				`: "it may be %[1]s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: " + variables.move + "ClusterAPI\"}}'"`,
 				controlplane.ClusterAPIMember, controlplane.MachineAPIMember),
 		},
 	}

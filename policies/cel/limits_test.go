@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/policiestest"
 )
 
-// update is a person's change of a MachineSet that Cluster API is in charge of.
+// update is a person's change of a MachineSet for which Cluster API is authoritative.
 func update(t testing.TB, before, after map[string]any) policies.Change {
 	t.Helper()
 	object := func(spec map[string]any) *policies.Object {

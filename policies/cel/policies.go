@@ -46,7 +46,7 @@ type door struct {
 	// side is whose objects it sees, the Machine API's if empty.
 	side policies.Side
 	// skips is when no row of the door can have anything to say, known from one look: most writes are to objects that
-	// Machine API is in charge of, and should not pay for the rest.
+	// Machine API is authoritative for, and should not pay for the rest.
 	skips  string
 	action admissionregistrationv1.ValidationAction
 }

@@ -38,13 +38,13 @@ func scaledSides(o Options) []scaled {
 		name: "poundlock-scale-machine-api", version: set.MachineAPI, actors: []policies.Actor{policies.Poundlock},
 		locked: fmt.Sprintf(`%[1]s == "Migrating" || %[1]s == "ClusterAPI" && !(request.userInfo.username in %[2]s)`,
 			text(object("dyn(params)", "status"), "authoritativeAPI"), quoteAll(o.Identities[policies.Autoscaler])),
-		reason: fmt.Sprintf(`variables.moving ? variables.transit : "Cluster API is in charge of this MachineSet, so scale that one: " + %s`, scaleCommand("cluster.x-k8s.io", twins(pairs))),
+		reason: fmt.Sprintf(`variables.moving ? variables.transit : "Cluster API is authoritative for this MachineSet, so scale that one: " + %s`, scaleCommand("cluster.x-k8s.io", twins(pairs))),
 	}
 	annotations := object("dyn(params).metadata", "annotations")
 	there := scaled{
 		name: "poundlock-scale-cluster-api", version: set.ClusterAPI, actors: []policies.Actor{policies.Poundlock, policies.Autoscaler},
 		locked: fmt.Sprintf(`%q in %[3]s && %[2]q in %[3]s`, authority.MirrorAnnotation, authority.PausedAnnotation, annotations),
-		reason: fmt.Sprintf(`"Machine API is in charge of this MachineSet, or authority over it is moving, so scale that one: " + %s`, scaleCommand("machine.openshift.io", origins(pairs))),
+		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale that one: " + %s`, scaleCommand("machine.openshift.io", origins(pairs))),
 	}
 	for _, p := range pairs {
 		here.namespaces, there.namespaces = append(here.namespaces, p.MachineAPI), append(there.namespaces, p.ClusterAPI)
@@ -107,7 +107,7 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 			Validations: []admissionregistrationv1.Validation{{
 				Expression:        fmt.Sprintf("dyn(params).metadata.name != request.name || !(%s)", s.locked),
 				MessageExpression: fmt.Sprintf(`"spec.replicas: Forbidden: " + (%s) + " [authority/scale-locked]"`, s.reason),
-				Message:           "The set that is not in charge may not be scaled through its scale subresource. Remedy: scale the set of the API that is in charge. [authority/scale-locked]",
+				Message:           "The set that is not authoritative may not be scaled through its scale subresource. Remedy: scale the set of the authoritative API. [authority/scale-locked]",
 			}},
 		},
 	}

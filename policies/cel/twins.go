@@ -34,7 +34,7 @@ func authorityTwins() []Twin {
 		{
 			Rule: "authority/spec-locked", Variable: "specLocked",
 			Fields: `variables.current == "ClusterAPI" ? variables.specChanges : ''`,
-			Reason: `"Cluster API is in charge of this " + request.kind.kind + ": change " + variables.there + " instead" + variables.scaleInstead + ", or move it first: " + variables.toMachineAPI`,
+			Reason: `"Cluster API is authoritative for this " + request.kind.kind + ": change " + variables.there + " instead" + variables.scaleInstead + ", or move it first: " + variables.toMachineAPI`,
 		},
 		{
 			Rule: "authority/in-transit", Variable: "inTransit",
@@ -47,7 +47,7 @@ func authorityTwins() []Twin {
 				`(variables.reservedLabels.map(k, "metadata.labels[" + string(k) + "]") + variables.reservedAnnotations.map(k, "metadata.annotations[" + string(k) + "]")).join(', ') : ''`,
 			Reason: `variables.moving ` +
 				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
-				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not in charge: set it on " + variables.there + ", which is: " + variables.setThere`,
+				`: "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: set it on " + variables.there + ", which is: " + variables.setThere`,
 		},
 		{
 			Rule: "authority/check-paused", Variable: "checkPaused",
@@ -59,7 +59,7 @@ func authorityTwins() []Twin {
 			Rule: "authority/finalizer-fence", Variable: "finalizerFence",
 			Fields: fmt.Sprintf(`%[1]s in %[2]s && !(request.operation == "UPDATE" && %[1]s in %[3]s) && !(variables.standing in ["", "MachineAPI"]) ? "metadata.finalizers" : ''`,
 				quote(authority.MachineAPIMachineFinalizer), list("variables.is.metadata", "finalizers"), list("variables.was.metadata", "finalizers")),
-			Reason: quote(authority.MachineAPIMachineFinalizer) + ` + " is added by the Machine API's controllers before they create an instance, and Machine API is not in charge of this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or move the Machine first: " + variables.toMachineAPI`,
+			Reason: quote(authority.MachineAPIMachineFinalizer) + ` + " is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or move the Machine first: " + variables.toMachineAPI`,
 		},
 		{
 			Rule: "authority/status-owned", Variable: "statusOwned",
@@ -72,14 +72,14 @@ func authorityTwins() []Twin {
 		{
 			Rule: "authority/uninitialised", Variable: "uninitialised",
 			Fields: `variables.current == '' && variables.asked != variables.asks ? "spec.authoritativeAPI" : ''`,
-			Reason: `"who is in charge of this " + request.kind.kind + " is being stored in status.authoritativeAPI: try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off"`,
+			Reason: `"which API is authoritative for this " + request.kind.kind + " is being stored in status.authoritativeAPI: try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off"`,
 		},
 		{
 			Rule: "authority/template-authority", Variable: "templateAuthority", Warns: true,
 			Fields: `variables.template != variables.asks && !(request.operation == "UPDATE" && variables.oldTemplate == variables.template && ` +
 				`(variables.asks == "ClusterAPI" || variables.asked == variables.asks)) ? "spec.template.spec.authoritativeAPI" : ''`,
 			Reason: `variables.asks == "ClusterAPI" ` +
-				`? "spec.template.spec.authoritativeAPI is " + variables.template + ": while Cluster API is in charge of this set, its new Machines are Cluster API's all the same" ` +
+				`? "spec.template.spec.authoritativeAPI is " + variables.template + ": while Cluster API is authoritative for this set, its new Machines are Cluster API's all the same" ` +
 				`: "new Machines of this set will be Cluster API's, by spec.template.spec.authoritativeAPI, while Machine API scales the set"`,
 		},
 		{

@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Handover is everything from which it is decided who is in charge of a set. It is small and comparable, so that a test can walk all of it.
+// Handover is everything from which it is decided which API is authoritative for a set. It is small and comparable, so that a test can walk all of it.
 type Handover struct {
 	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority came from while Current is Migrating.
 	Requested, Current, Origin authority.API
@@ -35,7 +35,7 @@ const (
 // HandoverStep is what follows. Its actions are those of authority's own state machine, of which it needs Rest, Adopt, Acknowledge, Switch, Wait and Settle.
 type HandoverStep struct {
 	Action authority.Action
-	// To is who is in charge after an Adopt or a Switch, and who is to be after an Acknowledge.
+	// To is which API is authoritative after an Adopt or a Switch, and who is to be after an Acknowledge.
 	To authority.API
 	// Cancelled says that a Switch goes back to where authority came from.
 	Cancelled bool
@@ -52,19 +52,19 @@ const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 func NextAuthority(s Handover) HandoverStep {
 	switch {
 	case s.Deleting:
-		return HandoverStep{Action: authority.Rest, Reason: authority.ReasonDeleting, Message: "The set is being deleted: who is in charge of it does not change any more."}
+		return HandoverStep{Action: authority.Rest, Reason: authority.ReasonDeleting, Message: "The set is being deleted: which API is authoritative for it does not change any more."}
 	case s.Current == authority.Unset && s.Requested == authority.Unset:
 		return HandoverStep{Action: authority.Rest, Reason: authority.ReasonDisabled, Message: "The CRD has no spec.authoritativeAPI: apply Poundlock's overlay of it (manifests/crds)."}
 	case s.Current == authority.Unset:
-		return HandoverStep{Action: authority.Adopt, To: s.Requested, Reason: authority.ReasonAdopted, Message: s.Requested.Text() + " is in charge of this new set."}
+		return HandoverStep{Action: authority.Adopt, To: s.Requested, Reason: authority.ReasonAdopted, Message: s.Requested.Text() + " is authoritative for this new set."}
 	case s.Current == authority.Migrating:
 		return moving(s)
 	case s.Current.Other() == authority.Unset:
-		return wait(authority.ReasonUnknownAuthority, "status.authoritativeAPI has a value that this version of Poundlock does not know.")
+		return wait(authority.ReasonUnknownAuthority, "status.authoritativeAPI has a value that this version of Poundlock does not support.")
 	case s.Requested.Other() == s.Current:
 		return asked(s)
 	}
-	return HandoverStep{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is in charge."}
+	return HandoverStep{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is authoritative."}
 }
 
 // asked is a request: Migrating is stored only if nothing is in the way, since the control plane is not looked after while it is.
@@ -80,16 +80,16 @@ func asked(s Handover) HandoverStep {
 func moving(s Handover) HandoverStep {
 	switch {
 	case s.Origin.Other() == authority.Unset:
-		return wait(authority.ReasonUnknownOrigin, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not say where authority came from, and Poundlock does not guess. "+
-			"Whoever knows sets status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
+		return wait(authority.ReasonUnknownOrigin, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
+			"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.Requested != s.Origin.Other():
-		return HandoverStep{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled, Message: fmt.Sprintf("The move was cancelled: %s is in charge.", s.Origin.Text())}
+		return HandoverStep{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled, Message: fmt.Sprintf("The move was cancelled: %s is authoritative.", s.Origin.Text())}
 	}
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf("Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; set spec.authoritativeAPI back to %s to cancel.", s.Requested.Text(), why.Message, s.Origin)
 		return why
 	}
-	return HandoverStep{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is in charge."}
+	return HandoverStep{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is authoritative."}
 }
 
 // inTheWay is what keeps authority from going to an API. Going back is never held up by the side that one leaves.

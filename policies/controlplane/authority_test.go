@@ -92,9 +92,9 @@ func TestEveryStateOfAuthority(t *testing.T) {
 		case stable && next.Current != s.Current && next.Current != migrating:
 			t.Errorf("%+v: straight to %s", s, next.Current)
 		case step.Action == authority.Switch && next.Current == capi && s.Origin == mapi && s.Side != InStep:
-			t.Errorf("%+v: Cluster API is in charge of what it has not got", s)
+			t.Errorf("%+v: Cluster API is authoritative for what it has not got", s)
 		case step.Action == authority.Switch && next.Current == mapi && s.Origin == capi && s.OfClusterAPI:
-			t.Errorf("%+v: Machine API is in charge of what it cannot say", s)
+			t.Errorf("%+v: Machine API is authoritative for what it cannot say", s)
 		case step.Action == authority.Acknowledge && (s.Requested == s.Current || s.Deleting):
 			t.Errorf("%+v: it moves, and nobody asked", s)
 		case s.Deleting && step.Action.Acts():

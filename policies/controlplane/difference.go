@@ -62,7 +62,7 @@ type wanted struct {
 	template machinev1.OpenShiftMachineV1Beta1MachineTemplate
 	// spec is the providerSpec, the failure domain in it.
 	spec map[string]any
-	// authority is who is to be in charge of it.
+	// authority is which API is to be authoritative for it.
 	authority machinev1beta1.MachineAuthority
 }
 
@@ -92,7 +92,7 @@ func comparisons() []comparing {
 			return append(different(path.Child("preDrain"), nil, beside(want.PreDrain, have.PreDrain)),
 				different(path.Child("preTerminate"), nil, beside(want.PreTerminate, have.PreTerminate))...)
 		}},
-		// Who is in charge of a Machine that is there is decided Machine by Machine.
+		// Which API is authoritative for a Machine that is there is decided Machine by Machine.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return different(field.NewPath("spec", "authoritativeAPI"), plain(cmp.Or(m.Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)), plain(w.authority))
 		}},

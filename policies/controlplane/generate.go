@@ -338,7 +338,7 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 						ObjectMeta:   machinev1beta1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations},
 						Taints:       g.newest.Spec.Taints,
 						ProviderSpec: machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: raw(g.template(domains, keep))}},
-						// Machines of which Cluster API is in charge are followed by such.
+						// Machines for which Cluster API is authoritative are followed by such.
 						AuthoritativeAPI: g.newest.Spec.AuthoritativeAPI,
 					},
 				},

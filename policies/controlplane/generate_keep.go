@@ -34,7 +34,7 @@ const (
 	Produce Deed = "Produce"
 	// Follow patches the set: the cluster says something else than when it was generated.
 	Follow Deed = "Follow"
-	// Remake deletes the set, which nobody has edited: what cannot be changed in it is wrong. It is made again when it is gone.
+	// Remake deletes the set, which nobody has edited: what cannot be changed in it is wrong. It is recreated when it is gone.
 	Remake Deed = "Remake"
 )
 

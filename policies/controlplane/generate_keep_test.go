@@ -147,7 +147,7 @@ func TestWhatASetIsGeneratedFrom(t *testing.T) {
 		"the newest of those that run":      {do: []planting{onPlant(2, newer), onPlant(2, failed)}, want: map[string]any{"spec.providerSpec.value.instanceType": "m6i.large"}},
 		"the last by name of one age":       {do: []planting{onPlant(0, newer), onPlant(0, sameAge), onPlant(1, sameAge), onPlant(2, sameAge)}, want: map[string]any{"spec.providerSpec.value.instanceType": "m6i.large"}},
 		"a cluster's name that is left out": {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { delete(m.Labels, "machine.openshift.io/cluster-api-cluster") })}, want: map[string]any{"metadata.labels": labelled()}},
-		"who is in charge":                  {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { m.Spec.AuthoritativeAPI = "ClusterAPI" })}, want: map[string]any{"spec.authoritativeAPI": "ClusterAPI"}},
+		"which API is authoritative":        {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { m.Spec.AuthoritativeAPI = "ClusterAPI" })}, want: map[string]any{"spec.authoritativeAPI": "ClusterAPI"}},
 		"no hooks":                          {want: map[string]any{"spec.lifecycleHooks": nil}},
 		"no place that the domains set":     {want: map[string]any{"spec.providerSpec.value.subnet": nil, "spec.providerSpec.value.placement": map[string]any{"region": "us-east-1"}}},
 		"a MachineSet at the edge": {do: []planting{worker(func(s *machinev1beta1.MachineSet) {

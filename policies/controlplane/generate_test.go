@@ -154,7 +154,7 @@ func TestAGeneratedSetFindsNothingToDo(t *testing.T) {
 			p := planted(t, kit, kit.ProviderSpec, n)
 			set := p.generate(t)
 			plan := p.plan(set)
-			if d := cmp.Diff([]string{fmt.Sprintf("this will do nothing: all %d control plane Machines are as the template says", n)}, plan.Forecast()); d != "" {
+			if d := cmp.Diff([]string{fmt.Sprintf("this will do nothing: all %d control plane Machines match the template", n)}, plan.Forecast()); d != "" {
 				t.Error(d)
 			}
 			if got := *set.Spec.Replicas; int(got) != n {

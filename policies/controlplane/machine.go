@@ -44,7 +44,7 @@ func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 	return m
 }
 
-// makesFor is who is to be in charge of the Machines that are made: under a set that Cluster API is in charge of, it.
+// makesFor is which API is to be authoritative for the Machines that are made: under a set for which Cluster API is authoritative, it.
 func (p *Plan) makesFor() machinev1beta1.MachineAuthority {
 	if p.authority == authority.ClusterAPI {
 		return machinev1beta1.MachineAuthorityClusterAPI

@@ -83,7 +83,7 @@ type MachineState struct {
 	available bool
 }
 
-// moving: who is in charge of it is about to change, and nobody is to touch it until then.
+// moving: which API is authoritative for it is about to change, and nobody is to touch it until then.
 func (m MachineState) moving() bool {
 	return m.machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating
 }

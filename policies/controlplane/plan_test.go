@@ -202,7 +202,7 @@ func TestPlan(t *testing.T) {
 		"one that is not ready stays until the new one is":              {do: []change{larger, notReady(0), with("c-master-x-0", "a", true)}, waits: "c-master-x-0 is not ready yet"},
 		"the old one is going":                                          {do: []change{larger, with("c-master-x-0", "a", false), on(0, going)}, waits: "c-master-0 is being deleted"},
 		"the old one is gone":                                           {do: []change{larger, with("c-master-x-0", "a", false), without(0)}, steps: []string{"Create 1 in b"}},
-		"OnDelete waits for a person":                                   {do: []change{larger, strategy("OnDelete")}, waits: "somebody to delete what is outdated: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
+		"OnDelete waits for a person":                                   {do: []change{larger, strategy("OnDelete")}, waits: "a person to delete outdated Machines: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
 		"OnDelete replaces what a person deletes":                       {do: []change{larger, strategy("OnDelete"), on(1, going)}, steps: []string{"Create 1 in b"}},
 		"Recreate deletes first":                                        {do: []change{larger, strategy("Recreate")}, steps: []string{"Delete c-master-0"}},
 		"Recreate makes nothing while the old one is going":             {do: []change{larger, strategy("Recreate"), on(0, going)}, waits: "c-master-0 is being deleted"},
@@ -210,7 +210,7 @@ func TestPlan(t *testing.T) {
 		"a Machine that somebody deleted is replaced":                   {do: []change{on(1, going)}, steps: []string{"Create 1 in b"}},
 		"all three deleted, of which none has gone yet":                 {do: []change{on(0, going), on(1, going), on(2, going)}, steps: []string{"Create 0 in a"}},
 		"all three deleted are replaced one by one":                     {do: []change{on(0, going), on(1, going), on(2, going), with("c-master-x-0", "a", false)}, waits: "c-master-0 is being deleted"},
-		"a Machine that is gone is made again":                          {do: []change{without(2)}, steps: []string{"Create 2 in c"}},
+		"a Machine that is gone is recreated":                           {do: []change{without(2)}, steps: []string{"Create 2 in c"}},
 		"two of one index: the younger goes":                            {do: []change{with("c-master-x-0", "a", false)}, steps: []string{"Delete c-master-x-0"}},
 		"two of one index: the one that is not ready goes":              {do: []change{with("c-master-x-0", "a", false), notReady(0)}, steps: []string{"Delete c-master-0"}},
 		"a replacement that is outdated itself gives way":               {do: []change{with("c-master-x-0", "a", true), larger}, steps: []string{"Delete c-master-x-0"}},
@@ -265,9 +265,9 @@ func TestPlan(t *testing.T) {
 		"also where others are outdated":             {do: []change{on(0, failed), larger}, steps: []string{"Create 0 in a"}},
 		"one that never had a Node is waited for":    {do: []change{with("c-master-x-0", "a", true), without(0), on(2, failed), func(v *controlplane.View) { edit(&v.Machines[0].Spec.ProviderSpec, "keyName", "old") }}, waits: "c-master-x-0 has failed before it had a Node: fix what its status.errorMessage names, then delete it"},
 		"but a deleted one is replaced all the same": {do: []change{with("c-master-x-0", "a", true), without(0), on(2, failed), on(0, going)}, steps: []string{"Create 1 in b"}},
-		"OnDelete in mid-rollout":                    {do: []change{larger, with("c-master-x-0", "a", false), strategy("OnDelete")}, waits: "somebody to delete what is no longer needed: c-master-0 (its replacement c-master-x-0 is ready); somebody to delete what is outdated: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
+		"OnDelete in mid-rollout":                    {do: []change{larger, with("c-master-x-0", "a", false), strategy("OnDelete")}, waits: "a person to delete Machines that are no longer needed: c-master-0 (its replacement c-master-x-0 is ready); a person to delete outdated Machines: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
 		"OnDelete with two at an index, both outdated": {do: []change{with("c-master-x-0", "a", false), larger, strategy("OnDelete"), on(1, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") }), on(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") })},
-			waits: "somebody to delete what is no longer needed: c-master-x-0 (it is outdated (instanceType m6i.xlarge → m6i.2xlarge), and so is c-master-0, beside which it is not needed)"},
+			waits: "a person to delete Machines that are no longer needed: c-master-x-0 (it is outdated (instanceType m6i.xlarge → m6i.2xlarge), and so is c-master-0, beside which it is not needed)"},
 		"all in one zone, of which one is being deleted: that one moves": {do: []change{inZones("a", "a", "a"), on(0, going)}, steps: []string{"Create 0 in b"}},
 		"all in one zone, of which one is outdated: that one moves":      {do: []change{inZones("a", "a", "a"), on(0, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "keyName", "old") })}, steps: []string{"Create 0 in b"}},
 		"one that failed and was deleted":                                {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed), on(3, going)}, waits: "c-master-x-0 is being deleted"},
@@ -422,16 +422,16 @@ func TestForecast(t *testing.T) {
 		do   []change
 		want []string
 	}{
-		"nothing": {want: []string{"this will do nothing: all 3 control plane Machines are as the template says"}},
+		"nothing": {want: []string{"this will do nothing: all 3 control plane Machines match the template"}},
 		"a rollout of two": {do: []change{larger, without(1), with("c-master-x-1", "b", false)}, want: []string{
 			"this will replace 2 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"inactive": {do: []change{larger, func(v *controlplane.View) { v.Set.Spec.State = "Inactive" }, strategy("OnDelete")}, want: []string{
-			"the set is Inactive; made Active it would replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated, and each is replaced once somebody deletes it: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
+			"the set is Inactive; made Active it would replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated, and each is replaced once you delete it: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"in place": {do: []change{func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }}, want: []string{
 			"this will change in place metadata.labels.team none → x (c-master-0, c-master-1, c-master-2)"}},
 		"a gap": {do: []change{without(2)}, want: []string{"this will create 1 control plane Machines: at index 2 in c"}},
 		"degraded": {do: []change{func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, want: []string{
-			"this will do nothing until this is mended: Nodes of the control plane without a Machine: stray. Remove each Node, or create its Machine by hand"}},
+			"this will do nothing until this is fixed: Nodes of the control plane without a Machine: stray. Remove each Node, or create its Machine by hand"}},
 	} {
 		t.Run(says, func(t *testing.T) {
 			v := world()

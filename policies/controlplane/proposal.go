@@ -30,7 +30,7 @@ type proposal struct {
 	// Resolved is the set, with its template in Machine API's words.
 	Resolved
 	set *machinev1.ControlPlaneMachineSet
-	// authority is who is in charge of the set now.
+	// authority is which API is authoritative for the set now.
 	authority authority.API
 	// ofClusterAPI says that the template was written in Cluster API's.
 	ofClusterAPI bool

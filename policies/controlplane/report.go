@@ -104,7 +104,7 @@ func (p *Plan) stopped() string {
 
 // state begins with how far it is, and goes on with what is next or waited for.
 func (p *Plan) state(now string) string {
-	says := []string{fmt.Sprintf("%d of %d control plane Machines are as the template says and ready", p.Numbers().Updated, p.Replicas), now}
+	says := []string{fmt.Sprintf("%d of %d control plane Machines match the template and are ready", p.Numbers().Updated, p.Replicas), now}
 	if all := p.Outdated(); len(all) > 0 && p.Strategy != machinev1.OnDelete {
 		says = append(says, "Still to be replaced: "+p.tell(all))
 	}
@@ -113,9 +113,9 @@ func (p *Plan) state(now string) string {
 
 // rest is what is said where nothing is to be done, and what of the template is left aside.
 func (p *Plan) rest() string {
-	says := "All control plane Machines are as the template says"
+	says := "All control plane Machines match the template"
 	if left := p.sum(Ignored); left != "" {
-		says += ", but for what is left as it is: " + left
+		says += ", except for fields that are not changed: " + left
 	}
 	return says
 }
@@ -138,7 +138,7 @@ func (p *Plan) degraded() metav1.Condition {
 		return condition(Degraded, false, AsExpected, "Nothing keeps the set from acting")
 	}
 	if !p.Active {
-		return condition(Degraded, false, Inactive, "The set does nothing while it is Inactive; Progressing tells what keeps it from acting once it is Active")
+		return condition(Degraded, false, Inactive, "The set does nothing while it is Inactive; the Progressing condition has what it waits for once it is Active")
 	}
 	var says []string
 	for _, problem := range p.Problems {
@@ -160,7 +160,7 @@ func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorS
 			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this has ended. "+c.Message)
 		}
 		if c.Type == Degraded && c.Status == metav1.ConditionTrue {
-			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this is mended. "+c.Message)
+			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this is fixed. "+c.Message)
 		}
 	}
 	return append(out, operatorCondition(upgradeable))

@@ -34,7 +34,7 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		waits string
 	}{
 		"a set that is moving":                         {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
-		"a set that Cluster API is in charge of":       {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
+		"a set for which Cluster API is authoritative": {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
 		"while one Machine moves, nothing is begun":    {do: []change{larger, on(2, ruledBy("Migrating"))}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
 		"and that one alone is not touched":            {do: []change{labelled, on(2, ruledBy("Migrating"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
 		"one of Cluster API's is not changed in place": {do: []change{labelled, on(2, ruledBy("ClusterAPI"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}},
@@ -69,20 +69,20 @@ func TestConditions(t *testing.T) {
 		available, progressing, degraded, upgradeable string
 	}{
 		"all is well": {nil, "True AsExpected All 3", "False AsExpected All control plane", "False AsExpected Nothing", "True AsExpected"},
-		"rolling": {[]change{larger}, "True AsExpected", "True RollingOut 0 of 3 control plane Machines are as the template says and ready. Next a Machine is made at index 0 in a: c-master-0 is outdated: instanceType m6i.xlarge → m6i.2xlarge. Still to be replaced: c-master-0 (instanceType",
+		"rolling": {[]change{larger}, "True AsExpected", "True RollingOut 0 of 3 control plane Machines match the template and are ready. Next a Machine is made at index 0 in a: c-master-0 is outdated: instanceType m6i.xlarge → m6i.2xlarge. Still to be replaced: c-master-0 (instanceType",
 			"False AsExpected", "False RollingOut Upgrade once this has ended. 0 of 3"},
 		"held by etcd": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, "True AsExpected",
-			"True WaitingForHook 1 of 3 control plane Machines are as the template says and ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd", "False AsExpected", "False WaitingForHook"},
+			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd", "False AsExpected", "False WaitingForHook"},
 		"held by etcd, another is lost": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), on(1, func(m *machinev1beta1.Machine) { m.Status.Phase = new("Failed") }), func(v *controlplane.View) { v.Set.Namespace = "openshift-machine-api" }}, "True AsExpected",
-			"True WaitingForHook 1 of 3 control plane Machines are as the template says and ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; not ready meanwhile: c-master-1. The hook may stay until each is ready again, or deleted",
+			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; not ready meanwhile: c-master-1. The hook may stay until each is ready again, or deleted",
 			"True FailedMachines Machines that have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds c-master-0, and may wait until they have gone. Delete them, and others are made; do not remove the hook: kubectl -n openshift-machine-api delete machines.machine.openshift.io c-master-1",
 			"False FailedMachines"},
 		"held by etcd, another is not ready": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), notReady(1)}, "False UnavailableReplicas",
-			"True WaitingForHook 1 of 3 control plane Machines are as the template says and ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; not ready meanwhile: c-master-1.",
+			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; not ready meanwhile: c-master-1.",
 			"False AsExpected", "False WaitingForHook"},
 		"one that is outdated has failed": {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.Status.Phase = new("Failed") })}, "True AsExpected", "True RollingOut", "False AsExpected", "False RollingOut"},
 		"held by etcd, under Recreate": {[]change{strategy("Recreate"), larger, on(0, going), on(0, hooked)}, "True AsExpected All 3",
-			"True WaitingForHook 0 of 3 control plane Machines are as the template says and ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; under the strategy Recreate", "False AsExpected", "False WaitingForHook"},
+			"True WaitingForHook 0 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; under the strategy Recreate", "False AsExpected", "False WaitingForHook"},
 		"a reboot":                          {[]change{rebooting(1, time.Second)}, "True AsExpected All 3 control plane Machines run. The Nodes of these have not been ready for less than 20m0s, as at a reboot: c-master-1", "False AsExpected", "False AsExpected", "True AsExpected"},
 		"a reboot that does not end":        {[]change{rebooting(1, 20*time.Minute)}, "False UnavailableReplicas 2 of 3", "False AsExpected", "False AsExpected", "True AsExpected"},
 		"a Node that was never ready":       {[]change{rebooting(1, time.Second), joinedAgo(1, time.Minute)}, "False UnavailableReplicas 2 of 3", "False AsExpected", "False AsExpected", "True AsExpected"},
@@ -90,11 +90,11 @@ func TestConditions(t *testing.T) {
 		"one that is deleted and rebooting": {[]change{on(1, going), rebooting(1, time.Second)}, "True AsExpected All 3", "True RollingOut", "False AsExpected", "False RollingOut"},
 		"one is not ready":                  {[]change{notReady(1)}, "False UnavailableReplicas 2 of 3 control plane Machines run with a Node that is ready. Without one: index 1 (c-master-1)", "False AsExpected", "False AsExpected", "True AsExpected"},
 		"waiting for a person":              {[]change{larger, strategy("OnDelete")}, "True AsExpected", "False WaitingForDeletion 0 of 3", "False AsExpected", "True AsExpected"},
-		"stopped":                           {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences[0].UID = "other" })}, "True AsExpected", "False Stopped", "True MachinesOwnedByAnother Machines that have another controller", "False MachinesOwnedByAnother Upgrade once this is mended"},
+		"stopped":                           {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences[0].UID = "other" })}, "True AsExpected", "False Stopped", "True MachinesOwnedByAnother Machines that have another controller", "False MachinesOwnedByAnother Upgrade once this is fixed"},
 		"a selector of no meaning":          {[]change{func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels = map[string]string{"a b": "c"} }}, "True AsExpected", "False Stopped", "True InvalidSet The set cannot be carried out: spec.selector: ", "False InvalidSet"},
 		"Recreate without leave":            {[]change{strategy("Recreate"), noRecreate}, "True AsExpected", "False Stopped", "True RecreateDisabled The strategy is Recreate, which is not allowed here: under the strategy Recreate each Machine is deleted before", "False RecreateDisabled"},
 		"inactive":                          {[]change{inactive, larger}, "True AsExpected", "False Inactive the set is Inactive; made Active it would replace 3 of 3", "False AsExpected", "True Inactive"},
-		"inactive and in trouble":           {[]change{inactive, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, "True AsExpected", "False Inactive the set is Inactive; made Active it would do nothing until this is mended: Nodes", "False Inactive", "True Inactive"},
+		"inactive and in trouble":           {[]change{inactive, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, "True AsExpected", "False Inactive the set is Inactive; made Active it would do nothing until this is fixed: Nodes", "False Inactive", "True Inactive"},
 	} {
 		t.Run(says, func(t *testing.T) {
 			v := world()
@@ -150,7 +150,7 @@ func TestTheMachineThatIsMade(t *testing.T) {
 	}
 	v.Authority = authority.ClusterAPI
 	if a := make().Spec.AuthoritativeAPI; a != "ClusterAPI" {
-		t.Errorf("under a set of Cluster API's, %s is in charge of it", a)
+		t.Errorf("under a set of Cluster API's, %s is authoritative for it", a)
 	}
 }
 

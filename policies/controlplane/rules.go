@@ -68,13 +68,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/selector", Clause: document + "Selecting Machines",
-			Says:   "The selector matches the labels of the template, and none that a worker has: what it selects is the whole control plane, and nothing else. A warning says where the template's cluster label is not the cluster's name.",
+			Says:   "The selector matches the labels of the template, and none that a worker has: what it selects is the whole control plane, and nothing else. A warning names where the template's cluster label is not the cluster's name.",
 			Remedy: "Select by machine.openshift.io/cluster-api-machine-role: master and -type: master.",
 			On:     write, Needs: world, Check: ratchet(selects),
 		},
 		{
 			ID: "controlplane/machine-labels", Clause: document + "Selecting Machines",
-			Says:   "The template's label machine.openshift.io/cluster-api-cluster is not changed, but to the cluster's name: a Machine controller finds an instance by it. A warning says which labels and annotations of the template are the Machine controller's to write.",
+			Says:   "The template's label machine.openshift.io/cluster-api-cluster is not changed, but to the cluster's name: a Machine controller finds an instance by it. A warning names which labels and annotations of the template are the Machine controller's to write.",
 			Remedy: "Leave the label as it is, and leave out what the Machine controller writes.",
 			On:     write, Needs: world, Check: Labelled,
 		},
@@ -104,13 +104,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/user-data", Clause: mismatch,
-			Says:   "A warning says where a Machine would not become a Node of the control plane: no userDataSecret, or that of the workers.",
+			Says:   "A warning names where a Machine would not become a Node of the control plane: no userDataSecret, or that of the workers.",
 			Remedy: "Use master-user-data, or what the Machines that run have.",
 			On:     write, Needs: world, Check: ratchet(ignites),
 		},
 		{
 			ID: "controlplane/recreate", Clause: document + "The Recreate update strategy (FUTURE WORK)",
-			Says:   "The strategy Recreate is refused, unless Poundlock runs with --control-plane-recreate: it deletes each Machine before its replacement is made, and until that has joined, etcd has a member less. Where it is allowed, a warning says so.",
+			Says:   "The strategy Recreate is refused, unless Poundlock runs with --control-plane-recreate: it deletes each Machine before its replacement is made, and until that has joined, etcd has a member less. Where it is allowed, a warning follows.",
 			Remedy: "Use RollingUpdate, or OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate.",
 			On:     write, Needs: world, Check: ratchet(recreates),
 		},
@@ -132,11 +132,11 @@ func Rules() policies.Set {
 			Remedy: "Delete the Machine that is not needed, once etcd is healthy without it; or replace it by one whose name ends with a free number.",
 			On:     write, Needs: world, Check: OnePerIndex,
 		},
-		platformRule("aws", configv1.AWSPlatformType, balancers, "On AWS the region is the cluster's. Warnings say where a Machine would have no image, an arbitrary subnet, no load balancer before it, or an instance that AWS may take back.", aws),
-		platformRule("azure", configv1.AzurePlatformType, balancers, "On Azure there is an internalLoadBalancer, which the nodes reach the API through. Warnings say where there is no subnet, or an instance that Azure may take back.", azure),
-		platformRule("gcp", configv1.GCPPlatformType, balancers, "On GCP the region and the zones are the cluster's. Warnings say where there are no targetPools, another project is named, or an instance that GCP may take back.", gcp),
-		platformRule("openstack", configv1.OpenStackPlatformType, mismatch, "On OpenStack a block device for etcd has at least 10 GiB, and no two have one name, and a root volume that failure domains place has a size. A warning says where one is not called etcd: a control plane uses no other.", openStack),
-		platformRule("vsphere", configv1.VSpherePlatformType, spreading, "On vSphere each Machine has a template, a server and a datacenter that the Infrastructure knows, a network, and a folder in its datacenter; a template with a path is in it, too. A warning says what a failure domain overrides, and a network that all of them override.", vSphere),
+		platformRule("aws", configv1.AWSPlatformType, balancers, "On AWS the region is the cluster's. Warnings name where a Machine would have no image, an arbitrary subnet, no load balancer before it, or an instance that AWS may take back.", aws),
+		platformRule("azure", configv1.AzurePlatformType, balancers, "On Azure there is an internalLoadBalancer, which the nodes reach the API through. Warnings name where there is no subnet, or an instance that Azure may take back.", azure),
+		platformRule("gcp", configv1.GCPPlatformType, balancers, "On GCP the region and the zones are the cluster's. Warnings name where there are no targetPools, another project is named, or an instance that GCP may take back.", gcp),
+		platformRule("openstack", configv1.OpenStackPlatformType, mismatch, "On OpenStack a block device for etcd has at least 10 GiB, and no two have one name, and a root volume that failure domains place has a size. A warning names where one is not called etcd: a control plane uses no other.", openStack),
+		platformRule("vsphere", configv1.VSpherePlatformType, spreading, "On vSphere each Machine has a template, a server and a datacenter that the Infrastructure knows, a network, and a folder in its datacenter; a template with a path is in it, too. A warning names what a failure domain overrides, and a network that all of them override.", vSphere),
 		platformRule("nutanix", configv1.NutanixPlatformType, spreading, "On Nutanix the cluster, the image and each subnet are given by a name or a UUID, and no subnet twice.", nutanix),
 		{
 			ID: "controlplane/authority", Clause: "converting › ControlPlaneMachineSet Synchronisation",
@@ -152,14 +152,14 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "controlplane/machine-refused", Clause: mismatch,
-			Says: "The API server accepts the Machines that the set would create, one for each failure domain: the review asks it with a dry run. A refusal is repeated in the API server's words. A warning says where there is no answer within two seconds, " +
+			Says: "The API server accepts the Machines that the set would create, one for each failure domain: the review asks it with a dry run. A refusal is repeated in the API server's words. A warning names where there is no answer within two seconds, " +
 				"and names each field of the template that admission changes.",
 			Remedy: "Correct what the API server names, in the template or in the policy that refuses it.",
 			On:     write, Needs: world, Check: Tried,
 		},
 		{
 			ID: forecast, Clause: mismatch,
-			Says:   "Whoever creates a set, activates it or changes its spec is told what it will do: which Machines are replaced, and because of which fields, in which order, or that nothing is. With --dry-run=server the same is said and nothing is done.",
+			Says:   "Creating a set, activating it or changing its spec warns of what it will do: which Machines are replaced, because of which fields and in which order, or that nothing is. With --dry-run=server the warnings are the same and nothing is done.",
 			Remedy: "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",
 			On:     write, Needs: world, Check: Forecast,
 		},

@@ -23,20 +23,20 @@ func asks(o *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is said in Cluster API's words, Cluster API is to be in charge of.
+// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is said in Cluster API's words, Cluster API is to be authoritative for.
 func Authority(c policies.Change) policies.Verdict {
 	if c.New == nil || !mismatched(c.New) || c.Old != nil && mismatched(c.Old) {
 		return policies.Verdict{}
 	}
 	if c.Old != nil && memberOf(c.Old) == ClusterAPIMember {
 		return policies.Deny(field.Forbidden(specPath.Child("authoritativeAPI"), fmt.Sprintf(
-			"the set's template is said in Cluster API's words (%s), of which Machine API cannot be in charge: give it %s in the same request", ClusterAPIMember, MachineAPIMember)))
+			"the set's template uses Cluster API's member (%s), for which Machine API cannot be authoritative: give it %s in the same request", ClusterAPIMember, MachineAPIMember)))
 	}
 	return policies.Deny(field.Forbidden(specPath.Child("template", "machineType"), fmt.Sprintf(
-		"it may be %s while Cluster API is to be in charge of the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: %s", ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
+		"it may be %s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: %s", ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
 }
 
-// mismatched: the template is in Cluster API's words, and Machine API is to be in charge.
+// mismatched: the template is in Cluster API's words, and Machine API is to be authoritative.
 func mismatched(o *policies.Object) bool {
 	return memberOf(o) == ClusterAPIMember && asks(o) != authority.ClusterAPI
 }
@@ -70,9 +70,9 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		out = append(authority.Refusals(c, to, "the move will not start"), unsynchronized(c)...)
 	}
 	if authority.Read(c.Old).Current == authority.Unset {
-		out = append(out, "nobody has stored who is in charge of this set in status.authoritativeAPI: the move begins once a manager runs with --control-plane, and not before")
+		out = append(out, "status.authoritativeAPI is empty: the move begins once a manager runs with --control-plane")
 	}
-	return policies.Warn(append(out, fmt.Sprintf("a set moves without its Machines: new ones will be %s's, and %s stay with the API in charge of each until you move them. While status.authoritativeAPI is Migrating, none is replaced",
+	return policies.Warn(append(out, fmt.Sprintf("a set moves without its Machines: new ones will be %s's, and %s stay with the authoritative API of each until you move them. While status.authoritativeAPI is Migrating, none is replaced",
 		to.Text(), machinesOf(c.Old)))...)
 }
 
@@ -93,7 +93,7 @@ func unsynchronized(c policies.Change) []string {
 // detaches adds to the warning of a deletion what becomes of Cluster API's side.
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	if authority.InCharge(authority.Read(c.Old)) == authority.ClusterAPI {
-		v.Warnings = append(v.Warnings, "nothing of Cluster API ends with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing refers to it, and so do the failure domains in the infrastructure cluster")
+		v.Warnings = append(v.Warnings, "nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing refers to it, and so do the failure domains in the infrastructure cluster")
 	}
 	return v
 }

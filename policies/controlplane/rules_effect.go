@@ -171,9 +171,9 @@ func Deletion(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	if state(c.Old) != string(machinev1.ControlPlaneMachineSetStateActive) {
-		return detaches(c, policies.Warn("no Machine ends, and the set will be generated again from what is there, Inactive"))
+		return detaches(c, policies.Warn("no Machine is deleted. The set will be generated again from the Machines, Inactive"))
 	}
-	return detaches(c, policies.Warn(fmt.Sprintf("%s and their Nodes stay and run on: nobody replaces them from now on. The set will be generated again from what is there, Inactive; made Active, it manages them again", machinesOf(c.Old))))
+	return detaches(c, policies.Warn(fmt.Sprintf("%s and their Nodes keep running, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive; once Active, it manages them again", machinesOf(c.Old))))
 }
 
 // releases reports whether an update removes the finalizer that keeps a set until no Machine refers to it.

@@ -248,7 +248,7 @@ func onPlatform(p *proposal) policies.Verdict {
 	case row.name == "" && v.Denials != nil:
 		return v
 	case row.name == "":
-		return policies.Warn("the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")
+		return policies.Warn("the Infrastructure named cluster has no platform: the providerSpec was not checked")
 	}
 	spec := p.providerSpec()
 	if spec == nil {

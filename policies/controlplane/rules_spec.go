@@ -98,7 +98,7 @@ func unknownMembers(path *field.Path, value map[string]any, known map[string]ref
 			out = append(out, unknown(path.Child(name), value[name], t)...)
 			continue
 		}
-		sentence := fmt.Sprintf("%s: Machine API knows no such field and leaves it out", path.Child(name))
+		sentence := fmt.Sprintf("%s: Machine API has no such field and ignores it", path.Child(name))
 		if meant := spelling.Nearest(name, slices.Collect(maps.Keys(known))); meant != "" {
 			sentence += "; did you mean " + meant + "?"
 		}

@@ -277,7 +277,7 @@ func TestRules(t *testing.T) {
 		"of which an inactive set deletes none":           {in: changes(joined("c-master-x-0", "a")), create: true, do: changes(inactive)},
 		"and an active one is replacing":                  {in: changes(joined("c-master-x-0", "a")), do: changes(larger)},
 		"or of which one is not ready":                    {in: changes(joined("c-master-x-0", "a"), notReady(3)), create: true},
-		"one that is lost is made again":                  {in: changes(without(1)), create: true},
+		"one that is lost is recreated":                   {in: changes(without(1)), create: true},
 		"two of three is nothing that one would activate": {in: changes(without(1), without(1)), create: true, want: one("replicas", "denied spec.replicas")},
 		"a control plane of two is no three": {in: changes(without(1), func(v *controlplane.View) {
 			v.Infrastructure.Status.ControlPlaneTopology = configv1.DualReplicaTopologyMode
@@ -316,13 +316,13 @@ func TestRules(t *testing.T) {
 		"no platform at all":                   {in: changes(func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
 		"no Infrastructure":                    {in: changes(func(v *controlplane.View) { v.Infrastructure = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
 		"and no failure domains": {in: changes(platformed("AWS", map[string]any{"kind": "AWSMachineProviderConfig"}, nil), func(v *controlplane.View) { v.Infrastructure = nil }), create: true,
-			want: one("platform", "warned the Infrastructure named cluster does not say which platform this is: nothing about the providerSpec was checked")},
+			want: one("platform", "warned the Infrastructure named cluster has no platform: the providerSpec was not checked")},
 
-		"a misspelt field":               {do: changes(want("instanceTyp", "m6i.large")), want: one("provider-spec", "warned "+inProvider+"instanceTyp: Machine API knows no such field and leaves it out; did you mean instanceType?")},
-		"one in a list":                  {do: changes(want("blockDevices", []any{map[string]any{"ebs": map[string]any{"volumesize": 1}}})), want: one("provider-spec", "warned "+inProvider+"blockDevices[0].ebs.volumesize: Machine API knows no such field and leaves it out; did you mean volumeSize?")},
-		"one that is nobody's slip":      {do: changes(want("warpFactor", 9)), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API knows no such field and leaves it out")},
+		"a misspelt field":               {do: changes(want("instanceTyp", "m6i.large")), want: one("provider-spec", "warned "+inProvider+"instanceTyp: Machine API has no such field and ignores it; did you mean instanceType?")},
+		"one in a list":                  {do: changes(want("blockDevices", []any{map[string]any{"ebs": map[string]any{"volumesize": 1}}})), want: one("provider-spec", "warned "+inProvider+"blockDevices[0].ebs.volumesize: Machine API has no such field and ignores it; did you mean volumeSize?")},
+		"one that is nobody's slip":      {do: changes(want("warpFactor", 9)), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API has no such field and ignores it")},
 		"is told once":                   {stored: changes(want("warpFactor", 9)), do: changes(larger)},
-		"and again at activation":        {stored: changes(inactive, want("warpFactor", 9)), do: changes(activate), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API knows no such field and leaves it out")},
+		"and again at activation":        {stored: changes(inactive, want("warpFactor", 9)), do: changes(activate), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API has no such field and ignores it")},
 		"a field of another type":        {do: changes(want("instanceType", 3)), want: one("provider-spec", "denied "+inProvider+"instanceType")},
 		"and deeper":                     {do: changes(want("ami", map[string]any{"id": []any{}})), want: one("provider-spec", "denied "+inProvider+"ami.id")},
 		"a number without an end":        {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e-999999999")), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
@@ -330,7 +330,7 @@ func TestRules(t *testing.T) {
 		"no providerSpec":                {create: true, do: changes(func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
 		"no template":                    {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine = nil }), want: map[string][]string{"controlplane/provider-spec": {"denied " + strings.TrimSuffix(inProvider, ".")}, "controlplane/selector": {"denied " + inTemplate + "metadata.labels"}}},
 		"whatever was wrong before":      {stored: stale, do: changes(larger)},
-		"is nobody's but who touches it": {stored: stale, do: changes(want("warpFactor", nil), want("warpFacter", 9)), want: one("provider-spec", "warned "+inProvider+"warpFacter: Machine API knows no such field and leaves it out")},
+		"is nobody's but who touches it": {stored: stale, do: changes(want("warpFactor", nil), want("warpFacter", 9)), want: one("provider-spec", "warned "+inProvider+"warpFacter: Machine API has no such field and ignores it")},
 
 		"a template with an instance's id": {do: changes(func(v *controlplane.View) { id := "aws:///x"; template(v).Spec.ProviderID = &id }), want: one("one-machine", "denied "+inTemplate+"spec.providerID")},
 		"vSphere: one address for all":     {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n"}, map[string]any{"networkName": "m", "ipAddrs": []any{"10.0.0.1/24"}}}})), want: one("one-machine", "denied "+inProvider+"network.devices[1].ipAddrs")},
@@ -506,10 +506,10 @@ func TestDeletion(t *testing.T) {
 		"in the foreground":                        {propagation: "Foreground", want: one("foreground", "denied metadata.name")},
 		"in the foreground, inactive":              {do: changes(inactive), propagation: "Foreground", want: one("foreground", "denied metadata.name")},
 		"as its finalizer says":                    {do: changes(finalizer), want: one("foreground", "denied metadata.name")},
-		"as its finalizer says, but for --cascade": {do: changes(finalizer, inactive), propagation: "Background", want: one("delete", "warned no Machine ends, and the set will be generated again from what is there, Inactive")},
+		"as its finalizer says, but for --cascade": {do: changes(finalizer, inactive), propagation: "Background", want: one("delete", "warned no Machine is deleted. The set will be generated again from the Machines, Inactive")},
 		"in the background": {propagation: "Background", do: changes(func(v *controlplane.View) { v.Set.Status.Replicas = 3 }), want: one("delete",
-			"warned the control plane's 3 Machines and their Nodes stay and run on: nobody replaces them from now on. The set will be generated again from what is there, Inactive; made Active, it manages them again")},
-		"orphaning": {propagation: "Orphan", do: changes(inactive), want: one("delete", "warned no Machine ends, and the set will be generated again from what is there, Inactive")},
+			"warned the control plane's 3 Machines and their Nodes keep running, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive; once Active, it manages them again")},
+		"orphaning": {propagation: "Orphan", do: changes(inactive), want: one("delete", "warned no Machine is deleted. The set will be generated again from the Machines, Inactive")},
 		"again":     {do: changes(func(v *controlplane.View) { v.Set.DeletionTimestamp = &metav1.Time{Time: noon} })},
 	} {
 		t.Run(says, func(t *testing.T) {
@@ -542,10 +542,10 @@ func TestForecastRule(t *testing.T) {
 		want []string
 	}{
 		"nothing is changed":           {r: row{do: changes(func(v *controlplane.View) { v.Set.Labels = map[string]string{"a": "b"} })}},
-		"nothing comes of it":          {r: row{do: changes(want("deviceIndex", 0))}, want: []string{"this will do nothing: all 3 control plane Machines are as the template says"}},
+		"nothing comes of it":          {r: row{do: changes(want("deviceIndex", 0))}, want: []string{"this will do nothing: all 3 control plane Machines match the template"}},
 		"an inactive one is changed":   {r: row{stored: changes(inactive), do: changes(larger)}, want: []string{"the set is Inactive; made Active it would replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"it is refused":                {r: row{do: changes(larger, domains("a", "b"))}},
-		"it is activated":              {r: row{stored: changes(inactive), do: changes(activate)}, want: []string{"this will do nothing: all 3 control plane Machines are as the template says"}},
+		"it is activated":              {r: row{stored: changes(inactive), do: changes(activate)}, want: []string{"this will do nothing: all 3 control plane Machines match the template"}},
 		"one is moved to another zone": {r: row{do: changes(domains("a", "b", "d"))}, want: []string{"this will replace 1 of 3 control plane Machines, one at a time: c-master-2 (placement.availabilityZone c → d, subnet.id subnet-c → subnet-d)"}},
 	} {
 		t.Run(says, func(t *testing.T) {
@@ -613,9 +613,9 @@ func TestTemplatesOfVSphere(t *testing.T) {
 		topology, set, machines string
 		want                    string
 	}{
-		"the domain's, with its folder":            {topology: "/dc/vm/rhcos", machines: "rhcos", want: "this will do nothing: all 3 control plane Machines are as the template says"},
-		"one that is made of region and zone":      {machines: "c-rhcos-r-z", want: "this will do nothing: all 3 control plane Machines are as the template says"},
-		"the set's own, where the domain has none": {set: "rhcos", machines: "/dc/vm/rhcos", want: "this will do nothing: all 3 control plane Machines are as the template says"},
+		"the domain's, with its folder":            {topology: "/dc/vm/rhcos", machines: "rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
+		"one that is made of region and zone":      {machines: "c-rhcos-r-z", want: "this will do nothing: all 3 control plane Machines match the template"},
+		"the set's own, where the domain has none": {set: "rhcos", machines: "/dc/vm/rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
 		"another folder":                           {topology: "/dc/vm/x/rhcos", machines: "rhcos", want: "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (template rhcos → /dc/vm/x/rhcos), c-master-1 (template rhcos → /dc/vm/x/rhcos), c-master-2 (template rhcos → /dc/vm/x/rhcos)"},
 	} {
 		t.Run(says, func(t *testing.T) {

@@ -37,10 +37,10 @@ func (p *Plan) waits() string {
 func (p *Plan) person() string {
 	var out []string
 	if all := p.beside(); all != "" {
-		out = append(out, "somebody to delete what is no longer needed: "+all)
+		out = append(out, "a person to delete Machines that are no longer needed: "+all)
 	}
 	if all := p.alone(); len(all) > 0 {
-		out = append(out, "somebody to delete what is outdated: "+p.tell(all))
+		out = append(out, "a person to delete outdated Machines: "+p.tell(all))
 	}
 	return strings.Join(out, "; ")
 }
@@ -81,9 +81,9 @@ func (p *Plan) Forecast() []string {
 	if len(p.Problems) > 0 {
 		why := p.problems()
 		if len(out) == 0 {
-			return []string{p.will() + " nothing until this is mended: " + why}
+			return []string{p.will() + " nothing until this is fixed: " + why}
 		}
-		return append([]string{p.will() + " nothing before what is under way has ended: " + why}, out...) // the problem ends with it
+		return append([]string{p.will() + " nothing before the current step is done: " + why}, out...) // the problem ends with it
 	}
 	out = append(out, p.leavesOff(&future.Last)...)
 	for _, say := range []func() string{p.amends, p.ignores} {
@@ -92,7 +92,7 @@ func (p *Plan) Forecast() []string {
 		}
 	}
 	if out == nil {
-		return []string{fmt.Sprintf("%s nothing: all %d control plane Machines are as the template says", p.will(), len(p.machines()))}
+		return []string{fmt.Sprintf("%s nothing: all %d control plane Machines match the template", p.will(), len(p.machines()))}
 	}
 	return out
 }
@@ -191,21 +191,21 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 // leavesOff tells what is left to a person, or waited for, when nothing more happens by itself.
 func (p *Plan) leavesOff(last *Plan) []string {
 	if len(last.Problems) > 0 {
-		return []string{fmt.Sprintf("%s there, until somebody fixes this: %s", p.doing("stop"), last.problems())}
+		return []string{fmt.Sprintf("%s there, until you fix this: %s", p.doing("stop"), last.problems())}
 	}
 	if p.Strategy != machinev1.OnDelete {
 		if last.Waits != "" && len(last.Outdated()) > 0 {
-			return []string{fmt.Sprintf("%s for what does not end by itself: %s", p.doing("wait"), last.Waits)}
+			return []string{fmt.Sprintf("%s for a person: %s", p.doing("wait"), last.Waits)}
 		}
 		return nil
 	}
 	var out []string
 	if all := last.alone(); len(all) > 0 {
-		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines are outdated, and each is replaced once somebody deletes it: %s",
+		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete): %d of %d control plane Machines are outdated, and each is replaced once you delete it: %s",
 			p.doing("replace"), len(all), p.Replicas, p.tell(all)))
 	}
 	if all := last.beside(); all != "" {
-		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete); somebody has to delete what is no longer needed: %s", p.doing("delete"), all))
+		out = append(out, fmt.Sprintf("%s no Machine by itself (strategy OnDelete); delete the Machines that are no longer needed: %s", p.doing("delete"), all))
 	}
 	return out
 }
@@ -237,7 +237,7 @@ func (p *Plan) amends() string {
 
 func (p *Plan) ignores() string {
 	if all := p.sum(Ignored); all != "" {
-		return p.doing("leave as it is") + " " + all + "; Machines that are made from now on have what the template says"
+		return p.doing("leave as it is") + " " + all + "; new Machines are created from the template"
 	}
 	return ""
 }

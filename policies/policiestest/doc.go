@@ -12,7 +12,7 @@
 //
 //	rule: authority/spec-locked
 //	tables:
-//	- about: the Machine API side while Cluster API is in charge
+//	- about: the Machine API side while Cluster API is authoritative
 //	  side: MachineAPI
 //	  kinds: [Machine, MachineSet]
 //	  operation: UPDATE

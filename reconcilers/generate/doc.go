@@ -3,7 +3,7 @@
 
 // Package generate keeps an inactive ControlPlaneMachineSet in clusters that have none of their own
 // (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster): made from the newest Machine of the
-// control plane, brought up to date with the cluster, and made again when somebody has deleted it.
+// control plane, brought up to date with the cluster, and recreated when somebody has deleted it.
 //
 // What a set is made from, and what of a stored one follows, is decided by controlplane.Keep. A set remembers in an annotation what it was
 // last generated with: a patch carries only fields that still say that, and its resourceVersion, so that it never meets an edit, or an activation,

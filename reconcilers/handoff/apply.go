@@ -117,7 +117,7 @@ func (r *reconciler) acknowledge(ctx context.Context, p *pair, step authority.St
 	return r.store(ctx, p, step, status)
 }
 
-// change takes the finalizers of those who are no longer in charge, then stores who is. Where authority changed hands,
+// change takes the finalizers of those who are no longer authoritative, then stores who is. Where authority changed hands,
 // what the mirror said about the old direction is taken back in the same patch.
 func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) error {
 	if err := r.each(ctx, p, step, step.Drop); err != nil {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package handoff moves authority over a Machine, MachineSet or MachineHealthCheck from one API to the other, and keeps the API
-// that is not in charge paused (DESIGN §4, converting › Migration of resources).
+// that is not authoritative paused (DESIGN §4, converting › Migration of resources).
 //
 // A pass gathers the objects of a pair (the only reads), asks authority.Next for the one step that follows, and
 // applies it (the only writes). It looks at a cache first; if that calls for a change it reads the same from the API

@@ -157,11 +157,11 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:
 		return fmt.Sprintf("Its phase is %q.", authority.Read(p.objects.MachineAPI).Phase)
 	case step.Reason == authority.ReasonNotProvisioned:
-		return describe(o) + " says whether it is provisioned."
+		return describe(o) + " has the state of its provisioning."
 	}
 	c := p.paused(o)
 	if o == p.machineAPI && p.state().Blind {
-		return fmt.Sprintf("The controller of %s acknowledges nothing: it is taken to be paused %s after the pause annotation was written.", describe(o), heardAfter)
+		return fmt.Sprintf("The controller of %s acknowledges no pause: Poundlock assumes that it is paused %s after the pause annotation was written.", describe(o), heardAfter)
 	}
 	if c.Status == "" {
 		return describe(o) + silence(o)
@@ -169,7 +169,7 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 	if c.Message == "" {
 		c.Message = "no message"
 	}
-	return fmt.Sprintf("%s says Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, notes.Cut(c.Message, notes.Longest))
+	return fmt.Sprintf("%s has Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, notes.Cut(c.Message, notes.Longest))
 }
 
 func machineID(o *unstructured.Unstructured) string {
@@ -181,11 +181,11 @@ func machineID(o *unstructured.Unstructured) string {
 func silence(o *unstructured.Unstructured) string {
 	switch authority.Acknowledges(o.GetKind()) {
 	case authority.ByBlockMove:
-		return " tells by the annotation " + authority.BlockMoveAnnotation + ", which it has while its controller acts: does that run?"
+		return " acknowledges a pause by losing the annotation " + authority.BlockMoveAnnotation + ": is its controller running?"
 	case authority.ByPatience:
-		return fmt.Sprintf(" never says that it is paused: its controller is taken to have heard when it has been told for %s.", heardAfter)
+		return fmt.Sprintf(" has no Paused condition: Poundlock assumes that its controller is paused after %s.", heardAfter)
 	}
-	return " has no Paused condition: do its controllers run?"
+	return " has no Paused condition: are its controllers running?"
 }
 
 func (p *pair) paused(o *unstructured.Unstructured) authority.Condition {

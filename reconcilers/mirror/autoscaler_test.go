@@ -19,7 +19,7 @@ import (
 )
 
 // autoscales plays the autoscaler, past admission, which is not here to ask who it is (test/journeys has that): it writes to the mirror, on the
-// object and through /scale. What people wrote while Cluster API was in charge is no news when it no longer is.
+// object and through /scale. What people wrote while Cluster API was authoritative is no news when it no longer is.
 func (w *world) autoscales(t *testing.T) {
 	w.createSet(t, "auto", nil)
 	core := func() *unstructured.Unstructured { return w.get(t, clusterAPISet, capi, "auto") }
@@ -130,14 +130,14 @@ func (w *world) marks(t *testing.T) {
 		return "none"
 	})
 	w.patchAs(t, w.get(t, clusterAPIMachine, capi, name), "", `{"metadata":{"annotations":{"cluster.x-k8s.io/delete-machine":"now"}}}`)
-	w.eventually(t, "the mark on the Machine in charge", func() string {
+	w.eventually(t, "the mark on the authoritative Machine", func() string {
 		if o := w.get(t, machineAPIMachine, mapi, name); o.GetAnnotations()["machine.openshift.io/delete-machine"] != "now" {
 			return show(o)
 		}
 		return w.unsynced(t, machineAPIMachine, name)
 	})
 	w.patch(t, w.get(t, machineAPIMachine, mapi, name), "", `{"metadata":{"annotations":{"machine.openshift.io/delete-machine":null}}}`)
-	w.eventually(t, "the mark gone where the Machine in charge has lost it", func() string {
+	w.eventually(t, "the mark gone where the authoritative Machine has lost it", func() string {
 		if o := w.get(t, clusterAPIMachine, capi, name); o.GetAnnotations()["cluster.x-k8s.io/delete-machine"] != "" {
 			return show(o)
 		}
@@ -211,7 +211,7 @@ func (w *world) createSet(t *testing.T, name string, change func(*unstructured.U
 	}
 }
 
-// createsOnly stops the mirror right before it makes the Cluster API object of a pair of which Cluster API is in charge, as a leader may be stopped that
+// createsOnly stops the mirror right before it makes the Cluster API object of a pair for which Cluster API is authoritative, as a leader may be stopped that
 // goes on when it no longer is one. Somebody else makes that object meanwhile: it is the authority, and is followed.
 func (w *world) createsOnly(t *testing.T) {
 	stopped := w.writes.stopAt(func(r *http.Request) bool {

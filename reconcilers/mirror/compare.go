@@ -206,7 +206,7 @@ func applied(wanted, live *unstructured.Unstructured) []string {
 }
 
 // takeover returns the managed fields of live after what others own has become the mirror's where it stands in the way
-// of equality: the rest of an earlier time in which the mirror was in charge and people wrote to it. nil: nothing does.
+// of equality: the rest of an earlier time in which the mirror was authoritative and people wrote to it. nil: nothing does.
 //
 //   - In spec, whatever wanted does not say: only an owner's apply removes a field.
 //   - Labels and annotations that wanted says too and somebody else set by an update: else they would outlive their
@@ -316,7 +316,7 @@ func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Uns
 	return taken
 }
 
-// yield returns the managed fields of the object in charge without the mirror's share in what others own too: the rest of
+// yield returns the managed fields of the authoritative object without the mirror's share in what others own too: the rest of
 // an earlier time in which it was the mirror. Else who applies to the object would be told of a conflict with the mirror,
 // and could not remove a field by leaving it out. What the mirror alone owns stays: it must have an owner to be removed
 // by when the object is the mirror again. nil: there is nothing to yield.

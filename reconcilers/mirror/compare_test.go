@@ -172,7 +172,7 @@ func TestStatusPatch(t *testing.T) {
 	}{
 		{"equal", `{phase: Running, conditions: [{type: A, status: "True"}]}`, `{phase: Running, other: 1, conditions: [{type: B, status: "True"}, {type: A, status: "True", lastTransitionTime: x}]}`, `{}`},
 		{"a field differs", `{phase: Running}`, `{phase: Failed}`, `{phase: Running}`},
-		{"what says who is in charge is not mirrored", `{authoritativeAPI: ClusterAPI, synchronizedGeneration: 3, conditions: [{type: Paused, status: "True"}]}`, `{}`, `{}`},
+		{"what says which API is authoritative is not mirrored", `{authoritativeAPI: ClusterAPI, synchronizedGeneration: 3, conditions: [{type: Paused, status: "True"}]}`, `{}`, `{}`},
 		{"what has ended ends", `{phase: Running}`, `{phase: Running, nodeRef: {name: n}, errorMessage: e, other: stays}`, `{nodeRef: null, errorMessage: null}`},
 		{"what has ended ends in Cluster API's old place too", `{phase: Running}`, `{phase: Running, deprecated: {v1beta1: {failureMessage: e, conditions: []}}}`, `{deprecated: {v1beta1: {failureMessage: null}}}`},
 		{"a source that says nothing ends nothing", `{}`, `{nodeRef: {name: n}}`, `{}`},
@@ -213,7 +213,7 @@ func TestTheObservedGenerationOfAMirror(t *testing.T) {
 		{"Cluster API has yet to see its set", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 1}}`, map[string]any{}, nil},
 		{"it is said already", `{metadata: {generation: 5}, status: {observedGeneration: 5}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, nil},
 		{"a Machine of the Machine API does not count generations", `{metadata: {generation: 5}, status: {phase: Running}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, nil},
-		{"the Machine API in charge says it itself", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, nil, nil},
+		{"the Machine API authoritative says it itself", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, nil, nil},
 	} {
 		s := &state{machineAPI: counted(t, x.machineAPI), core: counted(t, x.core)}
 		w := c.synchronized(s, 2, x.wanted)

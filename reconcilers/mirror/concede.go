@@ -16,9 +16,9 @@ import (
 // propagators are the field managers under which a MachineSet of Cluster API applies to its Machines, and to their infrastructure machines.
 var propagators = []string{"capi-machineset", "capi-machineset-metadata"}
 
-// concede takes out of what is wanted the labels, annotations and fields for which a MachineSet of Cluster API's, in charge, has a value of its own: it
+// concede takes out of what is wanted the labels, annotations and fields for which a MachineSet of Cluster API's, authoritative, has a value of its own: it
 // writes them onto its Machines in place, paused ones too (authority/propagation), and each would undo the other's write for ever. keep are the paths
-// of spec that are left to it even if nothing is wanted there. When the set is no longer in charge nothing is conceded, and the mirror takes all back.
+// of spec that are left to it even if nothing is wanted there. When the set is no longer authoritative nothing is conceded, and the mirror takes all back.
 func (s *state) concede(want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
 	if !s.propagated() {
 		return want, nil

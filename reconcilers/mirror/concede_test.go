@@ -32,7 +32,7 @@ func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
 			`{metadata: {labels: {}, annotations: {note: ours}}, spec: {clusterName: ours, taints: [{key: o}], bootstrap: {dataSecretName: old}}}`},
 		{"what both say alike stays the mirror's too", live(manager("capi-machineset", "Apply", all)), `{metadata: {labels: {role: infra}}, spec: {taints: [{key: t}]}}`, authority.ClusterAPI,
 			`{metadata: {labels: {role: infra}}, spec: {taints: [{key: t}]}}`},
-		{"a set that is not in charge is conceded nothing", live(manager("capi-machineset", "Apply", all)), want, authority.MachineAPI, want},
+		{"a set that is not authoritative is conceded nothing", live(manager("capi-machineset", "Apply", all)), want, authority.MachineAPI, want},
 		{"nor is anybody else", live(manager("kubectl", "Apply", all)), want, authority.ClusterAPI, want},
 		{"nor one that writes under the set's name without applying", live(manager("capi-machineset", "Update", all)), want, authority.ClusterAPI, want},
 	} {

@@ -70,7 +70,7 @@ func (w *world) runs(t *testing.T, name string) {
 	})
 }
 
-// movesOwned: the set has no twin, so its Machine's twin belongs to the Cluster alone, with the labels of a control plane's Machine. What is nobody's is made again.
+// movesOwned: the set has no twin, so its Machine's twin belongs to the Cluster alone, with the labels of a control plane's Machine. What is nobody's is recreated.
 func (w *world) movesOwned(t *testing.T) {
 	set := w.controlPlaneSet(t)
 	w.master(t, "master-1", set)
@@ -96,7 +96,7 @@ func (w *world) movesOwned(t *testing.T) {
 		w.move(t, machineAPIMachine, "master-1", to)
 		m := w.get(t, machineAPIMachine, mapi, "master-1")
 		if ref := metav1.GetControllerOf(m); ref == nil || ref.UID != set.GetUID() || m.GetDeletionTimestamp() != nil {
-			t.Errorf("with %s in charge: %s", to.Text(), show(m))
+			t.Errorf("with %s authoritative: %s", to.Text(), show(m))
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (s *state) deletion() authority.Deletion {
 	return d
 }
 
-// held reports whether the controller in charge has yet to clean up.
+// held reports whether the authoritative controller has yet to clean up.
 func (s *state) held() bool {
 	side := s.inCharge()
 	return s.on(side) != nil && slices.Contains(s.on(side).GetFinalizers(), s.controllersFinalizer(side))
@@ -118,7 +118,7 @@ func (s *state) leftoverInfra() *write {
 	return s.releaseInfra(s.infra)
 }
 
-// idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is in charge,
+// idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative,
 // or the Machine that it was to belong to was never made, or is going before anybody acted on it.
 func (s *state) idle(infra *unstructured.Unstructured) bool {
 	if !s.isMirror(infra) {
@@ -159,13 +159,13 @@ func (s *state) releaseInfra(infra *unstructured.Unstructured) *write {
 	return release(infra, providers...)
 }
 
-// keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be made again.
+// keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.
 func (s *state) keepInfra() *write {
 	if s.infra == nil || s.core == nil || len(without(s.infra, s.core)) == len(s.infra.GetOwnerReferences()) || presence(s.machineAPI) != authority.Present {
 		return nil
 	}
 	return &write{verb: patch, object: s.infra, patch: metadataPatch(s.infra, map[string]any{"ownerReferences": without(s.infra, s.core)}),
-		reason: "Detached", note: "detached " + describe(s.infra) + " from its Machine, which goes to be made again"}
+		reason: "Detached", note: "detached " + describe(s.infra) + " from its Machine, which goes to be recreated"}
 }
 
 // release removes finalizers; nil if o carries none of them.

@@ -58,7 +58,7 @@ func TestWritesOfADeletion(t *testing.T) {
 			[]string{"delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
 		{"Cluster API runs the instance: its infrastructure is not touched", meta(going, held) + capi, meta(core) + ref, meta(infra, `annotations: {poundlock.openshift.io/mirror-of: Machine/m}, `, owned) + "}",
 			[]string{"patch Machine.machine.openshift.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io"}},
-		{"an unowned mirror goes to be made again: its infrastructure is kept from the collector first", meta(held) + mapi, meta(going, core, mirror) + ref, meta(infra, mirror, owned) + "}",
+		{"an unowned mirror goes to be recreated: its infrastructure is kept from the collector first", meta(held) + mapi, meta(going, core, mirror) + ref, meta(infra, mirror, owned) + "}",
 			[]string{"patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io"}},
 		{"an unpaused infrastructure machine is never let go", meta(going, free) + mapi, "", meta(going, infra, `annotations: {poundlock.openshift.io/mirror-of: Machine/m}, `) + "}",
 			[]string{"patch Machine.machine.openshift.io"}},
@@ -195,7 +195,7 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 		{"its set went first", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "MachineAPI", "Released"},
 		{"its set is to go yet", owned, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "MachineAPI", "SurroundingsDeleted"},
 		{"the Cluster stays", mirror + `}}`, "", "MachineAPI", "SurroundingsDeleted"},
-		{"Cluster API is in charge", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "ClusterAPI", ""},
+		{"Cluster API is authoritative", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "ClusterAPI", ""},
 	} {
 		s := &state{kind: kindNamed(t, "Machine"), name: "m", reason: reasonSurroundings, missing: "the AWSCluster is gone",
 			machineAPI: parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), core: parseAs(t, c.core),

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mirror creates and keeps the twin of a Machine, MachineSet or MachineHealthCheck equal to the object in charge of
+// Package mirror creates and keeps the twin of a Machine, MachineSet or MachineHealthCheck equal to the authoritative object of
 // it, in both directions, and carries deletions over (DESIGN §5, converting › Synchronisation of resources, › Deletion of Machines).
 //
 // It knows the objects of a pair (state), the one next write that brings them closer (next, pure), and how to

@@ -24,7 +24,7 @@ const etcdHookManager = "poundlock-etcd-hook"
 // removes it. That is sound, since
 //   - the record is written only on top of the resourceVersion that has the hook, and admission lets nobody else write it;
 //   - who removes the hook from then on is the operator: admission lets nobody else, and the mirror itself removes it only together with the record;
-//   - an object that was made again has another UID, and nothing comes back on one that is being deleted, so a stale look can only be too careful;
+//   - an object that was recreated has another UID, and nothing comes back on one that is being deleted, so a stale look can only be too careful;
 //   - Cluster API's object is written by its resourceVersion, and each step is decided anew from what is stored, so a crash between two of them loses nothing.
 //
 // The record comes before the mirror's deletion is requested. Where somebody else deletes the mirror, and Poundlock is down until the operator has removed

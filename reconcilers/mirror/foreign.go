@@ -39,7 +39,7 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 		return fmt.Sprintf("%s, which Poundlock did not make, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
 			describe(o), nested(o, "spec", "providerID"), free)
 	case authority.ForeignActs:
-		return fmt.Sprintf("%s, which Poundlock did not make, is not paused, so Cluster API acts on it: %s; if it is to become the mirror, and lose what its spec says, annotate it with %s",
+		return fmt.Sprintf("%s, which Poundlock did not make, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, annotate it with %s",
 			describe(o), free, authority.PausedAnnotation)
 	case authority.ForeignStopping:
 		return describe(o) + ", which Poundlock did not make, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"

@@ -122,7 +122,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*st
 	return s, nil
 }
 
-// stillAsRead makes sure that who is in charge is who was when the rest was read. A write to the rest is refused only if that has changed
+// stillAsRead makes sure that which API is authoritative is who was when the rest was read. A write to the rest is refused only if that has changed
 // since: without this, a pass that read the Machine API object before a move and its twin after it would write the one over the other.
 func (r *reconciler) stillAsRead(ctx context.Context, from client.Reader, s *state) error {
 	now, err := get(ctx, from, s.kind.MachineAPIGVK(), s.pair.MachineAPI, s.name)
@@ -228,7 +228,7 @@ func unmade(kind string, s *state) (reason, missing string) {
 // readInfrastructure asks for a platform only where one stands behind the kind.
 func readInfrastructure(kind authority.Kind, o *unstructured.Unstructured, env *conversion.Env) (reason, missing string) {
 	if o == nil {
-		return reasonNotReady, "Infrastructure cluster (config.openshift.io) does not exist: it tells the cluster's name and platform"
+		return reasonNotReady, "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform"
 	}
 	platform := nested(o, "status", "platformStatus", "type")
 	env.ClusterName = nested(o, "status", "infrastructureName")
@@ -236,7 +236,7 @@ func readInfrastructure(kind authority.Kind, o *unstructured.Unstructured, env *
 		return "", ""
 	}
 	if env.ClusterName == "" || platform == "" {
-		return reasonNotReady, "Infrastructure cluster (config.openshift.io) does not yet say status.infrastructureName and status.platformStatus.type"
+		return reasonNotReady, "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type"
 	}
 	p, ok := platforms.For(platform)
 	if !ok {
@@ -436,7 +436,7 @@ func detached(o, owner *unstructured.Unstructured, side authority.API) bool {
 	return !ownedBy || side == authority.MachineAPI && marked && !runs(o)
 }
 
-// runs reports whether the Machine API is in charge of a Machine API object: the collector must not get it, marked or not.
+// runs reports whether the Machine API is authoritative for a Machine API object: the collector must not get it, marked or not.
 func runs(o *unstructured.Unstructured) bool {
 	return authority.InCharge(shape(o)) != authority.ClusterAPI
 }
@@ -453,7 +453,7 @@ func (s *state) said() authority.Shape {
 func (s *state) source() authority.API { return authority.Source(s.said()) }
 
 // inCharge is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
-// API that was asked for. Without it, a Cluster API Machine that is deleted at once would be made again from its twin.
+// API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
 func (s *state) inCharge() authority.API {
 	if api := s.source(); api != authority.Unset || s.said().Requested != authority.ClusterAPI {
 		return api
@@ -461,7 +461,7 @@ func (s *state) inCharge() authority.API {
 	return authority.ClusterAPI
 }
 
-// mirror is the core object that is not in charge, and its side; nil where nobody is in charge or it does not exist.
+// mirror is the core object that is not authoritative, and its side; nil where no API is authoritative or it does not exist.
 func (s *state) mirror() (*unstructured.Unstructured, authority.API) {
 	side := s.inCharge().Other()
 	return s.on(side), side

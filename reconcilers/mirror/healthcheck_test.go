@@ -87,11 +87,11 @@ func TestMirrorOfAHealthCheck(t *testing.T) {
 	t.Run("it appears in Cluster API, paused, and what it counts too", w.checkAppears)
 	t.Run("nothing is left to write", w.checkRests)
 	t.Run("what cannot go is named, and the mirror stays", w.checkRefused)
-	t.Run("its mirror is made again", w.checkRemade)
-	t.Run("Cluster API in charge is mirrored back", w.checkMovesOver)
+	t.Run("its mirror is recreated", w.checkRemade)
+	t.Run("Cluster API authoritative is mirrored back", w.checkMovesOver)
 	t.Run("nothing is left to write then either", w.checkRests)
-	t.Run("and Machine API in charge again", w.checkMovesBack)
-	t.Run("deleting the one in charge deletes its mirror", w.checkEnds)
+	t.Run("and Machine API authoritative again", w.checkMovesBack)
+	t.Run("deleting the authoritative one deletes its mirror", w.checkEnds)
 	t.Run("deleting the Machine API's mirror leaves Cluster API's check alone", w.checkDetached)
 }
 
@@ -217,14 +217,14 @@ func (w *world) checkRemade(t *testing.T) {
 	if err := w.Delete(t.Context(), before); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually(t, "made again", func() string {
+	w.eventually(t, "recreated", func() string {
 		if o := w.check(t, "workers"); o == nil || o.GetUID() == before.GetUID() {
 			return "not yet"
 		}
 		return w.unsynced(t, machineAPICheck, "workers")
 	})
 	if o := w.get(t, machineAPICheck, mapi, "workers"); o.GetDeletionTimestamp() != nil {
-		t.Error("the one in charge is being deleted")
+		t.Error("the authoritative one is being deleted")
 	}
 }
 

@@ -246,7 +246,7 @@ func uid(o *unstructured.Unstructured) *types.UID {
 }
 
 // propagation of a MachineSet's mirror orphans: its Machines follow their own twins, which the deletion of the
-// MachineSet in charge may well have left alone (--cascade=orphan).
+// MachineSet authoritative may well have left alone (--cascade=orphan).
 func (w *write) propagation() metav1.DeletionPropagation {
 	if w.object.GetKind() == "MachineSet" {
 		return metav1.DeletePropagationOrphan

@@ -105,7 +105,7 @@ type converting struct {
 }
 
 // toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
-// API is in charge of (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
+// API is authoritative for (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
 // every mirror, until the handoff releases it.
 func (c converting) toClusterAPI(s *state) *write {
 	if why := s.inTheWay(); why != "" {
@@ -264,7 +264,7 @@ func (c converting) observe(s *state) *write {
 
 // reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
 // Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). The Cluster API Machine is
-// enrolled first: were it deleted unseen, its twin would outlive it and have it made again.
+// enrolled first: were it deleted unseen, its twin would outlive it and have it recreated.
 func (c converting) reflect(s *state) (w *write, does bool) {
 	if s.machineAPI != nil || !s.reflected() {
 		return nil, false
@@ -281,7 +281,7 @@ func (c converting) reflect(s *state) (w *write, does bool) {
 	), true
 }
 
-// reflected reports whether a Machine belongs to a Cluster API MachineSet that is in charge of a mirrored pair.
+// reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair.
 func (s *state) reflected() bool {
 	owner, set, twin := controllerOf(s.core), s.parents[authority.ClusterAPI], s.parents[authority.MachineAPI]
 	return presence(s.core) == authority.Present && s.infra != nil && s.missing == "" &&
@@ -330,7 +330,7 @@ func (s *state) wantCore(converted, infra *unstructured.Unstructured) *unstructu
 func (s *state) coreOwner() metav1.OwnerReference {
 	set := s.parents[authority.ClusterAPI]
 	if ref := controllerOf(s.machineAPI); ref != nil && ref.Kind == s.kind.Parent && !s.foreignParent() && (presence(set) == authority.Present || s.belongsTo(set)) {
-		return ownedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it in charge, and what is not to go with it is detached
+		return ownedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached
 	}
 	if s.propagated() && s.gave(set) {
 		return ownedBy(set, true)
@@ -470,7 +470,7 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 		note: fmt.Sprintf("made %s equal to %s: %s", describe(live), s.describeSource(), brief(changed))}
 }
 
-// yielded leaves the fields of an object in charge to those who have them too.
+// yielded leaves the fields of an authoritative object to those who have them too.
 func yielded(o *unstructured.Unstructured) *write {
 	if o == nil {
 		return nil
@@ -504,7 +504,7 @@ func (s *state) describeSource() string {
 	return describe(s.machineAPI)
 }
 
-// enrol puts the sync finalizer (and a mark) on the object in charge, only once its twin can be made.
+// enrol puts the sync finalizer (and a mark) on the authoritative object, only once its twin can be made.
 func (s *state) enrol(o *unstructured.Unstructured, annotations map[string]string) *write {
 	metadata := map[string]any{}
 	if !slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
@@ -521,7 +521,7 @@ func (s *state) enrol(o *unstructured.Unstructured, annotations map[string]strin
 	return &write{verb: patch, object: o, patch: metadataPatch(o, metadata), reason: "MirrorEnrolled", note: describe(o) + " has a twin from now on"}
 }
 
-// markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is in charge. A
+// markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A
 // template may be shared and is a user's own unless the mirror made it: it is left as it is.
 func (s *state) markInfra() *write {
 	if s.infra == nil || s.kind.Infra != authority.InfraMachine || s.isMirror(s.infra) {

@@ -21,7 +21,7 @@ func (c converting) outlived(s *state) *write {
 	if !s.kind.Scales || s.machineAPI != nil || presence(s.core) != authority.Present || !s.isMirror(s.core) || isPaused(s.core) {
 		return nil
 	}
-	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, goes on, and so do its Machines and their instances. To end them, delete it: %s. "+
+	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, keeps its Machines and their instances running. To delete them, delete it: %s. "+
 		"To have it in the Machine API again, recreate that MachineSet with spec.authoritativeAPI: ClusterAPI.", s.pair.MachineAPI, s.name,
 		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.pair.ClusterAPI, s.name))
 	merged, changed := c.setCondition(list(below(s.core.Object, "status")["conditions"]), map[string]any{

@@ -30,7 +30,7 @@ const (
 // TestCreations asks a real API server what the mirror's way to create an object rests on.
 func TestCreations(t *testing.T) {
 	c := serverFor(t)
-	t.Run("nothing is made again, and nothing written over", func(t *testing.T) { preconditions(t, c) })
+	t.Run("nothing is recreated, and nothing written over", func(t *testing.T) { preconditions(t, c) })
 	t.Run("no authoritative Machine is deleted with a set", func(t *testing.T) { nothingGoesWithItsSet(t, c) })
 	byApply := replaced(t, c, byApplies)
 	for name, how := range map[string]way{"in one pass": inOnePass, "by a pass that died after its creation": crashing} {
@@ -68,7 +68,7 @@ func preconditions(t *testing.T, c client.Client) {
 	}
 	version := func(o *unstructured.Unstructured) { o.SetResourceVersion("1") }
 	if err := apply(version); err != nil {
-		t.Errorf("an apply with a resourceVersion to what is gone, which used to be made again: %v", err)
+		t.Errorf("an apply with a resourceVersion to what is gone, which used to be recreated: %v", err)
 	}
 	discard(t, c, parse(t, firstWant))
 	gone := parse(t, laterWant)

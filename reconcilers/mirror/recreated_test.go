@@ -127,7 +127,7 @@ func (w *world) clusterAPISetRecreated(t *testing.T) {
 	})
 }
 
-// back stores that the Machine API is in charge again.
+// back stores that the Machine API is authoritative again.
 func (w *twins) back(t *testing.T, name string) {
 	t.Helper()
 	w.patch(t, w.mapi(t, name), "", `{"spec":{"authoritativeAPI":"MachineAPI"}}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ownStatus are the keys of a Machine API object's status that say who is in charge: never mirrored.
+// ownStatus are the keys of a Machine API object's status that say which API is authoritative: never mirrored.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
 // ownConditions are each object's own: who has paused, and what Poundlock says.
@@ -159,7 +159,7 @@ func sortedKeys(m map[string]any) []string {
 func (c converting) synchronized(s *state, generation int64, wanted map[string]any) *write {
 	live := below(s.machineAPI.Object, "status")
 	status := c.statusPatch(wanted, live)
-	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was made again
+	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was recreated
 	// from generation 1 is told apart by the Synchronized condition alone until it is past the old one's.
 	if generation > s.said().SynchronizedGeneration {
 		status["synchronizedGeneration"] = generation

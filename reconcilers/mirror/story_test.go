@@ -66,7 +66,7 @@ func (w *world) followsEdits(t *testing.T) {
 	}
 }
 
-// refusedByServer: a value that only Cluster API's schema refuses is told, and forgotten when it is mended.
+// refusedByServer: a value that only Cluster API's schema refuses is told, and forgotten when it is fixed.
 func (w *world) refusedByServer(t *testing.T) {
 	value := text(w.get(t, machineAPISet, mapi, "worker-a"), "spec", "template", "spec", "providerSpec", "value", "instanceType")
 	edit := `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":%q}}}}}}`
@@ -375,7 +375,7 @@ func (w *world) keepsTheFleet(t *testing.T) {
 	}
 }
 
-// remakes: an unowned Cluster API mirror is deleted; it is made again, and nothing happens to the instance.
+// remakes: an unowned Cluster API mirror is deleted; it is recreated, and nothing happens to the instance.
 func (w *world) remakes(t *testing.T) {
 	before, infra := w.get(t, clusterAPIMachine, capi, "master-0"), w.get(t, awsMachine, capi, "master-0")
 	if err := w.Delete(t.Context(), before); err != nil {
@@ -392,7 +392,7 @@ func (w *world) remakes(t *testing.T) {
 		return w.unsynced(t, machineAPIMachine, "master-0")
 	})
 	if now := w.get(t, awsMachine, capi, "master-0"); now.GetUID() != infra.GetUID() {
-		t.Error("the infrastructure machine was made again too")
+		t.Error("the infrastructure machine was recreated too")
 	}
 	if m := w.get(t, machineAPIMachine, mapi, "master-0"); m.GetDeletionTimestamp() != nil {
 		t.Error("master-0 is being deleted")
@@ -420,7 +420,7 @@ func (w *world) letsGo(t *testing.T) {
 	}
 }
 
-// propagates: a set's owned Machine is deleted on the side that is not in charge, in both directions.
+// propagates: a set's owned Machine is deleted on the side that is not authoritative, in both directions.
 func (w *world) propagates(t *testing.T) {
 	blue := w.machines(t, machineAPIMachine, mapi, "blue")[0]
 	if err := w.Delete(t.Context(), w.get(t, machineAPIMachine, mapi, blue)); err != nil {
@@ -458,7 +458,7 @@ func (w *world) propagates(t *testing.T) {
 	})
 }
 
-// comesBack: what people wrote while Cluster API was in charge does not outlive its removal from the authority.
+// comesBack: what people wrote while Cluster API was authoritative does not outlive its removal from the authority.
 func (w *world) comesBack(t *testing.T) {
 	w.patch(t, w.get(t, clusterAPISet, capi, "blue"), "", `{"metadata":{"labels":{"season":"winter"}},"spec":{"deletion":{"order":"Oldest"}}}`)
 	w.eventually(t, "blue mirrored", func() string {

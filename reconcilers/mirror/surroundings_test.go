@@ -68,7 +68,7 @@ func (w *world) surroundings(t *testing.T) {
 	}
 }
 
-// losesSurroundings deletes o, and more with it, waits until it has gone, and makes it again.
+// losesSurroundings deletes o, and more with it, waits until it has gone, and recreates it.
 func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured, with ...*unstructured.Unstructured) {
 	t.Helper()
 	machines := w.running(t)
@@ -111,7 +111,7 @@ func (w *world) losesSurroundings(t *testing.T, o *unstructured.Unstructured, wi
 		for _, field := range [][]string{{"status"}, {"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "ownerReferences"}, {"metadata", "finalizers"}, {"spec", "finalizers"}} {
 			unstructured.RemoveNestedField(what.Object, field...)
 		}
-		w.eventually(t, what.GetName()+" made again", func() string {
+		w.eventually(t, what.GetName()+" recreated", func() string {
 			if err := client.IgnoreAlreadyExists(w.Create(t.Context(), what.DeepCopy())); err != nil {
 				return err.Error()
 			}

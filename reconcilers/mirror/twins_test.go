@@ -60,10 +60,10 @@ func TestTwins(t *testing.T) {
 			t.Run("a stranger that acts is left alone until it goes", w.strangerGoes)
 			t.Run("a stranger that acts becomes the mirror once it has paused", w.strangerPauses)
 			t.Run("what is created paused becomes the mirror", w.offered)
-			t.Run("nothing is said of a stranger while the one in charge ends", w.endsBesideStranger)
+			t.Run("nothing is said of a stranger while the authoritative one ends", w.endsBesideStranger)
 			t.Run("a mirror that goes and comes again", w.mirrorGoes)
 			t.Run("the Machine API's mirror goes, and Cluster API's object says what it likes", w.machineAPIGoes)
-			t.Run("the one in charge ends, and its mirror says so to the last", w.inChargeGoes)
+			t.Run("the authoritative one ends, and its mirror says so to the last", w.inChargeGoes)
 		})
 	}
 	machines := &twins{w, authority.Kinds()[0]}
@@ -105,7 +105,7 @@ func (w *world) make(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// charge creates the Machine API object and stores who is in charge of it.
+// charge creates the Machine API object and stores which API is authoritative for it.
 func (w *twins) charge(t *testing.T, name string, api authority.API, change ...func(*unstructured.Unstructured)) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -361,14 +361,14 @@ func (w *twins) mirrorGoes(t *testing.T) {
 		return ""
 	})
 	w.say(t, w.mapi(t, "comes"), 3)
-	w.untouched(t, w.core(t, "comes")) // it is to be made again, and that one will say it
+	w.untouched(t, w.core(t, "comes")) // it is to be recreated, and that one will say it
 	w.patch(t, w.core(t, "comes"), "", `{"metadata":{"finalizers":null}}`)
 	if now := w.mirrored(t, "comes", 3); now.GetUID() == before.GetUID() {
 		t.Errorf("%s", show(now))
 	}
 }
 
-// over stores that Cluster API is in charge of a pair, as the handoff does in the end, and waits until it is mirrored back.
+// over stores for which Cluster API is authoritative a pair, as the handoff does in the end, and waits until it is mirrored back.
 func (w *twins) over(t *testing.T, name string) {
 	t.Helper()
 	gvk := w.kind.MachineAPIGVK()
@@ -422,7 +422,7 @@ func (w *twins) machineAPIGoes(t *testing.T) {
 	}
 }
 
-// inChargeGoes: while a controller holds what is in charge and going, the mirror, going too, says what it says.
+// inChargeGoes: while a controller holds what is authoritative and going, the mirror, going too, says what it says.
 func (w *twins) inChargeGoes(t *testing.T) {
 	for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		finalizer := map[authority.API]string{authority.MachineAPI: w.kind.MachineAPIFinalizer, authority.ClusterAPI: w.kind.ClusterAPIFinalizer}[api]

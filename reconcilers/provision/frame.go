@@ -73,7 +73,7 @@ func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconc
 	return reconcile.Result{}, nil
 }
 
-// tell stores the acknowledgement, or who is in charge of a new object.
+// tell stores the acknowledgement, or which API is authoritative for a new object.
 func (g *gated[T]) tell(ctx context.Context, s subject[T], gate authority.Gate) (reconcile.Result, error) {
 	if gate.Paused.Status == metav1.ConditionTrue && s.shape.Condition(authority.ConditionPaused).Status != metav1.ConditionTrue && g.settle != nil {
 		if result, err := g.settle(ctx, s.object); err != nil || !result.IsZero() {
@@ -91,7 +91,7 @@ func (g *gated[T]) tell(ctx context.Context, s subject[T], gate authority.Gate) 
 	if gate.Paused.Status != "" {
 		status["conditions"] = withCondition(s.conditions, conditionOf(gate.Paused), g.clock.Now())
 	}
-	log.FromContext(ctx).Info("telling who is in charge", "adopt", gate.Adopt, "paused", gate.Paused.Status)
+	log.FromContext(ctx).Info("storing which API is authoritative", "adopt", gate.Adopt, "paused", gate.Paused.Status)
 	return reconcile.Result{}, patchStatusFields(ctx, g.client, s.object, status)
 }
 

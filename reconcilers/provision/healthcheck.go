@@ -184,7 +184,7 @@ type remediated struct {
 	conditions []machinev1beta1.Condition
 }
 
-// invalidCheck is an error in the check's spec, which no repetition mends.
+// invalidCheck is an error in the check's spec, which no repetition fixes.
 type invalidCheck struct{ error }
 
 // parse reads the spec. The error is a sentence about the field that cannot be what its author meant.

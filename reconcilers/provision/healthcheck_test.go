@@ -303,7 +303,7 @@ func TestHealthCheckIsGated(t *testing.T) {
 	if gone := p.deleting(); len(gone) != 0 {
 		t.Errorf("%v was deleted while it might not be", gone)
 	}
-	// A mixed cluster: what Cluster API is in charge of is remediated by deleting the Machine API's Machine.
+	// A mixed cluster: what Cluster API is authoritative for is remediated by deleting the Machine API's Machine.
 	p.merge(moving, true, `{"status": {"authoritativeAPI": "ClusterAPI"}}`)
 	p.eventually("it is deleted once its authority has settled", func() bool { return slices.Equal(p.deleting(), []string{"moving"}) })
 }

@@ -103,7 +103,7 @@ func (c *machines) frame() *gated[*machinev1beta1.Machine] {
 	return &gated[*machinev1beta1.Machine]{client: c.client, clock: c.clock, on: c.gated, read: c.read, work: c.work, settle: c.settle}
 }
 
-// read goes past the cache: all that follows, a creation above all, rests on who is in charge now. Every write of the pass carries the
+// read goes past the cache: all that follows, a creation above all, rests on which API is authoritative now. Every write of the pass carries the
 // resourceVersion of this read or of the pass's own last write, so nothing is decided on what is no longer so.
 func (c *machines) read(ctx context.Context, key types.NamespacedName) (subject[*machinev1beta1.Machine], error) {
 	m := &machinev1beta1.Machine{}
@@ -167,7 +167,7 @@ func (c *machines) leaving() []step {
 	}
 }
 
-// work is one pass over a Machine that the Machine API is in charge of.
+// work is one pass over a Machine for which the Machine API is authoritative.
 func (c *machines) work(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
 	steps := c.living()
 	if !m.DeletionTimestamp.IsZero() {

@@ -40,7 +40,7 @@ func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
 		return nil, nil
 	}
 	return &stop{after: c.pace.held, waits: machine.False(machinev1beta1.MachineDrainable, machinev1beta1.ConditionSeverityWarning, machine.ReasonOwnNode,
-		"This Machine controller runs on Node %s, and would take away the ground it stands on: have its pod start on another Node, then the deletion goes on", c.ownNode)}, nil
+		"This Machine controller runs on Node %s, and cannot delete its own Node. Restart its pod on another Node to continue the deletion", c.ownNode)}, nil
 }
 
 // preDrain and preTerminate wait without a time: who takes a hook away changes the Machine, and that wakes us.

@@ -339,7 +339,7 @@ func TestPauseInTheMiddleOfADrain(t *testing.T) {
 func TestDeletedWithoutFinalizerIsLeftAlone(t *testing.T) {
 	s := newScene(t)
 	s.machine("one", func(m *machinev1beta1.Machine) { m.Finalizers = []string{"example.com/theirs"} })
-	_, _ = s.pass("one") // says who is in charge
+	_, _ = s.pass("one") // says which API is authoritative
 	s.deleting("one")
 	for range 3 {
 		_, _ = s.pass("one")

@@ -104,7 +104,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 }
 
 // addFinalizer comes before any call: what a provider makes for a Machine is removed only while there is a Machine. Admission refuses
-// it where another API is in charge (authority/finalizer-fence), which stops also a controller whose feature gate is off.
+// it where another API is authoritative (authority/finalizer-fence), which stops also a controller whose feature gate is off.
 func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	if !controllerutil.AddFinalizer(p.machine, machinev1beta1.MachineFinalizer) {
 		return nil, nil
@@ -256,7 +256,7 @@ func (c *machines) settle(ctx context.Context, m *machinev1beta1.Machine) (recon
 	return reconcile.Result{}, nil
 }
 
-// takeOver stores what there is to be known of an instance that was found, so that whoever is in charge next finds it, too.
+// takeOver stores what there is to be known of an instance that was found, so that whichever API is authoritative next finds it, too.
 func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, error) {
 	wished, err := c.call(ctx, p, c.actuator.Update)
 	if err != nil {

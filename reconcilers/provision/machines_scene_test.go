@@ -174,7 +174,7 @@ func (a spoilt) Delete(ctx context.Context, m *machinev1beta1.Machine) error {
 	return a.Actuator.Delete(ctx, m)
 }
 
-// machine creates a Machine that the Machine API is in charge of.
+// machine creates a Machine for which the Machine API is authoritative.
 func (s *scene) machine(name string, edits ...func(*machinev1beta1.Machine)) {
 	s.Helper()
 	m := &machinev1beta1.Machine{

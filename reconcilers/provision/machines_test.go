@@ -196,7 +196,7 @@ func TestAuthorityThatMovedMeanwhileStopsCreate(t *testing.T) {
 		s := newScene(t)
 		s.machine("one")
 		for range 2 {
-			_, _ = s.pass("one") // says who is in charge
+			_, _ = s.pass("one") // says which API is authoritative
 		}
 		moves(s)
 	})
@@ -485,7 +485,7 @@ func TestPauseWaitsForACreateThatHangs(t *testing.T) {
 }
 
 func TestGate(t *testing.T) {
-	t.Run("Cluster API is in charge: no call", func(t *testing.T) {
+	t.Run("Cluster API is authoritative: no call", func(t *testing.T) {
 		s := newScene(t)
 		s.machine("one", func(m *machinev1beta1.Machine) { m.Spec.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI })
 		s.paused("one")

@@ -114,7 +114,7 @@ func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
 	return m
 }
 
-// delete deletes the Machine that was looked at, not one of the same name. Also one that Cluster API is in charge of: it is the set's, and its
+// delete deletes the Machine that was looked at, not one of the same name. Also one for which Cluster API is authoritative: it is the set's, and its
 // deletion is carried over.
 func (r *machineSets) delete(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
 	err := r.Delete(ctx, m, client.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion})

@@ -311,7 +311,7 @@ func TestMachineSetTemplateAuthority(t *testing.T) {
 	p.settles(1)
 }
 
-// TestMachineSetIsGated: it says who is in charge before it acts, pauses, says so also while it is being deleted, and goes on afterwards.
+// TestMachineSetIsGated: it says which API is authoritative before it acts, pauses, says so also while it is being deleted, and goes on afterwards.
 func TestMachineSetIsGated(t *testing.T) {
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
@@ -397,7 +397,7 @@ func TestMachineSetThatIsInvalid(t *testing.T) {
 	}
 }
 
-// TestMachineSetNumbers: ready and available follow the Nodes, available also the clock, whoever is in charge of the Machine.
+// TestMachineSetNumbers: ready and available follow the Nodes, available also the clock, whichever API is authoritative for the Machine.
 func TestMachineSetNumbers(t *testing.T) {
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())

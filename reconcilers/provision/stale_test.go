@@ -172,7 +172,7 @@ func TestMachineSetWhoseAdoptionIsRefused(t *testing.T) {
 		_, err := p.setsOn(strict).Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: p.namespace, Name: "workers"}})
 		return err
 	}
-	p.eventually("the set has said who is in charge, and an adoption is refused", func() bool { return apierrors.IsForbidden(pass()) })
+	p.eventually("the set has said which API is authoritative, and an adoption is refused", func() bool { return apierrors.IsForbidden(pass()) })
 	if n := len(p.standing()); n != 3 {
 		t.Errorf("%d Machines, want the one that is refused and 2", n)
 	}

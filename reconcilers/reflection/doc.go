@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reflection carries out who is in charge of a ControlPlaneMachineSet, and keeps Cluster API's side of it (converting › ControlPlaneMachineSet
+// Package reflection carries out which API is authoritative for a ControlPlaneMachineSet, and keeps Cluster API's side of it (converting › ControlPlaneMachineSet
 // Synchronisation): the infrastructure machine template that its template stands for, and its failure domains in the infrastructure cluster.
 //
 // A set has no twin, and one operator acts for both sides. So a move has no pause to wait for. It is told in the set's conditions Synchronized and

@@ -77,7 +77,7 @@ func (s *state) reflectTemplate() *write {
 	}
 	i := slices.IndexFunc(s.templates, s.wants)
 	if i < 0 {
-		return &write{verb: create, object: s.template, reason: "TemplateReflected", note: fmt.Sprintf("made %s, which says in Cluster API what the set's template says", describe(s.template))}
+		return &write{verb: create, object: s.template, reason: "TemplateReflected", note: fmt.Sprintf("made %s, the Cluster API form of the set's template", describe(s.template))}
 	}
 	live := s.templates[i]
 	if says(live, s.template) {
@@ -89,7 +89,7 @@ func (s *state) reflectTemplate() *write {
 	// Somebody has edited it; or, once in four thousand million, another content has the same name.
 	amended := live.DeepCopy()
 	amended.Object["spec"] = s.template.DeepCopy().Object["spec"]
-	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("made %s again say what the set's template says", describe(live))}
+	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to the set's template", describe(live))}
 }
 
 // says reports whether a template says at least what is wanted: an API server may have added defaults.

@@ -68,10 +68,10 @@ func TestReflection(t *testing.T) {
 	t.Run("the template and the failure domains are reflected", w.reflects)
 	t.Run("an idle pass writes nothing", w.rests)
 	t.Run("another template takes the place of the first, which goes", w.follows)
-	t.Run("what has been edited in Cluster API is put right", w.mends)
+	t.Run("what has been edited in Cluster API is put right", w.fixes)
 	t.Run("a field that does not convert holds up a move before it begins", w.refuses)
-	t.Run("and once it is mended the move goes through", w.moves)
-	t.Run("Cluster API's member is in charge of the template then", w.speaksClusterAPI)
+	t.Run("and once it is fixed the move goes through", w.moves)
+	t.Run("Cluster API's member is authoritative for the template then", w.speaksClusterAPI)
 	t.Run("it does not go back in Cluster API's words", w.stays)
 	t.Run("and does in Machine API's", w.returns)
 	t.Run("a move that was caught on its way ends where it came from if it is cancelled", w.cancels)
@@ -392,7 +392,7 @@ func (w *world) follows(t *testing.T) {
 	}
 }
 
-func (w *world) mends(t *testing.T) {
+func (w *world) fixes(t *testing.T) {
 	name := w.reflected(t, "m6i.xlarge")
 	w.patch(t, w.get(t, templates, capi, name), "{spec: {template: {spec: {instanceType: t3.micro}}}}")
 	w.reflected(t, "m6i.xlarge")

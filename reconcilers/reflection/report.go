@@ -19,7 +19,7 @@ import (
 // reporting decides; it needs nothing but the time.
 type reporting struct{ now func() time.Time }
 
-// report is the one write of the set's status: who is in charge, whether Cluster API's side is in step, and what a request waits for, in one patch with the resourceVersion
+// report is the one write of the set's status: which API is authoritative, whether Cluster API's side is in step, and what a request waits for, in one patch with the resourceVersion
 // on which it was decided; nil if the set says all of it already.
 func (r reporting) report(s *state) *write {
 	side := controlplane.InStep
@@ -51,7 +51,7 @@ func (r reporting) report(s *state) *write {
 	return w
 }
 
-// authorityOf is what a step changes in who is in charge, and the generation that Cluster API's side is made from.
+// authorityOf is what a step changes in which API is authoritative, and the generation that Cluster API's side is made from.
 func authorityOf(s *state, step controlplane.HandoverStep, side controlplane.Side) map[string]any {
 	status := map[string]any{}
 	switch step.Action {
@@ -85,7 +85,7 @@ func (s *state) inStep() string {
 	} else if s.member != nil {
 		name = s.member.Spec.InfrastructureRef.Name
 	}
-	out := []string{fmt.Sprintf("%s %s/%s says what the set's template says", s.env.Platform.InfraMachineTemplate.Kind, s.pair.ClusterAPI, name)}
+	out := []string{fmt.Sprintf("%s %s/%s is equal to the set's template", s.env.Platform.InfraMachineTemplate.Kind, s.pair.ClusterAPI, name)}
 	switch domains, missing := s.domains(), s.unlisted(); {
 	case len(domains) == 0:
 	case len(missing) == 0:

@@ -4,14 +4,14 @@
 // Package remediation carries over what Cluster API's health checks find amiss with Machines that are still the Machine
 // API's (DESIGN §3.3, converting › MachineHealthCheck remediates Machine).
 //
-// Cluster API's check skips paused Machines, and the mirror of a Machine that Machine API is in charge of is paused: in a
-// mixed cluster such a Machine would never be healed. So for each check that Cluster API is in charge of, and that its Machine
+// Cluster API's check skips paused Machines, and the mirror of a Machine for which Machine API is authoritative is paused: in a
+// mixed cluster such a Machine would never be healed. So for each check for which Cluster API is authoritative, and that its Machine
 // API twin says the same of, the Machines that it selects are judged by the same rules (machine/health), those of both APIs
-// together, as its limit means them. An unhealthy one that Machine API is in charge of, and that has a controller which
+// together, as its limit means them. An unhealthy one for which Machine API is authoritative, and that has a controller which
 // replaces it, is deleted, once, with an event that says why. Machine API's controllers do the rest; the mirror goes along.
 //
 // Cluster API's check does not delete a Machine of Cluster API's own: it marks it, and its MachineSet deletes it. Where that set is the paused mirror of one that Machine
-// API is in charge of, or a ControlPlaneMachineSet owns the Machine, nobody would. Such a Machine is deleted here, too. Where Cluster API's set is not paused, it is left to that.
+// API is authoritative for, or a ControlPlaneMachineSet owns the Machine, nobody would. Such a Machine is deleted here, too. Where Cluster API's set is not paused, it is left to that.
 //
 // The other way about nothing is missing: Machine API's check deletes the Machine API object of any Machine that it finds
 // unhealthy, and the mirror carries the deletion of an owned one over.

@@ -44,7 +44,7 @@ type state struct {
 	shape       authority.Shape
 	// spec is the check's in the words of the Machine API; the mirror has put it into them.
 	spec machinev1beta1.MachineHealthCheckSpec
-	// targets are the Machines that Cluster API's check selects, each as the API in charge of it has it.
+	// targets are the Machines that Cluster API's check selects, each as the authoritative API of it has it.
 	targets []health.Target
 	// machineAPI and clusterAPI are those Machines on both sides, by name.
 	machineAPI, clusterAPI map[string]*unstructured.Unstructured
@@ -52,7 +52,7 @@ type state struct {
 	machineAPISets, clusterAPISets map[string]*unstructured.Unstructured
 }
 
-// carried reports whether the check's verdict is one to carry over: Cluster API is in charge of it and acts, and its rules stand
+// carried reports whether the check's verdict is one to carry over: Cluster API is authoritative for it and acts, and its rules stand
 // in the Machine API's words too. While authority moves, over the check or over a Machine, nothing is deleted.
 func (s *state) carried() bool {
 	if s.check == nil || s.core == nil || s.shape.Current != authority.ClusterAPI || s.check.GetDeletionTimestamp() != nil || s.core.GetDeletionTimestamp() != nil {
@@ -63,8 +63,8 @@ func (s *state) carried() bool {
 		s.shape.SynchronizedGeneration >= s.core.GetGeneration()
 }
 
-// ours reports whether a Machine is one to which Cluster API's check does not do what it says. Of one that Machine API is in charge of it skips the mirror, which is
-// paused. Of one that Cluster API is in charge of it asks the owner, and does not act itself: Poundlock acts where that owner does not. Skipping that somebody else
+// ours reports whether a Machine is one to which Cluster API's check does not do what it says. Of one for which Machine API is authoritative it skips the mirror, which is
+// paused. Of one for which Cluster API is authoritative it asks the owner, and does not act itself: Poundlock acts where that owner does not. Skipping that somebody else
 // asked for is honoured on either side.
 func (s *state) ours(m *machinev1beta1.Machine) bool {
 	core, mapi := s.clusterAPI[m.Name], s.machineAPI[m.Name]
@@ -85,7 +85,7 @@ func skips(o *unstructured.Unstructured) bool {
 	return skip
 }
 
-// ownerPaused reports whether what owns a Machine in Cluster API is there the mirror of a MachineSet that Machine API is in charge of, whose controller replaces what is deleted.
+// ownerPaused reports whether what owns a Machine in Cluster API is there the mirror of a MachineSet for which Machine API is authoritative, whose controller replaces what is deleted.
 // A control plane's set has no mirror: its operator acts in Machine API alone.
 func (s *state) ownerPaused(m *machinev1beta1.Machine) bool {
 	owner := metav1.GetControllerOf(m)

@@ -103,7 +103,7 @@ func (r *reconciler) judge(ctx context.Context, from client.Reader, req reconcil
 	}
 	j, err := health.Judge(&s.spec, s.targets, r.now(), s.ours)
 	if err != nil {
-		// What cannot be judged is not mended by looking again: the next change of the check does that.
+		// What cannot be judged is not fixed by looking again: the next change of the check does that.
 		log.FromContext(ctx).Info("A check cannot be judged", "check", req.NamespacedName, "why", err.Error())
 		return health.Judgement{}, s, nil
 	}
@@ -123,7 +123,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Verdict) erro
 	o := s.authoritative(v.Machine)
 	if s.spec.RemediationTemplate != nil {
 		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",
-			"Machine %s is unhealthy: %s. Machine API is in charge of it, so Cluster API makes no request from the remediation template: move the Machine to Cluster API, or remediate it by hand", o.GetName(), v.Message)
+			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API makes no request from the remediation template: move the Machine to Cluster API, or remediate it by hand", o.GetName(), v.Message)
 		return nil
 	}
 	uid, version := o.GetUID(), o.GetResourceVersion()
@@ -143,12 +143,12 @@ func (r *reconciler) tell(ctx context.Context, s *state, v health.Verdict) {
 	o := s.authoritative(v.Machine)
 	r.meters.remediations.WithLabelValues(string(v.Cause)).Inc()
 	log.FromContext(ctx).Info("Remediation carried over", "machine", o.GetName(), "check", s.core.GetName(), "cause", v.Cause, "message", v.Message)
-	current, why := "Machine API", "skips it because Machine API is in charge of it"
+	current, why := "Machine API", "skips it because Machine API is authoritative for it"
 	if v.Machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI {
 		current, why = "Cluster API", "leaves it to its owner, whose controller is paused in Cluster API"
 	}
 	r.recorder.Eventf(o, s.core, corev1.EventTypeWarning, string(v.Cause), "Delete",
 		"Deleted for Cluster API's MachineHealthCheck %s, which %s: %s", s.core.GetName(), why, v.Message)
 	r.recorder.Eventf(s.core, o, corev1.EventTypeNormal, "RemediationCarriedOver", "Delete",
-		"Poundlock deleted Machine %s, of which %s is in charge, for this check: %s", o.GetName(), current, v.Message)
+		"Poundlock deleted Machine %s, for which %s is authoritative, for this check: %s", o.GetName(), current, v.Message)
 }

@@ -57,10 +57,10 @@ func TestRemediation(t *testing.T) {
 	}
 	w.run(t, plane)
 	w.check(t)
-	t.Run("unhealthy ones that Machine API is in charge of are deleted, once, and nobody else", w.deletes)
+	t.Run("unhealthy ones for which Machine API is authoritative are deleted, once, and nobody else", w.deletes)
 	t.Run("it is told on the Machine and on the check", w.tells)
 	t.Run("while authority over the check moves, nothing is deleted", w.waits)
-	t.Run("nor for a check of which Machine API is in charge, or whose rules it cannot say", w.leaves)
+	t.Run("nor for a check for which Machine API is authoritative, or whose rules it cannot say", w.leaves)
 	t.Run("nor while more are unhealthy than the check allows", w.restricts)
 	t.Run("one of Cluster API's is deleted if its set is paused there, and left to a set that is not", w.owners)
 	t.Run("nor where a template says how to remediate, which is told", w.templates)
@@ -302,7 +302,7 @@ func (w *world) leaves(t *testing.T) {
 }
 
 func (w *world) restricts(t *testing.T) {
-	// Those that are being deleted and those that nobody may touch count: eight are not well, whichever API is in charge of them.
+	// Those that are being deleted and those that nobody may touch count: eight are not well, whichever API is authoritative for them.
 	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"), `{"spec":{"maxUnhealthy":8}}`)
 	w.machine(t, machine{name: "one-too-many", current: "MachineAPI", owner: owned})
 	w.poke(t)
@@ -313,7 +313,7 @@ func (w *world) restricts(t *testing.T) {
 	w.eventually(t, "one-too-many deleted", func() string { return w.remains(t, "one-too-many") })
 }
 
-// owners plays three Machines that Cluster API is in charge of: owned by a set of Machine API's, by one of Cluster API's, and by one that moves.
+// owners plays three Machines for which Cluster API is authoritative: owned by a set of Machine API's, by one of Cluster API's, and by one that moves.
 func (w *world) owners(t *testing.T) {
 	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"), `{"spec":{"maxUnhealthy":"100%"}}`)
 	for name, current := range map[string]string{"paused": "MachineAPI", "active": "ClusterAPI", "between": "Migrating"} {

@@ -64,7 +64,7 @@ func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Reques
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: o.GetName()}}}
 }
 
-// checks maps a Machine to the checks of its pair, and a Node, which has no namespace, to all: those that Cluster API is in charge
+// checks maps a Machine to the checks of its pair, and a Node, which has no namespace, to all: those that Cluster API is authoritative
 // of. There are few.
 func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request

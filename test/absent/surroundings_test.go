@@ -100,7 +100,7 @@ func TestSurroundingsAreDeleted(t *testing.T) {
 	t.Logf("what came of each deletion (seed %d):\n%s", *seed, strings.Join(table, "\n"))
 }
 
-// fleet is what a deletion is played with: each Machine by name, with the API that is authoritative for it and its instance.
+// fleet is what a deletion is played with: each Machine by name, with the authoritative API for it and its instance.
 type fleet struct {
 	name     string
 	hands    map[string]string

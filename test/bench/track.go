@@ -160,7 +160,7 @@ func (t *track) grow(ctx context.Context, size int) error {
 	return t.settle(ctx)
 }
 
-// pair makes a Machine of which Machine API is in charge, and its paused mirror.
+// pair makes a Machine for which Machine API is authoritative, and its paused mirror.
 func (t *track) pair(ctx context.Context, way string, i int) error {
 	m := machine(way, i)
 	if err := t.admin.Create(ctx, m); err != nil {

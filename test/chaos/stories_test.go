@@ -39,15 +39,15 @@ func stories() []story {
 		{"a health check moves", steps{aCheck}, moves(check, capi)},
 		{"a health check moves back", steps{aCheck, moved(check, capi), watched}, moves(check, mapi)},
 
-		{"an unowned Machine is deleted, Machine API in charge", steps{aMachine}, deletes(machine, mapi)},
-		{"its Cluster API mirror is deleted, and made again", steps{aMachine}, deletes(machine, capi)},
-		{"an unowned Machine is deleted, Cluster API in charge", steps{aMachine, moved(machine, capi)}, deletes(machine, capi)},
+		{"an unowned Machine is deleted, Machine API authoritative", steps{aMachine}, deletes(machine, mapi)},
+		{"its Cluster API mirror is deleted, and recreated", steps{aMachine}, deletes(machine, capi)},
+		{"an unowned Machine is deleted, Cluster API authoritative", steps{aMachine, moved(machine, capi)}, deletes(machine, capi)},
 		{"its Machine API mirror is deleted, and nothing else", steps{aMachine, moved(machine, capi)}, deletes(machine, mapi)},
 		{"an owned Machine's Cluster API mirror is deleted, and it goes", steps{aSet(1)}, deletes(machine, capi)},
 		{"an owned Machine's Machine API mirror is deleted, and it goes", steps{aSet(1), moved(machine, capi)}, deletes(machine, mapi)},
-		{"a set is deleted, Machine API in charge", steps{aSet(1)}, deletes(set, mapi)},
-		{"a set's Cluster API mirror is deleted, and made again", steps{aSet(1)}, deletes(set, capi)},
-		{"a set is deleted, Cluster API in charge", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, capi)},
+		{"a set is deleted, Machine API authoritative", steps{aSet(1)}, deletes(set, mapi)},
+		{"a set's Cluster API mirror is deleted, and recreated", steps{aSet(1)}, deletes(set, capi)},
+		{"a set is deleted, Cluster API authoritative", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, capi)},
 		{"a set's Machine API mirror is deleted, and no Machine", steps{aSet(1), moved(machine, capi), moved(set, capi)}, deletes(set, mapi)},
 		{"a set with a Machine of Cluster API's is deleted on both sides", steps{aSet(1), moved(machine, capi)}, deletesBoth},
 		{"a Machine is deleted while it moves", steps{aMachine, onTheWay((*play).deleteMachine)}, moves(machine, capi)},
@@ -58,11 +58,11 @@ func stories() []story {
 		{"a set with Machines of either API's moves", steps{aSet(2), moved(machine, capi)}, moves(set, capi)},
 		{"a set is deleted while it moves", steps{aSet(1), onTheWay((*play).deleteSet)}, moves(set, capi)},
 
-		{"a set grows, Machine API in charge", steps{aSet(1)}, scales(mapi, 2)},
-		{"a set grows, Cluster API in charge", steps{aSet(1), moved(set, capi)}, scales(capi, 2)},
-		{"a set shrinks, Cluster API in charge", steps{aSet(2), moved(set, capi)}, shrinks},
-		{"a template changes, Machine API in charge", steps{aSet(0)}, retypes},
-		{"a template is replaced, Cluster API in charge", steps{aSet(0), moved(set, capi)}, replaces},
+		{"a set grows, Machine API authoritative", steps{aSet(1)}, scales(mapi, 2)},
+		{"a set grows, Cluster API authoritative", steps{aSet(1), moved(set, capi)}, scales(capi, 2)},
+		{"a set shrinks, Cluster API authoritative", steps{aSet(2), moved(set, capi)}, shrinks},
+		{"a template changes, Machine API authoritative", steps{aSet(0)}, retypes},
+		{"a template is replaced, Cluster API authoritative", steps{aSet(0), moved(set, capi)}, replaces},
 	}
 }
 
@@ -136,7 +136,7 @@ func shrinks(p *play) {
 	scales(capi, 1)(p)
 }
 
-// watched waits until Cluster API's controller has had a look at the health check that it is in charge of. It may be slower than a move back, and what it
+// watched waits until Cluster API's controller has had a look at the health check that it is authoritative for. It may be slower than a move back, and what it
 // leaves in the status then depends on that.
 func watched(p *play) {
 	p.eventually("Cluster API looks at the check", func() bool { return p.field(p.check(capi), "status", "observedGeneration") != "" })

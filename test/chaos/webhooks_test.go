@@ -29,7 +29,7 @@ type attempt struct {
 	do   func(context.Context) error
 }
 
-// barred is what must be refused whatever is down: Machine API is in charge of the play's set and Machine.
+// barred is what must be refused whatever is down: Machine API is authoritative for the play's set and Machine.
 func (p *play) barred() []attempt {
 	return []attempt{
 		{"edit the mirror of the set", p.merges(p.set(capi).empty(), `{"spec":{"replicas":4}}`)},

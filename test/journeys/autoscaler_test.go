@@ -50,7 +50,7 @@ subjects:
 - {kind: ServiceAccount, name: cluster-autoscaler-operator, namespace: openshift-machine-api}
 `
 
-// converting › The Cluster Autoscaler in mixed MachineSet clusters: one of a release to come looks at Cluster API alone, whoever is in charge.
+// converting › The Cluster Autoscaler in mixed MachineSet clusters: one of a release to come looks at Cluster API alone, whichever API is authoritative.
 func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 	together(t)
 	story(t)
@@ -93,7 +93,7 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 	sized(t, set, 1)
 	gone(t, old)
 
-	// A person's word on the side in charge is the last one again.
+	// A person's word on the authoritative side is the last one again.
 	must(t, set.args("scale", "--replicas=2")...)
 	sized(t, set, 2)
 
@@ -295,5 +295,5 @@ func sized(t *testing.T, set object, n int) {
 	if n > 0 {
 		eventually(t, "available", func() string { return field(t, set, ".status.availableReplicas") }, fmt.Sprint(n))
 	}
-	eventually(t, "replicas of the set in charge, still", func() string { return field(t, set, ".spec.replicas") }, fmt.Sprint(n))
+	eventually(t, "replicas of the authoritative set, still", func() string { return field(t, set, ".spec.replicas") }, fmt.Sprint(n))
 }

@@ -16,7 +16,7 @@ import (
 func TestDeletingBothSidesAtOnce(t *testing.T) {
 	for _, charge := range []string{"MachineAPI", "ClusterAPI"} {
 		for _, moving := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s in charge, on the move: %t", charge, moving), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s authoritative, on the move: %t", charge, moving), func(t *testing.T) {
 				if !moving { // else the stage is frozen
 					together(t)
 				}

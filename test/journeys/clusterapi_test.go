@@ -34,11 +34,11 @@ func TestWhatAClusterAPISetPropagatesStaysOnPausedMachines(t *testing.T) {
 	}
 	eventually(t, "the Machine's drain timeout", func() string { return field(t, capiMachine(name), ".spec.deletion.nodeDrainTimeoutSeconds") }, "30")
 	if got := field(t, mapiMachine(name), role); got != "worker" {
-		t.Errorf("the Machine in charge is of the role %q", got)
+		t.Errorf("the authoritative Machine is of the role %q", got)
 	}
 	rests(t, set, 5*time.Second)
 
-	// When the set is no longer in charge, the Machine's mirror is as the Machine again.
+	// When the set is no longer authoritative, the Machine's mirror is as the Machine again.
 	must(t, append(capiSet(set.name).args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"deletion":null}}}}`)...)
 	request(t, set, "MachineAPI")
 	authorityIs(t, set, "MachineAPI")
@@ -84,7 +84,7 @@ func TestAMoveWaitsForClusterAPIThatIsDown(t *testing.T) {
 	settled(t, set)
 }
 
-// A Machine that Cluster API is in charge of is drained by Cluster API, which obeys a PodDisruptionBudget, before its instance ends.
+// A Machine for which Cluster API is authoritative is drained by Cluster API, which obeys a PodDisruptionBudget, before its instance is terminated.
 func TestClusterAPIDrainsAMachineThatWasMovedToIt(t *testing.T) {
 	together(t)
 	story(t)

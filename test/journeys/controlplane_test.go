@@ -243,7 +243,7 @@ func TestAControlPlaneIsActivatedAndGrows(t *testing.T) {
 	before, books := names(masters(t)), opened()
 	eventually(t, "the ClusterOperator is at ease", reports(t), atEase)
 
-	warned(t, activate(t), "this will do nothing: all 3 control plane Machines are as the template says")
+	warned(t, activate(t), "this will do nothing: all 3 control plane Machines match the template")
 	eventually(t, "the set owns its Machines", func() string { return owned(t) }, "3")
 	updated(t, 3)
 	if now := names(masters(t)); !slices.Equal(now, before) {

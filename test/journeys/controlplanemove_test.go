@@ -49,7 +49,7 @@ func TestAControlPlaneMovesToClusterAPI(t *testing.T) {
 	voting(t)
 	eventually(t, "the ClusterOperator is at ease", reports(t), atEase)
 
-	// What Cluster API is in charge of is held by etcd too.
+	// What Cluster API is authoritative for is held by etcd too.
 	gone := masters(t)[1].Name
 	must(t, append(mapiMachine(gone).args("delete"), "--wait=false")...)
 	for _, o := range []object{capiMachine(gone), awsMachine(gone), mapiMachine(gone)} {

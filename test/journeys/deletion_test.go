@@ -17,7 +17,7 @@ import (
 )
 
 // The rows of converting › Summary of the rules that tell of a Machine's deletion, and what DESIGN §3.3 adds to them. In each a Machine is
-// deleted on one side while one side is in charge; all that is then checked is what is left, on both sides and in the cloud.
+// deleted on one side while one side is authoritative; all that is then checked is what is left, on both sides and in the cloud.
 func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
 	together(t)
 	for _, row := range []struct {
@@ -32,11 +32,11 @@ func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
 		{says: "an owned mirror of the Machine API takes the machine with it", owned: true, authority: "ClusterAPI", on: mapi, warns: "authority/delete-propagates"},
 		{says: "an unowned mirror of the Machine API goes alone", authority: "ClusterAPI", on: mapi, warns: "authority/delete-detached", clusterAPI: true, instance: true},
 		{says: "an owned mirror of Cluster API takes the machine with it", owned: true, authority: "MachineAPI", on: capi, warns: "authority/delete-propagates"},
-		{says: "an unowned mirror of Cluster API is made again", authority: "MachineAPI", on: capi, warns: "authority/delete-recreated", machineAPI: true, clusterAPI: true, instance: true},
-		{says: "an owned Machine of the Machine API in charge takes its mirror with it", owned: true, authority: "MachineAPI", on: mapi},
-		{says: "an unowned Machine of the Machine API in charge takes its mirror with it", authority: "MachineAPI", on: mapi},
-		{says: "an owned Machine of Cluster API in charge takes its mirror with it", owned: true, authority: "ClusterAPI", on: capi},
-		{says: "an unowned Machine of Cluster API in charge takes its mirror with it", authority: "ClusterAPI", on: capi},
+		{says: "an unowned mirror of Cluster API is recreated", authority: "MachineAPI", on: capi, warns: "authority/delete-recreated", machineAPI: true, clusterAPI: true, instance: true},
+		{says: "an owned Machine of the Machine API authoritative takes its mirror with it", owned: true, authority: "MachineAPI", on: mapi},
+		{says: "an unowned Machine of the Machine API authoritative takes its mirror with it", authority: "MachineAPI", on: mapi},
+		{says: "an owned Machine of Cluster API authoritative takes its mirror with it", owned: true, authority: "ClusterAPI", on: capi},
+		{says: "an unowned Machine of Cluster API authoritative takes its mirror with it", authority: "ClusterAPI", on: capi},
 	} {
 		t.Run(row.says, func(t *testing.T) {
 			together(t)

@@ -5,7 +5,7 @@
 // control plane with Poundlock's own binary and Cluster API's real core manager, a simulated cloud and the controllers that call it.
 //
 // Each story makes a MachineSet of its own, so that they do not disturb each other, and ends with the cloud's ledger: at most one
-// instance for each Machine, ever, and no call by a side that was not in charge. The fleet of `make run` belongs to the README's transcript.
+// instance for each Machine, ever, and no call by a side that was not authoritative. The fleet of `make run` belongs to the README's transcript.
 //
 // TestDeletionsOfASet plays one deletion of a MachineSet for each promise that the review makes, by a seed that it logs. All of them, in half an hour, are played by
 //

@@ -22,7 +22,7 @@ import (
 const resyncs = 20
 
 // A fleet at rest costs reads of a cache and nothing else, however much there is to compare: hooks, lists, and what API servers and webhooks have
-// filled in, on either side and with either side in charge.
+// filled in, on either side and with either side authoritative.
 func TestIdleIsSilent(t *testing.T) {
 	afterAll(t)
 	story(t)

@@ -17,7 +17,7 @@ import (
 // admission is what of Poundlock answers requests.
 const admission = "validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings"
 
-// converting › Upgrade / Downgrade Strategy: without Poundlock what is paused stays paused, and whoever is in charge goes on; where it is installed, an
+// converting › Upgrade / Downgrade Strategy: without Poundlock what is paused stays paused, and whichever API is authoritative goes on; where it is installed, an
 // existing fleet gets mirrors, and nothing happens to it.
 func TestPoundlockIsRemovedAndInstalledAgain(t *testing.T) {
 	story(t)
@@ -35,11 +35,11 @@ func TestPoundlockIsRemovedAndInstalledAgain(t *testing.T) {
 		t.Errorf("who has scaled the mirror to %s?", got)
 	}
 	if got := machinesOf(t, moved.name); len(got) != 1 {
-		t.Errorf("the Machine API, which is not in charge, has Machines: %q", got)
+		t.Errorf("the Machine API, which is not authoritative, has Machines: %q", got)
 	}
 	for _, o := range []object{capiSet(stays.name), moved} {
 		if got := condition(t, o, "Paused"); got != "True" {
-			t.Errorf("%s %s says Paused=%s", o.resource, o.name, got)
+			t.Errorf("%s %s has Paused=%s", o.resource, o.name, got)
 		}
 	}
 	older, asItWas := olderFleet(t)

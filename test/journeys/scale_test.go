@@ -77,7 +77,7 @@ func TestASetIsScaledJustBeforeAndJustAfterTheRequestToMoveIt(t *testing.T) {
 		}
 		authorityIs(t, set, api)
 		settled(t, set)
-		eventually(t, "replicas on the side that is now in charge", func() string { return field(t, is, ".spec.replicas") }, fmt.Sprint(want))
+		eventually(t, "replicas on the side that is now authoritative", func() string { return field(t, is, ".spec.replicas") }, fmt.Sprint(want))
 		eventually(t, "Machines", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, fmt.Sprint(want))
 		eventually(t, "available", func() string { return field(t, set, ".status.availableReplicas") }, fmt.Sprint(want))
 	}

@@ -160,7 +160,7 @@ type play struct {
 	setDeletion
 	table *rows
 	set   object
-	// machines are the set's by name, with the API that is authoritative for each; before is the instance of each.
+	// machines are the set's by name, with the authoritative API for each; before is the instance of each.
 	machines map[string]authority.API
 	before   map[string]string
 	// mirror is the UID of Cluster API's set.
@@ -309,7 +309,7 @@ func agrees(said []string, d setDeletion, o authority.Outcome) string {
 		{"in the foreground", o.Instances == authority.MayEnd && d.on != d.authority},
 		{"authority/delete-orphans", o.Instances == authority.MayEnd && d.on == d.authority},
 		{"if the move ends before", o.Object == authority.MadeAgain && d.when == inMidMove},
-		{"no instance ends", o.Object == authority.MadeAgain && o.Instances == authority.RunOn},
+		{"no instance is terminated", o.Object == authority.MadeAgain && o.Instances == authority.RunOn},
 	} {
 		if strings.Contains(all, w.text) != w.want {
 			return fmt.Sprintf("%q: want it said: %t", w.text, w.want)

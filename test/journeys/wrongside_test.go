@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// attempt is one thing that a person tries on the side that is not in charge.
+// attempt is one thing that a person tries on the side that is not authoritative.
 type attempt struct {
 	says string
 	args []string
@@ -23,7 +23,7 @@ func TestTheWrongSideAnswersAtOnce(t *testing.T) {
 	set := newSet(t, "wrong-side", 1)
 	name := machinesOf(t, set.name)[0]
 	template := object{capi, "awsmachinetemplates.infrastructure.cluster.x-k8s.io", field(t, capiSet(set.name), ".spec.template.spec.infrastructureRef.name")}
-	t.Run("Machine API is in charge", func(t *testing.T) { try(t, set, underMachineAPI(set.name, name, template)) })
+	t.Run("Machine API is authoritative", func(t *testing.T) { try(t, set, underMachineAPI(set.name, name, template)) })
 
 	request(t, set, "ClusterAPI")
 	request(t, mapiMachine(name), "ClusterAPI")
@@ -31,7 +31,7 @@ func TestTheWrongSideAnswersAtOnce(t *testing.T) {
 	authorityIs(t, mapiMachine(name), "ClusterAPI")
 	settled(t, set)
 	settled(t, mapiMachine(name))
-	t.Run("Cluster API is in charge", func(t *testing.T) { try(t, set, underClusterAPI(set.name, name)) })
+	t.Run("Cluster API is authoritative", func(t *testing.T) { try(t, set, underClusterAPI(set.name, name)) })
 }
 
 func underMachineAPI(set, machine string, template object) []attempt {

@@ -23,7 +23,7 @@ import (
 var controlPlane = flag.Int("control-plane", 0, "play the story of a control plane of 3 or 5 Machines; 0 for not at all")
 
 // TestAControlPlaneRolls: on each platform a set is generated, made Active, replaces the whole control plane with larger machines, and does so again once
-// Cluster API is in charge.
+// Cluster API is authoritative.
 func TestAControlPlaneRolls(t *testing.T) {
 	if *controlPlane == 0 {
 		t.Run("skipped, it takes minutes: make proof WHAT=platforms CONTROL_PLANE=3 plays it", func(t *testing.T) { t.SkipNow() })
@@ -81,7 +81,7 @@ func (p play) rolls(t *testing.T, sizes [2]string) {
 
 	before = p.masters(t)
 	p.request(t, set, "ClusterAPI")
-	p.eventually(t, "Cluster API is in charge", func() string { return p.read(t, set, "status", "authoritativeAPI") }, "ClusterAPI")
+	p.eventually(t, "Cluster API is authoritative", func() string { return p.read(t, set, "status", "authoritativeAPI") }, "ClusterAPI")
 	p.resize(t, set, sizes[1])
 	p.replaced(t, set, before, "ClusterAPI")
 

@@ -11,7 +11,7 @@ import (
 
 // gate is what authority.GateOf makes of a Machine API object.
 type gate struct {
-	// act: it may act, and has said so. adopts: it stores who is in charge. says is what it has yet to say, 0: nothing.
+	// act: it may act, and has said so. adopts: it stores which API is authoritative. says is what it has yet to say, 0: nothing.
 	act    bool
 	adopts authority.API
 	says   object
@@ -64,7 +64,7 @@ func (t *turn) machineAPI() {
 	g := t.gate(w.m)
 	switch {
 	case g.adopts != authority.Unset:
-		t.may(machineAPI, "Machine API's controller stores who is in charge", func(n *pair) { n.m.setStatus(g.adopts); n.wrote(ofM, machineAPI, false) })
+		t.may(machineAPI, "Machine API's controller stores which API is authoritative", func(n *pair) { n.m.setStatus(g.adopts); n.wrote(ofM, machineAPI, false) })
 	case g.says == paused && t.set && w.m.has(leaving):
 		// A MachineSet that is being deleted never answers.
 	case g.says != 0:

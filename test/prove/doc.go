@@ -11,7 +11,7 @@
 // each request that a person makes in the model. The shells around them are modelled, each in a file of its own that follows the code it stands for:
 //
 //	handoff.go, plan.go  reconcilers/handoff: gather (the Cluster API side, then the Machine API object), one step, its requests one after the other
-//	mirror.go, plan.go   reconcilers/mirror: gather (who is in charge is read last), the writes of next.go and deletion.go one after the other, up to a
+//	mirror.go, plan.go   reconcilers/mirror: gather (which API is authoritative is read last), the writes of next.go and deletion.go one after the other, up to a
 //	                     deletion, whose outcome is read again
 //	controllers.go       reconcilers/provision's machine controller; Cluster API's core controller, its provider's, and the garbage collector
 //	people.go            whoever types commands, past admission (admission.go)
@@ -36,7 +36,7 @@
 // # What is checked
 //
 // In every state (wrong): never can both sides' controllers act; never are there two instances; none has nobody who holds a finalizer to delete it under;
-// none is ended that nobody asked to end, by the rules of converting › Summary of the rules, nor left behind; the spec of the object in charge is what a
+// none is ended that nobody asked to end, by the rules of converting › Summary of the rules, nor left behind; the spec of the authoritative object is what a
 // person last said. Where nothing more is promised to happen (unrest): nothing waits for its deletion, no mirror is missing or different, whoever is in
 // charge acts, an instance runs that should and none that should not, the handoff says Settle, or a condition says what a person has to do. And that
 // every fair run comes to such a rest (settle.go says how that is decided).
@@ -46,8 +46,8 @@
 // Failed conversions, and clusters that lack their Infrastructure or Cluster: they are waits with a condition. Strangers that act (authority.Foreign): a
 // Cluster API object with an instance of its own is no part of the pair. Templates: no controller acts on one.
 // Conditions other than the three that are decided from. What a MachineHealthCheck does to Machines. What the autoscaler says to a mirror, which is an edit of the
-// object in charge. That the mirror's creation becomes owned as an apply would be: a write of managed fields, from which nobody decides. Retries after errors that pass: a
-// crash is the same. That an object in charge is stripped of its finalizers by force. Two managers that both believe to lead go on at the same
+// object authoritative. That the mirror's creation becomes owned as an apply would be: a write of managed fields, from which nobody decides. Retries after errors that pass: a
+// crash is the same. That an authoritative object is stripped of its finalizers by force. Two managers that both believe to lead go on at the same
 // time only as far as the pass that the former is in (deeds: leaders), and not while something is deleted: a creation of the former's that lands when
 // all else is gone leaves a paused object without an instance, which nothing can prevent. And the former leader may take a finalizer off the provider's
 // object while the present one, cancelling, takes the Machine API's: until the provider's controller looks again nobody holds one, so that walks with a

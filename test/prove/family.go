@@ -12,11 +12,11 @@ import (
 // brood is how many Machines a family has at most.
 const brood = 2
 
-// family is a pair of MachineSets and the pairs of their Machines. Who is in charge of each has settled: what is walked here is deletion.
+// family is a pair of MachineSets and the pairs of their Machines. Which API is authoritative for each has settled: what is walked here is deletion.
 type family struct {
 	sm, sc member
 	kids   [brood]kid
-	// replicas is what the set in charge is to have.
+	// replicas is what the authoritative set is to have.
 	replicas uint8
 	// step is the request that the mirror has decided on and not yet made, for the set or a Machine.
 	step decision
@@ -60,7 +60,7 @@ type kid struct {
 	// runs says that it has an instance, bereft that it was ended although nobody asked.
 	runs, bereft bool
 	ends         end
-	// clusters says that Cluster API is in charge of it.
+	// clusters says for which Cluster API is authoritative it.
 	clusters bool
 	// freed: the collector made it an orphan, as somebody asked.
 	freed bool
@@ -116,7 +116,7 @@ const (
 // families is the model of a family.
 type families struct {
 	rules
-	// set is who is in charge of the sets, kid of the Machines that there are, and that a Machine API set makes by its template.
+	// set is which API is authoritative for the sets, kid of the Machines that there are, and that a Machine API set makes by its template.
 	set, kid authority.API
 	begin    map[string]family
 	may      deeds
@@ -451,7 +451,7 @@ func (t *familyTurn) perform(w *family, d decision) {
 	}
 }
 
-// marks reports whether a Machine API Machine is detached by a mark: one that the Machine API is in charge of has to be taken out of the collector's reach.
+// marks reports whether a Machine API Machine is detached by a mark: one for which the Machine API is authoritative has to be taken out of the collector's reach.
 func (t *familyTurn) marks(k kid) bool { return k.clusters || t.marksOnly }
 
 func (t *familyTurn) undetachedOf(w *family, side authority.API) uint8 {
@@ -481,7 +481,7 @@ func (t *familyTurn) name(d decision) string {
 	return what
 }
 
-// controllers are those of the sets and of the Machines, each on its side, where that is in charge.
+// controllers are those of the sets and of the Machines, each on its side, where that is authoritative.
 func (t *familyTurn) controllers() {
 	w := &t.was
 	acts := t.set
@@ -535,7 +535,7 @@ func (t *familyTurn) machineController(i int) {
 	}
 }
 
-// scale keeps the set in charge at its number: it deletes one of its Machines, whoever is in charge of that, or makes one.
+// scale keeps the authoritative set at its number: it deletes one of its Machines, whichever API is authoritative for that, or makes one.
 func (t *familyTurn) scale(a authority.API) {
 	n, free, last := 0, -1, -1
 	for i := range t.was.kids {
@@ -632,7 +632,7 @@ func (t *familyTurn) people() {
 		}
 	}
 	if t.can(edits) {
-		t.may(familyUser, "somebody scales the MachineSet in charge", func(w *family) { w.replicas = (w.replicas + 1) % (brood + 1) })
+		t.may(familyUser, "somebody scales the authoritative MachineSet", func(w *family) { w.replicas = (w.replicas + 1) % (brood + 1) })
 	}
 	if t.can(recreates) && !w.sm.has(here) && w.sc.presence() == authority.Present && t.set == authority.ClusterAPI {
 		t.may(familyUser, "somebody makes the Machine API MachineSet again", func(w *family) { w.sm = here })
@@ -675,8 +675,8 @@ func (t *familyTurn) deleteSet(a authority.API) {
 	}
 }
 
-// meant tells what the deletion of a set means for a Machine: all that the set in charge owns ends with it, unless orphans are to be left. Of the
-// mirror, a deletion in the foreground has the collector delete what it owns at once: the Machines that its side is in charge of may end before anybody can prevent it.
+// meant tells what the deletion of a set means for a Machine: all that the authoritative set owns ends with it, unless orphans are to be left. Of the
+// mirror, a deletion in the foreground has the collector delete what it owns at once: the Machines that its side is authoritative for may end before anybody can prevent it.
 func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) end {
 	k := &w.kids[i]
 	switch {
@@ -698,7 +698,7 @@ func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) en
 	return k.ends
 }
 
-// setEnds reports whether the end of a side's set is meant to be the end of its Machines: it is in charge, or alone.
+// setEnds reports whether the end of a side's set is meant to be the end of its Machines: it is authoritative, or alone.
 func (t *familyTurn) setEnds(a authority.API) bool {
 	return !t.was.sm.has(here) || t.set == a
 }

@@ -129,13 +129,13 @@ func mutants() []mutant {
 		}, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
 		{"a person's decision outlives the pause of the source", func(r *rules) { r.decidesOnce = true }, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
 		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
-		{"the mirror reads who is in charge before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
+		{"the mirror reads which API is authoritative before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
 			walkOf(flips|edits|torn|drowsy, setOfMachineAPI)},
 		{"a row lets a neighbour write what a mirror has of its authority", func(r *rules) { r.wideRow = true }, walkOf(flips|visits, setOfMachineAPI)},
 		{"what makes the mirror changes one that was made meanwhile", func(r *rules) { r.createsOver = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
 		{"patches carry no resourceVersion", func(r *rules) { r.unlocked = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
 		{"nobody is patient with a provider that never answers", func(r *rules) { r.impatient = true }, walkOf(flips|crashes, machineOfMuteProvider)},
-		{"an instance is created without a fresh read of who is in charge", func(r *rules) { r.staleGate = true }, walkOf(flips|crashes, machineOfMachineAPI)},
+		{"an instance is created without a fresh read of which API is authoritative", func(r *rules) { r.staleGate = true }, walkOf(flips|crashes, machineOfMachineAPI)},
 		{"the Machine API's controller says that it is paused, and works on", func(r *rules) {
 			gate := r.gate
 			r.gate = func(s authority.Shape, on bool) authority.Gate {
@@ -166,7 +166,7 @@ func mutants() []mutant {
 				}
 				return s
 			}), familyOf(authority.ClusterAPI, authority.ClusterAPI, 0)},
-		{"a Machine that the Machine API is in charge of is only marked when its set's mirror goes", func(r *rules) { r.marksOnly = true }, familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
+		{"a Machine for which the Machine API is authoritative is only marked when its set's mirror goes", func(r *rules) { r.marksOnly = true }, familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
 		{"a set moves although the other does not count one of its Machines", countedBut(func(authority.State) bool { return true }), movingSets(authority.MachineAPI, false, flips|edits)},
 		{"the same, back to Machine API", countedBut(func(authority.State) bool { return true }), movingSets(authority.ClusterAPI, false, flips|edits)},
 		{"the same, of a set that was just created and is asked back", countedBut(func(authority.State) bool { return true }), movingSets(authority.MachineAPI, true, flips)},

@@ -160,7 +160,7 @@ func (p *pairs) can(d deeds) bool { return p.may&d == d }
 
 func (p *pairs) starts() map[string]pair { return p.begin }
 
-// source is the API in charge of what is stored.
+// source is the authoritative API of what is stored.
 func (w *pair) source() authority.API { return w.m.source() }
 
 func (w *pair) at(o which) *object {
@@ -340,9 +340,9 @@ func (p *pairs) wrong(w pair) string {
 		return "an instance was left behind: neither object is there any more"
 	case w.will&maybe != 0: // what was being deleted is not waited for
 	case src == authority.MachineAPI && w.m.has(there) && !w.m.has(fresh):
-		return "the mirror overwrote the Machine API object in charge"
+		return "the mirror overwrote the authoritative Machine API object"
 	case src == authority.ClusterAPI && w.c.has(there) && !w.c.has(fresh):
-		return "the mirror overwrote the Cluster API object in charge"
+		return "the mirror overwrote the authoritative Cluster API object"
 	}
 	return ""
 }
@@ -386,11 +386,11 @@ func (p *pairs) unrest(w pair) string {
 	case !p.set && (w.m.has(pid) != w.i.has(pid) || !w.m.has(pid) || !w.cloud.runs()):
 		return "nobody makes the instance"
 	case !p.set && (src == authority.MachineAPI && !w.m.has(ctlFin) || src == authority.ClusterAPI && !(w.c.has(ctlFin) && w.i.has(ctlFin))):
-		return "whoever is in charge does not hold the finalizer"
+		return "whichever API is authoritative does not hold the finalizer"
 	case src == authority.MachineAPI && !p.gate(w.m).act:
-		return "Machine API is in charge, but does not act"
+		return "Machine API is authoritative, but does not act"
 	case src == authority.ClusterAPI && !w.halted && (!w.core.seen.has(acting) || !p.set && !p.acts(w.infra.seen)):
-		return "Cluster API is in charge, but does not act"
+		return "Cluster API is authoritative, but does not act"
 	}
 	return ""
 }
@@ -428,6 +428,6 @@ func (p *pairs) describe(w pair) string {
 	case byM | byC:
 		runs = "two instances"
 	}
-	return fmt.Sprintf("in charge: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); provider's object: %v (its controller sees: %v); %s",
+	return fmt.Sprintf("authoritative: %s (asked for: %s, came from: %s); Machine API object: %v; Cluster API object: %v (its controller sees: %v); provider's object: %v (its controller sees: %v); %s",
 		status, w.m.requested(), w.m.origin(), w.m, w.c, w.core.seen, w.i, w.infra.seen, runs)
 }

@@ -131,7 +131,7 @@ func removes(o which) func(*pair, *pass) bool {
 
 // requests are written as reconcilers/handoff/apply.go and reconcilers/mirror/{next,deletion}.go send them.
 var requests = [...]request{
-	adopt: {ofM, "stores who is in charge of the new object", none, false, func(w *pair, _ *pass) bool {
+	adopt: {ofM, "stores which API is authoritative for the new object", none, false, func(w *pair, _ *pass) bool {
 		if w.m.status() == authority.Unset {
 			w.m.setStatus(w.m.requested())
 			if w.m&(ctlFin|pid) == 0 {

@@ -15,12 +15,12 @@ type rules struct {
 
 	// stopsInTransit: the mirror does nothing while authority moves.
 	stopsInTransit bool
-	// authorityFirst: the mirror reads the Machine API object, which says who is in charge, before the Cluster API side.
+	// authorityFirst: the mirror reads the Machine API object, which says which API is authoritative, before the Cluster API side.
 	authorityFirst bool
 	// strands: the mirror takes the provider's object of a Cluster API object that was deleted before anybody held it for one that its controller will
 	// see to.
 	strands bool
-	// marksOnly: of a set's mirror that is deleted, a Machine that the Machine API is in charge of is marked, and left to the collector.
+	// marksOnly: of a set's mirror that is deleted, a Machine for which the Machine API is authoritative is marked, and left to the collector.
 	marksOnly bool
 	// createsOver: what the mirror sends to make an object changes one that somebody else has made meanwhile.
 	createsOver bool

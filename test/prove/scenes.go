@@ -200,7 +200,7 @@ var deedNames = []struct {
 	deeds
 	name string
 }{
-	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"}, {recreates, "objects made again"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
+	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"}, {recreates, "objects recreated"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
 	{torn, "reads at two moments"}, {drowsy, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {decides, "a person who decides"},
 	{vanishes, "a namespace that is deleted"},
 	{visits, "neighbours that write"},

@@ -333,7 +333,7 @@ func (t *setTurn) mirrorMachine(i int, k machinePair) {
 	w := &t.was
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		on, other, twin := k.on(a), k.on(a.Other()), a.Other()
-		// Cluster API's Machines are mirrored for a set that Cluster API is in charge of.
+		// Cluster API's Machines are mirrored for a set for which Cluster API is authoritative.
 		reflected := a == authority.MachineAPI || w.source() == authority.ClusterAPI
 		switch {
 		case on.has(here|going) && other.has(here) && !other.has(going):
@@ -464,13 +464,13 @@ func (t *setTurn) machinesEnd() {
 	}
 }
 
-// people ask, take back, scale what admission lets them scale, and mend or delete Machines that do not convert.
+// people ask, take back, scale what admission lets them scale, and fix or delete Machines that do not convert.
 func (t *setTurn) people() {
 	w := &t.was
 	if t.can(flips) {
 		t.do(setUser, "somebody asks for "+w.requested.Other().Text(), func(w *setPair) { w.requested = w.requested.Other() })
 	}
-	// A review may read that Cluster API is in charge, and its update is stored until the set is paused: from then on its resourceVersion is another.
+	// A review may read that Cluster API is authoritative, and its update is stored until the set is paused: from then on its resourceVersion is another.
 	if a := w.source(); t.can(edits) && (w.current == a || a == authority.ClusterAPI && !w.told) && w.set(a).here {
 		t.do(setUser, "somebody scales "+a.Text()+"'s set", func(w *setPair) {
 			w.set(a).replicas, w.behind = (w.set(a).replicas+1)%mostMachines, true

@@ -224,7 +224,7 @@ A bare "machineset" means Cluster API's, which comes first in the alphabet: say 
 
 1  See the fleet, as the Machine API tells it:
      kubectl -n openshift-machine-api get machinesets.machine.openshift.io,machines.machine.openshift.io
-2  Scale a set on the side that is not in charge:
+2  Scale a set on the side that is not authoritative:
      kubectl -n openshift-cluster-api scale machinesets.cluster.x-k8s.io worker-a --replicas 3
 3  Delete on that side, to see what would come of it:
      kubectl -n openshift-cluster-api delete machines.cluster.x-k8s.io {{.Alone}} --dry-run=server

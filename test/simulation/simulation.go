@@ -40,7 +40,7 @@ type Options struct {
 	Platform string
 	Pairs    authority.Pairs
 	Cloud    machinetest.Panel
-	// Ungated makes the Machine API's controllers ignore who is in charge, as with the feature gate off.
+	// Ungated makes the Machine API's controllers ignore which API is authoritative, as with the feature gate off.
 	Ungated bool
 	// MachinesOnly leaves MachineSets and MachineHealthChecks to others.
 	MachinesOnly bool

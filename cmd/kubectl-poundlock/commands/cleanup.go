@@ -41,7 +41,7 @@ func cleanupCommand(p *plugin) *cobra.Command {
 		Short: "Take Poundlock's admission, finalizers and marks off a cluster from which it is removed",
 		Long: `Take Poundlock's admission, finalizers and marks off a cluster from which it is removed.
 
-What is paused stays paused, and who is in charge stays in charge: nothing begins to act. Nothing is done while a manager runs, which would
+What is paused stays paused, and which API is authoritative stays authoritative: nothing begins to act. Nothing is done while a manager runs, which would
 put everything back, or while an object is on the move, which nobody would end. Interrupted, the same command goes on where it stopped.
 docs/plugin.md › Cleaning up tells what is left to do afterwards.`,
 		Example: `  kubectl poundlock cleanup --dry-run=client

@@ -135,7 +135,7 @@ func (a *activation) allowed(r controlplane.Report, in policies.ControlPlane) er
 		foresight{a.Paper, false}.admission(*judged)
 	}
 	if len(r.Problems) > 0 || !judged.Allowed {
-		return ended{codeNo, "nothing was changed: mend that first"}
+		return ended{codeNo, "nothing was changed: fix that first"}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ With -f it is what the set in the file would do, and what the webhook's rules sa
 the cluster. What the file's spec leaves out is as the stored set has it. The rules are asked here, and not what the CRD itself checks;
 --dry-run=server has the API server, and with it the webhook, try to store it.
 
-Nothing is changed. The exit code is 3 where the set can do nothing until something is mended, or admission would refuse it.`,
+Nothing is changed. The exit code is 3 where the set can do nothing until something is fixed, or admission would refuse it.`,
 		Example: `  # What is next?
   kubectl poundlock controlplane plan
 

@@ -183,7 +183,7 @@ func (w foresight) problems(all []controlplane.Problem) {
 	if len(all) == 0 {
 		return
 	}
-	w.Linef("\n%s", w.Bad("It can do nothing until this is mended:"))
+	w.Linef("\n%s", w.Bad("It can do nothing until this is fixed:"))
 	for _, p := range all {
 		w.Linef("\n  %s", w.Point(p.Reason))
 		w.Linef("%s", display.Wrap(p.Message+".", "    ", w.Width))

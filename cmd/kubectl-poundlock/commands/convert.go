@@ -154,7 +154,7 @@ func unconvertible(pair fleet.Pair, env conversion.Env, unknown error, lacks []f
 	return preflight.Unconvertible(pair, env, lacks)
 }
 
-// destination is the API that is converted to: away from the one in charge, or from the only one that has the object.
+// destination is the API that is converted to: away from the authoritative one, or from the only one that has the object.
 func destination(pair fleet.Pair) authority.API {
 	if pair.InCharge() == authority.MachineAPI || pair.ClusterAPI == nil {
 		return authority.ClusterAPI
@@ -178,7 +178,7 @@ func toClusterAPI(pair fleet.Pair, env conversion.Env) ([]piece, field.ErrorList
 	at := places(pair.Kind)
 	platform := annotated.Rows(linesOf(env), conversion.OnlyClusterAPI, annotated.Place{Name: "providerSpec", Source: at.providerSpec, Target: at.infra, Core: at.template})
 	rows := append(annotated.Core(platform), annotated.Rows(tableOf(pair.Kind), conversion.OnlyClusterAPI, annotated.Place{})...)
-	header := fmt.Sprintf("From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\nowner references, the sync finalizer and, while Machine API is in charge, the pause.", pair.Kind.Name, pair.Name)
+	header := fmt.Sprintf("From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\nowner references, the sync finalizer and, while Machine API is authoritative, the pause.", pair.Kind.Name, pair.Name)
 	out := []piece{{twin.Core, source, header, rows}}
 	if twin.Infra != nil {
 		out = append(out, piece{twin.Infra, source, "", platform})

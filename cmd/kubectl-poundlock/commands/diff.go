@@ -176,7 +176,7 @@ func differs(n int) string {
 
 func (w difference) side(api authority.API) string {
 	if w.pair.InCharge() == api {
-		return map[authority.API]string{authority.MachineAPI: "MACHINE API (in charge)", authority.ClusterAPI: "CLUSTER API (in charge)"}[api]
+		return map[authority.API]string{authority.MachineAPI: "MACHINE API (authoritative)", authority.ClusterAPI: "CLUSTER API (authoritative)"}[api]
 	}
 	return map[authority.API]string{authority.MachineAPI: "MACHINE API", authority.ClusterAPI: "CLUSTER API"}[api]
 }

@@ -220,7 +220,7 @@ func (m *mover) forth(ctx context.Context, f *fleet.Fleet) error {
 	case len(plan) == 0:
 		return ended{codeError, "nothing of that name or with these labels is there"}
 	case len(blocked) > 0 && !m.skipBlocked:
-		return ended{codeNo, fmt.Sprintf("%s cannot move: mend that, or leave out what cannot with --skip-blocked", display.Count(len(blocked), "object"))}
+		return ended{codeNo, fmt.Sprintf("%s cannot move: fix that, or leave out what cannot with --skip-blocked", display.Count(len(blocked), "object"))}
 	case len(blocked) == len(plan):
 		return ended{codeNo, "nothing is left that can move"}
 	case len(moving.Of(plan, moving.Ask))+len(moving.Of(plan, moving.Follow)) == 0:

@@ -92,7 +92,7 @@ Exit codes:
   1    an error: the question could not be answered, or the cluster refused
   2    the command line is wrong
   3    the answer is no: check found what --fail-on names, convert met a field that cannot go, diff found a difference, migrate
-       stopped at a failure, cleanup refused, controlplane plan and activate met what has to be mended first
+       stopped at a failure, cleanup refused, controlplane plan and activate met what has to be fixed first
   4    what was waited for did not happen in time
   130  interrupted`,
 		Example: `  # What could move to Cluster API today?
@@ -101,7 +101,7 @@ Exit codes:
   # Would this manifest convert? No cluster is asked.
   kubectl poundlock check -f machineset.yaml
 
-  # Who is in charge of what?
+  # Which API is authoritative for what?
   kubectl poundlock status
 
   # Hand a set over, and then its Machines, three at a time.

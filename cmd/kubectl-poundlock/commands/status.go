@@ -35,10 +35,10 @@ func statusCommand(p *plugin) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
 		Use:   "status [KIND[/NAME]…]",
-		Short: "Show who is in charge of what, and what is waited for",
-		Long: `Show who is in charge of what, and what is waited for.
+		Short: "Show which API is authoritative for what, and what is waited for",
+		Long: `Show which API is authoritative for what, and what is waited for.
 
-AUTHORITY is who is in charge, and, with an arrow, who is asked for. SYNCED is whether the mirror equals the object in charge. PAUSED is
+AUTHORITY is which API is authoritative, and, with an arrow, who is asked for. SYNCED is whether the mirror equals the authoritative object. PAUSED is
 what the controllers of each side say, Machine API's first. SINCE is how long it has been so.`,
 		Example: `  # The fleet at a glance
   kubectl poundlock status
@@ -253,7 +253,7 @@ func (w glance) writeWithin(s survey, height int) {
 // others names who else acts in the cluster.
 func (w glance) others(s survey) {
 	if s.Rival != "" {
-		w.Linef("\n%s", w.Bad(display.Wrap("Nothing moves: Poundlock stands still beside OpenShift's own migration, or the two would fight. Stop or remove "+s.Rival+".", "", w.Width)))
+		w.Linef("\n%s", w.Bad(display.Wrap("Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove "+s.Rival+".", "", w.Width)))
 	}
 	var names []string
 	for _, who := range slices.Sorted(maps.Keys(s.Neighbours)) {

@@ -228,7 +228,7 @@ func TestWhatAMachineWaitsFor(t *testing.T) {
 			hooks(m)
 			m.Spec.LifecycleHooks.PreDrain = nil
 		}, []string{"its Node to be drained", "preTerminate hook Backup of ops"}},
-		"then before its instance ends": {func(m *machinev1beta1.Machine) {
+		"then before its instance is terminated": {func(m *machinev1beta1.Machine) {
 			m.DeletionTimestamp = &metav1.Time{Time: noon}
 			hooks(m)
 			m.Spec.LifecycleHooks.PreDrain = nil

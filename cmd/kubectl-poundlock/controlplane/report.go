@@ -65,7 +65,7 @@ type Machine struct {
 	Name  string `json:"name"`
 	Phase string `json:"phase,omitempty"`
 	Node  string `json:"node,omitempty"`
-	// AuthoritativeAPI is who is in charge of the Machine, by its status.
+	// AuthoritativeAPI is which API is authoritative for the Machine, by its status.
 	AuthoritativeAPI string `json:"authoritativeAPI,omitempty"`
 	Ready            bool   `json:"ready"`
 	// Updated: nothing of it leads to its replacement.
@@ -119,7 +119,7 @@ func ReportOf(source string, v controlplane.View) Report {
 	return r
 }
 
-// Stuck reports whether the set can do nothing until somebody mends something, or admission would refuse it.
+// Stuck reports whether the set can do nothing until somebody fixes something, or admission would refuse it.
 func (r Report) Stuck() bool {
 	return len(r.Problems)+len(r.Invalid) > 0 || r.Admission != nil && !r.Admission.Allowed
 }

@@ -46,7 +46,7 @@ func waitsFor(v controlplane.View, m controlplane.MachineState) []string {
 	}
 }
 
-// held are the hooks that hold a Machine that is being deleted: those before the drain, or, once it is drained, those before its instance ends.
+// held are the hooks that hold a Machine that is being deleted: those before the drain, or, once it is drained, those before its instance is terminated.
 func held(m *machinev1beta1.Machine) []string {
 	var out []string
 	for _, h := range m.Spec.LifecycleHooks.PreDrain {

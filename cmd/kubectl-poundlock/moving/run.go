@@ -80,7 +80,7 @@ type Outcome struct {
 	Lines []Line
 	// Ask are the objects to be asked for now.
 	Ask []fleet.Pair
-	// Failed: something went wrong that does not mend itself. TimedOut: something took too long.
+	// Failed: something went wrong that does not fix itself. TimedOut: something took too long.
 	Failed, TimedOut bool
 	// Done: everything is there.
 	Done bool
@@ -187,7 +187,7 @@ func (r *Run) follow(o *object, p fleet.Pair, exists bool, now time.Time, out *O
 		o.stage = there
 		arrived, total := r.count(there), len(r.objects)
 		left := now.Sub(r.began) / time.Duration(arrived) * time.Duration(total-arrived)
-		out.tell(o, after, Line{What: r.to.Text() + " is in charge", Good: true, Arrived: arrived, Total: total, Left: left})
+		out.tell(o, after, Line{What: r.to.Text() + " is authoritative", Good: true, Arrived: arrived, Total: total, Left: left})
 	case stuck(s):
 		out.tell(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
 		out.Failed = true
@@ -199,7 +199,7 @@ func (r *Run) follow(o *object, p fleet.Pair, exists bool, now time.Time, out *O
 	}
 }
 
-// stuck reports whether a person has to mend something before the move goes on.
+// stuck reports whether a person has to fix something before the move goes on.
 func stuck(s overview.Standing) bool {
 	return s.Settled == metav1.ConditionFalse && preflight.Stuck(s.Reason)
 }

@@ -100,7 +100,7 @@ func TestARunStops(t *testing.T) {
 	}{
 		"not while it goes on":              {now: onTheWay("a")},
 		"not while the last one settles":    {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "WaitingForResume"}},
-		"at what a person has to mend":      {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "NotSynchronized"}, failed: true},
+		"at what a person has to fix":       {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "NotSynchronized"}, failed: true},
 		"at a deletion":                     {now: pair{"a", "2", "ClusterAPI", "MachineAPI", "False", "DeletionInProgress"}, failed: true},
 		"when somebody takes the wish back": {now: pair{"a", "3", "MachineAPI", "MachineAPI", "True", "Settled"}, failed: true},
 		"when it is gone":                   {now: rest("other"), failed: true},

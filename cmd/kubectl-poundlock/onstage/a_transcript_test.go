@@ -141,8 +141,8 @@ func write(t *testing.T, path, part, text string, printed []string) {
 }
 
 func TestNormal(t *testing.T) {
-	text := "09:10:11  machine/worker-a-x7k2p  authority is moving (WaitingForPause)  after 2s\n09:10:12  machine/worker-a-x7k2p  Cluster API is in charge  after 3s\n"
-	if got, want := normal(text), "time machine/worker-a-xxxxx Cluster API is in charge after age"; got != want {
+	text := "09:10:11  machine/worker-a-x7k2p  authority is moving (WaitingForPause)  after 2s\n09:10:12  machine/worker-a-x7k2p  Cluster API is authoritative  after 3s\n"
+	if got, want := normal(text), "time machine/worker-a-xxxxx Cluster API is authoritative after age"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -83,7 +83,7 @@ func aTemplateOfClusterAPIIsPlanned(t *testing.T) {
 	if out, code := sh(t, strings.Replace(set, "%s", "patch", 1)+`--type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'`); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
-	eventually(t, "Cluster API is in charge of the set, and has its template", func() (string, bool) {
+	eventually(t, "Cluster API is authoritative for the set, and has its template", func() (string, bool) {
 		out, _ := sh(t, strings.Replace(set, "%s", "get", 1)+"-o jsonpath={.status.authoritativeAPI}; kubectl -n openshift-cluster-api get awsmachinetemplates -o name")
 		return out, strings.HasPrefix(out, "ClusterAPI") && strings.Contains(out, "/cluster-")
 	})

@@ -108,12 +108,12 @@ func (s *Standing) explain(shape authority.Shape) {
 	}
 }
 
-// Moving reports whether another API is asked for than is in charge, or authority is between the two.
+// Moving reports whether another API is asked for than is authoritative, or authority is between the two.
 func (s Standing) Moving() bool {
 	return s.Current == authority.Migrating || s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current
 }
 
-// At reports whether the API is in charge, nothing else is asked for, and all controllers have acknowledged it.
+// At reports whether the API is authoritative, nothing else is asked for, and all controllers have acknowledged it.
 func (s Standing) At(api authority.API) bool {
 	return s.Current == api && !s.Moving() && s.Settled == metav1.ConditionTrue
 }

@@ -34,7 +34,7 @@ const (
 	Moving Verdict = "moving"
 	// Ready: a request would be carried out now.
 	Ready Verdict = "ready"
-	// There: the API that is asked about is in charge already.
+	// There: the API that is asked about is authoritative already.
 	There Verdict = "there"
 )
 
@@ -174,7 +174,7 @@ func conclude(f Finding, p fleet.Pair, to authority.API, j policies.Judgement) F
 		}
 	}
 	if p.Rival != "" {
-		return f.say(Blocked, ReasonRival, "Poundlock stands still beside OpenShift's own migration: "+p.Rival)
+		return f.say(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
 	}
 	if len(f.Fields) > 0 {
 		return f.say(Blocked, ReasonFields, "")
@@ -201,7 +201,7 @@ func (f Finding) needs(p fleet.Pair) Finding {
 	return f.say(Unknown, ReasonUnknown, "needs "+what+", which cannot be read in this cluster")
 }
 
-// uninitialised is the rule that refuses a request until status says who is in charge. A manifest has no status, and a cluster in
+// uninitialised is the rule that refuses a request until status says which API is authoritative. A manifest has no status, and a cluster in
 // which Poundlock does not run has none either.
 const uninitialised = "authority/uninitialised"
 
@@ -226,7 +226,7 @@ func (f Finding) step(step authority.Step, p fleet.Pair) Finding {
 	return f.say(Waiting, step.Reason, because(step, p))
 }
 
-// Stuck reports whether what the reason names goes on by itself, or stays until a person mends it.
+// Stuck reports whether what the reason names goes on by itself, or stays until a person fixes it.
 func Stuck(reason string) bool {
 	return slices.Contains([]string{
 		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
@@ -266,7 +266,7 @@ func InfraFinalizer(p fleet.Pair) string {
 	return authority.InfraFinalizer(ref.APIGroup, ref.Kind)
 }
 
-// Unconvertible converts away from the API in charge. Obstacles that something which was not shown would change are left out; needs has what to show then. The
+// Unconvertible converts away from the authoritative API. Obstacles that something which was not shown would change are left out; needs has what to show then. The
 // mirror's own verdict stands: it was made with the whole cluster.
 func Unconvertible(p fleet.Pair, env conversion.Env, lacks []fleet.Lack) (errs field.ErrorList, needs []string) {
 	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.InCharge() == authority.ClusterAPI {

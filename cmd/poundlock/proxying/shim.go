@@ -49,7 +49,7 @@ them converted by the webhook that Cluster API or its provider has for the stand
 	f.IntVar(&o.Concurrency, "concurrency", 16, "Convert this many reviews at once. The API server is asked to repeat the others a second later")
 	f.DurationVar(&o.Budget, "budget", 25*time.Second, "Repeat calls of an upstream that is unavailable for this long. The API server waits 30s")
 	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let reviews come to their end for this long after SIGTERM")
-	f.BoolVar(&o.verbose, "verbose", false, "Also log what is of interest to developers")
+	f.BoolVar(&o.verbose, "verbose", false, "Also log debug messages")
 	if err := cmd.MarkFlagRequired("upstream"); err != nil {
 		panic(err) // the flag is defined above
 	}

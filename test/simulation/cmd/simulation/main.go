@@ -73,7 +73,7 @@ func sideCommand(c *common, side simulation.Side, short string) *cobra.Command {
 	cmd.Flags().StringVar(&o.Platform, "platform", "AWS", "the Infrastructure's name for the platform")
 	cmd.Flags().StringVar(&address, "cloud", "127.0.0.1:7070", "where the simulated cloud is")
 	if side == simulation.MachineAPI {
-		cmd.Flags().BoolVar(&o.Ungated, "ungated", false, "do not ask who is in charge, as with the feature gate off")
+		cmd.Flags().BoolVar(&o.Ungated, "ungated", false, "do not ask which API is authoritative, as with the feature gate off")
 		cmd.Flags().BoolVar(&o.MachinesOnly, "machines-only", false, "leave MachineSets and MachineHealthChecks to others")
 		cmd.Flags().DurationVar(&o.Settle, "settle", 10*time.Second, "how long the cloud may be late with its news")
 	}
