@@ -1,10 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install installs the providers of Cluster API that a release carries, in order, and keeps them installed
+// Package install installs the providers of Cluster API that a release carries, and keeps them installed
 // (installing-cluster-api-components › Proposal 2).
 //
-// A pass reads everything from the API server, asks package installation, and writes what is missing. It ends at the
+// A pass reads everything from the API server, asks package installation, and writes the missing objects. It ends at the
 // first gate that is shut. The next pass begins at the first stage again and finds the finished stages. So a crash
 // between any two writes needs no repair, and an unchanged pass writes nothing.
 //
