@@ -176,7 +176,7 @@ func (row kindRow) inject(object *unstructured.Unstructured, w writing) bool {
 	return changed
 }
 
-// trusted returns the CAs in the caBundles of an object, whoever they belong to.
+// trusted returns the CAs in the caBundles of an object, also those of others.
 func (row kindRow) trusted(object *unstructured.Unstructured) []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, config := range row.clientConfigs(object.Object) {

@@ -243,7 +243,7 @@ func mayServe(held, offered *tls.Certificate, ca *x509.Certificate, trustedFor, 
 	switch {
 	case held == nil || !validAt(held.Leaf, now):
 		return true
-	case issued(ca, held.Leaf): // whoever accepts the held one accepts the offered one
+	case issued(ca, held.Leaf): // a client that accepts the held one accepts the offered one
 		return true
 	}
 	return validAt(offered.Leaf, now) && trustedFor >= settle

@@ -110,7 +110,7 @@ type Platform struct {
 }
 
 // Converter is a Table without its type parameters, so that platforms fit into one list. It hands out empty values, so
-// that whoever reads an object decodes the platform's part of it in the same pass.
+// that a reader of an object decodes the platform's part of it in the same pass.
 type Converter interface {
 	// NewProviderSpec is a pointer to an empty providerSpec, NewInfraSpec one to an empty infrastructure machine spec.
 	NewProviderSpec() any

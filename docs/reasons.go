@@ -16,7 +16,7 @@ var (
 	signals string
 )
 
-// Reason is a reason of a condition or an event, as the runbooks tell it. They are the one place where it is told.
+// Reason is a reason of a condition or an event, from the runbooks. They are the one place that explains it.
 type Reason struct {
 	Name string
 	// Section is the runbooks' heading above it: "AuthoritySettled is False".

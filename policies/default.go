@@ -33,7 +33,7 @@ type Patch struct {
 	Value any
 }
 
-// Defaulters is a list of defaults, none of which looks at what another one fills in.
+// Defaulters is a list of defaults. None of them reads what another one fills in.
 type Defaulters []Defaulter
 
 // Applying returns the defaulters that see the change, in order.

@@ -20,11 +20,11 @@ import (
 	"github.com/poundlock/poundlock/reconcilers/surroundings"
 )
 
-// Options are what reconcilers are told.
+// Options are the parameters of the reconcilers.
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
-	// NodeSync is what conversions are told of Cluster API's manager.
+	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 	// Enabled says whether authority over a kind can move: handoff.Options has it.
 	Enabled func(authority.Kind) bool

@@ -53,7 +53,7 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Run makes the trip with values of every shape: those that can go, and those of which a field or some cannot.
+// Run makes the trip with values of every shape: those that convert, and those with a field or some that do not.
 func (trip Trip[A, B]) Run(t *testing.T) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(Seed(t), 0))

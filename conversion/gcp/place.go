@@ -105,7 +105,7 @@ func checkZone(p, at *pass, path, zone string) {
 	}
 }
 
-// failureDomains are those that the GCPCluster's controller has found, or is told to use; none, where neither is said: then
+// failureDomains are those that the GCPCluster's controller found, or is configured to use; none, where neither exists: then
 // all zones of the region are.
 func failureDomains(p *pass) []string {
 	if found, ok, _ := unstructured.NestedMap(p.Env.InfraCluster, "status", "failureDomains"); ok && len(found) > 0 {

@@ -79,7 +79,7 @@ func addresses(p *pass, list, former string) []string {
 	return many
 }
 
-// endpointTo and endpointFrom: whoever recreates the Machine in the other API would lose, or gain, a way to the API server.
+// endpointTo and endpointFrom: a Machine that is recreated in the other API would lose, or gain, a way to the API server.
 func endpointTo(p *pass, _ *providerSpec, _ *infraSpec) { checkEndpoint(p) }
 
 func endpointFrom(p *pass, _ *infraSpec, _ *providerSpec) { checkEndpoint(p) }

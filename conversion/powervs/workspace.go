@@ -79,7 +79,7 @@ func isTheClusters(p *pass, path, id string) {
 }
 
 // lookedUp is the name of the workspace that the provider looks up for a machine that names none by its id; empty, with
-// the reason, where that cannot be told.
+// the reason, where that is unknown.
 func lookedUp(p *pass) (name, reason string) {
 	if p.Env.InfraCluster == nil {
 		return "", "Cluster API looks the cluster's workspace up by the name that the IBMPowerVSCluster gives, and there is none: give the id"

@@ -131,7 +131,7 @@ func (s *scanner) value(depth int) error {
 	return s.number()
 }
 
-// skip passes over one value of which it is known that it is one: to the end of what it opens, or to what ends a word or a
+// skip passes over one valid value: to the end of what it opens, or to what ends a word or a
 // number.
 func (s *scanner) skip() {
 	depth := 0

@@ -20,7 +20,7 @@ const SkipAnnotation = "cluster.x-k8s.io/skip-remediation"
 
 // Judgement is what a check finds at a moment.
 type Judgement struct {
-	// Expected is how many Machines there are, Healthy with how many of them nothing is amiss.
+	// Expected is how many Machines there are, Healthy how many of them are healthy.
 	Expected, Healthy int
 	// MaxUnhealthy is how many of them may be other than healthy, in Machines.
 	MaxUnhealthy int

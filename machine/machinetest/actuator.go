@@ -188,7 +188,7 @@ func (a *Actuator) now() time.Time {
 	return a.Now()
 }
 
-// subject is how the cloud is told of a Machine.
+// subject is how a call to the cloud names a Machine.
 func subject(m *machinev1beta1.Machine) Machine {
 	return Machine{Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 }

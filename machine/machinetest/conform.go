@@ -20,7 +20,7 @@ type Subject struct {
 	Actuator machine.Actuator
 	// Machine returns a Machine that the provider can make, as an API server would return it, with the name and the UID.
 	Machine func(name string, uid types.UID) *machinev1beta1.Machine
-	// Invalid are changes, by what they come to in words, each of which makes of it one that never can be made.
+	// Invalid are changes, each under its description. Each turns the Machine into one whose instance can never be created.
 	Invalid map[string]func(*machinev1beta1.Machine)
 	// Alive is how many instances of that name are not gone for good, by the provider's own reckoning and past all delay.
 	Alive func(name string) int

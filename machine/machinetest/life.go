@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// life is that of one Machine. It calls the actuator as a Machine controller does: with copies, of which it keeps what an actuator
+// life is that of one Machine. It calls the actuator as a Machine controller does: with copies. It keeps from a copy what an actuator
 // may change.
 type life struct {
 	T

@@ -86,7 +86,7 @@ func version(v string) func(kind string) schema.GroupVersionKind {
 	return schema.GroupVersion{Group: machinev1beta1.GroupName, Version: v}.WithKind
 }
 
-// region is told where a zone's name tells it.
+// region is set where a zone's name contains it.
 func (p Provider) region(zone string) string {
 	if p.Platform != "AWS" {
 		return ""

@@ -19,7 +19,7 @@ const (
 	// ByBlockMove: BlockMoveAnnotation stands on the object while its controller acts; the pass that finds it paused takes it off, when all that
 	// it had begun is paused too.
 	ByBlockMove
-	// ByPatience: each pass looks for the pause first, and nobody is told. Whoever has waited for longer than a pass takes may believe it.
+	// ByPatience: each pass reads the pause first and reports nothing. After waiting for longer than a pass takes, Poundlock takes the pause for acknowledged.
 	ByPatience
 )
 

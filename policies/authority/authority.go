@@ -20,7 +20,7 @@ const (
 	MachineAPIMachineFinalizer = "machine.machine.openshift.io"
 	// PausedAnnotation pauses a Cluster API object, whatever its value.
 	PausedAnnotation = "cluster.x-k8s.io/paused"
-	// PausedByPoundlock is its value on a Machine API object of a kind whose controller obeys the annotation, and knows no authority. Whoever pauses a health check
+	// PausedByPoundlock is its value on a Machine API object of a kind whose controller obeys the annotation and ignores authority. A user who pauses a health check
 	// for an upgrade writes another.
 	PausedByPoundlock = "poundlock.openshift.io"
 	// Domain is of the labels and annotations that are Poundlock's own.

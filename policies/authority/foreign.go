@@ -27,7 +27,7 @@ const (
 	ForeignStopping Foreign = "StillActing"
 )
 
-// ForeignTo judges what has the name of the mirror of a Machine API object. Whoever runs the very instance of the Machine API object is no stranger: it has to be
+// ForeignTo judges an object that has the name of a Machine API object's mirror. One that runs the very instance of the Machine API object is no stranger: it has to be
 // paused, marked or not.
 func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	if o == nil || machineAPI == nil || o.Metadata.Annotations[MirrorAnnotation] == k.Name+"/"+machineAPI.Metadata.Name {
@@ -49,7 +49,7 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
-// strange reports whether the object under review stands where the mirror belongs, is foreign to it, and has not the Machine API object's instance: whoever made it may
+// strange reports whether the object under review stands where the mirror belongs, is foreign to it, and has not the Machine API object's instance. Its creator may
 // end it, and the instance that it has.
 func strange(c policies.Change) bool {
 	s := stand(c)

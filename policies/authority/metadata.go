@@ -104,8 +104,8 @@ func (m metadataChange) stays(c policies.Change) bool {
 }
 
 // MetadataReserved: labels and annotations "that are not critical to Machine API or Cluster API functionality, and
-// are not in reserved Kubernetes or OpenShift namespaces" are all that a user may change on the object that is not in
-// charge (converting › Admission of non-authoritative resources).
+// are not in reserved Kubernetes or OpenShift namespaces" are all that a user may change on the object that is not
+// authoritative (converting › Admission of non-authoritative resources).
 func MetadataReserved(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() {

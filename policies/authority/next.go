@@ -147,7 +147,7 @@ func keep(s State) Step {
 
 // order pauses a Cluster API that is not authoritative, and releases one that is: only once the switch is stored, the Machine
 // API's controllers stand still, and the last pause has been answered for all its objects: the provider's must not make an
-// instance before the core's controller holds the object that it belongs to. Nor once that is going and nobody holds it.
+// instance before the core's controller holds the object that it belongs to. Nor once that object is being deleted and no finalizer holds it.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		if s.untold() != 0 {
@@ -347,7 +347,7 @@ func last(s State) Step {
 		Message: fmt.Sprintf("Authority has moved from %s to %s.", s.Origin.Text(), target.Text())}
 }
 
-// handedOver reports that there is no way back: the source is going without its finalizer, and a finalizer cannot be put
+// handedOver reports that there is no way back. The source is being deleted without its finalizer, and a finalizer cannot be put
 // on what is being deleted. The target holds its own and can clean up, so authority goes there whatever is requested. A
 // target that does not was never given it: the source's own controller took its finalizer off, because its work is done.
 func (s State) handedOver() bool {
@@ -355,11 +355,11 @@ func (s State) handedOver() bool {
 	return (source.lost() || s.infraLost()) && target.Exists && target.Hold != NotHeld
 }
 
-// lost reports whether the object is going and nobody cleans up because of it.
+// lost reports whether the object is being deleted and no finalizer holds it for a cleanup.
 func (p Party) lost() bool { return p.Deleting && p.Hold == NotHeld }
 
 // infraLost reports that the provider's object, under which Cluster API would delete the instance, has gone after its
-// finalizer was handed over: the Machine API object holds its own, which it got while Cluster API stood still.
+// finalizer moved: the Machine API object holds its own, which it got while Cluster API stood still.
 func (s State) infraLost() bool {
 	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Hold == Held && (!s.Infra.Exists || s.Infra.lost())
 }

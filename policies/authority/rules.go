@@ -332,7 +332,7 @@ func besideTwin(c policies.Change) bool {
 	return c.Kind == "MachineSet" || Read(c.New).Requested != ClusterAPI
 }
 
-// contentMatters is changesAuthority as far as it can be told before the twin is known.
+// contentMatters is changesAuthority as far as it can be decided before the twin is read.
 func contentMatters(c policies.Change) bool {
 	if c.Operation == admissionv1.Create {
 		return c.Side == policies.MachineAPI || reads(c)

@@ -43,7 +43,7 @@ type State struct {
 // Party is one object of the two or three that change hands together. The zero Party is absent.
 type Party struct {
 	Exists, Deleting bool
-	// Told says that the object carries the pause annotation. The Machine API is told by status.authoritativeAPI instead, but for a kind that obeys the
+	// Told says that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead, but for a kind that obeys the
 	// annotation: there it is Poundlock's own.
 	Told bool
 	Says Answer

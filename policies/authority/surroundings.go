@@ -17,7 +17,7 @@ const (
 	HoldsMirrorsAnnotation = Domain + "/holds-mirrors"
 	// AllowDeletionAnnotation lets a person delete such an object all the same, if its value is AllowsDeletion.
 	AllowDeletionAnnotation = Domain + "/allow-deletion"
-	// AllowsDeletion is the only value that does: whoever writes "false" allows nothing.
+	// AllowsDeletion is the only value that allows a deletion: "false" allows nothing.
 	AllowsDeletion = "true"
 	// AdmissionLabel is on each mirrored namespace in which webhooks fail closed, with the value Enforced: from the first answer on that came through the API
 	// server.

@@ -51,7 +51,7 @@ func differences(path, before, after string, exact [][]string, except string) st
 // differ compares; it holds the ways, from the top level on, to the fields beneath which an empty value is one.
 type differ [][]string
 
-// members compares the members of two containers of which keys are the keys of both. Those that differ become a list m: the key, the value before
+// members compares the members of two containers; keys are the keys of both. Those that differ become a list m: the key, the value before
 // and after, whether one of them alone is absent, and the path.
 func (d differ) members(keys, before, after, path string, level int) string {
 	at, more := fmt.Sprintf("m%d", level), ""

@@ -82,7 +82,7 @@ func Policies(o Options) ([]Policy, error) {
 	return out, nil
 }
 
-// Rules are those of which some have twins.
+// Rules are all rules. Some of them have twins.
 func Rules() policies.Set { return slices.Concat(authority.Rules(), controlplane.Rules()) }
 
 // row is a rule with its twin.

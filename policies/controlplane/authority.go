@@ -32,7 +32,7 @@ const (
 	InStep
 )
 
-// HandoverStep is what follows. Its actions are those of authority's own state machine, of which it needs Rest, Adopt, Acknowledge, Switch, Wait and Settle.
+// HandoverStep is the next step. Its actions are those of authority's own state machine. It uses Rest, Adopt, Acknowledge, Switch, Wait and Settle.
 type HandoverStep struct {
 	Action authority.Action
 	// To is which API is authoritative after an Adopt or a Switch, and who is to be after an Acknowledge.
@@ -47,7 +47,7 @@ type HandoverStep struct {
 const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 
 // NextAuthority is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while
-// Migrating is stored, so there is no pause to wait for, and no finalizer to hand over. What it needs is Cluster API's side in step, before the move begins and, since the set
+// Migrating is stored, so there is no pause to wait for, and no finalizer to move. What it needs is Cluster API's side in step, before the move begins and, since the set
 // may have been edited, again before it ends. A set that is being deleted moves no more.
 func NextAuthority(s Handover) HandoverStep {
 	switch {

@@ -94,7 +94,7 @@ type generator struct {
 	Generated
 
 	row platform
-	// masters are the control plane's Machines, the oldest first; stay are those of which some place is left when what goes is gone.
+	// masters are the control plane's Machines, the oldest first; stay are those that remain once the Machines that are being deleted are gone.
 	masters, stay []*machinev1beta1.Machine
 	newest        *machinev1beta1.Machine
 	// spec is the newest's, without what it has for itself.
@@ -224,7 +224,7 @@ func (g *generator) all() []machinev1beta1.Machine {
 	return out
 }
 
-// leavingIndex reports whether all Machines of some index are going.
+// leavingIndex reports whether all Machines of some index are being deleted.
 func (p *Plan) leavingIndex() bool {
 	return slices.ContainsFunc(p.Indexes, func(i Index) bool { return len(i.Machines) > 0 && !i.stays() })
 }

@@ -25,7 +25,7 @@ const Finalizer = "controlplanemachineset.machine.openshift.io"
 
 // Machine is the one that the set makes at an index, with its name.
 //
-// Its five letters follow from what the set was when this was decided, so that two who decide from the same make the same name, of which the API server takes
+// Its five letters follow from what the set was when this was decided, so that two who decide from the same make the same name. The API server takes
 // one. Once one is made, the set's status tells of it, and the next letters are others, also where that Machine has gone.
 func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 	t := template(p.set)

@@ -255,7 +255,7 @@ func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Inde
 	return 1
 }
 
-// domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is going tells only where no other does. Where none is in
+// domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is being deleted counts only where the index has no other. Where none is in
 // any, it is the one domain of its zone: one that has been given another subnet has its Machines replaced, and not moved.
 func (p *Plan) domainOf(row platform, i Index) int {
 	all := slices.Clone(i.Machines)

@@ -31,7 +31,7 @@ type platform struct {
 	unordered []string
 	// boot is the image that an instance starts from, as far as the Machine Config Operator writes it: "" for none. In a list it is the boot disk's.
 	boot string
-	// void are members that the platform does not read, hollow those of which an empty object means no more than none.
+	// void are members that the platform does not read. For hollow ones, an empty object means the same as none.
 	void, hollow []string
 	// defaults are the values that the platform takes where nothing is given.
 	defaults map[string]any

@@ -161,7 +161,7 @@ func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorS
 	return append(out, operatorCondition(upgradeable))
 }
 
-// idle is what the operator says where it has nothing to do: whoever looks after the control plane's Machines, it is not this.
+// idle is what the operator reports where it has nothing to do, because it does not manage the control plane's Machines.
 func idle(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	reason, says := NoSet, sentence("There is no ControlPlaneMachineSet: nothing is done to the control plane's Machines", ungenerated)
 	if p != nil {

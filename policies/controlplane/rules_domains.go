@@ -89,7 +89,7 @@ func inInfrastructure(p *proposal) policies.Verdict {
 	})}
 }
 
-// placed reports whether it can be told where the set puts its Machines.
+// placed reports whether it is known where the set puts its Machines.
 func (p *proposal) placed() bool {
 	row, named := p.platform(), p.failureDomains().Platform
 	return row.domains != nil && p.providerSpec() != nil && (named == "" || named == row.name)

@@ -102,7 +102,7 @@ func (p *Plan) change() (Step, bool) {
 	return Step{}, false
 }
 
-// room reports whether one Machine more may be there, those that are going included.
+// room reports whether one Machine more may exist. It counts those that are being deleted.
 func (p *Plan) room() bool { return len(p.machines()) < p.Replicas+surge }
 
 // surplus is a second Machine of an index that is as it should be: two passes have made one each, or somebody else has.
@@ -166,7 +166,7 @@ func replaced(i Index) (Step, bool) {
 	return Step{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement " + i.Machines[at].Name + " is ready."}, true
 }
 
-// superseded is one of two Machines of an index, neither of which is both ready and as the template says, since the template has changed once more while
+// superseded is one of two Machines of an index. Neither is both ready and equal to the template, since the template has changed once more while
 // one was being replaced: it gives way before another one is made, or there would be more Machines at the index with each change.
 func superseded(i Index) (Step, bool) {
 	staying := slices.DeleteFunc(slices.Clone(i.Machines), func(m MachineState) bool { return m.Deleting })
@@ -196,7 +196,7 @@ func (p *Plan) vacant() (Step, bool) {
 	return Step{}, false
 }
 
-// leaving is an index all of whose Machines are going. Where there is no room for one more, the Machine has to be gone first.
+// leaving is an index whose Machines are all being deleted. Where there is no room for one more, the Machine has to be gone first.
 func (p *Plan) leaving() (Step, bool) {
 	if p.Strategy == machinev1.Recreate || !p.room() {
 		return Step{}, false

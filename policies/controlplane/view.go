@@ -31,7 +31,7 @@ type View struct {
 	Unresolved field.ErrorList
 	// Authority is the set's status.authoritativeAPI, for which the published type has no field. Unset is Machine API's.
 	Authority authority.API
-	// NoRecreate: whoever runs the operator has not allowed the strategy Recreate.
+	// NoRecreate: the operator's flags do not allow the strategy Recreate.
 	NoRecreate bool
 	// Machines are those of the set's namespace that its selector matches, on the Machine API's side.
 	Machines []machinev1beta1.Machine
@@ -88,7 +88,7 @@ const Grace = 10 * time.Minute
 // Name is the only one that a ControlPlaneMachineSet may have.
 const Name = "cluster"
 
-// Roles are the labels of a control plane's Nodes, either of which tells one.
+// Roles are the labels of a control plane's Nodes. Either of them identifies one.
 func Roles() []string {
 	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 }

@@ -73,7 +73,7 @@ func reason(s Step) string {
 	return why
 }
 
-// Forecast says what the set will do, in sentences for whoever writes it: which Machines it makes, deletes and replaces, in this order, to the end, then
+// Forecast returns what the set will do, in sentences for the person who writes it: which Machines it makes, deletes and replaces, in this order, to the end, then
 // what else. It is what the operator will do from where things stand, whatever the set's state is: for an inactive one it is what activating it would lead to.
 func (p *Plan) Forecast() []string {
 	future := Ahead(p.view)

@@ -28,7 +28,7 @@ const (
 
 // Case is one change and what one rule has to answer.
 type Case struct {
-	// Rule is the id of the rule, Name the case's sentence with the kind and actor that it is told of.
+	// Rule is the id of the rule, Name the case's sentence with its kind and actor.
 	Rule, Name string
 	Change     policies.Change
 	// Denied are the fields that the rule refuses, sorted.

@@ -27,7 +27,7 @@ import (
 // fieldManager is the owner of what the handoff writes.
 const fieldManager = "poundlock-handoff"
 
-// Options are what the handoff is told.
+// Options are the parameters of the handoff.
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs

@@ -128,7 +128,7 @@ type world struct {
 	r      *reconciler
 	live   map[installation.Key]*unstructured.Unstructured // nil: it is not there
 	served map[string][]string
-	// named are the names of all objects of a kind, whoever's they are: what is not among them needs no request.
+	// named are the names of all objects of a kind, also those of others. Any other name needs no request.
 	named map[schema.GroupVersionKind]map[installation.Key]bool
 	// certificates and endpoints are read when a gate asks for them.
 	certificates map[string]bool

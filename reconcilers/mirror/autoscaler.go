@@ -19,8 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// autoscalerManager is who carries over what the autoscaler says, in the managed fields of the authoritative object: whoever applies that object
-// with replicas of their own is told of the conflict.
+// autoscalerManager is the manager, in the managed fields of the authoritative object, of what the autoscaler wrote. A user who applies that object
+// with replicas of their own gets a conflict.
 const autoscalerManager = "poundlock-autoscaler"
 
 // machineAPIDelete is the Machine API's name of the annotation by which a Machine is chosen when a set is scaled down.

@@ -190,7 +190,7 @@ func applied(wanted, live *unstructured.Unstructured) []string {
 //
 //   - In spec, whatever wanted does not say: only an owner's apply removes a field.
 //   - Labels and annotations that wanted says too and somebody else set by an update: else they would outlive their
-//     removal from the authority. Whoever applies keeps applying, so an applier's are left alone.
+//     removal from the authority. An applier keeps applying, so an applier's are left alone.
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
 //   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made says that live is the API server's answer to
 //     that very creation: what it says beyond wanted are the server's own defaults, and nobody's.
@@ -220,7 +220,7 @@ func takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string
 	return giveTo(slices.DeleteFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return len(owned(e)) == 0 && e.Subresource == "" }), live, gained)
 }
 
-// asksFor is the field of a Machine API object that is a person's once it is there, whoever set it first.
+// asksFor is the field of a Machine API object that belongs to people once it is set, also where Poundlock set it first.
 const asksFor = "f:authoritativeAPI"
 
 // created reports whether an entry is of the mirror's creation of the object: no update of its sets a spec.
@@ -297,7 +297,7 @@ func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Uns
 }
 
 // yield returns the managed fields of the authoritative object without the mirror's share in what others own too: the rest of
-// an earlier time in which it was the mirror. Else who applies to the object would be told of a conflict with the mirror,
+// an earlier time in which it was the mirror. Else an applier of the object would get a conflict with the mirror,
 // and could not remove a field by leaving it out. What the mirror alone owns stays: it must have an owner to be removed
 // by when the object is the mirror again. nil: there is nothing to yield.
 func yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {

@@ -32,7 +32,7 @@ import (
 	"github.com/poundlock/poundlock/reading"
 )
 
-// Options are what the mirror is told.
+// Options are the parameters of the mirror.
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
@@ -40,7 +40,7 @@ type Options struct {
 	Now func() time.Time
 	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 4.
 	Concurrency int
-	// NodeSync is what conversions are told of Cluster API's manager.
+	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 }
 

@@ -388,7 +388,7 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 	return want
 }
 
-// machineAPIOwner is the twin of the Cluster API object's owner. One that is going stays named, so that the collector
+// machineAPIOwner is the twin of the Cluster API object's owner. One that is being deleted stays named, so that the collector
 // finds what it is to take along.
 func (s *state) machineAPIOwner() []metav1.OwnerReference {
 	set := s.parents[authority.MachineAPI]
@@ -458,7 +458,7 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 	}
 	want = want.DeepCopy()
 	want.SetResourceVersion(live.GetResourceVersion())
-	want.SetUID(live.GetUID()) // by its version alone, an apply makes again what has been deleted meanwhile
+	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
 	return &write{verb: apply, object: want, reason: "MirrorUpdated", fields: changed,
 		note: fmt.Sprintf("made %s equal to %s: %s", describe(live), s.describeSource(), brief(changed))}
 }

@@ -155,12 +155,12 @@ func sortedKeys(m map[string]any) []string {
 }
 
 // synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
-// source, goes along as wanted.
+// source, is applied as wanted.
 func (c converting) synchronized(s *state, generation int64, wanted map[string]any) *write {
 	live := below(s.machineAPI.Object, "status")
 	status := c.statusPatch(wanted, live)
 	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was recreated
-	// from generation 1 is told apart by the Synchronized condition alone until it is past the old one's.
+	// from generation 1 differs in the Synchronized condition alone until it is past the old one's.
 	if generation > s.said().SynchronizedGeneration {
 		status["synchronizedGeneration"] = generation
 	}

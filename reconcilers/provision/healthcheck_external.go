@@ -114,7 +114,7 @@ func (r *healthChecks) requests(ctx context.Context, c *check) (map[string]*meta
 	return out, nil
 }
 
-// withdraw deletes the requests of Machines with which nothing is amiss any more.
+// withdraw deletes the requests of Machines that are no longer unhealthy.
 func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgement, requests map[string]*metav1.PartialObjectMetadata) error {
 	var failures error
 	for _, v := range j.Verdicts {

@@ -88,7 +88,7 @@ func (r *machineSets) work(ctx context.Context, set *machinev1beta1.MachineSet) 
 	return reconcile.Result{RequeueAfter: sooner(again, next)}, errors.Join(failure, err)
 }
 
-// sooner is the shorter of two waits of which 0 is none.
+// sooner returns the shorter of two waits. 0 is no wait.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -76,7 +76,7 @@ func (r *reconciler) statusOf(s *state) map[string]any {
 // operatorStatus is what of the ClusterOperator's status is not as it is to be.
 func (r *reconciler) operatorStatus(s *state) map[string]any {
 	if s.deleting() {
-		return nil // it is told once the set is gone
+		return nil // it is reported once the set is gone
 	}
 	out := map[string]any{}
 	var want []any

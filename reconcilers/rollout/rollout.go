@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Options are what the operator is told.
+// Options are the parameters of the operator.
 type Options struct {
 	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API: a cluster has one control plane.
 	Pairs authority.Pairs
@@ -26,7 +26,7 @@ type Options struct {
 	Recreate bool
 	// NotReadyGrace is how long a Node may be not ready before the set is unavailable.
 	NotReadyGrace time.Duration
-	// Version is told in the ClusterOperator; "": none is.
+	// Version is reported in the ClusterOperator, unless it is "".
 	Version string
 	// Now is the clock by which Nodes join; nil: the computer's.
 	Now func() time.Time

@@ -48,7 +48,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 			return fmt.Errorf("watching %T %s: %w", w.object, w.object.GetObjectKind().GroupVersionKind(), err)
 		}
 	}
-	// Where nothing that is watched is there, the ClusterOperator still has to be told so.
+	// Where no watched object exists, the ClusterOperator still has to report that.
 	return c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		queue.Add(r.request())
 		return nil

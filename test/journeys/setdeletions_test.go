@@ -578,7 +578,7 @@ func (p play) tidy(t *testing.T) {
 	}, "0 objects, 0 instances")
 }
 
-// acceptable is a Machine's spec of which Machine API's own webhook can fill in the rest.
+// acceptable is a Machine's spec that Machine API's own webhook can complete.
 const acceptable = `{providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1, kind: AWSMachineProviderConfig}}}`
 
 // holdLabel is on a set of the Machine API whose move is not to end.

@@ -29,7 +29,7 @@ const (
 	byProvider
 )
 
-// review is a question and all that the rules are told.
+// review is a question and all that the rules get.
 type review struct {
 	question
 	m, c, i object

@@ -617,7 +617,7 @@ func (t *familyTurn) namespace() {
 	}
 }
 
-// people delete, scale and make again, and mean what converting › Summary of the rules and DESIGN §3.3 say.
+// people delete, scale and recreate, and mean what converting › Summary of the rules and DESIGN §3.3 say.
 func (t *familyTurn) people() {
 	w := &t.was
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
@@ -681,7 +681,7 @@ func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) en
 	k := &w.kids[i]
 	switch {
 	case k.ends == ends && k.on(k.charge()).presence() == authority.Present && (policy == orphans || !t.setEnds(on) || !k.on(on).has(mine)):
-		return either // of a mirror of a Machine that was deleted, it can no longer be told whether that was the collector
+		return either // for a mirror of a Machine that was deleted, it is no longer known whether that was the collector
 	case k.ends == ends || !k.on(on).has(here|mine):
 		return k.ends
 	case !w.sets(on).has(synch):

@@ -40,7 +40,7 @@ const (
 	failed
 	caught
 	detached
-	// theirs: the pause annotation is of whoever made the object, before Poundlock applied anything to it.
+	// theirs: the pause annotation is that of the object's creator, before Poundlock applied anything to it.
 	theirs
 	// statusAt and originAt are where status.authoritativeAPI and status.synchronizedAPI lie, as numbers of values.
 	statusBit

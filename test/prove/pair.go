@@ -218,7 +218,7 @@ func (w *pair) bury(o which, by actor) {
 		*pass
 		actor
 	}{{&w.handoff, handoff}, {&w.mirror, mirror}, {&w.former, former}} {
-		if p.phase != idle && p.actor != by { // what a pass's own request leaves, it is told in the answer
+		if p.phase != idle && p.actor != by { // the answer has what a pass's own request leaves
 			p.gone |= o
 		}
 	}
@@ -398,7 +398,7 @@ func (p *pairs) unrest(w pair) string {
 // acts reports whether a provider's controller that sees this acts, and has said so if it ever does.
 func (p *pairs) acts(seen object) bool { return seen.has(acting) || p.mute && seen.mayAct() }
 
-// byPerson are the reasons of a wait that only whoever paused the Cluster can end.
+// byPerson are the reasons of a wait that only the person who paused the Cluster can end.
 var byPerson = map[string]bool{authority.ReasonPausedElsewhere: true, authority.ReasonNotResumed: true, authority.ReasonNotPaused: true}
 
 // alone: a Cluster API object that has lost its twin acts on its own.

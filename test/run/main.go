@@ -173,7 +173,7 @@ func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
 	})
 }
 
-// greeting is what a person is told once everything is up.
+// greeting is what a person reads once everything is up.
 type greeting struct {
 	Kubeconfig, KubectlDir, Plugin, Logs, Dir, Cloud, Alone, Why string
 	ControlPlane, Stopped, Bare                                  bool

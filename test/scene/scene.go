@@ -32,7 +32,7 @@ type Options struct {
 	Port int
 	// Platform is what the cluster runs on, by the Infrastructure's name for it in whatever case; "" is AWS.
 	Platform string
-	// Out is told what is being done, in lines. nil means nobody.
+	// Out gets the progress, in lines. It may be nil.
 	Out io.Writer
 	// BootTime is how long a simulated instance takes to boot; 500 ms if 0.
 	BootTime time.Duration

@@ -30,7 +30,7 @@ const roleLabel = "machine.openshift.io/cluster-api-machine-role"
 // authoritative; the mirror carries that to the other.
 type etcd struct {
 	client.Client
-	// live reads ConfigMaps, of which the operator may not see all.
+	// live reads ConfigMaps. The operator may not see all of them.
 	live client.Reader
 }
 

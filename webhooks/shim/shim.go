@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// Options is what New must be told.
+// Options are the parameters of New.
 type Options struct {
 	// Upstreams are converters, each as SUFFIX=URL: groups that equal SUFFIX or end in it are converted at URL. The longest one that fits counts.
 	Upstreams []string

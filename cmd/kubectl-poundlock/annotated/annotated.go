@@ -26,7 +26,7 @@ type Row struct {
 	full string
 	// same is where the source has a field of the same name, "" where it has none: with the same value nothing changed.
 	same string
-	// line tells rows apart that come from one line of the table: it is told once.
+	// line identifies the rows that come from one line of the table: it is written once.
 	line int
 }
 

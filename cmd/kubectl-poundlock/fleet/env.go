@@ -94,7 +94,7 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 	}
 }
 
-// unnamed stands for a cluster of which nothing says the name, so that all else can be told.
+// unnamed replaces the unknown name of a cluster, so that everything else can be reported.
 const unnamed = "my-cluster"
 
 // providerSpec is what of a providerSpec tells where it belongs.

@@ -13,7 +13,7 @@ import (
 // Presence is whether Poundlock's webhooks answer.
 type Presence int
 
-// The presences. NotAsked: whoever runs the command may not try.
+// The presences. NotAsked: the user may not try.
 const (
 	NotAsked Presence = iota
 	Answers
