@@ -27,7 +27,7 @@ type Trip[A, B any] struct {
 	Back  func(*B) (*A, field.ErrorList)
 	// Root is what errors put before the paths of A.
 	Root string
-	// Lines are the table's rows, and Own tells which of a row's paths are A's.
+	// Lines are the table's rows, and Own selects those of a row's paths that are A's.
 	Lines []conversion.Line
 	Own   func(conversion.Line) []string
 	// Values makes valid values; Repair then makes the whole valid, where a rule joins two fields.

@@ -107,13 +107,13 @@ func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversi
 	return out, nil
 }
 
-// Check tells what ToClusterAPI would refuse, from the object's JSON and without building the twin.
+// Check returns what ToClusterAPI would refuse, from the object's JSON and without building the twin.
 func Check(kindName string, raw []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toClusterAPI(kindName, raw, &env)
 	return errs
 }
 
-// CheckTwin tells what ToMachineAPI would refuse, from the JSON of the core object and of its infrastructure object
+// CheckTwin returns what ToMachineAPI would refuse, from the JSON of the core object and of its infrastructure object
 // (nil where it does not exist).
 func CheckTwin(kindName string, core, infra []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toMachineAPI(kindName, core, infra, &env)
@@ -244,7 +244,7 @@ func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.
 	return k, conversion.NewPass(env, &conversion.Core{}, ""), nil
 }
 
-// unknown tells what of the cluster no conversion can do without.
+// unknown returns what of the cluster no conversion can do without.
 func unknown(k kind, env *conversion.Env) field.ErrorList {
 	status := field.NewPath("Infrastructure", "status")
 	if k.infra != nil && env.Platform.Spec == nil {

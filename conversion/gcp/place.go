@@ -42,7 +42,7 @@ func region(p *pass) string {
 	return p.Env.PlatformStatus("region")
 }
 
-// known tells whether the cluster says what both APIs need.
+// known reports whether the cluster has the value that both APIs need.
 func known(p *pass, field, value string) bool {
 	if value == "" {
 		cluster(p).Required(field, "the cluster's "+field+" is not known: neither the GCPCluster nor the Infrastructure says one")
@@ -115,7 +115,7 @@ func failureDomains(p *pass) []string {
 	return told
 }
 
-// instance is what a provider id says: gce://PROJECT/ZONE/NAME.
+// instance is a parsed provider ID: gce://PROJECT/ZONE/NAME.
 type instance struct{ project, zone, name string }
 
 func parseInstance(providerID string) (instance, bool) {

@@ -17,7 +17,7 @@ type cluster struct {
 	} `json:"status"`
 }
 
-// clusterOf reads the OpenStackCluster. One that is not there, or cannot be read, says nothing.
+// clusterOf reads the OpenStackCluster. One that does not exist, or cannot be read, counts as empty.
 func clusterOf(p *pass) cluster {
 	var out cluster
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(p.Env.InfraCluster, &out) != nil {

@@ -26,7 +26,7 @@ func checkID(p *pass, path, id string) {
 	}
 }
 
-// identify is the id that a reference of the Machine API gives in one of its two places; filtered tells that there is a
+// identify is the id that a reference of the Machine API gives in one of its two places; filtered reports that there is a
 // filter too.
 func identify(p *pass, id, alias string, filtered bool) *string {
 	path := "uuid"
@@ -46,7 +46,7 @@ func identify(p *pass, id, alias string, filtered bool) *string {
 	return &id
 }
 
-// identifyBack is the id of a reference of the Cluster API; something tells that the reference says anything.
+// identifyBack is the id of a reference of the Cluster API; something reports that the reference is not empty.
 func identifyBack(p *pass, id *string, filtered bool) string {
 	checkID(p, "id", text(id))
 	switch {

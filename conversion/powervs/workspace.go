@@ -61,7 +61,7 @@ func workspaceID(c *infraSpec) string {
 	return text(c.ServiceInstance.ID)
 }
 
-// clusterWorkspaceID is the id of the cluster's workspace, as far as the IBMPowerVSCluster says it, in the order in
+// clusterWorkspaceID is the ID of the cluster's workspace, as far as the IBMPowerVSCluster has it, in the order in
 // which the provider looks for it when it makes a provider id.
 func clusterWorkspaceID(p *pass) string {
 	for _, path := range [][]string{{"status", "serviceInstance", "id"}, {"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
@@ -124,7 +124,7 @@ func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 	}
 }
 
-// instanceOf is what a provider id says, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE; empty where it is none.
+// instanceOf parses a provider ID, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE; empty where it is none.
 type instanceOf struct{ workspace, instance string }
 
 func parseProviderID(id string) instanceOf {
