@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Phase is the phase that a Machine has come to, from what it says of itself. What is not known changes no phase: a provider that
+// Phase is the phase that a Machine has reached, from its own spec and status. What is not known changes no phase: a provider that
 // does not answer takes no Machine back from Running, and a Machine for which nothing was asked yet has none.
 func Phase(m *machinev1beta1.Machine) string {
 	switch {

@@ -39,7 +39,7 @@ type Verdict struct {
 	Target
 	// Cause is what is wrong, "" if nothing is.
 	Cause Cause
-	// Message says it in a sentence without a full stop.
+	// Message is the reason in a sentence without a full stop.
 	Message string
 	// In is how long it takes from now until the Machine is unhealthy if nothing changes; 0 if it is, or if nothing is wrong.
 	In time.Duration

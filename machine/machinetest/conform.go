@@ -30,7 +30,7 @@ type Subject struct {
 	// Patience is how long after the end of its context a method may take to return; 5 s if 0.
 	Patience time.Duration
 
-	// The rest is optional: a check that needs what is not there is skipped, and says so. Each change stays until the check is over, or until
+	// The rest is optional: a check that needs an absent one is skipped, and reports that. Each change stays until the check is over, or until
 	// the function that it returned is called.
 
 	// Foreign makes a running instance that is not the actuator's, and returns its provider ID.

@@ -48,7 +48,7 @@ type Order struct {
 type Instance struct {
 	ID    string `json:"id"`
 	State State  `json:"state"`
-	// Provider is its provider ID, and Number tells it from all others; EC2 says both in the ID and the zone.
+	// Provider is its provider ID, and Number distinguishes it from all others; EC2 has both in the ID and the zone.
 	Provider string `json:"providerID,omitempty"`
 	Number   int    `json:"number,omitempty"`
 	Order
@@ -120,7 +120,7 @@ func (i Instance) at(now time.Time, s Settings) Instance {
 	return i
 }
 
-// second says why an instance is one too many beside an earlier one of the same name, "" if it is not.
+// second returns why an instance is one too many beside an earlier one of the same name, "" if it is not.
 //
 // A name comes back: a Machine that is deleted and recreated is another one, and gets another instance. And the two
 // APIs' twins have UIDs of their own but are one Machine, whose mirror may be recreated under yet another. So no single

@@ -86,7 +86,7 @@ func (c *Cloud) end(seq int, instance, outcome, late string) {
 	c.close(seq, instance, outcome, late)
 }
 
-// close says what came of a call. It is called under the lock.
+// close reports what came of a call. It is called under the lock.
 func (c *Cloud) close(seq int, instance, outcome, late string) {
 	n, found := slices.BinarySearchFunc(c.ledger, seq, func(call Call, seq int) int { return call.Seq - seq })
 	if !found {

@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Acknowledgement is how a provider's machine controller tells that it is paused, and that it no longer is.
+// Acknowledgement is how a provider's machine controller reports that it is paused, and that it no longer is.
 type Acknowledgement uint8
 
 // The ways. Cluster API's contract asks for the condition; a provider that has none yet is known by its kind.
@@ -26,7 +26,7 @@ const (
 // BlockMoveAnnotation keeps `clusterctl move` from an object whose controller still acts.
 const BlockMoveAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
 
-// Acknowledges tells the way by the kind of a provider's machine.
+// Acknowledges returns the way by the kind of a provider's machine.
 func Acknowledges(infraKind string) Acknowledgement {
 	switch infraKind {
 	case "AzureMachine":

@@ -28,7 +28,7 @@ const (
 // preDrainField is the list that has the hook.
 const preDrainField = "spec.lifecycleHooks.preDrain"
 
-// ControlPlaneRole is the label that tells a Machine of the control plane, and the values that do.
+// ControlPlaneRole is the label, with its values, that identifies a Machine of the control plane.
 func ControlPlaneRole() (label string, values []string) {
 	return roleLabel, slices.Clone(controlPlaneRoles)
 }

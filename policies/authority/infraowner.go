@@ -17,7 +17,7 @@ import (
 
 var infraRefPath = specPath.Child("infrastructureRef")
 
-// InfraOwner: a provider's controller acts on each of its machines that a Machine owns and that is not paused, whatever the Machine itself says of its pause. So
+// InfraOwner: a provider's controller acts on each of its machines that a Machine owns and that is not paused, whatever the Machine's own pause. So
 // one that names a Machine that does not refer to it is a second instance of that Machine, and it is deleted, with its instance, when the Machine is.
 func InfraOwner(c policies.Change) policies.Verdict {
 	var errs field.ErrorList

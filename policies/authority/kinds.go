@@ -19,7 +19,7 @@ type Kind struct {
 	MachineAPI, ClusterAPI schema.GroupVersion
 	// Infra is the kind of provider's object behind it: InfraMachine, InfraMachineTemplate, or "" for none.
 	Infra string
-	// Scales says that the kind has a /scale subresource.
+	// Scales reports that the kind has a /scale subresource.
 	Scales bool
 	// Parent is the kind whose objects own this kind's, "" for none.
 	Parent string
@@ -89,7 +89,7 @@ func (k Kind) GVKOf(api API) schema.GroupVersionKind {
 	return k.MachineAPIGVK()
 }
 
-// Says reports whether a Machine API object can say which API is authoritative for it. The published CRD of a check cannot: where
+// Says reports whether a Machine API object has fields for the API that is authoritative for it. The published CRD of a check cannot: where
 // Poundlock's overlay gives it the fields, spec.authoritativeAPI is never empty, by its default; where not, the check is
 // left alone, and so is one of its name in Cluster API. Behind the other kinds stand machines, on which two controllers
 // must never act: they stay locked.

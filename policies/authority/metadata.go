@@ -57,7 +57,7 @@ func Reserved(key string) bool {
 type metadataChange struct {
 	annotation bool
 	key        string
-	// value is the requested one; removed says that there is none.
+	// value is the requested one; removed means that there is none.
 	value   string
 	removed bool
 }
@@ -294,7 +294,7 @@ func twinValue(twin *policies.Object, m metadataChange) (string, bool) {
 func MetadataFree(policies.Change) policies.Verdict { return policies.Verdict{} }
 
 // PropagatedFields are the fields of a Machine, by path, that Cluster API's MachineSet writes onto its Machines in place, beside labels and annotations: a set
-// that may not gives up on all that it would write, and says so for ever. The lock on a paused Machine lets exactly these through,
+// that may not gives up on all its writes, and reports that for ever. The lock on a paused Machine lets exactly these through,
 // and to Cluster API alone; the mirror leaves them as they are while the set is authoritative.
 func PropagatedFields() []string {
 	return []string{"spec.bootstrap.dataSecretName", "spec.deletion", "spec.minReadySeconds", "spec.readinessGates", "spec.taints"}

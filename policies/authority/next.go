@@ -5,7 +5,7 @@ package authority
 
 import "fmt"
 
-// Step is what the handoff does next, and what it says about it: a value, so that a walk over all states can compare it.
+// Step is what the handoff does next, and what it reports about it: a value, so that a walk over all states can compare it.
 type Step struct {
 	Action Action
 	// To is the API that an Adopt or Switch makes the authority, and the one that an Acknowledge sets out for.
@@ -14,7 +14,7 @@ type Step struct {
 	On Who
 	// Drop are the objects that a Switch takes their API's machine finalizer off, before it stores the new authority.
 	Drop Who
-	// Cancelled says that a Switch goes back to where authority came from.
+	// Cancelled reports that a Switch goes back to where authority came from.
 	Cancelled bool
 	// Reason is the CamelCase reason of the condition AuthoritySettled and of events.
 	Reason string
@@ -182,7 +182,7 @@ func (s State) CountMatters() bool {
 // HoldersMatter reports whether the next step depends on other Machines that have the same ID.
 func (s State) HoldersMatter() bool { return s.InfraActs && (s.asked() || s.Current == Migrating) }
 
-// stands reports whether nobody acts because of the object. A MachineSet that is being deleted never says so, and never acts.
+// stands reports whether no controller acts because of the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
 func (p Party) stands() bool {
 	return p.Says == SaysPaused || p.Deleting && p.Hold == NoHold
 }
@@ -198,7 +198,7 @@ func request(s State) Step {
 		Message: fmt.Sprintf("Authority is moving from %s to %s. %s", s.Current.Text(), s.Requested.Text(), s.cancel())}
 }
 
-// blocked tells what a request waits for, what only a person can fix first.
+// blocked returns what a request waits for, what only a person can fix first.
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
@@ -244,7 +244,7 @@ func (s State) uncounted(format string, args ...any) Step {
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
 
-// unsettled tells whose acknowledgement of the present authority is missing.
+// unsettled returns whose acknowledgement of the present authority is missing.
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if who := s.missing(); who != 0 && in == ClusterAPI {
@@ -413,7 +413,8 @@ func (s State) missing() Who {
 	return s.who(ClusterAPI, func(p Party) bool { return !p.Exists })
 }
 
-// awaited says what is waited for. The mirror makes all that is missing, but for the provider's object of an authoritative Cluster API Machine.
+// awaited returns what the step waits for. The mirror creates everything that is missing, but for the provider's object of an authoritative Cluster API
+// Machine.
 func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
 		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated
@@ -456,7 +457,7 @@ func (s State) where(among Who, applies func(Party) bool) Who {
 	return found
 }
 
-// wait is a step that waits because of a request, and says how to take it back.
+// wait is a step that waits because of a request. Its message has the command that cancels the request.
 func (s State) wait(reason string, who Who, format string, args ...any) Step {
 	step := s.say(reason, who, format, args...)
 	step.Message += space(s.cancel())
@@ -467,7 +468,7 @@ func (s State) say(reason string, who Who, format string, args ...any) Step {
 	return Step{Action: Wait, On: who, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// cancel says how to take a request back, where there is one.
+// cancel returns how to take a request back, where there is one.
 func (s State) cancel() string {
 	if from := s.source(); from.Other() != Unset && s.Requested == from.Other() {
 		return fmt.Sprintf("To cancel, set spec.authoritativeAPI to %s.", from)

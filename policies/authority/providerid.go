@@ -42,7 +42,7 @@ func shares(shape Shape) bool {
 	return shape.Condition(ConditionSettled).Reason == ReasonInstanceShared
 }
 
-// hasMirror reports whether the object has a twin. A Machine API object tells by Poundlock's finalizer, so that this needs no lookup.
+// hasMirror reports whether the object has a twin. Poundlock's finalizer on a Machine API object shows it, so that this needs no lookup.
 func hasMirror(c policies.Change) bool {
 	if c.Side == policies.MachineAPI {
 		return c.Old.HasFinalizer(SyncFinalizer)

@@ -148,7 +148,7 @@ func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	return out
 }
 
-// Refusals are the warnings of what the conversion in a review has found, by path: to is the API that cannot express it, so says what follows.
+// Refusals are the warnings about what the conversion in a review found, by path: to is the API that cannot express it, and so the consequence.
 func Refusals(c policies.Change, to API, so string) []string { return unconvertibleWarnings(c, to, so) }
 
 // synchronizedWarning leaves the message out where it repeats what the conversion in this review has said field by field.
@@ -170,7 +170,7 @@ func repeats(message string, errs field.ErrorList) bool {
 	return len(errs) > 0 && !slices.ContainsFunc(errs, func(e *field.Error) bool { return !strings.Contains(message, e.Field) })
 }
 
-// taintsInTheWay says nothing where the condition names the gate, in Cluster API's own words.
+// taintsInTheWay is silent where the condition names the gate, in Cluster API's own words.
 func taintsInTheWay(c policies.Change, s standing) []string {
 	if s.inCharge() != MachineAPI || strings.Contains(s.Condition(ConditionSynchronized).Message, TaintGate) {
 		return nil
@@ -196,8 +196,8 @@ func uncountedWarnings(c policies.Change) []string {
 	return out
 }
 
-// ConditionSettled tells, on the Machine API object, whether a move is over: spec and status agree, and both sides'
-// controllers have acknowledged it. While it is False its message says what is waited for.
+// ConditionSettled reports, on the Machine API object, whether a move is over: spec and status agree, and both sides'
+// controllers have acknowledged it. While it is False, its message has what the move waits for.
 const ConditionSettled = "AuthoritySettled"
 
 // provisioned reads the contract of a provider's machine: v1beta2 status.initialization.provisioned, before that status.ready.

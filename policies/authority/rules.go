@@ -312,7 +312,7 @@ func Rules() policies.Set {
 }
 
 // metadataMatters: only a change of labels or annotations on a locked object can be in conflict with its twin. On
-// Cluster API's side the twin tells whether it is locked, and is there for SpecLocked anyway.
+// Cluster API's side the twin shows whether it is locked, and SpecLocked looks it up anyway.
 func metadataMatters(c policies.Change) bool {
 	return len(metadataChanges(c)) > 0 && (c.Side != policies.MachineAPI || stand(c).locked())
 }

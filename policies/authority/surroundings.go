@@ -60,7 +60,7 @@ func allowed(o *policies.Object) bool {
 	return o.Metadata.Annotations[AllowDeletionAnnotation] == AllowsDeletion
 }
 
-// notAllowed says that the annotation is there, and that its value allows nothing.
+// notAllowed returns a sentence for an annotation whose value allows nothing.
 func notAllowed(o *policies.Object) string {
 	if o.Metadata.Annotations[AllowDeletionAnnotation] == "" {
 		return ""

@@ -87,7 +87,7 @@ func memberNamed(known map[string]reflect.Type, name string) (reflect.Type, stri
 	return nil, name
 }
 
-// saying is what a value says to a type, nil where the type cannot tell it from nothing. What does not fit the type is kept as it is.
+// saying is what a value means to a type, nil where the type cannot distinguish it from nothing. A value that does not fit the type is kept.
 func saying(v any, t reflect.Type) any {
 	pointer := t.Kind() == reflect.Pointer
 	if pointer {

@@ -37,7 +37,7 @@ type platform struct {
 	defaults map[string]any
 	// respell may be nil: it spells in one way what a providerSpec may spell in several.
 	respell func(spec map[string]any)
-	// added is what every machine of this cluster has, whether its providerSpec says so or not.
+	// added is what every machine of this cluster has, with or without a field in its providerSpec.
 	added map[string]any
 }
 
@@ -147,9 +147,9 @@ type Domain struct {
 type setting struct {
 	path  string
 	value any
-	// yields: what the providerSpec says itself counts.
+	// yields: the providerSpec's own value counts.
 	yields bool
-	// aside: it says what a Machine is made from, and not where it is.
+	// aside: it has the source of a Machine, and not its place.
 	aside bool
 }
 

@@ -142,7 +142,7 @@ func (p *Plan) degraded() metav1.Condition {
 	return condition(Degraded, true, p.Problems[0].Reason, sentence(says...))
 }
 
-// OperatorConditions are the ClusterOperator's; of no set where the plan is nil, and ungenerated then says why none is generated, if none can be.
+// OperatorConditions are the ClusterOperator's; of no set where the plan is nil. Then ungenerated is why none can be generated, if so.
 func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	if p == nil || !p.Active {
 		return idle(p, ungenerated)

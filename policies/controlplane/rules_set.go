@@ -166,7 +166,7 @@ func (p *proposal) clusterName() string {
 
 // limit is what something takes for a name.
 type limit struct {
-	// of says whose limit it is, and where it is written.
+	// of is whose limit it is, and where it is written.
 	of  string
 	max int
 	// pattern may be nil: any name of an object of Kubernetes.

@@ -35,7 +35,7 @@ type Step struct {
 	Index Index
 	// Machine is the one that is adopted, amended or deleted.
 	Machine MachineState
-	// Why says so, in a sentence for an event.
+	// Why is the reason, in a sentence for an event.
 	Why string
 	// Cause is a word for why a Machine is made or deleted.
 	Cause Cause
@@ -230,7 +230,7 @@ func (p *Plan) renew() (Step, bool) {
 	return Step{Verb: Create, Index: i, Why: old.Name + " is outdated: " + told(old.In(Rollout)) + "."}, true
 }
 
-// busy says which Machine is on its way in or out, "" if none is.
+// busy returns which Machine is on its way in or out, "" if none is.
 func (p *Plan) busy() string {
 	for _, i := range p.Indexes {
 		for _, m := range i.Machines {
@@ -250,7 +250,7 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// moves says whose authority is being moved, "" if nobody's. Until it is, nothing is begun.
+// moves returns whose authority is being moved, "" if nobody's. Until it is, nothing is begun.
 func (p *Plan) moves() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
@@ -299,7 +299,7 @@ func (p *Plan) Outdated() []Index {
 	return out
 }
 
-// mostTold is how many differences a sentence tells.
+// mostTold is how many differences a sentence lists.
 const mostTold = 5
 
 func told(all []Difference) string {

@@ -43,7 +43,7 @@ type View struct {
 	Trials []policies.Trial
 	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. No step of a plan has such a grace.
 	NotReadyGrace time.Duration
-	// Unlinked says since when Nodes are without a Machine that had one, by UID.
+	// Unlinked is since when Nodes that had a Machine have none, by UID.
 	Unlinked map[types.UID]time.Time
 	// Now is the time; a Node may have been without its Machine for Grace.
 	Now time.Time

@@ -181,7 +181,7 @@ func expand(rule string, t table, r row) ([]Case, error) {
 	return out, nil
 }
 
-// merge lays what a case says over what its table says.
+// merge lays a case's fields over its table's.
 func (s setting) merge(over setting) (setting, error) {
 	s.Side = cmp.Or(over.Side, s.Side)
 	s.Operation = cmp.Or(over.Operation, s.Operation)
