@@ -26,15 +26,15 @@ type Options struct {
 	Pairs authority.Pairs
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Enabled says whether authority over a kind can move: handoff.Options has it.
+	// Enabled reports whether authority over a kind can move: handoff.Options has it.
 	Enabled func(authority.Kind) bool
-	// ControlPlane says whether ControlPlaneMachineSets are rolled out and generated here: where no other operator does.
+	// ControlPlane reports whether ControlPlaneMachineSets are rolled out and generated here: where no other operator does.
 	ControlPlane bool
 	// Recreate allows their strategy Recreate, which leaves etcd without a member for a time.
 	Recreate bool
 	// NotReadyGrace is how long a Node of the control plane may be not ready before its set is unavailable.
 	NotReadyGrace time.Duration
-	// Version is the release that the ClusterOperator tells, "" for none.
+	// Version is the release that the ClusterOperator reports, "" for none.
 	Version string
 }
 

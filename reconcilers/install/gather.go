@@ -65,7 +65,7 @@ type inputs struct {
 	lastGood map[string][]corev1.ConfigMap
 	records  map[string]*record
 	needs    bundle.Needs
-	// needsErr says why images or variables cannot be read.
+	// needsErr is why images or variables cannot be read.
 	needsErr error
 	operator *configv1.ClusterOperator
 }
@@ -164,7 +164,7 @@ func (r *reconciler) look(ctx context.Context, kinds []schema.GroupVersionKind) 
 	return w, nil
 }
 
-// scope asks the mapper, which asks the API server about kinds that it does not know. An error says nothing about the kind.
+// scope asks the mapper, which asks the API server about kinds that it does not know. An error proves nothing about the kind.
 func (r *reconciler) scope(kind schema.GroupVersionKind) (namespaced, known bool, err error) {
 	mapping, err := r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {

@@ -17,7 +17,7 @@ import (
 // fieldManager is whose fields the mirror's are; spelled in every write.
 const fieldManager = "poundlock-mirror"
 
-// lacking lists the paths at which live does not say what wanted says. What live says beyond that is not looked at:
+// lacking lists the paths at which live differs from wanted. It ignores what live has beyond that:
 // API servers and webhooks add defaults. Lists are compared by index, finalizers and owner references as sets.
 func lacking(wanted, live *unstructured.Unstructured) []string {
 	var out []string
@@ -189,11 +189,11 @@ func applied(wanted, live *unstructured.Unstructured) []string {
 // of equality: the rest of an earlier time in which the mirror was authoritative and people wrote to it. nil: nothing does.
 //
 //   - In spec, whatever wanted does not say: only an owner's apply removes a field.
-//   - Labels and annotations that wanted says too and somebody else set by an update: else they would outlive their
+//   - Labels and annotations that wanted has too and somebody else set by an update: else they would outlive their
 //     removal from the authority. An applier keeps applying, so an applier's are left alone.
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
-//   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made says that live is the API server's answer to
-//     that very creation: what it says beyond wanted are the server's own defaults, and nobody's.
+//   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
+//     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.
 func takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	gained := ownership{}
@@ -231,7 +231,7 @@ func created(e metav1.ManagedFieldsEntry, tree ownership) bool {
 }
 
 // inherit divides what a creation set: what an apply would own, and what is left of the creation's. Of the answer to the creation itself that is what
-// wanted says. Of an older one it is all: what wanted does not say may be a default, and may be what the authority has dropped since.
+// wanted has. Of an older one it is all: a field that wanted lacks may be a default, or one that the authority has dropped since.
 func inherit(tree ownership, wanted *unstructured.Unstructured, made bool) (left, taken ownership) {
 	asks, has := below(tree, "f:spec")[asksFor]
 	if delete(below(tree, "f:spec"), asksFor); has {
@@ -243,7 +243,7 @@ func inherit(tree ownership, wanted *unstructured.Unstructured, made bool) (left
 	return left, tree
 }
 
-// stripSaid takes out of tree, and returns, the fields that wanted says.
+// stripSaid removes from tree, and returns, the fields that wanted has.
 func stripSaid(tree ownership, wanted any) ownership {
 	moved := ownership{}
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
@@ -347,7 +347,7 @@ func below(tree ownership, key string) ownership {
 	return sub
 }
 
-// stripOwners takes the owner references that wanted says out of the metadata that an entry owns.
+// stripOwners removes the owner references that wanted has from the metadata that an entry owns.
 func stripOwners(metadata ownership, wanted *unstructured.Unstructured) ownership {
 	given := below(metadata, "f:ownerReferences")
 	moved := stripSaid(given, list(below(wanted.Object, "metadata")["ownerReferences"]))

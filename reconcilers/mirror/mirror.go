@@ -169,7 +169,7 @@ func (w *write) repeats(last *write) bool {
 		reflect.DeepEqual(w.fields, last.fields) && len(w.fields) > 0
 }
 
-// refused tells on the Machine API object that the API server does not take the mirror; conflicts, timeouts and other
+// refused reports on the Machine API object that the API server refuses the mirror; conflicts, timeouts and other
 // things that pass are not told. The error is returned either way; one that was told rests.
 func (r *reconciler) refused(ctx context.Context, s *state, w *write, err error) error {
 	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&

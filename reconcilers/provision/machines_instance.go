@@ -70,7 +70,7 @@ func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// tellHooks says at all times what a deletion will meet.
+// tellHooks reports at all times which hooks a deletion will meet.
 func (c *machines) tellHooks(_ context.Context, p *pass) (*stop, error) {
 	p.is(machine.Drainable(p.machine))
 	p.is(machine.Terminable(p.machine))
@@ -169,7 +169,7 @@ func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// rest says when to look again at a Machine for which everything is done, unless the actuator has said.
+// rest returns when to look again at a Machine for which everything is done, unless the actuator has said.
 func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 	if p.wish > 0 || c.wishes.left(p.machine, p.now()) > 0 {
 		return &stop{}, nil

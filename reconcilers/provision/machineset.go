@@ -67,7 +67,7 @@ func shapeOfSet(set *machinev1beta1.MachineSet) authority.Shape {
 	return shapeOf(set.Spec.AuthoritativeAPI, set.Status.AuthoritativeAPI, set.Status.Conditions)
 }
 
-// work keeps the set at its number. The cache says whether there is anything to do; what is done is decided by what the API server says.
+// work keeps the set at its number. The cache shows whether there is anything to do. A live read decides what is done.
 func (r *machineSets) work(ctx context.Context, set *machinev1beta1.MachineSet) (reconcile.Result, error) {
 	if !set.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil // the garbage collector takes its Machines

@@ -72,7 +72,7 @@ func (s *state) ours(m *machinev1beta1.Machine) bool {
 	return !skip && annotations[authority.MirrorAnnotation] == "Machine/"+m.Name && m.Annotations[strategyAnnotation] == ""
 }
 
-// strategyAnnotation on a Machine says that it is remediated in another way than by its deletion.
+// strategyAnnotation on a Machine selects a remediation other than its deletion.
 const strategyAnnotation = "machine.openshift.io/remediation-strategy"
 
 func (r *reconciler) gather(ctx context.Context, from client.Reader, key client.ObjectKey) (*state, error) {

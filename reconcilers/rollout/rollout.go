@@ -78,7 +78,7 @@ const (
 	unwatched = 15 * time.Second
 )
 
-// Reconcile does what the cache says is to be done, as far as the API server says so too.
+// Reconcile takes the step that the cache calls for, if a live read calls for it too.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, false)
 	if err != nil {
