@@ -35,7 +35,7 @@ var (
 // with the reason and a colon.
 func Reasons() []Reason { return reasonsIn(runbooks) }
 
-// Signals lists what else Poundlock prints: conditions, events, alerts and metrics, by the section that tells of them.
+// Signals lists what else Poundlock prints: conditions, events, alerts and metrics, by the section that explains them.
 func Signals() []Reason { return reasonsIn(signals) }
 
 func reasonsIn(text string) []Reason {

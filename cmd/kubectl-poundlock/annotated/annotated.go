@@ -66,7 +66,7 @@ func Rows(lines []conversion.Line, to conversion.Verdict, at Place) []Row {
 	})
 }
 
-// passesOn tells the line that hands a providerSpec to another table: that one has something to say.
+// passesOn recognizes the line that hands a providerSpec to another table: that one has something to say.
 func passesOn(path string) bool { return strings.HasSuffix(path, "providerSpec.value") }
 
 // outer is a path up to the first list on its way.

@@ -357,7 +357,7 @@ func (m *mover) ask(ctx context.Context, steps []moving.Step) error {
 	return nil
 }
 
-// told says what came of a request: the webhook's warnings, and its refusal.
+// told reports what came of a request: the webhook's warnings, and its refusal.
 func (m *mover) told(ref, what string, err error) {
 	if err != nil {
 		m.Linef("%s  %s  %s", m.clock(), ref, m.Bad("refused: "+err.Error()))
@@ -393,7 +393,7 @@ func (m *mover) request(ctx context.Context, pair fleet.Pair, to authority.API, 
 // fieldManager owns what the plugin writes.
 const fieldManager = "kubectl-poundlock"
 
-// follow asks for as many as may be on the way, and tells each step until all are there.
+// follow requests as many as may be on the way, and prints each step until all are there.
 func (m *mover) follow(ctx context.Context, plan []moving.Step) error {
 	m.Linef("")
 	began := m.Now()

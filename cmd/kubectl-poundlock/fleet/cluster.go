@@ -37,7 +37,7 @@ var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "
 // clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
 const clusterAPIManager = "capi-controller-manager"
 
-// Query says what to read of a cluster.
+// Query is what to read of a cluster.
 type Query struct {
 	Pairs authority.Pairs
 	// Kinds narrows to these; nil: all.
@@ -128,7 +128,8 @@ func (c *collection) account(ctx context.Context, client dynamic.Interface, infr
 	c.fleet.account = platform.Account(text)
 }
 
-// nodeSync reads from its Deployment what OpenShift's Cluster API manager is started with. A user who may not read it, or has none, gets the conversion without it.
+// nodeSync reads from its Deployment what OpenShift's Cluster API manager is started with. A user who may not read it, or has none, gets the conversion
+// without it.
 func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pair authority.Pair) (known bool) {
 	u, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).Get(ctx, clusterAPIManager, metav1.GetOptions{})
 	if err != nil {

@@ -31,7 +31,7 @@ func (l Lease) held(now time.Time) bool {
 	return !l.Renewed.IsZero() && now.Sub(l.Renewed) <= 2*l.Duration
 }
 
-// Away says that nobody answers or leads, and since when; "" where all is well, or where that is not known.
+// Away returns whether nobody answers or leads, and since when, as a sentence; "" where all is well, or where that is not known.
 func Away(p Presence, l Lease, now time.Time) string {
 	since := fmt.Sprintf("since %s (%s)", l.Renewed.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(l.Renewed)))
 	switch {
