@@ -20,6 +20,7 @@ check() {
 		while ((getline < WORDS) > 0) {
 			if ($0 ~ /^#/ || NF < 2) continue
 			phrase[++n] = $1; instead[n] = $2; comments[n] = ($3 == "comments")
+			held[$1]
 		}
 	}
 	# prose is the line without what opens a comment, a quote or an item, with single blanks.
@@ -39,14 +40,14 @@ check() {
 		}
 		return 0
 	}
-	function search(text, behind, only,    i) {
+	function search(text, behind, only, at,    i) {
 		for (i = 1; i <= n; i++)
 			if (comments[i] == only && found(text, phrase[i], behind)) {
-				printf "%s:%d: %s: write %s\n", FILENAME, FNR, phrase[i], instead[i]
+				printf "%s:%d: %s: write %s\n", FILENAME, at ? at : FNR, phrase[i], instead[i]
 				bad = 1
 			}
 	}
-	FNR == 1 { last = ""; lastcomment = "" }
+	FNR == 1 { last = ""; lastcomment = ""; named = "" }
 	{
 		if ($0 ~ /^\/\/go:/) next
 		line = $0
@@ -57,6 +58,16 @@ check() {
 		if (FILENAME !~ /\.go$/) next
 		comment = ""
 		if ((at = match(line, /(^|[ \t])\/\/[ \t]/)) > 0) comment = prose(substr(line, at))
+		# A comment begins with the name of what it describes: the name is no word of its prose.
+		if (comment == "" && named != "") {
+			if (!found(tolower(line), named, 0)) search(named, 0, 1, namedat)
+			named = ""
+		}
+		if (comment != "" && lastcomment == "" && line ~ /^[ \t]*\/\/ [A-Za-z0-9_]+ /) {
+			named = comment; sub(/ .*/, "", named); namedat = FNR
+			if (named in held) sub(/^[^ ]+ /, "", comment)
+			else named = ""
+		}
 		if (comment != "") search(lastcomment " " comment, length(lastcomment) + 1, 1)
 		lastcomment = substr(comment, length(comment) - 40)
 	}
@@ -64,7 +75,8 @@ check() {
 	' "$@"
 }
 
-# plants: every phrase as it is, in capitals, and broken over two lines of a comment; then inside longer words, which passes.
+# plants: every phrase as it is, with a capital, as a comment's first words, and broken over two lines; then inside longer words and
+# as the name that a comment is about, which pass.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 status=0
@@ -76,12 +88,15 @@ while IFS=$'\t' read -r phrase _ scope; do
 	printf '// A line %s of text.\n' "${phrase^}" >"$scratch/capital.go"
 	printf 'package p // a line %s\n' "$phrase" >"$scratch/behind.go"
 	printf '// A line x%sx of text.\nvar x%s, _%s, %sx int\n' "$phrase" "${phrase// /}" "${phrase// /_}" "${phrase// /}" >"$scratch/inside.go"
-	refused=(plain capital behind)
+	printf '// %s does it.\nvar x int\n' "${phrase^}" >"$scratch/first.go"
+	printf '// %s does it.\nvar %s int\n' "${phrase%% *}" "${phrase%% *}" >"$scratch/name.go"
+	refused=(plain capital behind first)
 	allowed=(inside)
 	if [[ $phrase == *' '* ]]; then
 		printf '// A line %s\n\t// %s of text.\n' "${phrase% *}" "${phrase##* }" >"$scratch/broken.go"
 		refused+=(broken)
 	fi
+	[[ $phrase == *' '* || $scope != comments ]] || allowed+=(name)
 	printf 'var x = "a line %s of text"\n' "$phrase" >"$scratch/string.go"
 	if [ "$scope" = comments ]; then allowed+=(string); else refused+=(string); fi
 	for case in "${refused[@]}"; do
