@@ -26,8 +26,8 @@ type script struct {
 	writes []string
 }
 
-// rehearse plays stories undisturbed, side by side, each twice: a difference between two performances could not be distinguished from the effect of a fault. A story
-// is at its end when both are at rest, and agree.
+// rehearse plays stories undisturbed, side by side, each twice: a difference between two performances could not be distinguished from the effect of a fault.
+// A story is at its end when both are at rest, and agree.
 func rehearse(t *testing.T, stories ...story) []script {
 	t.Helper()
 	var all, firsts []*play

@@ -246,7 +246,7 @@ func (p *play) rotates(f *front) {
 	}
 }
 
-// serial tells the certificate that is served.
+// serial identifies the certificate that is served.
 func (p *play) serial(f *front) string {
 	conn, err := tls.Dial("tcp", f.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 	if err != nil {

@@ -232,7 +232,7 @@ func (p *Plane) died(exit *ExitError) {
 	delete(p.running, exit.Part)
 	p.last[exit.Part] = exit
 	if p.stopped || !p.started {
-		return // Start tells it, or nobody wants to know
+		return // Start reports it, or nobody asks
 	}
 	select {
 	case p.exited <- exit:

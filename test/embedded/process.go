@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ExitError says that a part of the control plane ended although nobody stopped it.
+// ExitError reports that a part of the control plane ended although nobody stopped it.
 type ExitError struct {
 	// Part is its name: etcd, kube-apiserver or kube-controller-manager.
 	Part string

@@ -57,7 +57,7 @@ func (m member) presence() authority.Presence {
 // kid is the pair of a Machine.
 type kid struct {
 	m, c member
-	// runs says that it has an instance, bereft that it was ended although nobody asked.
+	// runs reports that it has an instance, bereft that it was ended although nobody asked.
 	runs, bereft bool
 	ends         end
 	// clusters says for which Cluster API is authoritative it.
@@ -639,7 +639,7 @@ func (t *familyTurn) people() {
 	}
 }
 
-// meantKid tells whether a Machine's deletion is meant to end its instance. A mirror whose set is on its way out may be taken for the collector's.
+// meantKid reports whether a Machine's deletion is meant to end its instance. A mirror whose set is on its way out may be taken for the collector's.
 func (t *familyTurn) meantKid(w *family, i int, on authority.API) end {
 	k := &w.kids[i]
 	charge := k.charge()
@@ -675,7 +675,7 @@ func (t *familyTurn) deleteSet(a authority.API) {
 	}
 }
 
-// meant tells what the deletion of a set means for a Machine: all that the authoritative set owns ends with it, unless orphans are to be left. Of the
+// meant returns what the deletion of a set means for a Machine: all that the authoritative set owns ends with it, unless orphans are to be left. Of the
 // mirror, a deletion in the foreground has the collector delete what it owns at once: the Machines that its side is authoritative for may end before anybody can prevent it.
 func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) end {
 	k := &w.kids[i]

@@ -26,7 +26,7 @@ const (
 	told
 	acting
 	paused
-	// mark says that it is Poundlock's mirror.
+	// mark reports that it is Poundlock's mirror.
 	mark
 	// owned: the provider's object has an owner reference to the Cluster API Machine that is there; dangling: to one that is gone.
 	owned

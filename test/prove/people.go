@@ -113,7 +113,7 @@ func (t *turn) userDeletes() {
 	}
 }
 
-// means tells whether a deletion on a side asks for the end of the instance.
+// means reports whether a deletion on a side asks for the end of the instance.
 func (t *turn) means(w *pair, on authority.API) will {
 	shape := authority.Shape{Requested: w.m.requested(), Current: w.m.status(), SynchronizedAPI: w.m.origin()}
 	switch charge := authority.InCharge(shape); {

@@ -43,7 +43,7 @@ func endings() []os.Signal {
 	return all
 }
 
-// run starts everything, tells what to try, and waits until ctx ends or something breaks.
+// run starts everything, prints what to try, and waits until ctx ends or something breaks.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := options(args, out)
 	if err != nil {
@@ -154,7 +154,7 @@ func lines(in io.Reader) <-chan string {
 	return out
 }
 
-// hint tells what there is and what to type.
+// hint reports what there is and what to type.
 func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
 	root, err := build.Root()
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 // installConfig is the ConfigMap in kube-system in which a cluster keeps what it was installed with: how many members etcd has is read there.
 const installConfig = "cluster-config-v1"
 
-// roleLabel tells a Machine of the control plane.
+// roleLabel marks a Machine of the control plane.
 const roleLabel = "machine.openshift.io/cluster-api-machine-role"
 
 // etcd stands for the operator of etcd, and for etcd: who is a member is what its ConfigMap says. The operator holds a Machine by a hook in the Machine API, whichever API is
