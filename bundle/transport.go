@@ -37,7 +37,7 @@ const (
 	Gzip      Format = "gzip"
 )
 
-// Packing says how ConfigMaps are made.
+// Packing is how ConfigMaps are made.
 type Packing struct {
 	Format Format
 	// Whole forbids shards: what does not fit into one ConfigMap is an error.

@@ -81,7 +81,7 @@ func Creating() machinev1beta1.Condition {
 	}
 }
 
-// identified reports whether the provider has told which instance it is.
+// identified reports whether the provider has named the instance.
 func identified(m *machinev1beta1.Machine) bool {
 	return providerID(m) != "" || len(m.Status.Addresses) > 0
 }

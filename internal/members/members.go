@@ -282,7 +282,7 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// digits takes what digits there are and tells whether there was one.
+// digits takes what digits there are and reports whether there was one.
 func (s *scanner) digits() bool {
 	begin := s.at
 	for s.at < len(s.raw) && '0' <= s.raw[s.at] && s.raw[s.at] <= '9' {

@@ -279,7 +279,7 @@ func updateTwice(l *life) {
 	}
 }
 
-// told is all of a Machine that an actuator writes.
+// told is everything of a Machine that an actuator writes.
 func told(m *machinev1beta1.Machine) string {
 	status := ""
 	if m.Status.ProviderStatus != nil {

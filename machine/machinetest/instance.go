@@ -57,7 +57,7 @@ type Instance struct {
 	// CreatedBy is the API whose controller asked for it.
 	CreatedBy authority.API `json:"createdBy"`
 	Launched  time.Time     `json:"launched"`
-	// Stopped and Ended are when it was told to stop and to end; zero if it was not.
+	// Stopped and Ended are when a call asked it to stop and to terminate; zero if none did.
 	Stopped time.Time `json:"stopped,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Incarnation is the UIDs of the objects, of either API, that stood for the Machine when it was made, by the Witness' reading.

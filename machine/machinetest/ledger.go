@@ -22,7 +22,7 @@ type Call struct {
 	Verb     Verb          `json:"verb"`
 	Machine  Machine       `json:"machine"`
 	Instance string        `json:"instance,omitempty"`
-	// Outcome is "done", or what the caller was told instead; "" while the call is under way.
+	// Outcome is "done", or the error that the caller got instead; "" while the call is under way.
 	Outcome string `json:"outcome,omitempty"`
 	// Objection is why the caller should not have called, "" if there is nothing against it.
 	Objection string `json:"objection,omitempty"`

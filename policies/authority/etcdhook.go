@@ -14,8 +14,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The hook by which etcd's operator holds a Machine of the control plane until its member has left. The operator knows the Machine API alone, so it writes there
-// whichever API is authoritative.
+// The hook by which etcd's operator holds a Machine of the control plane until its member has left. The operator reads the Machine API alone, so it writes
+// there whichever API is authoritative.
 const (
 	EtcdHookName  = "EtcdQuorumOperator"
 	EtcdHookOwner = "clusteroperator/etcd"

@@ -26,7 +26,7 @@ type Kind struct {
 	// MachineAPIFinalizer and ClusterAPIFinalizer are the finalizers under which each API's controller promises to
 	// clean up, "" where it has none.
 	MachineAPIFinalizer, ClusterAPIFinalizer string
-	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may know no other pause. The one that OpenShift ships knows no
+	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may have no other pause. The one that OpenShift ships has no
 	// authority and acknowledges nothing.
 	ObeysAnnotation bool
 }

@@ -129,7 +129,7 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// marks reports whether a change is one of the mark by which Poundlock knows a mirror, on a mirror.
+// marks reports whether a change is one of the mark by which Poundlock recognizes a mirror, on a mirror.
 func (m metadataChange) marks(s standing) bool {
 	return m.annotation && m.key == MirrorAnnotation && s.side != policies.MachineAPI && s.Current == MachineAPI
 }
@@ -217,7 +217,7 @@ func (m metadataChange) word(name string) string {
 	return name + "=VALUE"
 }
 
-// pauses leaves the pause annotation to PausedOwned, which knows what to say about it.
+// pauses leaves the pause annotation to PausedOwned, which has the message about it.
 func pauses(c policies.Change, m metadataChange) bool {
 	return m.annotation && m.key == PausedAnnotation && (c.Side != policies.MachineAPI || PausesCheck(c.Old))
 }

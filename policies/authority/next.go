@@ -372,7 +372,7 @@ func over(s State) Step {
 	return last(s)
 }
 
-// back walks to the origin, from wherever the move is. The target was never unpaused. A Cluster API that was told to pause
+// back walks to the origin, from wherever the move is. The target was never unpaused. A Cluster API that was paused
 // is released by order, when it has answered; the Machine API has no annotation to keep an unanswered order in, so
 // its answer is awaited here: otherwise that answer, late, could be taken for the answer to the next request.
 func back(s State) Step {

@@ -15,7 +15,7 @@ import (
 
 var statusPath = field.NewPath("status")
 
-// FinalizersOwned: the sync finalizer is how Poundlock hears of a deletion in time, and the owner references of a
+// FinalizersOwned: the sync finalizer lets Poundlock see a deletion in time, and the owner references of a
 // mirrored object say what the collector does to it (converting › Deletion of Machines).
 func FinalizersOwned(c policies.Change) policies.Verdict {
 	s := stand(c)

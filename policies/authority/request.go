@@ -228,7 +228,7 @@ func extentWarning(c policies.Change, s standing) []string {
 	return nil
 }
 
-// keepsRunning speaks of the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran it by.
+// keepsRunning names the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran it by.
 func keepsRunning(c policies.Change, to API) string {
 	if providerID(c.Old)+providerID(c.Facts.Twin)+providerID(c.Facts.Infra) == "" || to == MachineAPI && c.Facts.Infra == nil {
 		return ""

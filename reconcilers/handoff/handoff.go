@@ -142,7 +142,7 @@ func (r *reconciler) show(key types.NamespacedName, p *pair, step authority.Step
 }
 
 // fails reports a step that the API server refuses, as when Cluster API's webhooks are down. Else the move would hang without a report. A
-// conflict is not told: somebody was faster.
+// conflict is not reported: another writer was faster.
 func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, err error) error {
 	if passing(err) || !step.Action.Acts() {
 		return err

@@ -27,7 +27,7 @@ type bridging int
 
 const (
 	final    bridging = iota // as the content has it
-	bridged                  // what only the new server knows is not served
+	bridged                  // what only the new server has is not served
 	bridgedS                 // it is served: the new server seems to need it to start
 )
 

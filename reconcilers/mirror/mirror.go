@@ -170,7 +170,7 @@ func (w *write) repeats(last *write) bool {
 }
 
 // refused reports on the Machine API object that the API server refuses the mirror; conflicts, timeouts and other
-// things that pass are not told. The error is returned either way; one that was told rests.
+// errors that pass are not reported. The error is returned either way; after a reported one the pair rests.
 func (r *reconciler) refused(ctx context.Context, s *state, w *write, err error) error {
 	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&
 		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)

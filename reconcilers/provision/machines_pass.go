@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// pass is what one look at a Machine knows and changes.
+// pass is the state of one pass over a Machine.
 type pass struct {
 	// machine is as the pass would have it, stored as the API server has it, found as it had it when the pass began.
 	machine, stored, found *machinev1beta1.Machine

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// batch is how many Machines a pass creates at most: a set that asks for a thousand does not keep others waiting, and is heard in between.
+// batch is how many Machines a pass creates at most: a set that asks for a thousand does not keep others waiting, and may change in between.
 const batch = 50
 
 // longestRequest bounds one creation, webhooks included; the API server gives up after as long.

@@ -112,7 +112,7 @@ func nodeChanged() predicate.Predicate {
 	}
 }
 
-// told is what a plan reads of a Node.
+// told is the part of a Node that a plan reads.
 func told(o client.Object) any {
 	n, ok := o.(*corev1.Node)
 	if !ok {

@@ -111,7 +111,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read takes a review from the request, or says which code tells the caller that there is none.
+// read takes a review from the request, or returns the status code for the caller if there is none.
 func (s *Shim) read(w http.ResponseWriter, r *http.Request) (*conversion, int, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
