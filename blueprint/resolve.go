@@ -69,8 +69,8 @@ func resolve(get Get, pair authority.Pair, set *machinev1.ControlPlaneMachineSet
 }
 
 // clusterAPISet is the MachineSet that would make the Machines, if there were one for a control plane. Only what Cluster API needs to know of such Machines is in its
-// labels: the set's own labels are in Machine API's words already. Some platforms convert only what is somewhere: it is in one of the set's failure domains, each
-// of which then takes its place.
+// labels: the set's own labels are in Machine API's words already. Some platforms convert only what is in a
+// zone: then each of the set's failure domains is that zone in turn.
 func clusterAPISet(t *controlplane.ClusterAPITemplate, failureDomain string, env conversion.Env) *unstructured.Unstructured {
 	ref := t.Spec.InfrastructureRef
 	out := &unstructured.Unstructured{Object: map[string]any{
@@ -99,7 +99,7 @@ func clusterAPISet(t *controlplane.ClusterAPITemplate, failureDomain string, env
 	return out
 }
 
-// places are where a set makes Machines. That the Infrastructure does not describe one of them is told by the plan.
+// places are where a set makes Machines. The plan reports one that the Infrastructure does not describe.
 func places(set *machinev1.ControlPlaneMachineSet, env conversion.Env) ([]controlplane.Place, error) {
 	about := &configv1.Infrastructure{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(env.Infrastructure, about); err != nil {

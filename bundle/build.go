@@ -184,7 +184,7 @@ type pod struct {
 
 var workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController"}
 
-// IsWorkload tells whether a document has a pod template.
+// IsWorkload reports whether a document has a pod template.
 func (d Document) IsWorkload() bool {
 	return slices.Contains(workloadKinds, d.Kind()) && (d.Group() == "apps" || d.Group() == "")
 }

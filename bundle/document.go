@@ -154,7 +154,7 @@ func deepCopy(value any) any {
 	return value
 }
 
-// selects tells whether a selector, which must not be empty, matches labels.
+// selects reports whether a selector, which must not be empty, matches labels.
 func selects(selector, labels map[string]any) bool {
 	for key := range selector {
 		if text(selector, key) != text(labels, key) {

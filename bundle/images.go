@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Image says which image of the release a container gets.
+// Image is which image of the release a container gets.
 type Image struct {
 	Kind      string `json:"kind"`
 	Workload  string `json:"workload"`

@@ -30,7 +30,7 @@ type Piece struct {
 	Shard, Shards int
 }
 
-// Incomplete is the error of a provider of which shards are missing. It passes when the others are there.
+// Incomplete is the error of a provider that lacks shards. It passes once the others exist.
 type Incomplete struct {
 	Provider      string
 	Have, Missing []int

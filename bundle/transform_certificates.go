@@ -101,7 +101,7 @@ func (d *Draft) secretOf(service Document, must bool) (secret, problem string) {
 	return "", "no pod that it selects mounts a Secret with a certificate: check its selector and the volumes of the workload"
 }
 
-// hostOf tells whether a DNS name is that of a Service, which may be written with variables of kustomize.
+// hostOf reports whether a DNS name is that of a Service, which may be written with variables of kustomize.
 func hostOf(name, service string) bool {
 	host, _, _ := strings.Cut(name, ".")
 	return host == service

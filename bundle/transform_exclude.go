@@ -66,13 +66,13 @@ func (e *exclusion) match(pattern string) {
 	}
 }
 
-// gone tells whether a document is excluded.
+// gone reports whether a document is excluded.
 func (e *exclusion) gone(group, kind, name string) bool {
 	return slices.ContainsFunc(e.Documents, func(doc Document) bool { return doc.is(group, kind) && doc.Name() == name }) &&
 		!e.some(true, func(doc Document) bool { return doc.is(group, kind) && doc.Name() == name })
 }
 
-// some tells whether a document that is kept, or one that is excluded, has a property.
+// some reports whether a document that is kept, or one that is excluded, has a property.
 func (e *exclusion) some(kept bool, has func(Document) bool) bool {
 	for i, doc := range e.Documents {
 		if _, gone := e.why[i]; gone != kept && has(doc) {
@@ -82,7 +82,7 @@ func (e *exclusion) some(kept bool, has func(Document) bool) bool {
 	return false
 }
 
-// only tells whether excluded documents, and no others, have a property.
+// only reports whether excluded documents, and no others, have a property.
 func (e *exclusion) only(has func(Document) bool) bool {
 	return e.some(false, has) && !e.some(true, has)
 }
@@ -155,7 +155,7 @@ func account(w Document) string {
 	return text(at(w.Object, "spec", "template", "spec"), "serviceAccountName")
 }
 
-// goneResource tells whether the definition of a resource, such as things/status of a group, is excluded.
+// goneResource reports whether the definition of a resource, such as things/status of a group, is excluded.
 func (e *exclusion) goneResource(group, resource string) bool {
 	plural, _ := splitOnce(resource)
 	return e.some(false, func(doc Document) bool {

@@ -34,7 +34,7 @@ func ClusterProtection(d *Draft) {
 	}
 }
 
-// isInfrastructure tells whether a group is that of infrastructure, or below it, such as vmware.infrastructure.cluster.x-k8s.io.
+// isInfrastructure reports whether a group is that of infrastructure, or below it, such as vmware.infrastructure.cluster.x-k8s.io.
 func isInfrastructure(group string) bool {
 	return group == infrastructureGroup || strings.HasSuffix(group, "."+infrastructureGroup)
 }

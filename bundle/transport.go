@@ -21,7 +21,7 @@ import (
 const (
 	// MaxConfigMap is the most that an API server takes as the data of a ConfigMap.
 	MaxConfigMap = 1_048_576
-	// MaxApplied is the most that it takes as annotations, one of which is the whole object after a plain `kubectl apply`.
+	// MaxApplied is the most that it takes as annotations. After a plain `kubectl apply`, one of them is the whole object.
 	MaxApplied = 262_144
 	// MaxContent bounds what is decompressed.
 	MaxContent = 16 << 20
@@ -37,7 +37,7 @@ const (
 	Gzip      Format = "gzip"
 )
 
-// Packing says how ConfigMaps are made.
+// Packing is how ConfigMaps are made.
 type Packing struct {
 	Format Format
 	// Whole forbids shards: what does not fit into one ConfigMap is an error.

@@ -56,7 +56,7 @@ func Evaluate(text string, values Values) (string, error) {
 	return out, err
 }
 
-// evaluate tells besides whether the text has nothing but defaults in it.
+// evaluate also reports whether the text has nothing but defaults in it.
 func evaluate(text string, values Values) (out string, ownWords bool, err error) {
 	parts, err := parse(text)
 	if err != nil {
@@ -171,7 +171,7 @@ func unsupported(text string) error {
 	return fmt.Errorf("%q is no variable: use ${NAME}, ${NAME:=default}, ${NAME=default} or ${NAME:-default}, or $${ for the characters ${ themselves", text)
 }
 
-// hasVariables tells whether variables of a document are evaluated. The prose of a definition never is: its dollars are examples.
+// hasVariables reports whether variables of a document are evaluated. The prose of a definition never is: its dollars are examples.
 func (d Document) hasVariables() bool { return !d.isDefinition() }
 
 // Evaluate replaces the variables in all text of a document, but not in keys. The document itself stays as it is.

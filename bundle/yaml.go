@@ -275,7 +275,7 @@ func textNode(value string) *yaml.Node {
 	return n
 }
 
-// block tells whether a text may be a literal block: its first line tells the indentation, and white space at the end of a line gets lost on the way.
+// block reports whether a text may be a literal block: its first line sets the indentation, and white space at the end of a line gets lost on the way.
 func block(value string) bool {
 	if strings.ContainsAny(value[:1], " \t\n") || strings.HasSuffix(value, "\n\n") {
 		return false

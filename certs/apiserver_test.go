@@ -32,7 +32,7 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// TestOnAnAPIServer tells its stories one after the other on one control plane. Each has a namespace and names of its own.
+// TestOnAnAPIServer plays its stories one after the other on one control plane. Each has a namespace and names of its own.
 func TestOnAnAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a control plane is not short")
@@ -268,7 +268,7 @@ func (p *place) restore(t *testing.T, backup *corev1.Secret) {
 	must(t, p.Update(t.Context(), secret))
 }
 
-// sound tells whether Secret and caBundle are whole and name the same CAs.
+// sound reports whether Secret and caBundle are whole and name the same CAs.
 func (p *place) sound() bool {
 	secret, configuration := &corev1.Secret{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if p.Get(context.Background(), p.secret(), secret) != nil || p.Get(context.Background(), client.ObjectKey{Name: p.name}, configuration) != nil {

@@ -26,7 +26,7 @@ const (
 	CustomResourceDefinitions Kind = "CustomResourceDefinition"
 )
 
-// kindRow says how to read and write a kind. The next kind is the next row.
+// kindRow is how to read and write a kind. The next kind is the next row.
 type kindRow struct {
 	kind          Kind
 	gvk           schema.GroupVersionKind
@@ -163,7 +163,7 @@ func foreign(certs []*x509.Certificate, name string, now time.Time) []*x509.Cert
 	return keep
 }
 
-// inject writes the merged bundle into each of our entries and tells whether anything is different now.
+// inject writes the merged bundle into each of our entries and reports whether anything is different now.
 func (row kindRow) inject(object *unstructured.Unstructured, w writing) bool {
 	changed := false
 	for _, config := range row.ours(object, w.leaf()) {
@@ -176,7 +176,7 @@ func (row kindRow) inject(object *unstructured.Unstructured, w writing) bool {
 	return changed
 }
 
-// trusted returns the CAs in the caBundles of an object, whoever they belong to.
+// trusted returns the CAs in the caBundles of an object, also those of others.
 func (row kindRow) trusted(object *unstructured.Unstructured) []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, config := range row.clientConfigs(object.Object) {
@@ -186,7 +186,7 @@ func (row kindRow) trusted(object *unstructured.Unstructured) []*x509.Certificat
 	return all
 }
 
-// obstacle says why the API server could not call us through this object, or "". leaf is what we mean to serve.
+// obstacle returns why the API server could not call us through this object, or "". leaf is what we mean to serve.
 func (row kindRow) obstacle(object *unstructured.Unstructured, leaf *x509.Certificate) string {
 	configs := row.clientConfigs(object.Object)
 	if len(configs) > 0 && len(row.ours(object, leaf)) == 0 {

@@ -3,14 +3,20 @@
 
 // Package certs keeps the webhook server in serving certificates that the API server trusts.
 //
-// It knows two sources behind one interface, [Source]:
+// It has two sources behind one interface, [Source]:
 //
-//   - [SelfManaged] owns a CA in a Secret, signs the serving certificate with it, and writes the CA into the caBundle
-//     of webhook configurations and of CRDs with a conversion webhook. Any number of replicas share one Secret.
-//   - [Files] serves tls.crt and tls.key of a folder and follows their changes: what OpenShift's service CA and
-//     cert-manager mount. Somebody else then fills in the caBundle.
+//   - [SelfManaged] owns a CA in a Secret and signs the serving certificate with it. It writes the CA into the
+//     caBundle of webhook configurations and of CRDs with a conversion webhook. Any number of replicas share one
+//     Secret.
+//   - [Files] serves tls.crt and tls.key of a folder and follows their changes. OpenShift's service CA and
+//     cert-manager mount such folders. Somebody else then fills in the caBundle.
 //
-// It refuses to know what the certificate serves, who calls, and which configurations exist: names are given to it.
+// In go the names of the Secret, the configurations and the hosts. Out come the certificate to serve, and the patched
+// caBundles.
+//
+// Non-goals:
+//   - what the certificate serves, and who calls
+//   - finding the configurations: the caller names them
 //
 // # How a CA is replaced without a refused handshake
 //
@@ -24,13 +30,14 @@
 //	  │                                                      ▼ [SelfManagedOptions].Settle
 //	  └─────────────────────────────────────────────────── serving:  the new leaf; the old CA stays in the bundle
 //
-// A replica never serves a leaf before the CA that signed it has been in every caBundle for a while, unless it has
-// nothing valid to serve; and a CA never leaves a caBundle while a leaf of it can be valid. Only the Secret is shared:
-// what the replicas serve meanwhile is in their memory, so there is nothing to coordinate. Deleting the Secret is the
-// way to ask for a new CA today; it runs through the same states. To distrust a replaced CA at once, set the Secret's
-// annotation poundlock.openshift.io/previous-ca-retires to a date long past.
+// A replica serves a leaf only after the CA that signed it has been in every caBundle for a while. The exception is a
+// replica that has nothing valid to serve. A CA stays in the caBundles as long as a leaf of it can be valid. Replicas
+// share the Secret only. What they serve meanwhile is in their memory, so there is nothing to coordinate.
 //
-// Two replicas cannot undo each other: a pass reads the caBundles before the Secret and writes both only at the
-// resourceVersions that it read. Whatever a caBundle already holds of a newer Secret, the Secret it then reads is at
-// least as new. An idle pass writes nothing.
+// To ask for a new CA today, delete the Secret: the replacement runs through the same states. To distrust a replaced CA
+// at once, set the Secret's annotation poundlock.openshift.io/previous-ca-retires to a date long past.
+//
+// Two replicas cannot undo each other. A pass reads the caBundles before the Secret, and writes both only at the
+// resourceVersions that it read. So the Secret that it reads is at least as new as anything in a caBundle. An idle pass
+// writes nothing.
 package certs

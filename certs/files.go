@@ -21,11 +21,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// FilesOptions says where the certificate is. Everything but Dir has a default.
+// FilesOptions is where the certificate is. Everything but Dir has a default.
 type FilesOptions struct {
 	// Dir holds tls.crt and tls.key, PEM. It may appear later.
 	Dir string
-	// Interval is how often the folder is read without having been told to, in case a file system tells nothing; 10 s.
+	// Interval is how often the folder is read without a notification, in case a file system sends none; 10 s.
 	Interval time.Duration
 	// Quiet is how long the folder must be still before it is read, so that a pair that is being written is not judged; 100 ms.
 	Quiet time.Duration

@@ -149,7 +149,7 @@ func validAt(cert *x509.Certificate, now time.Time) bool {
 	return !now.Before(cert.NotBefore) && now.Before(cert.NotAfter)
 }
 
-// issued tells whether ca signed leaf.
+// issued reports whether ca signed leaf.
 func issued(ca, leaf *x509.Certificate) bool { return leaf.CheckSignatureFrom(ca) == nil }
 
 func encodeCertificates(certs ...*x509.Certificate) []byte {

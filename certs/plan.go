@@ -47,7 +47,7 @@ func (m material) signing() []*x509.Certificate {
 	return []*x509.Certificate{m.ca.cert}
 }
 
-// retired tells whether no leaf of a replaced CA can be valid. Without a known date, the CA's own expiry alone counts.
+// retired reports whether no leaf of a replaced CA can be valid. Without a known date, the CA's own expiry alone counts.
 func (m material) retired(cert *x509.Certificate, now time.Time) bool {
 	return !now.Before(cert.NotAfter) || !m.retire.IsZero() && !now.Before(m.retire)
 }
@@ -95,7 +95,7 @@ func readAuthority(data map[string][]byte, name string, damage *[]string) (*auth
 	return &authority{cert: certs[0], key: signer}, nil
 }
 
-// own tells whether a CA was made by Poundlock for the Secret that name stands for.
+// own reports whether a CA was made by Poundlock for the Secret that name stands for.
 func own(cert *x509.Certificate, name string) bool {
 	return cert.IsCA && cert.Subject.CommonName == name
 }
@@ -237,13 +237,13 @@ func holds(certs []*x509.Certificate, cert *x509.Certificate) bool {
 	return contains(certs, cert, func(a, b *x509.Certificate) bool { return bytes.Equal(a.Raw, b.Raw) })
 }
 
-// mayServe tells whether a replica may go over from the certificate it serves to the one that the Secret offers.
+// mayServe reports whether a replica may go over from the certificate it serves to the one that the Secret offers.
 // trustedFor is how long the offered one's CA has been seen in every caBundle, negative if it is not.
 func mayServe(held, offered *tls.Certificate, ca *x509.Certificate, trustedFor, settle time.Duration, now time.Time) bool {
 	switch {
 	case held == nil || !validAt(held.Leaf, now):
 		return true
-	case issued(ca, held.Leaf): // whoever accepts the held one accepts the offered one
+	case issued(ca, held.Leaf): // a client that accepts the held one accepts the offered one
 		return true
 	}
 	return validAt(offered.Leaf, now) && trustedFor >= settle

@@ -60,7 +60,7 @@ func (s *SelfManaged) store(ctx context.Context, st state, p plan, now time.Time
 	return m, nil
 }
 
-// mine tells whether the Secret holds somebody else's data; it is an error if that somebody keeps writing it.
+// mine reports whether the Secret holds somebody else's data; it is an error if that somebody keeps writing it.
 func (s *SelfManaged) mine(st state) (foreign bool, err error) {
 	if st.secret == nil || len(st.secret.Data) == 0 || st.secret.Labels[labelOurs] != "" || st.material.ca != nil {
 		return false, nil

@@ -34,7 +34,7 @@ type Lifetimes struct {
 	Serving time.Duration
 }
 
-// SelfManagedOptions says what to certify, and where the CA is kept and trusted. Client, Secret and Names are required.
+// SelfManagedOptions is what to certify, and where the CA is kept and trusted. Client, Secret and Names are required.
 type SelfManagedOptions struct {
 	// Client must read from the API server and not from a cache: what a pass reads late, it must not read old. If it is a
 	// client.WithWatch, a change to the Secret or to a target is seen at once and not by the next Interval.
@@ -281,10 +281,10 @@ func (s *SelfManaged) event(kind, reason, note string) {
 	s.o.Events.Eventf(about, nil, kind, reason, "Certify", "%s", note)
 }
 
-// lostRace says that another replica wrote first. The next pass reads what it wrote.
+// lostRace reports that another replica wrote first. The next pass reads what it wrote.
 type lostRace struct{ error }
 
-// notTrusted says that the API server does not trust what we serve.
+// notTrusted reports that the API server does not trust what we serve.
 type notTrusted struct{ error }
 
 func (n notTrusted) Unwrap() error { return n.error }

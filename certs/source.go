@@ -17,8 +17,8 @@ type Source interface {
 	// GetCertificate returns the certificate to serve now. It never blocks; it fails only before the first
 	// certificate is loaded.
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// Start keeps the certificate current until ctx is done, and then returns nil. What goes wrong meanwhile is
-	// told by Ready, by metrics and in the log, and tried again: the last good certificate stays in service.
+	// Start keeps the certificate current until ctx is done, and then returns nil. Ready,
+	// metrics and the log report an error meanwhile, and Start retries: the last good certificate stays in service.
 	Start(ctx context.Context) error
 	// NeedLeaderElection is false: each replica serves.
 	NeedLeaderElection() bool

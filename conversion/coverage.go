@@ -93,7 +93,7 @@ func structLeaves(t reflect.Type, at string, seen []reflect.Type) []string {
 	return out
 }
 
-// opaque tells a struct that writes itself as one value, such as a time.
+// opaque recognizes a struct that writes itself as one value, such as a time.
 func opaque(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) ||
 		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]())

@@ -94,7 +94,7 @@ func saysNothing(raw []byte, path string) bool {
 	return false
 }
 
-// undecodable names the field whose value has another type than the API says.
+// undecodable names the field whose value has another type than the API's.
 func (p *Pass) undecodable(raw []byte, into any, err error) {
 	var wrong *stdjson.UnmarshalTypeError
 	if errors.As(stdjson.Unmarshal(raw, into), &wrong) {

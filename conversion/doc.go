@@ -1,10 +1,15 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conversion knows how one value is said in two APIs: a Table has one Row per field, and a Row holds both
-// directions, so that they cannot drift apart. A field that the other API has no place for is a Row too, with the
-// reason that a person reads. Nothing is dropped silently: what cannot go is an error that names its path.
+// Package conversion converts a value between two APIs, field by field. A Table has one Row per field. A Row holds both
+// directions, so that they cannot drift apart. A field without a counterpart in the other API is a Row too, with the
+// reason that a person reads.
 //
-// It refuses to know any kind (see conversion/core), any platform (see conversion/aws and its neighbours), and the
-// cluster: whatever a conversion needs of the cluster comes in as values, in an Env.
+// In go an object and an Env, which has as values whatever a conversion needs of the cluster. Out come the converted
+// object, or errors that name paths. It never drops a value silently.
+//
+// Non-goals:
+//   - any kind: see conversion/core
+//   - any platform: see conversion/aws and its neighbours
+//   - reading the cluster
 package conversion

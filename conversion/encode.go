@@ -25,7 +25,7 @@ func encode(typed any, p pruner) (map[string]any, error) {
 	return out, nil
 }
 
-// pruner leaves out what says nothing; text: empty text too.
+// pruner leaves out empty values; text: empty text too.
 type pruner struct{ text bool }
 
 // prune walks the typed value and its JSON side by side: an empty object behind a pointer means something, one that is

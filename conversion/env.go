@@ -112,12 +112,12 @@ type Platform struct {
 }
 
 // Converter is a Table without its type parameters, so that platforms fit into one list. It hands out empty values, so
-// that whoever reads an object decodes the platform's part of it in the same pass.
+// that a reader of an object decodes the platform's part of it in the same pass.
 type Converter interface {
 	// NewProviderSpec is a pointer to an empty providerSpec, NewInfraSpec one to an empty infrastructure machine spec.
 	NewProviderSpec() any
 	NewInfraSpec() any
-	// Recognise tells whether a decoded providerSpec is there and of the platform's kind; if not, the pass says so.
+	// Recognise reports whether a decoded providerSpec is there and of the platform's kind; if not, the pass reports it.
 	Recognise(p *Pass, providerSpec any) bool
 	// ToClusterAPI converts a decoded providerSpec into an infrastructure machine spec; both are pointers.
 	ToClusterAPI(p *Pass, providerSpec any) any

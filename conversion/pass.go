@@ -32,11 +32,11 @@ type Core struct {
 	FailureDomain   string
 	BootstrapSecret *string
 	ProviderID      string
-	// ControlPlane tells a control plane Machine from a worker.
+	// ControlPlane reports that the Machine is of the control plane, and no worker.
 	ControlPlane bool
 	// Template is true for the template of a MachineSet.
 	Template bool
-	// Windows tells Machines that run it, by the Machine API's label.
+	// Windows reports that the Machine runs Windows, by the Machine API's label.
 	Windows bool
 }
 

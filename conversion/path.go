@@ -18,7 +18,7 @@ type steps struct {
 	leaf reflect.Type
 }
 
-// hop goes to a field, by index, and then into each element where the path says so.
+// hop goes to a field, by index, and then into each element where the path has [].
 type hop struct {
 	name  string
 	index []int
@@ -185,7 +185,7 @@ func indirect(v reflect.Value) reflect.Value {
 	return v
 }
 
-// set tells whether somebody has said something: any pointer that is not nil, any other value that is not empty.
+// set reports whether somebody has said something: any pointer that is not nil, any other value that is not empty.
 func set(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Table says how M, the Machine API side, and C, the Cluster API side, are converted into each other, field by field.
+// Table is how M, the Machine API side, and C, the Cluster API side, are converted into each other, field by field.
 // Rows run in order; each reads its source and writes what it names of the target, so their order does not matter.
 type Table[M, C any] []Row[M, C]
 
@@ -29,7 +29,7 @@ type Row[M, C any] struct {
 	parts                  []Line
 }
 
-// Verdict says in which of the two APIs a row's field has a place.
+// Verdict is in which of the two APIs a row's field has a place.
 type Verdict string
 
 // The verdicts.
@@ -43,7 +43,7 @@ const (
 type Line struct {
 	MachineAPI, ClusterAPI []string
 	Verdict                Verdict
-	// Note says what changes on the way or, where the field has one place only, why it cannot go.
+	// Note is what changes on the way or, where the field has one place only, why it cannot go.
 	Note string
 	// Passes is the one value of an unconvertible field that is as good as none, because the other side's servers fill
 	// it in; empty for most.
@@ -191,7 +191,7 @@ func spell(words []Word, sides func(Word) (string, string)) map[string]string {
 	return out
 }
 
-// spelling tells the words that differ.
+// spelling returns the words that differ.
 func spelling(words []Word) string {
 	var out []string
 	for _, w := range words {

@@ -1,10 +1,14 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs writes the pages that follow from the code: rules.md from the rows of the rules, states.md from what the handoff
-// does next in each state. It knows how a page
-// reads, and refuses to know what a rule does: its row says so. It also hands out what only a page tells, such as what a condition's
-// reason means, so that the plugin explains it in the same words.
+// Package docs generates the pages that follow from the code. It writes rules.md from the rows of the rules, and
+// states.md from the handoff's next step in each state.
+//
+// It also returns what only a page explains, such as the meaning of a condition's reason. So the plugin explains it in
+// the same words.
+//
+// Non-goals:
+//   - what a rule does: see the rule's row
 package docs
 
 //go:generate go test . -update

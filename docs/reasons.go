@@ -16,7 +16,7 @@ var (
 	signals string
 )
 
-// Reason is a reason of a condition or an event, as the runbooks tell it. They are the one place where it is told.
+// Reason is a reason of a condition or an event, from the runbooks. They are the one place that explains it.
 type Reason struct {
 	Name string
 	// Section is the runbooks' heading above it: "AuthoritySettled is False".
@@ -35,7 +35,7 @@ var (
 // with the reason and a colon.
 func Reasons() []Reason { return reasonsIn(runbooks) }
 
-// Signals lists what else Poundlock prints: conditions, events, alerts and metrics, by the section that tells of them.
+// Signals lists what else Poundlock prints: conditions, events, alerts and metrics, by the section that explains them.
 func Signals() []Reason { return reasonsIn(signals) }
 
 func reasonsIn(text string) []Reason {

@@ -86,7 +86,7 @@ func (s section) write(b *strings.Builder) {
 	}
 }
 
-// Scopes says which requests a rule sees: "UPDATE of Machine API Machine, MachineSet".
+// Scopes returns which requests a rule sees: "UPDATE of Machine API Machine, MachineSet".
 func Scopes(on []policies.Scope) string {
 	var out []string
 	for _, s := range on {

@@ -164,7 +164,8 @@ func take(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, 
 	return foreign, all, nil
 }
 
-// addedItems are items of lists that somebody added. All in them goes, whoever set it: an API server would otherwise keep the item with the rest.
+// addedItems are items of lists that somebody added. Everything in them is removed, also what others set: an API server would otherwise keep the item with
+// the rest.
 func addedItems(all []shares, ours *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, s := range all {

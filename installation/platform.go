@@ -15,9 +15,9 @@ import (
 type Platform struct {
 	// Name is Infrastructure.status.platformStatus.type, where a provider may be installed.
 	Name string
-	// Waits says what of the Infrastructure is not there yet.
+	// Waits is what of the Infrastructure is not there yet.
 	Waits string
-	// Unsupported says why nothing is installed.
+	// Unsupported is why nothing is installed.
 	Unsupported string
 }
 

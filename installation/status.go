@@ -57,7 +57,7 @@ type Outcome struct {
 	Since time.Time
 	Waits string
 	Err   error
-	// Down says which workload of installed content does not serve.
+	// Down is which workload of installed content does not serve.
 	Down string
 	// Stored are definitions with objects in older versions.
 	Stored []string
@@ -82,7 +82,7 @@ type Pass struct {
 	// Missing are providers whose ConfigMaps were deleted: their last content stays.
 	Missing  []string
 	Outcomes []Outcome
-	// Lacks says that no provider creates machines on this platform.
+	// Lacks reports that no provider creates machines on this platform.
 	Lacks string
 	// Err is an error of the pass as a whole. Waits is what the set as a whole waits for, since WaitsSince.
 	Err        error

@@ -25,7 +25,7 @@ import (
 // status.addresses, status.providerStatus and, of the status' conditions, those of types that the controller does not write. What it changed there is stored when the
 // method returns, also when it returns an error. Changes elsewhere are dropped. No method writes to the API server.
 //
-// Errors. One made by InvalidConfiguration or Terminal says that no repetition will help: the Machine fails, and says why.
+// Errors. One made by InvalidConfiguration or Terminal means that no repetition will help. The Machine fails, with the reason in its status.
 // One made by RequeueAfter is asked again after that time, which is honoured as it is. Any other error passes: it is repeated, ever more slowly. A
 // provider's "too many requests" and "out of capacity" pass.
 //
@@ -47,7 +47,7 @@ type Actuator interface {
 	Create(context.Context, *machinev1beta1.Machine) error
 
 	// Update finds out what has become of the instance, and changes of it what can be changed in place. It is called only when Exists has
-	// just answered true. It tells what it found: spec.providerID, addresses, providerStatus, the annotation
+	// just answered true. It writes what it found: spec.providerID, addresses, providerStatus, the annotation
 	// machine.openshift.io/instance-state, and the labels of region, zone and instance type. When it finds nothing new it changes nothing.
 	Update(context.Context, *machinev1beta1.Machine) error
 

@@ -31,12 +31,12 @@ func HasFinalizer(m *machinev1beta1.Machine) bool {
 	return slices.Contains(m.Finalizers, machinev1beta1.MachineFinalizer)
 }
 
-// Drainable says whether the Machine's Node may be drained, as far as hooks go. The condition has no time.
+// Drainable returns whether the Machine's Node may be drained, as far as hooks go. The condition has no time.
 func Drainable(m *machinev1beta1.Machine) machinev1beta1.Condition {
 	return hooked(machinev1beta1.MachineDrainable, "Draining its Node", "preDrain", m.Spec.LifecycleHooks.PreDrain)
 }
 
-// Terminable says whether the Machine's instance may be removed, as far as hooks go. The condition has no time.
+// Terminable returns whether the Machine's instance may be removed, as far as hooks go. The condition has no time.
 func Terminable(m *machinev1beta1.Machine) machinev1beta1.Condition {
 	return hooked(machinev1beta1.MachineTerminable, "Removing its instance", "preTerminate", m.Spec.LifecycleHooks.PreTerminate)
 }

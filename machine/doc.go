@@ -1,12 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machine is what a provider of the Machine API has to keep, and what follows from what it found: the Actuator
-// contract with its typed errors, and the decisions of a Machine's controllers as pure functions.
+// Package machine defines the contract of a provider of the Machine API (Actuator, with its typed errors). It also makes
+// the decisions of a Machine's controllers, as pure functions.
 //
-// It knows what an actuator may be asked and what it may answer, which phase a Machine is in, whether it may be deleted, and what of it
-// belongs on its Node. It refuses to know which API is authoritative (policies/authority), and how anything is read, written, drained or repeated
-// (reconcilers/provision).
+// In go a Machine and what an actuator returned. Out come the Machine's phase, whether it may be deleted, and what its
+// Node takes from it.
 //
 //	      intent stored      Exists: true      provider ID      Node
 //	""  ──────────────▶ Provisioning ──────────────▶ Provisioned ─────▶ Running
@@ -15,4 +14,8 @@
 //	                         └─────────────▶ Failed ◀────┴────────────────┘
 //
 //	any of them, once it is being deleted ──▶ Deleting
+//
+// Non-goals:
+//   - which API is authoritative: see policies/authority
+//   - reading, writing, draining and retrying: see reconcilers/provision
 package machine

@@ -36,10 +36,10 @@ func AsTerminal(err error) (*TerminalError, bool) {
 	return t, errors.As(err, &t)
 }
 
-// RequeueAfterError is not a failure: there is something to wait for, and nothing else tells when it is over.
+// RequeueAfterError is not a failure: there is something to wait for, and no event reports its end.
 type RequeueAfterError struct {
 	After time.Duration
-	// For says what is waited for: "the instance to shut down".
+	// For is what is waited for: "the instance to shut down".
 	For string
 }
 

@@ -41,7 +41,7 @@ func ofType(kind machinev1beta1.ConditionType) func(machinev1beta1.Condition) bo
 	return func(c machinev1beta1.Condition) bool { return c.Type == kind }
 }
 
-// reserved reports whether a condition is the Machine controller's, or tells of authority: none of an actuator's business.
+// reserved reports whether a condition is the Machine controller's, or is about authority. An actuator may write neither.
 func reserved(kind machinev1beta1.ConditionType) bool {
 	switch kind {
 	case machinev1beta1.InstanceExistsCondition, machinev1beta1.MachineCreated, machinev1beta1.MachineDrainable,

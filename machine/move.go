@@ -27,7 +27,7 @@ const (
 // Grace is how long after a creation a provider may be unable to show what it has just made.
 const Grace = 2 * time.Minute
 
-// Missing is what a Machine says whose instance is gone.
+// Missing is the message of a Machine whose instance is gone.
 const Missing = "Can't find created instance."
 
 // Next decides from what Exists has answered. A provider that forgets for a moment what it has taken an order for is waited for; one

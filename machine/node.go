@@ -84,7 +84,7 @@ func Addresses(all []corev1.NodeAddress) []string {
 	return out
 }
 
-// Claim is the name of the other Machine of the same namespace that a Node says it belongs to, "" if there is none.
+// Claim is the name of the other Machine of the same namespace in a Node's annotation, "" if there is none.
 func Claim(m *machinev1beta1.Machine, n *corev1.Node) string {
 	namespace, name, _ := strings.Cut(n.Annotations[NodeAnnotation], "/")
 	if namespace != m.Namespace || name == m.Name {

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Phase is the phase that a Machine has come to, from what it says of itself. What is not known changes no phase: a provider that
+// Phase is the phase that a Machine has reached, from its own spec and status. What is not known changes no phase: a provider that
 // does not answer takes no Machine back from Running, and a Machine for which nothing was asked yet has none.
 func Phase(m *machinev1beta1.Machine) string {
 	switch {
@@ -81,7 +81,7 @@ func Creating() machinev1beta1.Condition {
 	}
 }
 
-// identified reports whether the provider has told which instance it is.
+// identified reports whether the provider has named the instance.
 func identified(m *machinev1beta1.Machine) bool {
 	return providerID(m) != "" || len(m.Status.Addresses) > 0
 }

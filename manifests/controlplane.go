@@ -42,7 +42,7 @@ func TemplatePatch(target []byte) ([]policies.Operation, error) {
 }
 
 // StrategyPatch is the JSON patch that lets a ControlPlaneMachineSet have the strategy Recreate, which the published types have and the published CRD has not.
-// Admission refuses it unless Poundlock is told to allow it.
+// Admission refuses it unless a flag of Poundlock allows it.
 func StrategyPatch(target []byte) ([]policies.Operation, error) {
 	crd, err := versionSchema(target)
 	if err != nil {

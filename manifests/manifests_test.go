@@ -369,7 +369,7 @@ func checkInjection(t *testing.T, b *built) {
 	}
 }
 
-// checkImages: an image has a tag that means one thing, and an overlay of whoever installs sets it.
+// checkImages: an image has a tag that means one thing, and the installing user's overlay sets it.
 func checkImages(t *testing.T, b *built) {
 	t.Helper()
 	for _, d := range b.deployments {

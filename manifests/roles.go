@@ -31,7 +31,7 @@ func roles() []any {
 			rule("coordination.k8s.io", []string{"create"}, "leases"),
 			named(rule("coordination.k8s.io", []string{"get", "update"}, "leases"), Name)),
 		binding(ClusterAPINamespace, Name+"-leader-election"),
-		// Nodes: by their conditions a health check's verdict is told, and whether a control plane's Machine is ready.
+		// Nodes: their conditions decide a health check's verdict, and whether a control plane's Machine is ready.
 		clusterRole(Name, rule("config.openshift.io", read, "featuregates", "infrastructures"), rule("", read, "nodes"),
 			// The cloud provider's configuration, which has the cluster's subscription on Azure, and no credentials.
 			named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),

@@ -30,7 +30,7 @@ const (
 	Surroundings Side = "Surroundings"
 )
 
-// Subject says which object a request is about.
+// Subject is which object a request is about.
 type Subject struct {
 	Side Side
 	// Kind is the kind by its name in the rules: the object's own kind on the two APIs' sides
@@ -68,7 +68,7 @@ type Facts struct {
 	// Twin is the object of the same name in the other API. For a provider's object it is the Machine API object
 	// whose machine it describes. nil: there is none.
 	Twin *Object
-	// TwinLive says that Twin was read from the API server and not from a cache.
+	// TwinLive reports that Twin was read from the API server and not from a cache.
 	TwinLive bool
 	// Stored is the object whose subresource is reviewed, where the review does not carry it (/scale); otherwise nil.
 	Stored *Object
@@ -81,7 +81,7 @@ type Facts struct {
 	// Unconvertible are the fields of the authority that the other API cannot express: from a conversion run in the
 	// review itself, paths those of the authority's object.
 	Unconvertible field.ErrorList
-	// ConversionRun says that Unconvertible is an answer: without it, empty means "not asked".
+	// ConversionRun reports that Unconvertible is an answer: without it, empty means "not asked".
 	ConversionRun bool
 	// Uncounted are the Machines that one MachineSet of the pair counts and the other does not, by name.
 	Uncounted []Uncounted
@@ -123,7 +123,7 @@ type ControlPlane struct {
 type Template struct {
 	// Of is what it is the answer for, the set's member as JSON in a fixed form.
 	Of string
-	// ProviderSpec is what a Machine is made from, nil where Unresolved says why there is none.
+	// ProviderSpec is what a Machine is made from. Where it is nil, Unresolved is the reason.
 	ProviderSpec []byte
 	Unresolved   field.ErrorList
 }
@@ -144,7 +144,7 @@ type Trial struct {
 type Need uint16
 
 const (
-	// NeedTwin asks for Facts.Twin, from a cache where authority.CacheSuffices says so.
+	// NeedTwin asks for Facts.Twin, from a cache where authority.CacheSuffices allows it.
 	NeedTwin Need = 1 << iota
 	// NeedLiveTwin asks for Facts.Twin from the API server: absence decides, or a move is requested.
 	NeedLiveTwin

@@ -33,7 +33,7 @@ type Patch struct {
 	Value any
 }
 
-// Defaulters is a list of defaults, none of which looks at what another one fills in.
+// Defaulters is a list of defaults. None of them reads what another one fills in.
 type Defaulters []Defaulter
 
 // Applying returns the defaulters that see the change, in order.
@@ -111,7 +111,7 @@ func Apply(o *Object, patches []Patch) (*Object, error) {
 	return ParseObject(raw)
 }
 
-// FixedPoint tells whether the defaulters have nothing left to do once they were asked: the error names the first
+// FixedPoint reports whether the defaulters have nothing left to do once they were asked: the error names the first
 // path that a second run would set again. A shell may then be called twice for one request, as reinvocation does.
 func (d Defaulters) FixedPoint(c Change) error {
 	filled, err := Apply(c.New, d.Patches(c))

@@ -17,7 +17,7 @@ type Rule struct {
 	ID string
 	// Clause is the source that the rule enforces, by document and heading.
 	Clause string
-	// Says is the rule in a sentence or two for docs/rules.md: what it does, and to whom.
+	// Says describes the rule in a sentence or two for docs/rules.md: what it does, and to whom.
 	Says string
 	// Remedy is what a person who meets the rule can do, for docs/rules.md and `kubectl poundlock explain`.
 	Remedy string
@@ -27,7 +27,7 @@ type Rule struct {
 	Check func(Change) Verdict
 }
 
-// Scope says which requests a rule sees. Empty Kinds or Operations match none: a scope is always written out.
+// Scope is which requests a rule sees. Empty Kinds or Operations match none: a scope is always written out.
 type Scope struct {
 	Side       Side
 	Kinds      []string
@@ -42,7 +42,7 @@ func (s Scope) Covers(c Change) bool {
 		slices.Contains(s.Operations, c.Operation) && slices.Contains(s.Kinds, c.Kind)
 }
 
-// Verdict is what one rule says about one change. The zero value has nothing against it.
+// Verdict is the answer of one rule to one change. The zero value allows it.
 type Verdict struct {
 	Denials  field.ErrorList
 	Warnings []string
@@ -51,7 +51,7 @@ type Verdict struct {
 // Deny is a verdict that refuses, one error per field.
 func Deny(errs ...*field.Error) Verdict { return Verdict{Denials: errs} }
 
-// Warn is a verdict that lets through and says something.
+// Warn is a verdict that allows a change and warns.
 func Warn(sentences ...string) Verdict { return Verdict{Warnings: sentences} }
 
 // Set is a list of rules, in the order in which their answers are printed: the most important first.

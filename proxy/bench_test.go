@@ -25,7 +25,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// object is one of 5 KB, about half of which nobody looks at.
+// object is one of 5 KB. Nobody reads about half of it.
 var object = `{"apiVersion":"cluster.hypershift.openshift.io/v1beta2","kind":"Machine","metadata":{"managedFields":[{"apiVersion":"cluster.hypershift.openshift.io/v1beta2","fieldsV1":{` +
 	strings.Repeat(`"f:a":{"f:bcdef":{},"k:{\"type\":\"Ready\"}":{".":{},"f:message":{}}},`, 30) + `"f:z":{}}}],"name":"m","ownerReferences":[{"apiVersion":"cluster.hypershift.openshift.io/v1beta2",` +
 	`"kind":"MachineSet","name":"s"}]},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.hypershift.openshift.io","kind":"AWSMachine","name":"m"}},"status":{"conditions":[` +

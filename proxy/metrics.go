@@ -98,7 +98,7 @@ func (m *metrics) answered(method string, e *exchange, code int, took time.Durat
 	}
 }
 
-// untranslated counts an error, and says of which type it is.
+// untranslated counts an error by its type.
 func (m *metrics) untranslated(err error) string {
 	kind := unsupportedResource
 	if translation.Malformed(err) {

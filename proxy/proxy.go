@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// Options is what New must be told.
+// Options are the parameters of New.
 type Options struct {
 	// Upstream is the API server, and the identity that requests have there.
 	Upstream *rest.Config

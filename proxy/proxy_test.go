@@ -339,7 +339,7 @@ func TestAnUpgrade(t *testing.T) {
 	}
 }
 
-// A server that is told to stop lets a request come to its end, and ends a watch.
+// A server that stops completes a request, and ends a watch.
 func TestDraining(t *testing.T) {
 	began, finish := make(chan struct{}, 2), make(chan struct{})
 	p, _ := before(t, func(w http.ResponseWriter, r *http.Request) {

@@ -40,7 +40,7 @@ func (p *Proxy) Serve(ctx context.Context, clients, health net.Listener, others 
 	return errors.Join(err, main.Close(), side.Close())
 }
 
-// ready says whether requests are answered. An API server that cannot be reached makes nobody unready: the client would only be restarted for it.
+// ready reports whether requests are answered. An API server that cannot be reached makes nobody unready: the client would only be restarted for it.
 func (p *Proxy) ready(w http.ResponseWriter, _ *http.Request) {
 	if p.drained.Err() != nil {
 		http.Error(w, "draining", http.StatusServiceUnavailable)

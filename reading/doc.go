@@ -1,7 +1,12 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reading reads, through whatever reader it is given, what a policy judges by and what more than one part of Poundlock has to read alike.
+// Package reading reads the facts that a policy judges by. It also reads what several parts of Poundlock must read
+// alike.
 //
-// It decides nothing and writes nothing. Whether a cache may answer, how long that may take and what is counted is its callers' business.
+// In go a reader and a key. Out come values.
+//
+// Non-goals:
+//   - deciding and writing
+//   - caches, time limits and counting: the callers choose them
 package reading

@@ -20,21 +20,21 @@ import (
 	"github.com/poundlock/poundlock/reconcilers/surroundings"
 )
 
-// Options are what reconcilers are told.
+// Options are the parameters of the reconcilers.
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
-	// NodeSync is what conversions are told of Cluster API's manager.
+	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Enabled says whether authority over a kind can move: handoff.Options has it.
+	// Enabled reports whether authority over a kind can move: handoff.Options has it.
 	Enabled func(authority.Kind) bool
-	// ControlPlane says whether ControlPlaneMachineSets are rolled out and generated here: where no other operator does.
+	// ControlPlane reports whether ControlPlaneMachineSets are rolled out and generated here: where no other operator does.
 	ControlPlane bool
 	// Recreate allows their strategy Recreate, which leaves etcd without a member for a time.
 	Recreate bool
 	// NotReadyGrace is how long a Node of the control plane may be not ready before its set is unavailable.
 	NotReadyGrace time.Duration
-	// Version is the release that the ClusterOperator tells, "" for none.
+	// Version is the release that the ClusterOperator reports, "" for none.
 	Version string
 }
 

@@ -15,7 +15,7 @@ import (
 type automaton struct {
 	nodes []node
 	start uint16
-	// hideFrames says that a whole frame may be left out.
+	// hideFrames reports that a whole frame may be left out.
 	hideFrames bool
 }
 
@@ -25,9 +25,9 @@ const dead = 0
 type node struct {
 	// value is the form of text at this place, keys that of the names of its members.
 	value, keys Value
-	// hide says that its elements, or members, may be left out.
+	// hide reports that its elements, or members, may be left out.
 	hide bool
-	// hides says that text here decides about that.
+	// hides reports that text here decides about that.
 	hides bool
 	// edges lead on by a member's name, other by any other name, element into a list.
 	edges          []edge
@@ -189,7 +189,7 @@ func (c *compiler) node(items []item) uint16 {
 	return at
 }
 
-// never says that a place is one of Never. A row that ends at the very place wins: a Status has a message too.
+// never reports that a place is one of Never. A row that ends at the very place wins: a Status has a message too.
 func (c *compiler) never(items []item) bool {
 	found := false
 	for _, it := range items {
@@ -288,7 +288,7 @@ func (c *compiler) kindNode() uint16 {
 	return at
 }
 
-// hidesFrame says that the pattern decides about a whole frame: what hides and is in no list does.
+// hidesFrame reports that the pattern decides about a whole frame: what hides and is in no list does.
 func (p pattern) hidesFrame() bool {
 	return p.hide && p.steps[0].name == "object" && !slices.ContainsFunc(p.steps, func(s step) bool { return s.form == element || s.form == names })
 }

@@ -15,9 +15,9 @@ type Endpoint struct {
 	Path string
 	// Document is the form of the bodies of request and response.
 	Document Document
-	// Opaque says that bodies have no form that is known here: they pass in both directions as they are.
+	// Opaque reports that bodies have no form that is known here: they pass in both directions as they are.
 	Opaque bool
-	// Watch says that the path is of the old form that asks for a watch.
+	// Watch reports that the path is of the old form that asks for a watch.
 	Watch bool
 	// Group, Resource, Name and Subresource are the client's, and empty where the path has none.
 	Group, Resource, Name, Subresource string

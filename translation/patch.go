@@ -71,7 +71,7 @@ func index(part string) bool {
 	return part == "-" || part != "" && strings.Trim(part, "0123456789") == ""
 }
 
-// IsJSON says whether a body is JSON whatever its media type says: clients send JSON as application/apply-patch+yaml.
+// IsJSON reports whether a body is JSON whatever its media type says: clients send JSON as application/apply-patch+yaml.
 func IsJSON(body []byte) bool {
 	for _, c := range body {
 		if !blank(c) {

@@ -39,7 +39,7 @@ type Row struct {
 	Is Value
 	// Kind is the kind of the object that has this place, if only one has. It must stand before the place, as it does in what an API server writes.
 	Kind string
-	// Hide says that an element (or frame) is left out on the way to a client if a standard group stands here: it is the platform's.
+	// Hide reports that an element (or frame) is left out on the way to a client if a standard group stands here: it is the platform's.
 	Hide bool
 	// Why is a sentence for the documentation.
 	Why string
@@ -151,7 +151,7 @@ func anyBody(rows Document) []part {
 	return []part{{"", rows, ""}, {"items[]", rows, ""}, {"rows[].object", rows, "Table"}}
 }
 
-// parts says which rows hold where in a document. Each document of objects has the rows of Objects too.
+// parts returns which rows hold where in a document. Each document of objects has the rows of Objects too.
 func (doc Document) parts() []part {
 	switch doc {
 	case Objects:

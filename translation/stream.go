@@ -118,7 +118,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Malformed says whether an error is about a body that cannot be translated, and not about where it came from.
+// Malformed reports whether an error is about a body that cannot be translated, and not about where it came from.
 func Malformed(err error) bool {
 	return errors.Is(err, ErrMalformed) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrProtobuf)
 }

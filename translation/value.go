@@ -166,7 +166,7 @@ func (d Direction) prose(dst, text []byte) ([]byte, bool) {
 	return append(dst, text...), true
 }
 
-// whole says whether text[at:end] is a group, or the end of one, and not a part of a longer name.
+// whole reports whether text[at:end] is a group, or the end of one, and not a part of a longer name.
 func (d Direction) whole(text []byte, at, end int) bool {
 	if end < len(text) {
 		if label(text[end]) || text[end] == '.' && end+1 < len(text) && label(text[end+1]) {

@@ -211,7 +211,7 @@ spec: {platformSpec: {type: AWS}}`)
 	return p
 }
 
-// open starts the webhooks and tells the API server about them.
+// open starts the webhooks and registers them at the API server.
 func (p *place) open(t *testing.T, cfg *rest.Config) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{Scheme: clientgoscheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Logger: log.Log})

@@ -22,7 +22,7 @@ func inClusterAPIsWords(more, template string) string {
 		"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":%q},"bootstrap":{"dataSecretName":"master-user-data"}}}}}}`, more, template)
 }
 
-// controlPlaneAuthority is what a person is told who moves a set to Cluster API.
+// controlPlaneAuthority is the warning for a person who moves a set to Cluster API.
 func controlPlaneAuthority(t *testing.T, p *place) {
 	says := func(words ...string) []string { return words }
 	const request, both = `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, `"authoritativeAPI":"ClusterAPI",`

@@ -137,7 +137,7 @@ func (p *place) prints(t *testing.T, refused bool, stdin string, words []string,
 	if (err != nil) != refused {
 		t.Errorf("kubectl %s: %v", strings.Join(args, " "), err)
 	}
-	// One sentence may be told in several warnings.
+	// One sentence may fill several warnings.
 	told := strings.NewReplacer("… [controlplane/forecast]\nWarning: …", " ").Replace(out)
 	for _, w := range words {
 		if !strings.Contains(told, w) {
@@ -193,7 +193,7 @@ func controlPlaneSet(t *testing.T, p *place) {
 	p.prints(t, false, "", says("stay and run on", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }
 
-// finalizerOfASet: whoever removes it by hand is told which Machines the collector deletes.
+// finalizerOfASet: a user who removes it by hand is warned which Machines the collector deletes.
 func finalizerOfASet(t *testing.T, p *place) {
 	says := func(words ...string) []string { return words }
 	uid, _ := p.kubectl(t, "", "get", cpms, "cluster", "-o", "jsonpath={.metadata.uid}")

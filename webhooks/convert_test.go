@@ -56,7 +56,7 @@ func awsShelf(t testing.TB) shelf {
 	}
 }
 
-// converting converts in a cluster of which the shelf tells.
+// converting converts in the cluster that the shelf holds.
 func converting(s shelf, w *world) conversions {
 	all := platforms.List()
 	return conversions{cached: w.lookups().Cached, envs: envs{cache: s, timeout: time.Second, platforms: all}, platforms: all}

@@ -79,7 +79,7 @@ func readMember(name, value []byte, into any) error {
 	return nil
 }
 
-// errNotOurs says that a request is about an object outside the pairs of namespaces: nothing is locked there.
+// errNotOurs reports that a request is about an object outside the pairs of namespaces: nothing is locked there.
 var errNotOurs = errors.New("the object lies outside every pair of namespaces")
 
 // parse reads a review; its errors are sentences about the body as a whole.

@@ -1,17 +1,22 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhooks is the door at the API server: it reads a review, looks up the facts that the rules ask for, puts
-// them to the rules, and writes one answer.
+// Package webhooks answers admission reviews at the API server. In goes a review. The package looks up the facts that
+// the rules ask for, asks the rules, and returns one answer.
 //
-// It knows every door (routes.go, from which the webhook configurations are generated), how fresh a fact must be
-// and how long it may take (gather.go, lookup.go), and how an answer is spelled (respond.go, warnings.go). It refuses
-// to know what is allowed: that is policies' and conversion's.
+// It has every door (routes.go, from which the webhook configurations are generated). It decides how fresh a fact must
+// be and how long it may take (gather.go, lookup.go). It formats an answer (respond.go, warnings.go).
 //
 //	AdmissionReview ─decode─▶ Change ─needs─▶ gather ─▶ Change with facts ─judge─▶ Judgement ─respond─▶ AdmissionReview
 //
-// A door that locks is up to three webhooks, and a request comes to one of them: one that fails closed for what two controllers could come of, one that fails
-// open for the rest, and one that fails open where no replica has answered through the API server yet (parts, enforce.go).
+// A door that locks is up to three webhooks, and a request reaches one of them (parts, enforce.go):
 //
-// A review writes nothing, so that a dry run is answered as the request itself would be.
+//   - One fails closed: for requests that could let two controllers act.
+//   - One fails open: for the rest.
+//   - One fails open where no replica has answered through the API server yet.
+//
+// A review writes nothing. So a dry run gets the answer of the request itself.
+//
+// Non-goals:
+//   - which requests are allowed: see policies and conversion
 package webhooks

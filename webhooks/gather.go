@@ -228,7 +228,7 @@ func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error)
 	return named(coreKind(other, c.Kind), c.TwinNamespace, c.Name), nil
 }
 
-// mirrored says which Machine API objects a provider's object may stand for. It trusts what is stored and not what
+// mirrored returns which Machine API objects a provider's object may stand for. It trusts what is stored and not what
 // is requested, so that nobody relabels an object and edits it in one stroke.
 func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error) {
 	o := c.Old

@@ -64,7 +64,7 @@ func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error
 const maxSeen = 4096
 
 // seen keeps what a cache's objects read as, while they are the same: to write one as JSON and read it again costs
-// half of a review. What is kept is shared between reviews, none of which changes it.
+// half of a review. Reviews share what is kept, and none of them changes it.
 type seen struct {
 	mu      sync.Mutex
 	objects map[Ref]*policies.Object

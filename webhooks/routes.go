@@ -38,13 +38,13 @@ type Route struct {
 	FailurePolicy admissionregistrationv1.FailurePolicyType
 	// closed is true of the requests that fail closed, CEL; "" is all of them. The others get a door of their own, which fails open (parts).
 	closed string
-	// early says that the door answers only where no door fails closed yet (Enforced).
+	// early reports that the door answers only where no door fails closed yet (Enforced).
 	early bool
-	// Probe says that the door has no rules: it answers that it answers.
+	// Probe reports that the door has no rules: it answers that it answers.
 	Probe bool
 	// TimeoutSeconds is what the API server waits; lookups are given up well before.
 	TimeoutSeconds int32
-	// Own says that Poundlock's own requests come through this door too: elsewhere a match condition keeps them out.
+	// Own reports that Poundlock's own requests come through this door too: elsewhere a match condition keeps them out.
 	Own bool
 	// Conditions keep requests out about which there is nothing to say. CEL; none may fail on any object.
 	Conditions []admissionregistrationv1.MatchCondition
@@ -61,7 +61,7 @@ type Subject struct {
 	Resource     string
 	// ObjectKind is the kind by its own name, e.g. AWSMachine.
 	ObjectKind string
-	// Cluster says that its objects are in no namespace.
+	// Cluster reports that its objects are in no namespace.
 	Cluster bool
 }
 
@@ -123,7 +123,7 @@ func Routes(c Catalog) []Route {
 		},
 		{Name: "machine-api", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer()},
 		{Name: "machine-api-status", Side: policies.MachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
-		// A Scale has neither label nor annotation of its set's, so no condition tells a mirror's: policies that know the sets (cel.ScalePolicies) hold it.
+		// A Scale has neither label nor annotation of its set's, so no condition recognizes a mirror's: policies that know the sets (cel.ScalePolicies) hold it.
 		{Name: "machine-api-scale", Side: policies.MachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "machine-api-delete", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{Name: "cluster-api", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds},

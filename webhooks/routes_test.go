@@ -33,7 +33,7 @@ func TestEveryScopeHasOneDoor(t *testing.T) {
 					}
 					want := 1
 					if kind == controlplane.Kind && !mutating && s.Subresource == "" && (op == remove || op == update) {
-						want = 2 // told apart by their conditions (TestOneDoorForEach)
+						want = 2 // distinguished by their conditions (TestOneDoorForEach)
 					}
 					if len(doors) != want {
 						t.Errorf("%s, %s of %s %s/%s: doors %v, want %d", id, op, s.Side, kind, s.Subresource, doors, want)

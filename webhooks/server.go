@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Options is everything that New must be told.
+// Options are the parameters of New.
 type Options struct {
 	Pairs      authority.Pairs
 	Identities policies.Identities
@@ -39,13 +39,13 @@ type Options struct {
 	TLS TLS
 	// Recreate allows ControlPlaneMachineSets the strategy Recreate.
 	Recreate bool
-	// NodeSync is what conversions are told of Cluster API's manager.
+	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 	// Rival is what of OpenShift's own migration runs beside Poundlock (authority.Rival), "" for nothing.
 	Rival string
 	// LookupTimeout bounds one lookup, 0 is 1 s. All lookups of a review together have twice that.
 	LookupTimeout time.Duration
-	// DrainDelay is how long the server goes on answering once it is told to stop and no longer ready: the time in
+	// DrainDelay is how long the server goes on answering once it has to stop and is no longer ready: the time in
 	// which endpoints and API servers forget about it.
 	DrainDelay time.Duration
 	// Registerer takes the metrics.

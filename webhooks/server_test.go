@@ -93,7 +93,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// A replica that is told to stop is first no longer ready, then still answers, then finishes what it has begun.
+// A replica that has to stop is first no longer ready, then still answers, then finishes what it has begun.
 func TestStoppingFailsNoReview(t *testing.T) {
 	release := make(chan struct{})
 	s, url, c, arrived := listening(t, release, 2*time.Second)

@@ -16,7 +16,7 @@ const (
 	warningsRunes = 4096
 	// otherDoorsRunes is left for the warnings of the other webhooks of the same request.
 	otherDoorsRunes = 512
-	// maxParts is in how many warnings one sentence may be told: the forecast of five Machines needs four.
+	// maxParts is how many warnings one sentence may fill: the forecast of five Machines needs four.
 	maxParts = 4
 )
 

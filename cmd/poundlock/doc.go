@@ -1,9 +1,12 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command poundlock is the product's one binary: `poundlock manager` serves the admission webhooks and runs the
-// reconcilers, both or either.
+// Command poundlock is the product's one binary. `poundlock manager` serves the admission webhooks, runs the
+// reconcilers, or both.
 //
-// It knows flags and what is wired to what. It refuses to know a rule, a step or a field: those are the nouns'.
-// A setting is a flag, or POUNDLOCK_<FLAG> in the environment, or a line of the --config file, in that order.
+// In go flags, POUNDLOCK_<FLAG> in the environment, and the lines of the --config file, in that order of precedence. The
+// command builds each part and wires it to the others.
+//
+// Non-goals:
+//   - rules, steps and fields: see policies, reconcilers and conversion
 package main

@@ -55,7 +55,7 @@ func enabledIn(gates *configv1.FeatureGate, release string) bool {
 
 // mode is what decides which reconcilers run.
 type mode struct {
-	// gate says that the feature gate is on.
+	// gate reports that the feature gate is on.
 	gate bool
 	// rival is what of OpenShift's own migration runs too (authority.Rival), "" for nothing. Without the gate it does nothing either.
 	rival string

@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// exitCode tells a command that was typed wrongly from one that did not succeed.
+// exitCode distinguishes a command that was typed wrongly from one that did not succeed.
 func exitCode(err error) int {
 	if errors.Is(err, bundling.ErrMisused) {
 		return 2

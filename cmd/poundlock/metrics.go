@@ -46,7 +46,7 @@ func metricsOptions(s settings, certificate *lateCertificate) metricsserver.Opti
 	return out
 }
 
-// showBuild makes a metric of which build this is.
+// showBuild makes a metric with the build of this process.
 func showBuild() error {
 	_, err := registry.Add(metrics.Registry, build.Read().Metric())
 	return err

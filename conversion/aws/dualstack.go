@@ -14,7 +14,7 @@ import (
 )
 
 // dualStack reports whether the cluster's machines have addresses of both families. Machine API's controllers read that from the Infrastructure, and give each machine what
-// it needs; Cluster API's have to be told for each machine.
+// it needs; Cluster API's need a field for each machine.
 func dualStack(p *pass) bool {
 	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
 	return family == configv1.DualStackIPv4Primary || family == configv1.DualStackIPv6Primary

@@ -105,8 +105,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 const ownerTag = "kubernetes.io/cluster/"
 
-// ignored tells a tag of a providerSpec that Machine API does not give to an instance: it names the instance and its cluster itself. Cluster API would take it at its word.
-// The cluster's own, which installers write and both APIs add, goes along.
+// ignored recognizes a tag of a providerSpec that Machine API does not give to an instance: it names the instance and its cluster itself. Cluster API would
+// take it at its word. The cluster's own, which installers write and both APIs add, is copied.
 func ignored(p *pass, name string) bool {
 	return name == "Name" || strings.HasPrefix(name, ownerTag) && name != ownerTag+p.Env.ClusterName
 }

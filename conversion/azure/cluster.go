@@ -147,7 +147,7 @@ func balancer(p *pass, which string) string {
 	return name
 }
 
-// privateAPI tells whether the API server's load balancer is internal; if not, Cluster API uses it for outbound traffic too.
+// privateAPI reports whether the API server's load balancer is internal; if not, Cluster API uses it for outbound traffic too.
 func privateAPI(p *pass) bool {
 	kind, _ := p.Env.InfraClusterString("spec", "networkSpec", "apiServerLB", "type")
 	return kind == "Internal"

@@ -55,7 +55,7 @@ func ownedTo(p *pass, id string) *azurev1.Image {
 	return &azurev1.Image{ID: &full}
 }
 
-// within tells an id by how it begins, in whatever case.
+// within recognizes an id by how it begins, in whatever case.
 func within(id, prefix string) bool {
 	return len(id) > len(prefix) && strings.EqualFold(id[:len(prefix)], prefix)
 }

@@ -88,7 +88,7 @@ func reservationFrom(p *pass, c *infraSpec, m *providerSpec) {
 // scheme stands before a resource id where Kubernetes keeps it.
 const scheme = "azure://"
 
-// isResource tells the full id of a resource: the words in it are the same in whatever case.
+// isResource recognizes the full id of a resource: the words in it are the same in whatever case.
 func isResource(id, provider, kind string) bool {
 	parts := strings.Split(id, "/")
 	if len(parts) != 9 {

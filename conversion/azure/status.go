@@ -72,7 +72,7 @@ func provisioning(state string) string {
 	return state
 }
 
-// known tells the states that Machine API has a word for: it has none for Canceled and for Deleted.
+// known recognizes the states that Machine API has a word for: it has none for Canceled and for Deleted.
 func known(state string) bool {
 	switch machinev1beta1.AzureVMState(state) {
 	case machinev1beta1.VMStateCreating, machinev1beta1.VMStateDeleting, machinev1beta1.VMStateFailed,

@@ -129,7 +129,7 @@ func say(tags map[string]string, name string) string {
 	return "none"
 }
 
-// marksOwner tells a tag that only says whose a resource is; each API has its own.
+// marksOwner recognizes a tag that only says whose a resource is; each API has its own.
 func marksOwner(name string) bool {
 	return strings.HasPrefix(name, "kubernetes.io_cluster") || strings.HasPrefix(name, "kubernetes.io-cluster") || strings.HasPrefix(name, azurev1.NameAzureProviderPrefix)
 }

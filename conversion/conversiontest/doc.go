@@ -1,8 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conversiontest holds a conversion to its promise, with values made up at random: what the table calls
-// convertible comes back as it went, what it calls unconvertible is an error that names its path, and there is no third.
+// Package conversiontest tests a conversion with random values. What the table calls convertible comes back unchanged.
+// What it calls unconvertible is an error that names its path. There is no third outcome.
 //
-// It knows tables and types; what a valid value of a field looks like it is told. Only tests import it.
+// In go a table, its types, and generators of valid values. Out come failures of the test. Only tests import it.
+//
+// Non-goals:
+//   - what a valid value of a field is: see the platforms' kits, such as conversion/aws/awstest
 package conversiontest

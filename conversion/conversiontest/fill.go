@@ -24,7 +24,7 @@ func OneOf[T any](values ...T) func(*rand.Rand) any {
 type filler struct {
 	r      *rand.Rand
 	values Values
-	// zero tells the paths that are left alone.
+	// zero recognizes the paths that are left alone.
 	zero func(path string) bool
 }
 

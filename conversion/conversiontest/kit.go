@@ -24,7 +24,7 @@ type Kit struct {
 	ProviderID func(name string) string
 }
 
-// Env is what a conversion in the kit's cluster is told.
+// Env is the Env of a conversion in the kit's cluster.
 func (k Kit) Env() conversion.Env {
 	env := conversion.Env{
 		Platform: k.Platform, ClusterName: "lock-7x2k9",

@@ -27,7 +27,7 @@ type Trip[A, B any] struct {
 	Back  func(*B) (*A, field.ErrorList)
 	// Root is what errors put before the paths of A.
 	Root string
-	// Lines are the table's rows, and Own tells which of a row's paths are A's.
+	// Lines are the table's rows, and Own selects those of a row's paths that are A's.
 	Lines []conversion.Line
 	Own   func(conversion.Line) []string
 	// Values makes valid values; Repair then makes the whole valid, where a rule joins two fields.
@@ -53,7 +53,7 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Run makes the trip with values of every shape: those that can go, and those of which a field or some cannot.
+// Run makes the trip with values of every shape: those that convert, and those with a field or some that do not.
 func (trip Trip[A, B]) Run(t *testing.T) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(Seed(t), 0))

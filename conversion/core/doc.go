@@ -1,9 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package core knows Machines, MachineSets and MachineHealthChecks: how the Machine API's and Cluster API's say the
-// same, labels, annotations, spec and status. What stands in a providerSpec it leaves to the Env's Platform.
+// Package core converts Machines, MachineSets and MachineHealthChecks between Machine API and Cluster API: labels,
+// annotations, spec and status.
 //
-// It converts content only. It refuses to know which API is authoritative for an object and what follows from it:
-// ownerReferences, finalizers, the pause annotation and the fields about authority are left alone in both directions.
+// Non-goals:
+//   - the content of a providerSpec: the Env's Platform converts it
+//   - which API is authoritative, and what follows from it: it leaves ownerReferences, finalizers, the pause
+//     annotation and the fields about authority alone, in both directions
 package core

@@ -280,7 +280,7 @@ func maxUnhealthyFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	}
 }
 
-// limit tells a limit that means the same to both.
+// limit recognizes a limit that means the same to both.
 func limit(p *pass, path string, v intstr.IntOrString) bool {
 	if v.Type == intstr.Int && v.IntVal >= 0 || v.Type == intstr.String && percentage.MatchString(v.StrVal) {
 		return true

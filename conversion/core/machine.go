@@ -173,7 +173,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	}
 }
 
-// refers tells whether the infrastructure object is there and is the one that is meant.
+// refers reports whether the infrastructure object is there and is the one that is meant.
 func refers(p *pass, c *capiMachine) bool {
 	ref, want := c.Spec.InfrastructureRef, p.Env.Platform.InfraMachine
 	if p.Core.Template {

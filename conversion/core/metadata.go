@@ -154,7 +154,7 @@ func bornRole(c metadata) (string, bool) {
 	return roles[0], true
 }
 
-// saysRole tells the label that labelsTo makes from a role or type.
+// saysRole recognizes the label that labelsTo makes from a role or type.
 func saysRole(labels map[string]string, k, v string) bool {
 	role, ok := strings.CutPrefix(k, nodeRole)
 	return ok && role != "" && v == "" && (labels[roleLabel] == role || labels[typeLabel] == role)
@@ -181,7 +181,7 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	}
 }
 
-// meantForMachines tells an annotation that controllers of one of the two APIs read on a Machine.
+// meantForMachines recognizes an annotation that controllers of one of the two APIs read on a Machine.
 func meantForMachines(annotation string) bool {
 	_, renamed := clusterAPIName(annotation)
 	_, theirs := machineAPIName(annotation)

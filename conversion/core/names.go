@@ -14,7 +14,7 @@ import (
 
 // Labels and annotations that the conversion knows by name.
 const (
-	// MachineSetLabel says which MachineSet a Machine, or a template, belongs to.
+	// MachineSetLabel is which MachineSet a Machine, or a template, belongs to.
 	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
 	// DerivedAnnotation lists the labels and annotations of a Cluster API object that only Cluster API's side has.
 	DerivedAnnotation = "poundlock.openshift.io/derived"
@@ -23,13 +23,13 @@ const (
 	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that stand in the Machine API's spec.metadata.labels.
 	// A + before a name: in its metadata.labels too.
 	NodeLabelsAnnotation = "poundlock.openshift.io/node-labels"
-	// NodeAnnotationsAnnotation says the same of annotations.
+	// NodeAnnotationsAnnotation is the same for annotations.
 	NodeAnnotationsAnnotation = "poundlock.openshift.io/node-annotations"
 	// InterruptibleLabel is what the Machine API's controllers write to each Machine, and to its spec.metadata for its Node, whose instance the cloud may take back.
 	InterruptibleLabel = "machine.openshift.io/interruptible-instance"
 
 	ownDomain = "poundlock.openshift.io/"
-	// systemLabel tells Machines that do not run Red Hat's CoreOS.
+	// systemLabel marks Machines that do not run Red Hat's CoreOS.
 	systemLabel, windows = "machine.openshift.io/os-id", "Windows"
 
 	clusterLabel = machinev1beta1.MachineClusterIDLabel
@@ -94,12 +94,12 @@ var operators = []string{
 	"capacity.cluster-autoscaler.kubernetes.io/gpu-count", "capacity.cluster-autoscaler.kubernetes.io/gpu-type", "capacity.cluster-autoscaler.kubernetes.io/maxPods",
 }
 
-// stays tells an annotation that never leaves its object.
+// stays recognizes an annotation that never leaves its object.
 func stays(annotation string) bool {
 	return annotation == lastApplied || slices.Contains(operators, annotation) || annotation == clusterv1.PausedAnnotation || strings.HasPrefix(annotation, ownDomain)
 }
 
-// reachesNode tells a label that Cluster API hands on from the Machine to its Node.
+// reachesNode recognizes a label that Cluster API hands on from the Machine to its Node.
 func reachesNode(label string) bool {
 	domain, _, ok := strings.Cut(label, "/")
 	return ok && (domain == clusterv1.NodeRoleLabelPrefix ||
@@ -116,7 +116,7 @@ func stands(name string, own map[string]string) string {
 
 const both = "+"
 
-// annotatesNode tells an annotation that Cluster API hands on from the Machine to its Node.
+// annotatesNode recognizes an annotation that Cluster API hands on from the Machine to its Node.
 func annotatesNode(annotation string) bool {
 	domain, _, ok := strings.Cut(annotation, "/")
 	return ok && within(domain, clusterv1.ManagedNodeAnnotationDomain)
@@ -124,7 +124,7 @@ func annotatesNode(annotation string) bool {
 
 func within(domain, of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
 
-// controlPlane tells a control plane Machine of the Machine API, by its role.
+// controlPlane recognizes a control plane Machine of the Machine API, by its role.
 func controlPlane(labels map[string]string) bool {
 	role := labels[roleLabel]
 	return role == "master" || role == "control-plane"

@@ -46,7 +46,7 @@ type exported struct {
 	Spec     clusterv1.MachineSpec `json:"spec"`
 }
 
-// machineTrips go through the table; the infrastructure object goes along as the JSON that the API server would keep.
+// machineTrips go through the table; the infrastructure object is kept as the JSON that the API server would keep.
 func machineTrips(template bool) (func(*mapiMachine) (*exported, field.ErrorList), func(*exported) (*mapiMachine, field.ErrorList)) {
 	env := testEnv()
 	spec := env.Platform.Spec.NewInfraSpec()

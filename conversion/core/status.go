@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// StatusToClusterAPI is what the twin's status should say, given what the Machine API object's says: that of the core
+// StatusToClusterAPI returns the twin's status for the Machine API object's: that of the core
 // object, and that of the infrastructure machine (nil for a MachineSet: a template observes nothing). Status is an
 // observation: what the other API has no word for is left out, and nothing is an error. The conditions Paused and
 // Synchronized, the fields about authority and the generations are never among it: they are each object's own.
@@ -151,7 +151,7 @@ func failureTo(m machinev1beta1.MachineStatus) *clusterv1.MachineDeprecatedStatu
 	return &clusterv1.MachineDeprecatedStatus{V1Beta1: old}
 }
 
-// conditionsTo says of the instance and of the bootstrap data what Machine API knows.
+// conditionsTo returns the conditions of the instance and of the bootstrap data, as far as Machine API has them.
 func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition) []metav1.Condition {
 	out := []metav1.Condition{{
 		Type: clusterv1.MachineBootstrapConfigReadyCondition, Status: metav1.ConditionTrue,
@@ -165,7 +165,7 @@ func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition
 	return out
 }
 
-// readinessTo says what a Cluster API MachineSet counts by: the Machine API has no such conditions, but a Machine that runs
+// readinessTo returns what a Cluster API MachineSet counts by: the Machine API has no such conditions, but a Machine that runs
 // has a Node. Their time is when they were first said.
 func readinessTo(phase string) []metav1.Condition {
 	status, ready, available := metav1.ConditionFalse, clusterv1.MachineNotReadyReason, clusterv1.NotAvailableReason
@@ -342,7 +342,7 @@ func setStatusFrom(t Twin, _ *conversion.Env) map[string]any {
 	return out
 }
 
-// checkStatusTo says what a check has counted, if it has.
+// checkStatusTo returns what a check has counted, if it has.
 func checkStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infra map[string]any) {
 	var m machinev1beta1.MachineHealthCheckStatus
 	observe(mapi, &m)
@@ -399,7 +399,7 @@ func allowedFrom(in metav1.Condition) *machinev1beta1.Condition {
 	return out
 }
 
-// counted is what a check says of the Machines that it has counted; before it has there is nothing to say.
+// counted returns a check's numbers of the Machines that it has counted. Before the first count there are none.
 func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any {
 	out := map[string]any{}
 	if expected == nil || healthy == nil {

@@ -107,13 +107,13 @@ func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversi
 	return out, nil
 }
 
-// Check tells what ToClusterAPI would refuse, from the object's JSON and without building the twin.
+// Check returns what ToClusterAPI would refuse, from the object's JSON and without building the twin.
 func Check(kindName string, raw []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toClusterAPI(kindName, raw, &env)
 	return errs
 }
 
-// CheckTwin tells what ToMachineAPI would refuse, from the JSON of the core object and of its infrastructure object
+// CheckTwin returns what ToMachineAPI would refuse, from the JSON of the core object and of its infrastructure object
 // (nil where it does not exist).
 func CheckTwin(kindName string, core, infra []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toMachineAPI(kindName, core, infra, &env)
@@ -172,7 +172,7 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 }
 
 // KeepSpelling leaves the spec of a Machine API object as it is written, where what is wanted of it means the same: what is empty in it, and all of the providerSpec. Their types cannot
-// tell an empty member from an absent one, and whoever keeps the object's manifest would find it changed.
+// tell an empty member from an absent one, and the owner of the object's manifest would find it changed.
 func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
 	k, ok := kindNamed(kindName)
 	if !ok || k.infra == nil {
@@ -244,7 +244,7 @@ func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.
 	return k, conversion.NewPass(env, &conversion.Core{}, ""), nil
 }
 
-// unknown tells what of the cluster no conversion can do without.
+// unknown returns what of the cluster no conversion can do without.
 func unknown(k kind, env *conversion.Env) field.ErrorList {
 	status := field.NewPath("Infrastructure", "status")
 	if k.infra != nil && env.Platform.Spec == nil {

@@ -240,7 +240,7 @@ func checkConfidential(p *pass, s scheduling) {
 	}
 }
 
-// restartTo lets go what says no more than Google's own rule: a standard instance is restarted, another one cannot be.
+// restartTo drops a value that equals Google's own rule: a standard instance is restarted, another one cannot be.
 func restartTo(p *pass, m *providerSpec, _ *infraSpec) {
 	fleeting := m.Preemptible || word(m.ProvisioningModel) == spotInstance
 	switch m.RestartPolicy {

@@ -58,7 +58,7 @@ func instanceLabels(p *pass, given map[string]string) map[string]string {
 
 type fixedLabel struct{ value, by string }
 
-// fixedLabels are those that the controllers set themselves, whatever a machine says.
+// fixedLabels are those that the controllers set themselves, over a machine's own.
 func fixedLabels(p *pass) map[string]fixedLabel {
 	role := "node"
 	if p.Core.ControlPlane {

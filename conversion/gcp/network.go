@@ -30,7 +30,7 @@ func interfaceMade(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
 	return m.NetworkInterfaces[0]
 }
 
-// networkTo also says for the whole list that there must be one.
+// networkTo also reports for the whole list that there must be one.
 func networkTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if len(m.NetworkInterfaces) == 0 {
 		p.Required("networkInterfaces", oneInterface)
@@ -139,7 +139,7 @@ func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
 func tagsTo(_ *pass, m *providerSpec, c *infraSpec)   { c.AdditionalNetworkTags = m.Tags }
 func tagsFrom(_ *pass, c *infraSpec, m *providerSpec) { m.Tags = c.AdditionalNetworkTags }
 
-// forwardingTo says either word: what Cluster API does without one is the other one.
+// forwardingTo writes both values explicitly, because Cluster API's default is the other one.
 func forwardingTo(_ *pass, m *providerSpec, c *infraSpec) {
 	word := forwardingDisabled
 	if m.CanIPForward {

@@ -40,7 +40,7 @@ func region(p *pass) string {
 	return p.Env.PlatformStatus("region")
 }
 
-// known tells whether the cluster says what both APIs need.
+// known reports whether the cluster has the value that both APIs need.
 func known(p *pass, field, value string) bool {
 	if value == "" {
 		cluster(p).Required(field, "the cluster's "+field+" is not known: neither the GCPCluster nor the Infrastructure says one")
@@ -98,7 +98,7 @@ func checkZone(p, at *pass, path, zone string) {
 	}
 }
 
-// instance is what a provider id says: gce://PROJECT/ZONE/NAME.
+// instance is a parsed provider ID: gce://PROJECT/ZONE/NAME.
 type instance struct{ project, zone, name string }
 
 func parseInstance(providerID string) (instance, bool) {

@@ -256,7 +256,7 @@ func marshalled(t *testing.T, v any) []byte {
 	return out
 }
 
-// Machine API gives each VM the category by which an uninstall finds it: Cluster API must be told.
+// Machine API gives each VM the category by which an uninstall finds it: Cluster API needs it in the spec.
 func TestTheCategoryOfTheCluster(t *testing.T) {
 	env := nutanixtest.Kit().Env()
 	own := nutanix.CategoryIdentifier{Key: "kubernetes-io-cluster-" + env.ClusterName, Value: "owned"}

@@ -58,7 +58,7 @@ func same(a, b ResourceIdentifier) bool {
 	return a.Type == b.Type && text(a.UUID) == text(b.UUID) && text(a.Name) == text(b.Name)
 }
 
-// String is how a person says it.
+// String returns the form for people.
 func (r ResourceIdentifier) String() string { return r.Type + " " + text(r.UUID) + text(r.Name) }
 
 func imageTo(p *pass, m *providerSpec, c *infraSpec) { c.Image = identifierTo(p, "image", m.Image) }

@@ -75,7 +75,7 @@ type DeviceProperties struct {
 	DeviceIndex int32  `json:"deviceIndex,omitempty"`
 }
 
-// StorageConfig says where a disk is kept. The API server fills in the mode Standard.
+// StorageConfig is where a disk is kept. The API server fills in the mode Standard.
 type StorageConfig struct {
 	DiskMode         string              `json:"diskMode,omitempty"`
 	StorageContainer *ResourceIdentifier `json:"storageContainer,omitempty"`

@@ -110,7 +110,7 @@ func gpusFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// checkGPU: Cluster API's controller looks for the id first, whatever the type says.
+// checkGPU: Cluster API's controller looks for the id first, whatever the type is.
 func checkGPU(p *pass, g GPU) {
 	byName := g.Type == "name"
 	switch {

@@ -19,7 +19,7 @@ type cluster struct {
 	} `json:"status"`
 }
 
-// clusterOf reads the OpenStackCluster. One that is not there, or cannot be read, says nothing.
+// clusterOf reads the OpenStackCluster. One that does not exist, or cannot be read, counts as empty.
 func clusterOf(p *pass) cluster {
 	var out cluster
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(p.Env.InfraCluster, &out) != nil {
@@ -81,7 +81,7 @@ func addresses(p *pass, list, former string) []string {
 	return many
 }
 
-// endpointTo and endpointFrom: whoever recreates the Machine in the other API would lose, or gain, a way to the API server.
+// endpointTo and endpointFrom: a Machine that is recreated in the other API would lose, or gain, a way to the API server.
 func endpointTo(p *pass, _ *providerSpec, _ *infraSpec) { checkEndpoint(p) }
 
 func endpointFrom(p *pass, _ *infraSpec, _ *providerSpec) { checkEndpoint(p) }

@@ -1,12 +1,15 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package openstack knows how a Machine API providerSpec for OpenStack and Cluster API's OpenStackMachineSpec say the
-// same: one row per field, in Fields. docs/fields/openstack.md is generated from it.
+// Package openstack converts between a Machine API providerSpec for OpenStack and Cluster API's OpenStackMachineSpec.
+// Fields has one row per field, and docs/fields/openstack.md is generated from it.
 //
-// The hard part are the interfaces. Machine API has two lists, networks and then ports, and security groups that a port's
-// own replace; Cluster API has one list of ports, and adds the machine's security groups to each port's own. See interfaces.go.
+// The interfaces are the hard part (interfaces.go). Machine API has two lists, networks and then ports. A port's own
+// security groups replace the machine's. Cluster API has one list of ports, and adds the machine's security groups to
+// each port's own.
 //
-// It refuses to know the core Machine, but for the few values that one API keeps there and the other in the
-// providerSpec, and never asks OpenStack: a filter is not resolved into an id, a name not into an image.
+// Non-goals:
+//   - the core Machine, but for the few values that one API keeps there and the other in the providerSpec: see
+//     conversion/core
+//   - asking OpenStack: it resolves no filter into an ID and no name into an image
 package openstack

@@ -140,13 +140,13 @@ func collect(c *infraSpec, pairs []openstackv1.AddressPair) {
 	}
 }
 
-// unsecured tells a port without port security, and so without groups.
+// unsecured recognizes a port without port security, and so without groups.
 func unsecured(c port) bool { return yes(c.DisablePortSecurity) }
 
-// apart tells a port that has other groups than the machine.
+// apart recognizes a port that has other groups than the machine.
 func apart(c port) bool { return len(c.SecurityGroups) > 0 || unsecured(c) }
 
-// takes tells a port that has the machine's groups in Machine API.
+// takes recognizes a port that has the machine's groups in Machine API.
 func takes(c port) bool { return !apart(c) }
 
 func checkManaged(p *pass) {

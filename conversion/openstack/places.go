@@ -12,7 +12,7 @@ import (
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
-// placeTo says where the interface is plugged in.
+// placeTo reports where the interface is plugged in.
 func placeTo(p *pass, m *nic, c *port) {
 	if n := m.network(); n != nil {
 		networkPlaceTo(p, n, m.first, c)

@@ -26,7 +26,7 @@ func checkID(p *pass, path, id string) {
 	}
 }
 
-// identify is the id of a reference, in one of two places: Machine API goes by it, whatever a filter beside it says. nil: there is none.
+// identify is the id of a reference, in one of two places, nil if there is none. Machine API uses it and ignores a filter beside it.
 func identify(p *pass, id, alias string) *string {
 	path := "uuid"
 	if id == "" {
@@ -39,7 +39,7 @@ func identify(p *pass, id, alias string) *string {
 	return &id
 }
 
-// identifyBack is the id of a reference of the Cluster API; something tells that the reference says anything.
+// identifyBack is the id of a reference of the Cluster API; something reports that the reference is not empty.
 func identifyBack(p *pass, id *string, filtered bool) string {
 	checkID(p, "id", text(id))
 	switch {

@@ -27,7 +27,7 @@ type observed struct {
 	ProviderID    string `json:"providerID"`
 }
 
-// ToClusterAPI says that the instance is there in both ways: ready is what core controllers of the v1beta1 contract wait
+// ToClusterAPI reports in both ways that the instance exists: ready is what core controllers of the v1beta1 contract wait
 // for, initialization.provisioned what those of v1beta2 do.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	out := map[string]any{"ready": machine.Ready}

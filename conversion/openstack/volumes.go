@@ -64,7 +64,7 @@ func rootZoneFrom(p *pass, c *infraSpec, m *providerSpec) {
 	rootVolume(m).Zone = name
 }
 
-// zoneNamed says the source too: the API server would fill it in.
+// zoneNamed writes the source too: the API server would fill it in.
 func zoneNamed(p *pass, path, name string) *volumeZone {
 	checkZone(p, path, name)
 	zone := openstackv1.VolumeAZName(name)
@@ -146,7 +146,7 @@ func checkSize(p *pass, size int) int {
 	return size
 }
 
-// deviceZoneTo says what Machine API means by no zone: the server's.
+// deviceZoneTo reports what Machine API means by no zone: the server's.
 func deviceZoneTo(p *pass, m *mapiDevice, c *capiDevice) {
 	if m.Storage.Type != machinev1alpha1.VolumeBlockDevice {
 		return

@@ -19,7 +19,7 @@ func Unsupported(name string) string {
 	return fmt.Sprintf("platform %s cannot be migrated yet: %s; everything stays with the Machine API, nothing is lost, and a request to move waits", name, why)
 }
 
-// unsupported says why, of each platform of the Infrastructure that has no line in List and will get none soon.
+// unsupported has the reason for each platform of the Infrastructure that has no line in List and will get none soon.
 func unsupported() map[configv1.PlatformType]string {
 	const (
 		nobodys = "neither API makes its machines"

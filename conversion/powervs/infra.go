@@ -25,7 +25,7 @@ type MachineSpec struct {
 	ProcessorType string             `json:"processorType,omitempty"`
 	Processors    intstr.IntOrString `json:"processors,omitempty"`
 	MemoryGiB     int32              `json:"memoryGiB,omitempty"`
-	// Network that says nothing is the one of the IBMPowerVSCluster's status.
+	// Network, if empty, is the one of the IBMPowerVSCluster's status.
 	Network ResourceReference `json:"network"`
 	// ProviderID is ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE.
 	ProviderID *string `json:"providerID,omitempty"`

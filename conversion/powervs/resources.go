@@ -45,7 +45,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 	return out, ok
 }
 
-// member is one of the three that a resource may be found by: its path, what the Machine API says, and where it goes.
+// member is one of the three that a resource may be found by: its path, the Machine API's value, and where it goes.
 type member struct {
 	path  string
 	value *string

@@ -35,7 +35,7 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	return out
 }
 
-// ToMachineAPI takes what only the provider id tells from there: Machine API keeps the workspace in its status.
+// ToMachineAPI reads the workspace from the provider ID, which alone has it: Machine API keeps it in its status.
 func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	var seen struct {
 		InstanceID    string `json:"instanceID"`

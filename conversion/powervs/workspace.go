@@ -62,7 +62,7 @@ func workspaceID(c *infraSpec) string {
 	return text(c.ServiceInstance.ID)
 }
 
-// clusterWorkspaceID is the id of the cluster's workspace, as far as the IBMPowerVSCluster says it, in the order in
+// clusterWorkspaceID is the ID of the cluster's workspace, as far as the IBMPowerVSCluster has it, in the order in
 // which the provider looks for it when it makes a provider id.
 func clusterWorkspaceID(p *pass) string {
 	for _, path := range [][]string{{"status", "serviceInstance", "id"}, {"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
@@ -80,7 +80,7 @@ func isTheClusters(p *pass, path, id string) {
 }
 
 // lookedUp is the name of the workspace that the provider looks up for a machine that names none by its id; empty, with
-// the reason, where that cannot be told.
+// the reason, where that is unknown.
 func lookedUp(p *pass) (name, reason string) {
 	if p.Env.InfraCluster == nil {
 		return "", "Cluster API looks the cluster's workspace up by the name that the IBMPowerVSCluster gives, and there is none: give the id"
@@ -125,7 +125,7 @@ func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 	}
 }
 
-// instanceOf is what a provider id says, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE; empty where it is none.
+// instanceOf parses a provider ID, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE; empty where it is none.
 type instanceOf struct{ workspace, instance string }
 
 func parseProviderID(id string) instanceOf {

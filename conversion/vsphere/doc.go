@@ -1,10 +1,15 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vsphere knows how a Machine API providerSpec for vSphere and Cluster API's VSphereMachineSpec say the same: one row per field, in Fields.
-// docs/fields/vsphere.md is generated from it. Where the two APIs' controllers make different machines of a field that is absent, the difference is said
-// in the field; where a field cannot say it, it is an error. What they make of it is read from the controllers, not from the types' comments.
+// Package vsphere converts between a Machine API providerSpec for vSphere and Cluster API's VSphereMachineSpec. Fields
+// has one row per field, and docs/fields/vsphere.md is generated from it.
 //
-// It refuses to know the core Machine, but for the few values that one API keeps there and the other in the providerSpec, and never asks a vCenter: a path
-// is not resolved, and an object's id is not turned into a name.
+// The two APIs' controllers make different machines of some absent fields. The conversion then writes the difference
+// into the field. Where the field cannot hold it, the conversion returns an error. The rows follow the controllers'
+// code, not the comments of the types.
+//
+// Non-goals:
+//   - the core Machine, but for the few values that one API keeps there and the other in the providerSpec: see
+//     conversion/core
+//   - asking a vCenter: it resolves no path, and turns no object's ID into a name
 package vsphere

@@ -104,7 +104,7 @@ func dhcpIs(p *pass, path string, have, want bool, reason string) {
 	}
 }
 
-// families tells which of IPv4 and IPv6 the cluster's machines have addresses of: IPv4 where it is not known.
+// families returns which of IPv4 and IPv6 the cluster's machines have addresses of: IPv4 where it is not known.
 func families(p *pass) (four, six bool) {
 	for _, cidr := range machineNetworks(p) {
 		prefix, err := netip.ParsePrefix(cidr)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// placement is where a virtual machine runs, as Machine API says it: every value its own.
+// placement is where a virtual machine runs, in Machine API's form: every value its own.
 type placement struct {
 	machinev1beta1.Workspace
 	// networks are the names of the devices' networks.
@@ -51,7 +51,7 @@ func placementFrom(p *pass, c *infraSpec) placement {
 	return out
 }
 
-// moveInto is what Cluster API's controllers do: what a failure domain says wins. A path stays in the spelling that it has.
+// moveInto does what Cluster API's controllers do: a failure domain's value wins. A path stays in the spelling that it has.
 func (pl *placement) moveInto(d failureDomain) {
 	pl.Server, pl.Datacenter, pl.VMGroup = d.Server, d.Topology.Datacenter, d.group()
 	override(&pl.Datastore, d.Topology.Datastore)
@@ -65,7 +65,7 @@ func override(said *string, wins string) {
 	}
 }
 
-// alike tells whether two paths are one: installers write /dc1/host/cluster1//Resources.
+// alike reports whether two paths are one: installers write /dc1/host/cluster1//Resources.
 func alike(a, b string) bool { return path.Clean(a) == path.Clean(b) }
 
 func workspace(m *providerSpec) *machinev1beta1.Workspace {
@@ -228,7 +228,7 @@ func domainPath(p *pass, c *infraSpec) *pass {
 	return p.Under("spec.failureDomain")
 }
 
-// agree refuses what a machine says in vain, because its failure domain says something else.
+// agree refuses a machine's value without effect, because its failure domain has another.
 func agree(p *pass, c *infraSpec, d failureDomain) bool {
 	before := len(p.Errors())
 	where := fmt.Sprintf("what failure domain %q of the Infrastructure says", d.Name)
@@ -260,7 +260,7 @@ func failureDomains(p *pass) []configv1.VSpherePlatformFailureDomainSpec {
 	said, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere")
 	content, ok := said.(map[string]any)
 	if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(content, &spec) != nil {
-		return nil // what cannot be read says nothing
+		return nil // what cannot be read counts as empty
 	}
 	return spec.FailureDomains
 }

@@ -79,7 +79,7 @@ const (
 	poweredOn = "poweredOn"
 )
 
-// failed tells a failure from what is merely not done yet.
+// failed distinguishes a failure from an operation that is not done yet.
 func failed(reason string) bool {
 	return slices.Contains([]string{vspherev1.CloningFailedReason, vspherev1.PoweringOnFailedReason, vspherev1.TaskFailure}, reason)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Version is a release's, as the linker is told (-X); empty in any other build.
+// Version is a release's, set by the linker (-X); empty in any other build.
 var Version string
 
 // Info is what a build knows of itself.

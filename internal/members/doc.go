@@ -3,7 +3,10 @@
 
 // Package members splits a JSON object into its members without decoding them.
 //
-// It knows the grammar of JSON (RFC 8259), all of it: what it accepts, encoding/json accepts. It refuses to know what a
-// member means: a caller decodes the few that it reads. A review is mostly managed fields and status that no rule
-// looks at; encoding/json walks through each byte of them four times before it lets go of them.
+// In goes JSON. Out come the names of the members and their raw values. It parses the whole grammar of RFC 8259, and
+// accepts only what encoding/json accepts. A caller decodes the few members that it reads. A review is mostly managed
+// fields and status, which no rule reads. The decoder of encoding/json would walk through each byte of them four times.
+//
+// Non-goals:
+//   - the meaning of a member
 package members

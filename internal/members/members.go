@@ -131,7 +131,7 @@ func (s *scanner) value(depth int) error {
 	return s.number()
 }
 
-// skip passes over one value of which it is known that it is one: to the end of what it opens, or to what ends a word or a
+// skip passes over one valid value: to the end of what it opens, or to what ends a word or a
 // number.
 func (s *scanner) skip() {
 	depth := 0
@@ -282,7 +282,7 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// digits takes what digits there are and tells whether there was one.
+// digits takes what digits there are and reports whether there was one.
 func (s *scanner) digits() bool {
 	begin := s.at
 	for s.at < len(s.raw) && '0' <= s.raw[s.at] && s.raw[s.at] <= '9' {

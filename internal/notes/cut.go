@@ -5,7 +5,7 @@ package notes
 
 import "strings"
 
-// Longest is how many bytes of a text go into a note, of which the API server takes 1,024, and leaves room for words around it.
+// Longest is how many bytes of a text fit into a note. The API server takes 1,024, and Longest leaves room for words around it.
 const Longest = 900
 
 // Cut ends a text at a number of bytes, between two characters.

@@ -1,5 +1,5 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package notes keeps what is told in an event to the length that the API server takes.
+// Package notes shortens the note of an event to the length that the API server accepts.
 package notes

@@ -1,5 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package numbers knows which numbers in a JSON text would keep whoever reads them busy, and refuses to know what they count.
+// Package numbers finds the numbers in a JSON text that would keep a parser busy.
+//
+// Non-goals:
+//   - what a number counts
 package numbers

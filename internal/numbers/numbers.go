@@ -18,7 +18,7 @@ const MaxDigits = 128
 
 var tiny = regexp.MustCompile(`(^|[\s":,\[])[+-]?[0-9.]+[eE]-[0-9]{4,}($|[\s",\]}])`)
 
-// Endless tells a number that would keep whoever parses it as a quantity busy for minutes: 1e-999999999 does, and so do
+// Endless reports whether a number would keep its parser (as a quantity) busy for minutes: 1e-999999999 does, and so do
 // a hundred thousand digits. Anybody who may create a Machine may write one.
 func Endless(raw []byte) bool {
 	digits := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/internal/registry"
 )
 
-// Gauge has one series for each object of which a condition is False: its reason is a label, its value the time of its last transition in Unix seconds. An
+// Gauge has one series for each object with a condition that is False: its reason is a label, its value the time of its last transition in Unix seconds. An
 // object in order has none, so that there are as many series as there is trouble.
 type Gauge struct {
 	since     *prometheus.GaugeVec

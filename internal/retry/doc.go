@@ -1,5 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package retry says how long a controller waits before it tries again what failed. It knows no kind and no error.
+// Package retry computes how long a controller waits before it retries after a failure.
+//
+// Non-goals:
+//   - kinds and errors
 package retry

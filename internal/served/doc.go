@@ -3,16 +3,20 @@
 
 // Package served lets a manager run while CustomResourceDefinitions are absent, come and go.
 //
-// New makes a cache that follows the CustomResourceDefinitions by their metadata and watches an unstructured kind only while the API server
-// serves it. Into it goes what a controller-runtime cache takes; out of it come the objects of kinds that are served. For any other kind:
+// New makes a cache that follows the CustomResourceDefinitions by their metadata. It watches an unstructured kind only
+// while the API server serves it. It takes what a controller-runtime cache takes, and returns the objects of kinds that
+// are served. For any other kind:
 //
-//   - a read fails at once with a *meta.NoKindMatchError, and does not wait for a list that cannot come;
-//   - an informer counts as synced, so that controllers start; handlers and indices are kept, and put onto the real informer when the kind appears;
-//   - no request is sent until a CustomResourceDefinition changes.
+//   - A read fails at once with a *meta.NoKindMatchError, and does not wait for a list that cannot come.
+//   - An informer counts as synced, so that controllers start. Handlers and indices are kept, and move to the real
+//     informer when the kind appears.
+//   - It sends no request until a CustomResourceDefinition changes.
 //
-// Changes is a source of requests for each time that a kind appears or disappears. Missing recognizes the errors of the cache and of live reads.
+// Changes is a source of requests for each time that a kind appears or disappears. Missing recognizes the errors of the
+// cache and of live reads.
 //
 // Non-goals:
-//   - It does not judge what the absence of a kind means. That is the reader's to decide: no object of the kind exists, or nothing may be concluded.
-//   - It does not follow typed objects. The kinds that are built into the API server do not disappear.
+//   - what the absence of a kind means: the caller decides whether no object exists, or whether it can conclude
+//     nothing
+//   - typed objects: the kinds that are built into the API server do not disappear
 package served

@@ -185,7 +185,7 @@ func (r *registration) attached() toolscache.ResourceEventHandlerRegistration {
 // done waits for nothing.
 type done struct{}
 
-// Name tells what is waited for.
+// Name returns what is waited for.
 func (done) Name() string { return "a kind that is not served" }
 
 // Done is closed.

@@ -20,7 +20,7 @@ const SkipAnnotation = "cluster.x-k8s.io/skip-remediation"
 
 // Judgement is what a check finds at a moment.
 type Judgement struct {
-	// Expected is how many Machines there are, Healthy with how many of them nothing is amiss.
+	// Expected is how many Machines there are, Healthy how many of them are healthy.
 	Expected, Healthy int
 	// MaxUnhealthy is how many of them may be other than healthy, in Machines.
 	MaxUnhealthy int
@@ -42,13 +42,13 @@ func (j Judgement) Restricted() bool { return j.Unhealthy() > j.MaxUnhealthy }
 // Allowed is how many more Machines may become unhealthy and still be remediated.
 func (j Judgement) Allowed() int { return max(0, j.MaxUnhealthy-j.Unhealthy()) }
 
-// Restriction says in a sentence why a restricted check remediates nothing.
+// Restriction returns, in a sentence, why a restricted check remediates nothing.
 func (j Judgement) Restriction() string {
 	return fmt.Sprintf("Remediation is not allowed: of %d Machines %d are unhealthy, starting or being deleted, and maxUnhealthy allows %d",
 		j.Expected, j.Unhealthy(), j.MaxUnhealthy)
 }
 
-// Judge judges all Machines that the check selects. mine says which of them are the caller's to remediate; nil means all. The
+// Judge judges all Machines that the check selects. mine selects those that the caller remediates; nil means all. The
 // error is a sentence about the field of the spec that cannot be what its author meant; nothing may be remediated then.
 func Judge(spec *machinev1beta1.MachineHealthCheckSpec, targets []Target, now time.Time, mine func(*machinev1beta1.Machine) bool) (Judgement, error) {
 	j := Judgement{Expected: len(targets)}
@@ -87,7 +87,7 @@ func due(verdicts []Verdict, mine func(*machinev1beta1.Machine) bool) []Verdict 
 	return out
 }
 
-// spared says why an unhealthy Machine is left alone. "MachineHealthChecks only remediate Machines that have owners" (converting › MachineHealthCheck
+// spared returns why an unhealthy Machine is left alone. "MachineHealthChecks only remediate Machines that have owners" (converting › MachineHealthCheck
 // remediates Machine): nobody would replace the others. A machine of the control plane is no case of its own: it has an
 // owner where a ControlPlaneMachineSet looks after it. A remediation template does not delete, so it is for Machines without an owner too.
 func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Verdict) string {

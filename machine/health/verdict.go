@@ -31,26 +31,26 @@ type Target struct {
 	Node    *corev1.Node
 }
 
-// Deleting reports whether the Machine is on its way out: whatever is amiss with it, that is being seen to.
+// Deleting reports whether the Machine is being deleted, which remediates whatever is wrong with it.
 func (t Target) Deleting() bool { return !t.Machine.DeletionTimestamp.IsZero() }
 
 // Verdict is what is to be said about one Machine.
 type Verdict struct {
 	Target
-	// Cause is what is amiss, "" if nothing is.
+	// Cause is what is wrong, "" if nothing is.
 	Cause Cause
-	// Message says it in a sentence without a full stop.
+	// Message is the reason in a sentence without a full stop.
 	Message string
-	// In is how long it takes from now until the Machine is unhealthy if nothing changes; 0 if it is, or if nothing is amiss.
+	// In is how long it takes from now until the Machine is unhealthy if nothing changes; 0 if it is, or if nothing is wrong.
 	In time.Duration
 	// Spared is why an unhealthy Machine is not remediated all the same, "" if nothing speaks against it.
 	Spared string
 }
 
-// Unhealthy reports whether what is amiss has lasted long enough.
+// Unhealthy reports whether the fault has lasted long enough.
 func (v Verdict) Unhealthy() bool { return v.Cause != "" && v.In == 0 }
 
-// Healthy reports whether nothing is amiss. A Machine may be neither: not for long enough yet.
+// Healthy reports whether nothing is wrong. A Machine may be neither, while its fault has not lasted long enough.
 func (v Verdict) Healthy() bool { return v.Cause == "" && !v.Deleting() }
 
 // Of judges one Machine by the check's conditions and startup timeout. Its Spared is empty: Judge fills it in.

@@ -98,7 +98,7 @@ func lost(m *machinev1beta1.Machine, id string) error {
 		"the instance %s of Machine %s was ended, and a Machine gets one in its life: delete the Machine, and its MachineSet makes another", id, m.Name)
 }
 
-// Update tells what has become of the instance. It asks nothing of the providerSpec: what was made stays as it is.
+// Update reports what has become of the instance. It asks nothing of the providerSpec: what was made stays as it is.
 func (a *Actuator) Update(ctx context.Context, m *machinev1beta1.Machine) error {
 	i, found, err := a.find(ctx, m)
 	if err != nil {
@@ -188,12 +188,12 @@ func (a *Actuator) now() time.Time {
 	return a.Now()
 }
 
-// subject is how the cloud is told of a Machine.
+// subject is how a call to the cloud names a Machine.
 func subject(m *machinev1beta1.Machine) Machine {
 	return Machine{Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 }
 
-// provider is AWS unless somebody says otherwise.
+// provider is AWS by default.
 func (a *Actuator) provider() Provider {
 	if a.Provider.Platform == "" {
 		return AWS()
@@ -211,7 +211,7 @@ func (p Provider) named(m *machinev1beta1.Machine) string {
 	return id
 }
 
-// tell writes what is known of the instance. It changes nothing that says so already.
+// tell writes what is known of the instance. It leaves an equal value unchanged.
 func (p Provider) tell(m *machinev1beta1.Machine, i Instance) {
 	id, state := i.ProviderID(), p.Word(i.State)
 	m.Spec.ProviderID = &id
@@ -234,7 +234,7 @@ func (p Provider) tell(m *machinev1beta1.Machine, i Instance) {
 	})
 }
 
-// condition says how the creation went. Its time is when it was last tried, to the second, rounded up: see unsettled.
+// condition reports how the creation went. Its time is when it was last tried, to the second, rounded up: see unsettled.
 func (a *Actuator) condition(m *machinev1beta1.Machine, status metav1.ConditionStatus, reason, message string) {
 	c := metav1.Condition{
 		Type: string(machinev1beta1.MachineCreation), Status: status, Reason: reason, Message: message,
@@ -272,7 +272,7 @@ type knowledge struct {
 	rest       map[string]any
 }
 
-// readStatus reads as much as can be read: what cannot says nothing.
+// readStatus reads as much as can be read, and treats the rest as empty.
 func readStatus(m *machinev1beta1.Machine) knowledge {
 	s := knowledge{rest: map[string]any{}}
 	if m.Status.ProviderStatus == nil {

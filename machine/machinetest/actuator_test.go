@@ -88,7 +88,7 @@ func TestAnInstanceOutlivesItsProviderSpec(t *testing.T) {
 	ok(t, a.Delete(t.Context(), m))
 }
 
-// Whoever makes the instance of a Machine again makes a second one.
+// A second Create for a Machine makes a second instance.
 func TestAMachineGetsOneInstanceInItsLife(t *testing.T) {
 	w := newWorld(t, Options{}, false)
 	a, m := newActuator(w), aMachine("worker-1", "uid-1", plain)

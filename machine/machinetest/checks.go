@@ -279,7 +279,7 @@ func updateTwice(l *life) {
 	}
 }
 
-// told is all of a Machine that an actuator writes.
+// told is everything of a Machine that an actuator writes.
 func told(m *machinev1beta1.Machine) string {
 	status := ""
 	if m.Status.ProviderStatus != nil {
@@ -492,7 +492,7 @@ func contextEnds(l *life) {
 	}
 }
 
-// hangs says what is wrong with how a call ends whose provider does not answer.
+// hangs returns what is wrong with how a call ends whose provider does not answer.
 func (l *life) hangs(call func(context.Context) error) string {
 	ctx, cancel := context.WithTimeout(l.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 type API interface {
 	// Launch makes an instance, or returns the one that was ever made with the same token, whatever has become of it.
 	Launch(context.Context, Machine, Order) (Instance, error)
-	// Describe tells of an instance. One that is not there, or not yet to be seen, is an error for which IsNotFound holds.
+	// Describe returns an instance. One that is not there, or not yet to be seen, is an error for which IsNotFound holds.
 	Describe(context.Context, Machine, Key) (Instance, error)
 	// Terminate ends an instance, which takes time. To end it again changes nothing.
 	Terminate(ctx context.Context, m Machine, id string) error

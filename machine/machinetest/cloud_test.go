@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// watch is a clock that goes on only when it is told to, or when somebody waits.
+// watch is a clock that advances only when a test advances it, or when somebody waits.
 type watch struct {
 	mu  sync.Mutex
 	now time.Time

@@ -20,7 +20,7 @@ type Subject struct {
 	Actuator machine.Actuator
 	// Machine returns a Machine that the provider can make, as an API server would return it, with the name and the UID.
 	Machine func(name string, uid types.UID) *machinev1beta1.Machine
-	// Invalid are changes, by what they come to in words, each of which makes of it one that never can be made.
+	// Invalid are changes, each under its description. Each turns the Machine into one whose instance can never be created.
 	Invalid map[string]func(*machinev1beta1.Machine)
 	// Alive is how many instances of that name are not gone for good, by the provider's own reckoning and past all delay.
 	Alive func(name string) int
@@ -30,7 +30,7 @@ type Subject struct {
 	// Patience is how long after the end of its context a method may take to return; 5 s if 0.
 	Patience time.Duration
 
-	// The rest is optional: a check that needs what is not there is skipped, and says so. Each change stays until the check is over, or until
+	// The rest is optional: a check that needs an absent one is skipped, and reports that. Each change stays until the check is over, or until
 	// the function that it returned is called.
 
 	// Foreign makes a running instance that is not the actuator's, and returns its provider ID.

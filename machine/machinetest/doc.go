@@ -1,19 +1,22 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machinetest is what a provider's actuator is tried with: the suite that holds it to the contract (Conform), and a cloud
-// that is not there, with an actuator for AWS over it, so that everything above an actuator can be tried without an account.
+// Package machinetest provides tests for a provider's actuator. Conform is the suite that tests it against the contract.
+// A simulated cloud, with an actuator for AWS over it, lets everything above an actuator run without an account.
 //
-// The cloud has instances with a life, and whatever makes a real one hard: it is slow, has a limit, tells late of what it did, refuses, loses
-// answers and hangs, each on demand. Its ledger says which API called for which Machine. A Witness looks, at each call, at who is in
-// charge; Audit lists each second instance of a Machine and each call by the side that was not. In one process it is a Cloud; over
-// loopback a Handler serves it to a Client; both are a Panel, and both give each API its own view of it.
+// The cloud's instances have a life cycle. On demand it does whatever makes a real cloud hard. It is slow, has a limit,
+// reports late what it did, refuses, loses answers and hangs. Its ledger records which API called for which Machine.
 //
-// It knows what a provider can do to its callers, and what an actuator owes to its own. It refuses to know how a Machine is
-// reconciled, and that anybody moves authority.
+// A Witness records at each call which API is authoritative. Audit lists each second instance of a Machine, and each
+// call by the API that was not authoritative. In one process the cloud is a Cloud. Over loopback a Handler serves it to
+// a Client. Both are a Panel, and both give each API its own view of the cloud.
 //
 //	instance:  pending ──▶ running ──▶ shutting-down ──▶ terminated
 //	                          │  ▲          ▲
 //	                          ▼  │          │   (stopped and started by hand alone)
 //	                        stopped ────────┘
+//
+// Non-goals:
+//   - how a Machine is reconciled: see reconcilers/provision
+//   - that authority moves: see reconcilers/handoff
 package machinetest

@@ -9,7 +9,7 @@ import (
 	"net/http"
 )
 
-// Code says what kind of error the cloud answered with, in the words of EC2 where it has one.
+// Code is what kind of error the cloud answered with, in the words of EC2 where it has one.
 type Code string
 
 // The codes.
@@ -50,7 +50,7 @@ func refuse(code Code, format string, args ...any) error {
 
 func notFound(k Key) error { return refuse(NotFound, "there is no instance with %s", k) }
 
-// IsNotFound reports whether the cloud says that there is no such instance; it may only not know of it yet.
+// IsNotFound reports whether the cloud finds no such instance. The cloud may also not show it yet.
 func IsNotFound(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == NotFound

@@ -32,7 +32,7 @@ type Fault struct {
 	Caller  authority.API `json:"caller,omitempty"`
 	// Times is how many calls it spoils: one if 0, all until Heal if negative.
 	Times int `json:"times,omitempty"`
-	// Message is what the caller is told; a sentence that says what was arranged if empty.
+	// Message is the error that the caller gets. If empty, it is a sentence with the arranged fault.
 	Message string `json:"message,omitempty"`
 }
 

@@ -52,7 +52,7 @@ func (c *Cloud) Flush() error {
 	return c.save()
 }
 
-// Keep flushes every period until the context ends, and then once more. It tells failures to report.
+// Keep flushes every period until the context ends, and then once more. It passes failures to report.
 func (c *Cloud) Keep(ctx context.Context, period time.Duration, report func(error)) {
 	for c.wait(ctx, period) == nil {
 		if err := c.Flush(); err != nil {

@@ -48,7 +48,7 @@ type Order struct {
 type Instance struct {
 	ID    string `json:"id"`
 	State State  `json:"state"`
-	// Provider is its provider ID, and Number tells it from all others; EC2 says both in the ID and the zone.
+	// Provider is its provider ID, and Number distinguishes it from all others; EC2 has both in the ID and the zone.
 	Provider string `json:"providerID,omitempty"`
 	Number   int    `json:"number,omitempty"`
 	Order
@@ -57,7 +57,7 @@ type Instance struct {
 	// CreatedBy is the API whose controller asked for it.
 	CreatedBy authority.API `json:"createdBy"`
 	Launched  time.Time     `json:"launched"`
-	// Stopped and Ended are when it was told to stop and to end; zero if it was not.
+	// Stopped and Ended are when a call asked it to stop and to terminate; zero if none did.
 	Stopped time.Time `json:"stopped,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Incarnation is the UIDs of the objects, of either API, that stood for the Machine when it was made, by the Witness' reading.
@@ -120,7 +120,7 @@ func (i Instance) at(now time.Time, s Settings) Instance {
 	return i
 }
 
-// second says why an instance is one too many beside an earlier one of the same name, "" if it is not.
+// second returns why an instance is one too many beside an earlier one of the same name, "" if it is not.
 //
 // A name comes back: a Machine that is deleted and recreated is another one, and gets another instance. And the two
 // APIs' twins have UIDs of their own but are one Machine, whose mirror may be recreated under yet another. So no single

@@ -22,7 +22,7 @@ type Call struct {
 	Verb     Verb          `json:"verb"`
 	Machine  Machine       `json:"machine"`
 	Instance string        `json:"instance,omitempty"`
-	// Outcome is "done", or what the caller was told instead; "" while the call is under way.
+	// Outcome is "done", or the error that the caller got instead; "" while the call is under way.
 	Outcome string `json:"outcome,omitempty"`
 	// Objection is why the caller should not have called, "" if there is nothing against it.
 	Objection string `json:"objection,omitempty"`
@@ -86,7 +86,7 @@ func (c *Cloud) end(seq int, instance, outcome, late string) {
 	c.close(seq, instance, outcome, late)
 }
 
-// close says what came of a call. It is called under the lock.
+// close reports what came of a call. It is called under the lock.
 func (c *Cloud) close(seq int, instance, outcome, late string) {
 	n, found := slices.BinarySearchFunc(c.ledger, seq, func(call Call, seq int) int { return call.Seq - seq })
 	if !found {

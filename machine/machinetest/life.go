@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// life is that of one Machine. It calls the actuator as a Machine controller does: with copies, of which it keeps what an actuator
+// life is that of one Machine. It calls the actuator as a Machine controller does: with copies. It keeps from a copy what an actuator
 // may change.
 type life struct {
 	T
@@ -65,7 +65,7 @@ func (l *life) keep(call func(*machinev1beta1.Machine)) {
 // enough passes is more than any provider needs that comes to rest in between.
 const enough = 20
 
-// bring makes the Machine's instance and tells of it, as passes of a controller do.
+// bring creates the Machine's instance and reports it, as passes of a controller do.
 func (l *life) bring() {
 	l.Helper()
 	var err error
@@ -123,7 +123,7 @@ func (l *life) must(wrong string, doing string) {
 	}
 }
 
-// passing says what speaks against an error being one that passes, or none at all.
+// passing returns what speaks against an error being one that passes, or none at all.
 func passing(err error) string {
 	if terminal, is := machine.AsTerminal(err); is {
 		return "the error is terminal (" + string(terminal.Reason) + "), want one that passes: " + err.Error()

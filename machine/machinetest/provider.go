@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// Provider is what tells one platform's actuator from another's: what it reads of a providerSpec, and where it writes what it knows.
+// Provider is what differs between the platforms' actuators: what they read of a providerSpec, and where they write the state.
 type Provider struct {
 	// Platform is the Infrastructure's name for it, such as "Azure".
 	Platform string
@@ -32,7 +32,7 @@ type Provider struct {
 	order func(*machinev1beta1.Machine) (Order, error)
 }
 
-// AWS is what an Actuator is for if nobody says otherwise.
+// AWS is the default provider of an Actuator.
 func AWS() Provider { return providers()[0] }
 
 // ProviderNamed is the row of a platform, by the Infrastructure's name for it.
@@ -86,7 +86,7 @@ func version(v string) func(kind string) schema.GroupVersionKind {
 	return schema.GroupVersion{Group: machinev1beta1.GroupName, Version: v}.WithKind
 }
 
-// region is told where a zone's name tells it.
+// region is set where a zone's name contains it.
 func (p Provider) region(zone string) string {
 	if p.Platform != "AWS" {
 		return ""
@@ -97,7 +97,7 @@ func (p Provider) region(zone string) string {
 // at is where a Machine has its providerSpec.
 const at = "spec.providerSpec.value"
 
-// orderOf reads what the Machine asks for, and says what of it cannot be.
+// orderOf reads what the Machine requests, and returns what of it is impossible.
 func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
 	if p.order != nil {
 		return p.order(m)
@@ -122,7 +122,7 @@ func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
 	return Order{Token: string(m.UID), Zone: read(p.Zone), Type: read(p.Type), Image: read(p.Image)}, nil
 }
 
-// awsOrder reads what the Machine asks for, and says what of it cannot be.
+// awsOrder reads what the Machine requests, and returns what of it is impossible.
 func awsOrder(m *machinev1beta1.Machine) (Order, error) {
 	spec := &machinev1beta1.AWSMachineProviderConfig{}
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {

@@ -38,7 +38,7 @@ func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 			return Testimony{Objection: fmt.Sprintf("no pair of namespaces has %q", m.Namespace)}
 		}
 		var t Testimony
-		// An error but "not found" means that the server is going down; it is no proof of anything.
+		// An error but "not found" means that the server shuts down. It proves nothing.
 		old := &machinev1beta1.Machine{}
 		if live.Get(ctx, client.ObjectKey{Namespace: pair.MachineAPI, Name: m.Name}, old) == nil {
 			t.Objection = objection(caller, old.Spec.AuthoritativeAPI, old.Status)

@@ -51,7 +51,7 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-// shelf is an API server that has two Machines, or one, or is going down.
+// shelf is an API server that has two Machines, or one, or shuts down.
 type shelf struct {
 	old  *machinev1beta1.Machine
 	twin *clusterv1.Machine

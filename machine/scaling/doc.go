@@ -1,13 +1,15 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scaling decides what a MachineSet of the Machine API does about its Machines: how many it makes, which it gives up, which it takes
-// in; and the numbers of its status.
+// Package scaling decides what a MachineSet of the Machine API does about its Machines.
 //
-// A Machine is the set's if it matches the selector, the set controls it, and it is not being deleted. One that matches and that nobody controls
-// is taken in. One that does not match any more is neither counted nor let go: the set makes another in its place, and it stays the set's
-// property, as ever. Which API is authoritative for a Machine makes no difference here.
+// In go a set, Machines, Nodes, a moment and a seed. Out come how many Machines to create, which to delete, which to
+// adopt, and the numbers of the set's status.
 //
-// It knows a set, Machines, Nodes, a moment and a seed. It refuses to know how they are read, and how up to date they are: a shell
-// that is about to act asks again with what it has just read (reconcilers/provision).
+// A Machine is the set's if it matches the selector, the set controls it, and it is not being deleted. The set adopts a
+// Machine that matches and that nobody controls. A Machine that no longer matches stays the set's property and does not
+// count. The set creates another in its place. Which API is authoritative for a Machine makes no difference here.
+//
+// Non-goals:
+//   - reading objects, and how fresh they are: before it acts, reconcilers/provision reads again and decides again
 package scaling

@@ -45,8 +45,8 @@ func policyOf(set *machinev1beta1.MachineSet) machinev1beta1.MachineSetDeletePol
 	return cmp.Or(machinev1beta1.MachineSetDeletePolicy(set.Spec.DeletePolicy), machinev1beta1.RandomMachineSetDeletePolicy)
 }
 
-// first returns the n Machines that go first, fewer if there are not as many. No two have the same place: where nothing else tells them
-// apart, lots are drawn.
+// first returns the n Machines that go first, fewer if there are not as many. No two have the same place: where nothing else
+// distinguishes them, the seed decides.
 func first(machines []*machinev1beta1.Machine, policy machinev1beta1.MachineSetDeletePolicy, seed string, n int) []*machinev1beta1.Machine {
 	candidates := make([]candidate, 0, len(machines))
 	for _, m := range machines {

@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Acknowledgement is how a provider's machine controller tells that it is paused, and that it no longer is.
+// Acknowledgement is how a provider's machine controller reports that it is paused, and that it no longer is.
 type Acknowledgement uint8
 
 // The ways. Cluster API's contract asks for the condition; a provider that has none yet is known by its kind.
@@ -19,14 +19,14 @@ const (
 	// ByBlockMove: BlockMoveAnnotation stands on the object while its controller acts; the pass that finds it paused takes it off, when all that
 	// it had begun is paused too.
 	ByBlockMove
-	// ByPatience: each pass looks for the pause first, and nobody is told. Whoever has waited for longer than a pass takes may believe it.
+	// ByPatience: each pass reads the pause first and reports nothing. After waiting for longer than a pass takes, Poundlock takes the pause for acknowledged.
 	ByPatience
 )
 
 // BlockMoveAnnotation keeps `clusterctl move` from an object whose controller still acts.
 const BlockMoveAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
 
-// Acknowledges tells the way by the kind of a provider's machine.
+// Acknowledges returns the way by the kind of a provider's machine.
 func Acknowledges(infraKind string) Acknowledgement {
 	switch infraKind {
 	case "AzureMachine":

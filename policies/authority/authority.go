@@ -20,8 +20,8 @@ const (
 	MachineAPIMachineFinalizer = "machine.machine.openshift.io"
 	// PausedAnnotation pauses a Cluster API object, whatever its value.
 	PausedAnnotation = "cluster.x-k8s.io/paused"
-	// PausedByPoundlock is its value on a Machine API object of a kind whose controller obeys the annotation, and knows no authority. Whoever pauses a health check
-	// for an upgrade writes another.
+	// PausedByPoundlock is its value on a Machine API object of a kind whose controller obeys the annotation and ignores authority. A user who pauses a health
+	// check for an upgrade writes another.
 	PausedByPoundlock = "poundlock.openshift.io"
 	// Domain is of the labels and annotations that are Poundlock's own.
 	Domain = "poundlock.openshift.io"
@@ -34,7 +34,7 @@ const (
 	LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 	// AutoscalerManager is the field manager of the cluster autoscaler's writes.
 	AutoscalerManager = "cluster-autoscaler"
-	// ConditionSynchronized tells, on the Machine API object, whether the mirror equals the authority.
+	// ConditionSynchronized reports, on the Machine API object, whether the mirror equals the authority.
 	ConditionSynchronized = "Synchronized"
 	// ConditionMirrored is False on a MachineSet of Cluster API whose Machine API MachineSet was deleted while Cluster API was authoritative.
 	ConditionMirrored = "MirroredInMachineAPI"
@@ -75,7 +75,7 @@ func (a API) Text() string {
 	return string(a)
 }
 
-// Shape is what a Machine API object says about authority: the one shape through which all kinds are read.
+// Shape has the fields of authority of a Machine API object: the one shape through which all kinds are read.
 type Shape struct {
 	// Requested is spec.authoritativeAPI.
 	Requested API
@@ -113,7 +113,7 @@ func find(cs []Condition, kind string) Condition {
 	return Condition{}
 }
 
-// Read tells what a Machine API object says. An object that is absent, or whose spec and status cannot be read, says
+// Read returns the Shape of a Machine API object. An object that is absent, or whose spec and status cannot be read, has
 // nothing: the zero Shape. Its conditions are shared between all who read the same object.
 func Read(o *policies.Object) Shape {
 	if o == nil {

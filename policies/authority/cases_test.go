@@ -84,7 +84,7 @@ func TestReservedRemedy(t *testing.T) {
 	}
 }
 
-// TestMarkRemedy: whoever takes Poundlock's mark off a mirror is not sent to take it off the other object.
+// TestMarkRemedy: a user who removes Poundlock's mark from a mirror is not sent to remove it from the other object.
 func TestMarkRemedy(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {

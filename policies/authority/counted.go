@@ -23,7 +23,7 @@ type Roster struct {
 }
 
 // Uncounted lists, by name, the Machines that one set of the pair counts and the other does not. An authoritative set creates a Machine for each that it
-// does not count, and deletes one for each that only it counts. So both must count the same before authority moves. Why tells the reason.
+// does not count, and deletes one for each that only it counts. So both must count the same before authority moves. Why has the reason.
 //
 // A set counts a Machine that it controls and that matches its selector. One that is being deleted counts for neither: its twin is deleted too.
 func (r Roster) Uncounted() []policies.Uncounted {

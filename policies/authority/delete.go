@@ -36,7 +36,7 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 		atOnce(c, o))
 }
 
-// atOnce says what the collector does to a set's Machines before anybody can take them out of its reach.
+// atOnce returns what the collector does to a set's Machines before anybody can take them out of its reach.
 func atOnce(c policies.Change, o Outcome) policies.Verdict {
 	if o.Instances != MayEnd {
 		return policies.Verdict{}
@@ -48,7 +48,7 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 	return policies.Warn(fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative are deleted with their instances. With --cascade=background none does", api.Text()))
 }
 
-// runs says what goes on running.
+// runs returns what goes on running.
 func runs(c policies.Change, s standing) string {
 	switch c.Kind {
 	case "Machine":
@@ -94,7 +94,7 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 		atOnce(c, o), unlessMoved(c, o))
 }
 
-// endsStranger says what ends with an object that Poundlock did not make and that Cluster API acts on: all that Cluster API runs for it.
+// endsStranger returns what ends with an object that Poundlock did not make and that Cluster API acts on: all that Cluster API runs for it.
 func endsStranger(c policies.Change) string {
 	what := "its Machines and their instances are deleted"
 	switch id := providerID(c.Old); {

@@ -19,7 +19,7 @@ const (
 // parent: what the collector then does to the object is not done to its twin (DESIGN §3.3).
 const DetachedAnnotation = Domain + "/detached"
 
-// Deletion is what is known of a pair, of which a side may be going or gone.
+// Deletion is the state of a pair whose sides may be deleted, or being deleted.
 type Deletion struct {
 	// Authority is the API whose object is authoritative: Source of the Machine API object, Unset where there is none.
 	Authority API
@@ -76,7 +76,7 @@ func (p Parent) abandons(side API) bool {
 	return p.on(side) != Present && p.on(side.Other()) == Present && p.Authority != side
 }
 
-// DeletionStep is what the mirror does next to a pair of which a side is going or gone.
+// DeletionStep is what the mirror does next to a pair with a side that is deleted, or being deleted.
 type DeletionStep string
 
 const (
@@ -102,7 +102,7 @@ const (
 	Forget DeletionStep = "Forget"
 )
 
-// Next decides what happens to a pair of which a side is going or gone (converting › Deletion of Machines, › Summary of
+// Next decides the next step for a pair with a side that is deleted, or being deleted (converting › Deletion of Machines, › Summary of
 // the rules; DESIGN §3.3). Each step is idempotent and leads to a state whose next step continues it, so that a
 // crash between any two is repaired by the next pass. The authority's own sync finalizer goes last.
 func (d Deletion) Next() DeletionStep {

@@ -14,8 +14,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The hook by which etcd's operator holds a Machine of the control plane until its member has left. The operator knows the Machine API alone, so it writes there
-// whichever API is authoritative.
+// The hook by which etcd's operator holds a Machine of the control plane until its member has left. The operator reads the Machine API alone, so it writes
+// there whichever API is authoritative.
 const (
 	EtcdHookName  = "EtcdQuorumOperator"
 	EtcdHookOwner = "clusteroperator/etcd"
@@ -28,7 +28,7 @@ const (
 // preDrainField is the list that has the hook.
 const preDrainField = "spec.lifecycleHooks.preDrain"
 
-// ControlPlaneRole is the label that tells a Machine of the control plane, and the values that do.
+// ControlPlaneRole is the label, with its values, that identifies a Machine of the control plane.
 func ControlPlaneRole() (label string, values []string) {
 	return roleLabel, slices.Clone(controlPlaneRoles)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Foreign says why an object of Cluster API's, core or infrastructure, that stands where a Machine API object's mirror belongs is not Poundlock's to write to:
+// Foreign is why Poundlock may not write to an object of Cluster API's, core or infrastructure, in the place of a Machine API object's mirror:
 // somebody else made it, as in a cluster in which both APIs were used before Poundlock came, and it has a life of its own.
 type Foreign string
 
@@ -27,8 +27,8 @@ const (
 	ForeignStopping Foreign = "StillActing"
 )
 
-// ForeignTo judges what has the name of the mirror of a Machine API object. Whoever runs the very instance of the Machine API object is no stranger: it has to be
-// paused, marked or not.
+// ForeignTo judges an object that has the name of a Machine API object's mirror. One that runs the very instance of the Machine API object is no stranger:
+// it has to be paused, marked or not.
 func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	if o == nil || machineAPI == nil || o.Metadata.Annotations[MirrorAnnotation] == k.Name+"/"+machineAPI.Metadata.Name {
 		return NotForeign
@@ -49,8 +49,8 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
-// strange reports whether the object under review stands where the mirror belongs, is foreign to it, and has not the Machine API object's instance: whoever made it may
-// end it, and the instance that it has.
+// strange reports whether the object under review stands where the mirror belongs, is foreign to it, and has not the Machine API object's instance. Its
+// creator may end it, and the instance that it has.
 func strange(c policies.Change) bool {
 	s := stand(c)
 	if !s.mirror() || c.Side == policies.MachineAPI || c.Kind == InfraMachineTemplate || c.Old == nil || c.Old.HasAnnotation(MirrorAnnotation) {

@@ -14,7 +14,7 @@ import (
 //
 // A cache may lag. What the review itself carries is as stored: the pause annotation of a Cluster API object, the
 // sync finalizer of either. Where the two tell the same story, the cache will do: the worst that a lag can then do is
-// to refuse something for a moment. Where they disagree, only a live read tells (DESIGN §3.1). A person's deletion is
+// to refuse something for a moment. Where they disagree, only a live read decides (DESIGN §3.1). A person's deletion is
 // always read for: it is warned of and then stored, so a lag would promise what does not come.
 func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 	o := stored(c)
@@ -26,7 +26,7 @@ func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 	}
 	if twin == nil {
 		// No twin means nothing is locked: for people that is worth a look, for controllers, which write often,
-		// only if the object says that it is a mirror.
+		// only if the object has the mark of a mirror.
 		return c.Actor != policies.Anyone && !o.HasFinalizer(SyncFinalizer) && !o.HasAnnotation(MirrorAnnotation)
 	}
 	paused := o.HasAnnotation(PausedAnnotation)

@@ -13,7 +13,7 @@ import (
 // reconcile logic, check for the presence of the status.authoritativeAPI and will either skip or continue"
 // (converting › Filtering reconciles in Machine API controllers).
 type Gate struct {
-	// Act says that the controller may go on, once Paused is stored.
+	// Act reports that the controller may go on, once Paused is stored.
 	Act bool
 	// Adopt is what status.authoritativeAPI is to become, Unset for no change; the next pass then decides.
 	Adopt API
@@ -28,7 +28,7 @@ const (
 	ReasonNotMachineAPI = "AuthoritativeAPINotMachineAPI"
 )
 
-// GateOf decides for an object of the Machine API. on says that the feature gate MachineAPIMigration is on: with the gate off, and
+// GateOf decides for an object of the Machine API. on is whether the feature gate MachineAPIMigration is on: with the gate off, and
 // where the CRD has no field of authority, controllers act as they always did, and the admission fence stops them at an object
 // that is Cluster API's (authority/finalizer-fence).
 func GateOf(s Shape, on bool) Gate {
@@ -50,7 +50,7 @@ func pausedBy(current API, status metav1.ConditionStatus, reason string) Conditi
 	}
 }
 
-// Told reports whether the object already says what the gate would have it say, in all but the time.
+// Told reports whether the object already has what the gate would write, in all but the time.
 func (g Gate) Told(s Shape) bool {
 	c := s.Condition(ConditionPaused)
 	return g.Adopt == Unset && (g.Paused.Status == "" || c.Status == g.Paused.Status && c.Reason == g.Paused.Reason && c.Message == g.Paused.Message)

@@ -17,7 +17,7 @@ import (
 
 var infraRefPath = specPath.Child("infrastructureRef")
 
-// InfraOwner: a provider's controller acts on each of its machines that a Machine owns and that is not paused, whatever the Machine itself says of its pause. So
+// InfraOwner: a provider's controller acts on each of its machines that a Machine owns and that is not paused, whatever the Machine's own pause. So
 // one that names a Machine that does not refer to it is a second instance of that Machine, and it is deleted, with its instance, when the Machine is.
 func InfraOwner(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
@@ -93,7 +93,7 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
-// InfraTaken: deleting a Machine deletes the provider's object that it refers to, whoever else that belongs to. And the provider's object that a Machine has referred
+// InfraTaken: deleting a Machine deletes the provider's object that it refers to, also another Machine's. And the provider's object that a Machine has referred
 // to goes on to run its instance: another one is a second instance.
 func InfraTaken(c policies.Change) policies.Verdict {
 	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && c.Facts.Twin != nil && !stand(c).locked() {

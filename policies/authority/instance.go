@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Instance is what a move knows of the instance behind a Machine. A source that has asked a cloud for an instance, and not yet stored the answer, would
+// Instance is what a move has read about the instance behind a Machine. A source that has asked a cloud for an instance, and not yet stored the answer, would
 // leave that instance behind, and the target would create a second one.
 type Instance uint8
 

@@ -19,14 +19,14 @@ type Kind struct {
 	MachineAPI, ClusterAPI schema.GroupVersion
 	// Infra is the kind of provider's object behind it: InfraMachine, InfraMachineTemplate, or "" for none.
 	Infra string
-	// Scales says that the kind has a /scale subresource.
+	// Scales reports that the kind has a /scale subresource.
 	Scales bool
 	// Parent is the kind whose objects own this kind's, "" for none.
 	Parent string
 	// MachineAPIFinalizer and ClusterAPIFinalizer are the finalizers under which each API's controller promises to
 	// clean up, "" where it has none.
 	MachineAPIFinalizer, ClusterAPIFinalizer string
-	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may know no other pause. The one that OpenShift ships knows no
+	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may have no other pause. The one that OpenShift ships has no
 	// authority and acknowledges nothing.
 	ObeysAnnotation bool
 }
@@ -89,7 +89,7 @@ func (k Kind) GVKOf(api API) schema.GroupVersionKind {
 	return k.MachineAPIGVK()
 }
 
-// Says reports whether a Machine API object can say which API is authoritative for it. The published CRD of a check cannot: where
+// Says reports whether a Machine API object has fields for the API that is authoritative for it. The published CRD of a check cannot: where
 // Poundlock's overlay gives it the fields, spec.authoritativeAPI is never empty, by its default; where not, the check is
 // left alone, and so is one of its name in Cluster API. Behind the other kinds stand machines, on which two controllers
 // must never act: they stay locked.

@@ -131,7 +131,7 @@ func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// ScaleLocked says for the /scale subresource what SpecLocked says for the object: `kubectl scale` writes there.
+// ScaleLocked locks the /scale subresource as SpecLocked locks the object: `kubectl scale` writes there.
 func ScaleLocked(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() || sameReplicas(c) {

@@ -57,7 +57,7 @@ func Reserved(key string) bool {
 type metadataChange struct {
 	annotation bool
 	key        string
-	// value is the requested one; removed says that there is none.
+	// value is the requested one; removed means that there is none.
 	value   string
 	removed bool
 }
@@ -104,8 +104,8 @@ func (m metadataChange) stays(c policies.Change) bool {
 }
 
 // MetadataReserved: labels and annotations "that are not critical to Machine API or Cluster API functionality, and
-// are not in reserved Kubernetes or OpenShift namespaces" are all that a user may change on the object that is not in
-// charge (converting › Admission of non-authoritative resources).
+// are not in reserved Kubernetes or OpenShift namespaces" are all that a user may change on the object that is not
+// authoritative (converting › Admission of non-authoritative resources).
 func MetadataReserved(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() {
@@ -129,7 +129,7 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// marks reports whether a change is one of the mark by which Poundlock knows a mirror, on a mirror.
+// marks reports whether a change is one of the mark by which Poundlock recognizes a mirror, on a mirror.
 func (m metadataChange) marks(s standing) bool {
 	return m.annotation && m.key == MirrorAnnotation && s.side != policies.MachineAPI && s.Current == MachineAPI
 }
@@ -217,7 +217,7 @@ func (m metadataChange) word(name string) string {
 	return name + "=VALUE"
 }
 
-// pauses leaves the pause annotation to PausedOwned, which knows what to say about it.
+// pauses leaves the pause annotation to PausedOwned, which has the message about it.
 func pauses(c policies.Change, m metadataChange) bool {
 	return m.annotation && m.key == PausedAnnotation && (c.Side != policies.MachineAPI || PausesCheck(c.Old))
 }
@@ -294,7 +294,7 @@ func twinValue(twin *policies.Object, m metadataChange) (string, bool) {
 func MetadataFree(policies.Change) policies.Verdict { return policies.Verdict{} }
 
 // PropagatedFields are the fields of a Machine, by path, that Cluster API's MachineSet writes onto its Machines in place, beside labels and annotations: a set
-// that may not gives up on all that it would write, and says so for ever. The lock on a paused Machine lets exactly these through,
+// that may not gives up on all its writes, and reports that for ever. The lock on a paused Machine lets exactly these through,
 // and to Cluster API alone; the mirror leaves them as they are while the set is authoritative.
 func PropagatedFields() []string {
 	return []string{"spec.bootstrap.dataSecretName", "spec.deletion", "spec.minReadySeconds", "spec.readinessGates", "spec.taints"}

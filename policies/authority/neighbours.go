@@ -27,11 +27,11 @@ type Neighbour struct {
 	Who string `json:"who"`
 	// What changes for it while Cluster API is authoritative, as a sentence.
 	What string `json:"what"`
-	// Refused says that it is refused then. Its controllers read no warning, and say so where nobody looks for the cause.
+	// Refused reports that it is refused then. Its controllers read no warning, and report the refusal where nobody looks for the cause.
 	Refused bool `json:"refused"`
 }
 
-// Neighbours tells who else writes to a Machine API object, by what they have written to it, and what changes for them while Cluster API is authoritative.
+// Neighbours returns who else writes to a Machine API object, by what they have written to it, and what changes for them while Cluster API is authoritative.
 func Neighbours(kind string, o *policies.Object) []Neighbour {
 	out := gitOps(o)
 	if kind == "MachineSet" {
@@ -54,7 +54,7 @@ func neighbourWarnings(c policies.Change) []string {
 	return out
 }
 
-// gitOps tells an object of Argo CD's by what that writes to it. Helm has a label of the same name.
+// gitOps recognizes an object of Argo CD's by the fields that Argo CD writes. Helm has a label of the same name.
 func gitOps(o *policies.Object) []Neighbour {
 	labels, annotations := o.Metadata.Labels, o.Metadata.Annotations
 	app := cmp.Or(labels["app.kubernetes.io/instance"], annotations["app.kubernetes.io/instance"], annotations["argocd.argoproj.io/tracking-id"])
@@ -183,7 +183,7 @@ func hive(o *policies.Object) []Neighbour {
 		What: fmt.Sprintf("Hive (MachinePool %s) is refused changes of this set while Cluster API is authoritative, and its instances outlive the pool: take it out of the pool first", brief(pool))}}
 }
 
-// upgradeSet tells the set that the managed-upgrade-operator makes around an upgrade, as a copy of another.
+// upgradeSet recognizes the set that the managed-upgrade-operator makes around an upgrade, as a copy of another.
 func upgradeSet(o *policies.Object) []Neighbour {
 	if o.Metadata.Labels["upgrade.managed.openshift.io"] == "" {
 		return nil
@@ -192,7 +192,7 @@ func upgradeSet(o *policies.Object) []Neighbour {
 		What: "the managed-upgrade-operator deletes this set after the upgrade: if Cluster API is authoritative then, its instances run on. Leave it with Machine API"}}
 }
 
-// autoscaled tells a set by the limits that the cluster autoscaler wants of it.
+// autoscaled recognizes a set by the limits that the cluster autoscaler wants of it.
 func autoscaled(o *policies.Object) []Neighbour {
 	if !o.HasAnnotation("machine.openshift.io/cluster-api-autoscaler-node-group-max-size") {
 		return nil

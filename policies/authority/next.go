@@ -5,7 +5,7 @@ package authority
 
 import "fmt"
 
-// Step is what the handoff does next, and what it says about it: a value, so that a walk over all states can compare it.
+// Step is what the handoff does next, and what it reports about it: a value, so that a walk over all states can compare it.
 type Step struct {
 	Action Action
 	// To is the API that an Adopt or Switch makes the authority, and the one that an Acknowledge sets out for.
@@ -14,7 +14,7 @@ type Step struct {
 	On Who
 	// Drop are the objects that a Switch takes their API's machine finalizer off, before it stores the new authority.
 	Drop Who
-	// Cancelled says that a Switch goes back to where authority came from.
+	// Cancelled reports that a Switch goes back to where authority came from.
 	Cancelled bool
 	// Reason is the CamelCase reason of the condition AuthoritySettled and of events.
 	Reason string
@@ -147,7 +147,7 @@ func keep(s State) Step {
 
 // order pauses a Cluster API that is not authoritative, and releases one that is: only once the switch is stored, the Machine
 // API's controllers stand still, and the last pause has been answered for all its objects: the provider's must not make an
-// instance before the core's controller holds the object that it belongs to. Nor once that is going and nobody holds it.
+// instance before the core's controller holds the object that it belongs to. Nor once that object is being deleted and no finalizer holds it.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		if s.untold() != 0 {
@@ -182,7 +182,7 @@ func (s State) CountMatters() bool {
 // HoldersMatter reports whether the next step depends on other Machines that have the same ID.
 func (s State) HoldersMatter() bool { return s.InfraActs && (s.asked() || s.Current == Migrating) }
 
-// stands reports whether nobody acts because of the object. A MachineSet that is being deleted never says so, and never acts.
+// stands reports whether no controller acts because of the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
 func (p Party) stands() bool {
 	return p.Says == SaysPaused || p.Deleting && p.Hold == NoHold
 }
@@ -198,7 +198,7 @@ func request(s State) Step {
 		Message: fmt.Sprintf("Authority is moving from %s to %s. %s", s.Current.Text(), s.Requested.Text(), s.cancel())}
 }
 
-// blocked tells what a request waits for, what only a person can fix first.
+// blocked returns what a request waits for, what only a person can fix first.
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
@@ -244,7 +244,7 @@ func (s State) uncounted(format string, args ...any) Step {
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
 
-// unsettled tells whose acknowledgement of the present authority is missing.
+// unsettled returns whose acknowledgement of the present authority is missing.
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if who := s.missing(); who != 0 && in == ClusterAPI {
@@ -347,7 +347,7 @@ func last(s State) Step {
 		Message: fmt.Sprintf("Authority has moved from %s to %s.", s.Origin.Text(), target.Text())}
 }
 
-// handedOver reports that there is no way back: the source is going without its finalizer, and a finalizer cannot be put
+// handedOver reports that there is no way back. The source is being deleted without its finalizer, and a finalizer cannot be put
 // on what is being deleted. The target holds its own and can clean up, so authority goes there whatever is requested. A
 // target that does not was never given it: the source's own controller took its finalizer off, because its work is done.
 func (s State) handedOver() bool {
@@ -355,11 +355,11 @@ func (s State) handedOver() bool {
 	return (source.lost() || s.infraLost()) && target.Exists && target.Hold != NotHeld
 }
 
-// lost reports whether the object is going and nobody cleans up because of it.
+// lost reports whether the object is being deleted and no finalizer holds it for a cleanup.
 func (p Party) lost() bool { return p.Deleting && p.Hold == NotHeld }
 
 // infraLost reports that the provider's object, under which Cluster API would delete the instance, has gone after its
-// finalizer was handed over: the Machine API object holds its own, which it got while Cluster API stood still.
+// finalizer moved: the Machine API object holds its own, which it got while Cluster API stood still.
 func (s State) infraLost() bool {
 	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Hold == Held && (!s.Infra.Exists || s.Infra.lost())
 }
@@ -372,7 +372,7 @@ func over(s State) Step {
 	return last(s)
 }
 
-// back walks to the origin, from wherever the move is. The target was never unpaused. A Cluster API that was told to pause
+// back walks to the origin, from wherever the move is. The target was never unpaused. A Cluster API that was paused
 // is released by order, when it has answered; the Machine API has no annotation to keep an unanswered order in, so
 // its answer is awaited here: otherwise that answer, late, could be taken for the answer to the next request.
 func back(s State) Step {
@@ -413,7 +413,8 @@ func (s State) missing() Who {
 	return s.who(ClusterAPI, func(p Party) bool { return !p.Exists })
 }
 
-// awaited says what is waited for. The mirror makes all that is missing, but for the provider's object of an authoritative Cluster API Machine.
+// awaited returns what the step waits for. The mirror creates everything that is missing, but for the provider's object of an authoritative Cluster API
+// Machine.
 func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
 		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown && s.Instance != InstanceNotRequested)
@@ -461,7 +462,7 @@ func (s State) where(among Who, applies func(Party) bool) Who {
 	return found
 }
 
-// wait is a step that waits because of a request, and says how to take it back.
+// wait is a step that waits because of a request. Its message has the command that cancels the request.
 func (s State) wait(reason string, who Who, format string, args ...any) Step {
 	step := s.say(reason, who, format, args...)
 	step.Message += space(s.cancel())
@@ -472,7 +473,7 @@ func (s State) say(reason string, who Who, format string, args ...any) Step {
 	return Step{Action: Wait, On: who, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// cancel says how to take a request back, where there is one.
+// cancel returns how to take a request back, where there is one.
 func (s State) cancel() string {
 	if from := s.source(); from.Other() != Unset && s.Requested == from.Other() {
 		return fmt.Sprintf("To cancel, set spec.authoritativeAPI to %s.", from)

@@ -297,7 +297,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// The mirror creates whatever is missing but the provider's object of a Machine of which Cluster API is authoritative.
+// The mirror creates whatever is missing, but not the provider's object of a Machine for which Cluster API is authoritative.
 func TestWhoCreatesWhatIsMissing(t *testing.T) {
 	gone := func(s *State) { s.Infra = Party{} }
 	both := func(s *State) { s.ClusterAPI, s.Infra = Party{}, Party{} }

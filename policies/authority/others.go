@@ -25,9 +25,9 @@ type Other struct {
 	Treatment Treatment
 	// Rule decides, "" where none looks at it.
 	Rule string
-	// Why says what follows for the writer, or for the cluster.
+	// Why is what follows for the writer, or for the cluster.
 	Why string
-	// Unverified says that the row was not read in the component's source.
+	// Unverified reports that the row was not read in the component's source.
 	Unverified bool
 }
 

@@ -53,7 +53,7 @@ type Outcome struct {
 	Instances    Instances
 }
 
-// Outcome tells what comes of it (converting › Summary of the rules, › Deletion of Machines; DESIGN §3.3).
+// Outcome returns the effect of the deletion (converting › Summary of the rules, › Deletion of Machines; DESIGN §3.3).
 func (d Deleted) Outcome() Outcome {
 	switch {
 	case d.On == d.Authority:

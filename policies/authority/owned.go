@@ -15,7 +15,7 @@ import (
 
 var statusPath = field.NewPath("status")
 
-// FinalizersOwned: the sync finalizer is how Poundlock hears of a deletion in time, and the owner references of a
+// FinalizersOwned: the sync finalizer lets Poundlock see a deletion in time, and the owner references of a
 // mirrored object say what the collector does to it (converting › Deletion of Machines).
 func FinalizersOwned(c policies.Change) policies.Verdict {
 	s := stand(c)
@@ -46,7 +46,7 @@ func mayOwn(c policies.Change, s standing) bool {
 }
 
 // FinalizerFence: the Machine API's machine controllers add their finalizer before they call a cloud, also those whose
-// feature gate is off and which act whatever the status says. Without the finalizer they never call (DESIGN §3.3).
+// feature gate is off and which act whatever the status is. Without the finalizer they never call (DESIGN §3.3).
 func FinalizerFence(c policies.Change) policies.Verdict {
 	s := stand(c)
 	added := c.New.HasFinalizer(MachineAPIMachineFinalizer) && !c.Old.HasFinalizer(MachineAPIMachineFinalizer)

@@ -42,7 +42,7 @@ func shares(shape Shape) bool {
 	return shape.Condition(ConditionSettled).Reason == ReasonInstanceShared
 }
 
-// hasMirror reports whether the object has a twin. A Machine API object tells by Poundlock's finalizer, so that this needs no lookup.
+// hasMirror reports whether the object has a twin. Poundlock's finalizer on a Machine API object shows it, so that this needs no lookup.
 func hasMirror(c policies.Change) bool {
 	if c.Side == policies.MachineAPI {
 		return c.Old.HasFinalizer(SyncFinalizer)
@@ -50,7 +50,7 @@ func hasMirror(c policies.Change) bool {
 	return c.Facts.Twin != nil
 }
 
-// findsInstances reports whether the actor writes what instances are called by: the controllers of the object's own API, in front of which is Cluster API's core, that
+// findsInstances reports whether the actor writes the IDs of instances: the controllers of the object's own API, and first Cluster API's core, which
 // copies the ID from its provider's objects.
 func findsInstances(c policies.Change) bool {
 	return controls(c.Actor, c.Side) || c.Actor == policies.ClusterAPIController && c.Side == policies.Infrastructure

@@ -151,7 +151,7 @@ func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	return out
 }
 
-// Refusals are the warnings of what the conversion in a review has found, by path: to is the API that cannot express it, so says what follows.
+// Refusals are the warnings about what the conversion in a review found, by path: to is the API that cannot express it, and so the consequence.
 func Refusals(c policies.Change, to API, so string) []string { return unconvertibleWarnings(c, to, so) }
 
 // synchronizedWarning leaves the message out where it repeats what the conversion in this review has said field by field.
@@ -173,7 +173,7 @@ func repeats(message string, errs field.ErrorList) bool {
 	return len(errs) > 0 && !slices.ContainsFunc(errs, func(e *field.Error) bool { return !strings.Contains(message, e.Field) })
 }
 
-// taintsInTheWay says nothing where the condition names the gate, in Cluster API's own words.
+// taintsInTheWay is silent where the condition names the gate, in Cluster API's own words.
 func taintsInTheWay(c policies.Change, s standing) []string {
 	if s.inCharge() != MachineAPI || strings.Contains(s.Condition(ConditionSynchronized).Message, TaintGate) {
 		return nil
@@ -199,8 +199,8 @@ func uncountedWarnings(c policies.Change) []string {
 	return out
 }
 
-// ConditionSettled tells, on the Machine API object, whether a move is over: spec and status agree, and both sides'
-// controllers have acknowledged it. While it is False its message says what is waited for.
+// ConditionSettled reports, on the Machine API object, whether a move is over: spec and status agree, and both sides'
+// controllers have acknowledged it. While it is False, its message has what the move waits for.
 const ConditionSettled = "AuthoritySettled"
 
 // provisioned reads the contract of a provider's machine: v1beta2 status.initialization.provisioned, before that status.ready.
@@ -236,7 +236,7 @@ func extentWarning(c policies.Change, s standing) []string {
 	return nil
 }
 
-// keepsRunning speaks of the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran it by.
+// keepsRunning names the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran it by.
 func keepsRunning(c policies.Change, to API) string {
 	if providerID(c.Old)+providerID(c.Facts.Twin)+providerID(c.Facts.Infra) == "" || to == MachineAPI && c.Facts.Infra == nil {
 		return ""

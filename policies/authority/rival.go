@@ -48,7 +48,7 @@ func runsRival(deployment unstructured.Unstructured) bool {
 	})
 }
 
-// rivalWarnings are what a person who asks for a move is told of it.
+// rivalWarnings are the warnings about it for a person who requests a move.
 func rivalWarnings(c policies.Change) []string {
 	if c.Facts.Rival == "" {
 		return nil

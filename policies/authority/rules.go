@@ -324,7 +324,7 @@ func Rules() policies.Set {
 }
 
 // metadataMatters: only a change of labels or annotations on a locked object can be in conflict with its twin. On
-// Cluster API's side the twin tells whether it is locked, and is there for SpecLocked anyway.
+// Cluster API's side the twin shows whether it is locked, and SpecLocked looks it up anyway.
 func metadataMatters(c policies.Change) bool {
 	return len(metadataChanges(c)) > 0 && (c.Side != policies.MachineAPI || stand(c).locked())
 }
@@ -344,7 +344,7 @@ func besideTwin(c policies.Change) bool {
 	return c.Kind == "MachineSet" || Read(c.New).Requested != ClusterAPI
 }
 
-// contentMatters is changesAuthority as far as it can be told before the twin is known.
+// contentMatters is changesAuthority as far as it can be decided before the twin is read.
 func contentMatters(c policies.Change) bool {
 	if c.Operation == admissionv1.Create {
 		return c.Side == policies.MachineAPI || reads(c)

@@ -18,21 +18,21 @@ const InfraGenerationAnnotation = Domain + "/synchronized-infra-generation"
 
 // State is everything that the handoff decides from. It is a small comparable value, so that a test can walk all of it.
 type State struct {
-	// Enabled says that the feature gate is on and the kind's CRD has the fields of authority.
+	// Enabled reports that the feature gate is on and the kind's CRD has the fields of authority.
 	Enabled bool
 	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority
 	// came from while Current is Migrating. It is never inferred from Requested, which a user may set back.
 	Requested, Current, Origin API
 	// MachineAPI is the Machine API object, ClusterAPI its twin, Infra the provider's object behind the twin.
 	MachineAPI, ClusterAPI, Infra Party
-	// Blind says that the Machine API's controller of this object knows no authority and acknowledges nothing: it obeys the pause annotation alone.
+	// Blind reports that the Machine API's controller of this object ignores authority and acknowledges nothing. It obeys the pause annotation alone.
 	Blind bool
-	// InfraActs says that controllers act because of the provider's object; otherwise Infra is no party, and all that is
+	// InfraActs reports that controllers act because of the provider's object; otherwise Infra is no party, and all that is
 	// known of it is whether the mirror made it paused.
 	InfraActs bool
 	// Synchronized is the status of the Synchronized condition, "" where there is none.
 	Synchronized metav1.ConditionStatus
-	// CaughtUp says that the mirror was made from the origin's present generations, the provider's object's included, and has its hooks.
+	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, and has its hooks.
 	CaughtUp bool
 	// Instance is what is known of the instance.
 	Instance Instance
@@ -43,7 +43,7 @@ type State struct {
 // Party is one object of the two or three that change hands together. The zero Party is absent.
 type Party struct {
 	Exists, Deleting bool
-	// Told says that the object carries the pause annotation. The Machine API is told by status.authoritativeAPI instead, but for a kind that obeys the
+	// Told reports that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead, but for a kind that obeys the
 	// annotation: there it is Poundlock's own.
 	Told bool
 	Says Answer
@@ -60,7 +60,7 @@ const (
 	SaysPaused
 )
 
-// Hold says whether an object carries the finalizer under which its controllers promise to clean up.
+// Hold is whether an object carries the finalizer under which its controllers promise to clean up.
 type Hold uint8
 
 // The holds. NoHold: the kind has no such finalizer.
@@ -76,10 +76,10 @@ type Objects struct {
 	MachineAPI, ClusterAPI, Infra *policies.Object
 	// InfraFinalizer is the finalizer under which the provider's controllers clean up, "" where they have none.
 	InfraFinalizer string
-	// InfraUnheard says that the provider's object was told to pause so lately that a pass of its controller which began before may still be under way. It
+	// InfraUnheard reports that the provider's object was paused so lately that an earlier pass of its controller may still run. It
 	// matters with providers that never answer (ByPatience).
 	InfraUnheard bool
-	// MachineAPIUnheard says the same of the Machine API object. It matters with a Blind controller.
+	// MachineAPIUnheard reports the same of the Machine API object. It matters with a Blind controller.
 	MachineAPIUnheard bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
 	Uncounted []policies.Uncounted
@@ -89,7 +89,7 @@ type Objects struct {
 }
 
 // InfraActs reports whether controllers act on a cloud because of the kind's infrastructure object. They do for a
-// machine. A template is only read (its controller, where there is one, tells the autoscaler of its size), so it is no
+// machine. A template is only read (its controller, where there is one, reports its size to the autoscaler), so it is no
 // party to a handoff: nobody waits for its answer, and it is released with its set because the mirror makes it paused.
 func (k Kind) InfraActs() bool { return k.Infra == InfraMachine }
 

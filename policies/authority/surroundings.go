@@ -17,7 +17,7 @@ const (
 	HoldsMirrorsAnnotation = Domain + "/holds-mirrors"
 	// AllowDeletionAnnotation lets a person delete such an object all the same, if its value is AllowsDeletion.
 	AllowDeletionAnnotation = Domain + "/allow-deletion"
-	// AllowsDeletion is the only value that does: whoever writes "false" allows nothing.
+	// AllowsDeletion is the only value that allows a deletion: "false" allows nothing.
 	AllowsDeletion = "true"
 	// AdmissionLabel is on each mirrored namespace in which webhooks fail closed, with the value Enforced: from the first answer on that came through the API
 	// server.
@@ -60,7 +60,7 @@ func allowed(o *policies.Object) bool {
 	return o.Metadata.Annotations[AllowDeletionAnnotation] == AllowsDeletion
 }
 
-// notAllowed says that the annotation is there, and that its value allows nothing.
+// notAllowed returns a sentence for an annotation whose value allows nothing.
 func notAllowed(o *policies.Object) string {
 	if o.Metadata.Annotations[AllowDeletionAnnotation] == "" {
 		return ""

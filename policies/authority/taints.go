@@ -15,8 +15,8 @@ import (
 // every Machine and MachineSet that has a taint, and its controllers would leave them to nobody.
 const TaintGate = "MachineTaintPropagation"
 
-// taintWarning tells of taints that convert and that Cluster API may refuse all the same. Whether the gate is on cannot be asked; a twin that has taints tells
-// that Cluster API takes them.
+// taintWarning warns of taints that convert and that Cluster API may refuse nevertheless. Poundlock cannot read whether the gate is on. A twin that has
+// taints shows that Cluster API takes them.
 func taintWarning(c policies.Change, so string) []string {
 	if c.Side != policies.MachineAPI || !tainted(c.New) || tainted(c.Facts.Twin) || hopeless(c) {
 		return nil

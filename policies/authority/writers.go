@@ -64,7 +64,7 @@ type Grant struct {
 	While   Phase
 	// Only narrows the row to some requests; nil: all.
 	Only func(policies.Change) bool
-	// Why says what breaks if the writer is refused.
+	// Why is what breaks if the writer is refused.
 	Why string
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// holdsForEtcd tells whether a request is of etcd's operator, on a Machine of the control plane, and adds or removes no hook but its own: the condition of its row in
-// authority.Grants.
+// holdsForEtcd reports whether a request is of etcd's operator, on a Machine of the control plane, and adds or removes no hook but its own: the condition of
+// its row in authority.Grants.
 func holdsForEtcd(o Options) string {
 	label, roles := authority.ControlPlaneRole()
 	return fmt.Sprintf(`request.operation == "UPDATE" && request.kind.kind == "Machine" && request.userInfo.username in %s && %s in %s && %s == %s`,

@@ -51,7 +51,7 @@ func differences(path, before, after string, exact [][]string, except string) st
 // differ compares; it holds the ways, from the top level on, to the fields beneath which an empty value is one.
 type differ [][]string
 
-// members compares the members of two containers of which keys are the keys of both. Those that differ become a list m: the key, the value before
+// members compares the members of two containers; keys are the keys of both. Those that differ become a list m: the key, the value before
 // and after, whether one of them alone is absent, and the path.
 func (d differ) members(keys, before, after, path string, level int) string {
 	at, more := fmt.Sprintf("m%d", level), ""
@@ -85,7 +85,7 @@ func (d differ) depth() int {
 	return longest + 1
 }
 
-// isExact tells whether the member of a level is beneath one of the fields; no text where none is that high up. The lowest level that makes a
+// isExact reports whether the member of a level is beneath one of the fields; no text where none is that high up. The lowest level that makes a
 // difference keeps the answer for those beneath it.
 func (d differ) isExact(level int) string {
 	if level >= d.depth() {
@@ -116,13 +116,13 @@ func member(of string) string {
 	return fmt.Sprintf("(%s ? dyn({}) : %s[k])", absent(of), of)
 }
 
-// absent tells whether the key k is absent or null.
+// absent reports whether the key k is absent or null.
 func absent(of string) string { return fmt.Sprintf("%s[?k].orValue(null) == null", of) }
 
-// empty tells whether a value, null left out, is an empty object or list.
+// empty reports whether a value, null left out, is an empty object or list.
 func empty(v string) string { return fmt.Sprintf("(%[1]s == dyn({}) || %[1]s == dyn([]))", v) }
 
-// alike tells whether two values are compared member by member: two objects, or two lists of one length.
+// alike reports whether two values are compared member by member: two objects, or two lists of one length.
 func alike(a, b string) string {
 	return fmt.Sprintf("type(%[1]s) == type(%[2]s) && (type(%[1]s) == map || type(%[1]s) == list && size(%[1]s) == size(%[2]s))", a, b)
 }

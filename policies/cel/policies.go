@@ -82,7 +82,7 @@ func Policies(o Options) ([]Policy, error) {
 	return out, nil
 }
 
-// Rules are those of which some have twins.
+// Rules are all rules. Some of them have twins.
 func Rules() policies.Set { return slices.Concat(authority.Rules(), controlplane.Rules()) }
 
 // row is a rule with its twin.
@@ -258,7 +258,7 @@ func (r row) sees() string {
 // maxFields is how long a message's list of fields may be: an API server drops a message of more than 5 KiB whole.
 const maxFields = 600
 
-// says is what all rows of a door have to say, as the webhook says it. It speaks of nothing else: an API server shows
+// says is the message of all rows of a door, in the webhook's words. It has nothing else: an API server shows
 // one message alone, so that every message must hold all.
 func says(rows []row) string {
 	var sentences []string

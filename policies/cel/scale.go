@@ -17,7 +17,7 @@ import (
 )
 
 // scaled is one API's side of authority/scale-locked. A Scale has neither labels nor annotations nor a status of its set's, so the policy has each MachineSet
-// of the namespace as a parameter, and says something of the one with the request's name.
+// of the namespace as a parameter, and judges the one with the request's name.
 type scaled struct {
 	name    string
 	version schema.GroupVersion

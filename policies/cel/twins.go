@@ -21,7 +21,7 @@ type Twin struct {
 	Fields string
 	// Reason is the sentence with the remedy.
 	Reason string
-	// Warns says that the rule refuses nothing: Reason is its warning.
+	// Warns reports that the rule refuses nothing: Reason is its warning.
 	Warns bool
 }
 

@@ -76,7 +76,7 @@ func (p platform) without(spec map[string]any) {
 	}
 }
 
-// ignores: on AWS a machine is named after its object, and belongs to its cluster, whatever its providerSpec says.
+// ignores: on AWS a machine is named after its object, and belongs to its cluster, whatever its providerSpec has.
 func (p platform) ignores(tag any) bool {
 	t, _ := tag.(map[string]any)
 	name, _ := t["name"].(string)

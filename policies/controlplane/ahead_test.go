@@ -158,7 +158,7 @@ func foretold(f controlplane.Future) []string {
 	return out
 }
 
-// What is forecast is what happens, in the same order; every Machine that is made or deleted is told, and "nothing" is said only if nothing happens.
+// What is forecast is what happens, in the same order. It has every Machine that is created or deleted, and "nothing" only if nothing happens.
 func TestWhatIsForecastHappens(t *testing.T) {
 	seed := conversiontest.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 3))

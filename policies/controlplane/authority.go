@@ -14,41 +14,41 @@ type Handover struct {
 	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority came from while Current is Migrating.
 	Requested, Current, Origin authority.API
 	Deleting                   bool
-	// OfClusterAPI says that the set's template has the member for Cluster API.
+	// OfClusterAPI reports that the set's template has the member for Cluster API.
 	OfClusterAPI bool
 	Side         Side
 }
 
-// Side is how Cluster API's side, its template and its failure domains, stands to what the set says.
+// Side is how Cluster API's side, its template and its failure domains, compares with the set.
 type Side uint8
 
 // The states of Cluster API's side.
 const (
 	// Behind: something is still to be written there.
 	Behind Side = iota
-	// Refused: what the set says cannot be said there, or is not taken.
+	// Refused: Cluster API cannot express the set's content, or the API server refuses it.
 	Refused
-	// InStep: it says what the set says.
+	// InStep: it equals the set.
 	InStep
 )
 
-// HandoverStep is what follows. Its actions are those of authority's own state machine, of which it needs Rest, Adopt, Acknowledge, Switch, Wait and Settle.
+// HandoverStep is the next step. Its actions are those of authority's own state machine. It uses Rest, Adopt, Acknowledge, Switch, Wait and Settle.
 type HandoverStep struct {
 	Action authority.Action
 	// To is which API is authoritative after an Adopt or a Switch, and who is to be after an Acknowledge.
 	To authority.API
-	// Cancelled says that a Switch goes back to where authority came from.
+	// Cancelled reports that a Switch goes back to where authority came from.
 	Cancelled bool
 	// Reason and Message are those of the condition AuthoritySettled.
 	Reason, Message string
 }
 
-// ReasonTemplateIsClusterAPIs says that authority cannot go to Machine API while the set's template is said in Cluster API's words.
+// ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is said in Cluster API's words.
 const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 
 // NextAuthority is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while
-// Migrating is stored, so there is no pause to wait for, and no finalizer to hand over. What it needs is Cluster API's side in step, before the move begins and, since the set
-// may have been edited, again before it ends. A set that is being deleted moves no more.
+// Migrating is stored, so there is no pause to wait for, and no finalizer to move. What it needs is Cluster API's side in step, before the move begins and,
+// since the set may have been edited, again before it ends. A set that is being deleted moves no more.
 func NextAuthority(s Handover) HandoverStep {
 	switch {
 	case s.Deleting:

@@ -1,12 +1,16 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controlplane knows what a ControlPlaneMachineSet may say, and what it does to a control plane.
+// Package controlplane decides what a ControlPlaneMachineSet may contain, and what it does to a control plane.
 //
-// Its heart is one pure function, Make: from a set, its Machines, the control plane's Nodes and the Infrastructure to a Plan, which says for each index
-// the failure domain that it belongs to, which Machines differ from the template and in what, what keeps the set from acting, and what
-// is done next, and later, in which order. The admission rules warn with it, the operator acts by it, the generator makes sets from which it
-// follows that nothing is done, and the plugin prints it: they cannot answer differently.
+// Its heart is one pure function, Make. In go a set, its Machines, the control plane's Nodes and the Infrastructure. Out
+// comes a Plan. It has the failure domain of each index, and each field in which a Machine differs from the template. It
+// also has what keeps the set from acting, and the steps to take now and later, in order.
 //
-// It refuses to know etcd, whose operator holds Machines by their hooks, and clouds: a failure domain is what it sets in a providerSpec.
+// Four callers use the Plan, so their answers cannot differ. The admission rules warn with it, and the operator acts by
+// it. The generator makes sets whose Plan has nothing to do, and the plugin prints it.
+//
+// Non-goals:
+//   - etcd: its operator holds Machines by their hooks
+//   - clouds: a failure domain is the fields that it sets in a providerSpec
 package controlplane

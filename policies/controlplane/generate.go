@@ -46,10 +46,10 @@ const (
 	CannotFollow           Reason = "CannotFollow"
 )
 
-// Refusal says why no set is generated.
+// Refusal is why no set is generated.
 type Refusal struct {
 	Reason Reason
-	// Says it in sentences for people, with the names of the objects and the remedy.
+	// Says is the message for people: sentences with the names of the objects and the remedy.
 	Says string
 }
 
@@ -62,7 +62,7 @@ type Generated struct {
 	Set *machinev1.ControlPlaneMachineSet
 	// From is the Machine whose providerSpec the template has.
 	From string
-	// Left says, in sentences, what was left out and why.
+	// Left has, in sentences, what was left out and why.
 	Left []string
 
 	// vacant: replicas are one more than the control plane has indexes, and may be meant otherwise.
@@ -94,7 +94,7 @@ type generator struct {
 	Generated
 
 	row platform
-	// masters are the control plane's Machines, the oldest first; stay are those of which some place is left when what goes is gone.
+	// masters are the control plane's Machines, the oldest first; stay are those that remain once the Machines that are being deleted are gone.
 	masters, stay []*machinev1beta1.Machine
 	newest        *machinev1beta1.Machine
 	// spec is the newest's, without what it has for itself.
@@ -147,7 +147,7 @@ func life(m *machinev1beta1.Machine) string {
 	return first(phase(m), "no phase")
 }
 
-// read reads the newest's providerSpec. The others have to be of the same platform; they may differ in all else, and the plan says so.
+// read reads the newest's providerSpec. The others have to be of the same platform; they may differ in all else, and the plan reports that.
 func (g *generator) read() *Refusal {
 	if g.row.spec == nil {
 		return refuse(UnknownPlatform, "No ControlPlaneMachineSet can be generated: the Infrastructure named cluster says that the platform is %s, whose providerSpec is not known", first(string(g.row.name), "none"))
@@ -189,7 +189,7 @@ func bare(v any) {
 	}
 }
 
-// count tells the replicas from the Machines' indexes. One place may be vacant, as admission has it.
+// count derives the replicas from the Machines' indexes. One place may be vacant, as admission has it.
 func (g *generator) count() *Refusal {
 	for _, replicas := range []int32{3, 5} {
 		p := Make(View{Set: &machinev1.ControlPlaneMachineSet{Spec: machinev1.ControlPlaneMachineSetSpec{Replicas: &replicas}}, Machines: g.all()})
@@ -224,7 +224,7 @@ func (g *generator) all() []machinev1beta1.Machine {
 	return out
 }
 
-// leavingIndex reports whether all Machines of some index are going.
+// leavingIndex reports whether all Machines of some index are being deleted.
 func (p *Plan) leavingIndex() bool {
 	return slices.ContainsFunc(p.Indexes, func(i Index) bool { return len(i.Machines) > 0 && !i.stays() })
 }
@@ -253,7 +253,7 @@ type draft struct {
 	replaced int
 }
 
-// make takes, of the sets that can be made, that by which the fewest Machines are replaced; of several, the one that says most. The rules of admission
+// make takes, of the sets that can be made, that by which the fewest Machines are replaced; of several, the one with the most fields. The rules of admission
 // have the last word: Poundlock's own writes need not come by the webhook.
 func (g *generator) make() *Refusal {
 	var best *draft
@@ -347,7 +347,7 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 	}
 }
 
-// template is the providerSpec without what the failure domains set. What they would set only where the providerSpec says nothing may be kept.
+// template is the providerSpec without what the failure domains set. A field that they would set only where the providerSpec lacks it may be kept.
 func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[string]any {
 	out := plain(g.spec)
 	for _, one := range domains {

@@ -68,7 +68,7 @@ func (g *generator) workers() []map[string]any {
 	return out
 }
 
-// elsewhere reports whether a failure domain is in a zone that none of those known is in, and says of it what they say of theirs: one of which a
+// elsewhere reports whether a failure domain is in a zone that none of those known is in, and has the same fields as theirs. One that a
 // Machine of the control plane is in has that Machine's subnet, and no worker's.
 func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.FailureDomains) bool {
 	at := func(d machinev1.FailureDomains) string {

@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// GeneratedAnnotation has the spec that a set was last generated with. What the set says otherwise is a person's; a set without it is a person's altogether.
+	// GeneratedAnnotation has the spec that a set was last generated with. Other values of the set belong to a person. A set without the annotation belongs to
+	// a person altogether.
 	GeneratedAnnotation = authority.Domain + "/generated"
-	// ConditionGenerated tells of a generated set whether it follows the cluster.
+	// ConditionGenerated reports whether a generated set follows the cluster.
 	ConditionGenerated = "Generated"
 	// AsFound is the condition's reason where it does.
 	AsFound Reason = "AsFound"
@@ -32,7 +33,7 @@ type Deed string
 const (
 	// Produce creates the set: there is none.
 	Produce Deed = "Produce"
-	// Follow patches the set: the cluster says something else than when it was generated.
+	// Follow patches the set: the cluster has changed since it was generated.
 	Follow Deed = "Follow"
 	// Remake deletes the set, which nobody has edited: what cannot be changed in it is wrong. It is recreated when it is gone.
 	Remake Deed = "Remake"
@@ -49,7 +50,7 @@ type Upkeep struct {
 	Condition metav1.Condition
 	// Refusal is why no set is generated, or why the one that is there cannot follow.
 	Refusal *Refusal
-	// Says tells what is done, for an event.
+	// Says is what is done, for an event.
 	Says string
 }
 
@@ -188,7 +189,7 @@ func kept(domains, before any) any {
 	return d
 }
 
-// patch says what is to be written, if anything: the fields that follow, and what the set was generated with.
+// patch reports what is to be written, if anything: the fields that follow, and what the set was generated with.
 func (u *Upkeep) patch(k *keeper, next, merged map[string]any) {
 	patch := map[string]any{}
 	if spec := mergePatch(k.stored, merged); len(spec) > 0 {
@@ -203,7 +204,7 @@ func (u *Upkeep) patch(k *keeper, next, merged map[string]any) {
 	}
 }
 
-// merger merges what a person edited with what the cluster says, field by field.
+// merger merges a person's edits with the cluster's values, field by field.
 type merger struct{ platform platform }
 
 // merge is what is stored, with what changed from last to next where the stored value is still the last: only that is the generator's.
@@ -287,7 +288,7 @@ func byName(list []any) map[string][]any {
 	return out
 }
 
-// nameOf is what tells one item of a list from another: its zone, its key or its name, and of what has none of these all of it.
+// nameOf returns what distinguishes an item of a list: its zone, its key or its name, and else the whole item.
 func nameOf(item any) string {
 	for _, path := range []string{"name", "key", "zone", "availabilityZone", "placement.availabilityZone"} {
 		if v, ok := member(item, places(path)).(string); ok && v != "" {
@@ -297,7 +298,7 @@ func nameOf(item any) string {
 	return text(item)
 }
 
-// edits are where a set says otherwise than it would if it were all generated. What a CRD fills in is nobody's.
+// edits are the fields in which a set differs from a generated one. The defaults of a CRD are nobody's edits.
 func (m merger) edits(generated, stored map[string]any) []Difference {
 	in := specPath.String()
 	all := different(specPath, m.ordered("", generated), m.ordered("", stored),

@@ -62,7 +62,7 @@ func platformIs(name configv1.PlatformType) planting {
 	return func(p *plant) { p.Infrastructure.Status.PlatformStatus.Type = name }
 }
 
-// Who gets no set is told why, and what there is to do about it. Beside each stands the nearest who gets one.
+// A cluster without a generated set gets the reason, and the remedy. Beside each is the nearest cluster that gets a set.
 func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 	topology := func(p *plant) { p.Infrastructure.Status.ControlPlaneTopology = "HighlyAvailableArbiter" }
 	for says, c := range map[string]struct {

@@ -48,7 +48,7 @@ func (o own) each(spec map[string]any, use func(in map[string]any, name, path st
 	walk(spec, strings.Split(o.path, "."), "")
 }
 
-// hollow reports whether a value says nothing.
+// hollow reports whether a value is empty, at every level.
 func hollow(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -61,7 +61,7 @@ func hollow(v any) bool {
 	return false
 }
 
-// strip removes from a providerSpec what its Machine alone can have, and says from where.
+// strip removes from a providerSpec what its Machine alone can have, and returns the paths.
 func strip(spec map[string]any) []string {
 	var out []string
 	for _, o := range owned() {

@@ -35,7 +35,7 @@ func (m MachineState) holds() []Hold {
 	return out
 }
 
-// held says what holds a deleted Machine, and, where that may never let go, what a person may do.
+// held returns what holds a deleted Machine, and, where that may never let go, what a person may do.
 func (p *Plan) held(m MachineState) string {
 	var hooks []string
 	for _, h := range m.holds() {

@@ -25,8 +25,8 @@ const Finalizer = "controlplanemachineset.machine.openshift.io"
 
 // Machine is the one that the set makes at an index, with its name.
 //
-// Its five letters follow from what the set was when this was decided, so that two who decide from the same make the same name, of which the API server takes
-// one. Once one is made, the set's status tells of it, and the next letters are others, also where that Machine has gone.
+// Its five letters follow from what the set was when this was decided, so that two who decide from the same make the same name. The API server takes
+// one. Once one is made, the set's status counts it, and the next letters are others, also where that Machine has gone.
 func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 	t := template(p.set)
 	m := &machinev1beta1.Machine{
@@ -102,7 +102,7 @@ func (p *Plan) Amendment(m MachineState) map[string]any {
 	return lean(plain(out))
 }
 
-// lean leaves out what says nothing: in a merge patch a null says that the member is to go.
+// lean leaves out empty members: in a merge patch a null removes the member.
 func lean(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	for key, member := range m {

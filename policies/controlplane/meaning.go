@@ -16,7 +16,7 @@ import (
 )
 
 // meaning is a providerSpec in the form in which two that mean the same are equal. Members that the Go type cannot tell from absent ones are left out,
-// and so is what the platform takes for an absent one; lists whose order means nothing are sorted. What the type has never heard of is kept.
+// and so is what the platform takes for an absent one; lists whose order means nothing are sorted. Fields that the type does not have are kept.
 func (p platform) meaning(spec map[string]any) map[string]any {
 	if spec == nil {
 		return nil
@@ -80,7 +80,7 @@ func essential(v map[string]any, t reflect.Type) map[string]any {
 	known, out := members(t), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if field, spelt := memberNamed(known, name); field == nil {
-			out[name] = v[name] // a field that this build has never heard of
+			out[name] = v[name] // a field that this build does not have
 		} else if said := saying(v[name], field); said != nil {
 			out[spelt] = said
 		}
@@ -101,7 +101,7 @@ func memberNamed(known map[string]reflect.Type, name string) (reflect.Type, stri
 	return nil, name
 }
 
-// saying is what a value says to a type, nil where the type cannot tell it from nothing. What does not fit the type is kept as it is.
+// saying is what a value means to a type, nil where the type cannot distinguish it from nothing. A value that does not fit the type is kept.
 func saying(v any, t reflect.Type) any {
 	pointer := t.Kind() == reflect.Pointer
 	if pointer {

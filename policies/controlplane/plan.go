@@ -36,7 +36,7 @@ type Plan struct {
 	Problems []Problem
 	// Invalid are fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not know.
 	Invalid field.ErrorList
-	// Waits says what the set is waiting for, in a sentence; "" where it waits for nothing.
+	// Waits is what the set is waiting for, in a sentence; "" where it waits for nothing.
 	Waits string
 	// Next is when to look again though nothing has changed: a Node's Grace ends. Zero: nothing ends.
 	Next time.Time
@@ -240,7 +240,7 @@ func (p *Plan) settle(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	}
 }
 
-// leaves tells how much of an index is replaced though it stays in its domain: 0 nothing, 1 each Machine since it is outdated, 2 all since none stays.
+// leaves returns how much of an index is replaced though it stays in its domain: 0 nothing, 1 each Machine since it is outdated, 2 all since none stays.
 func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, domain int) int {
 	switch {
 	case !i.stays():
@@ -255,8 +255,8 @@ func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Inde
 	return 1
 }
 
-// domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is going tells only where no other does. Where none is in
-// any, it is the one domain of its zone: one that has been given another subnet has its Machines replaced, and not moved.
+// domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is being deleted counts only where the index has no
+// other. Where none is in any, it is the one domain of its zone: one that has been given another subnet has its Machines replaced, and not moved.
 func (p *Plan) domainOf(row platform, i Index) int {
 	all := slices.Clone(i.Machines)
 	slices.SortStableFunc(all, func(a, b MachineState) int {

@@ -346,7 +346,7 @@ func play(t *testing.T, r *rand.Rand) {
 		without(2)(v)
 	}
 	if p := controlplane.Make(*v); len(p.Problems) > 0 && p.Problems[0].Reason == controlplane.NoReadyMachines {
-		return // two are going and the third is not ready: nothing is done
+		return // two are being deleted and the third is not ready: nothing is done
 	}
 	made, minds := 0, r.IntN(4)
 	for range 100 {
@@ -394,7 +394,7 @@ func play(t *testing.T, r *rand.Rand) {
 	t.Fatal("no end")
 }
 
-// moveOn lets one thing happen that the Machine controller does: a new Machine gets ready, or one that is going goes, once its index has another (etcd's
+// moveOn lets one thing happen that the Machine controller does: a new Machine gets ready, or the deletion of one ends, once its index has another (etcd's
 // hook). It reports whether there was anything.
 func moveOn(v *controlplane.View, r *rand.Rand) bool {
 	for _, i := range r.Perm(len(v.Machines)) {

@@ -33,7 +33,7 @@ type platform struct {
 	unordered []string
 	// boot is the image that an instance starts from, as far as the Machine Config Operator writes it: "" for none. In a list it is the boot disk's.
 	boot string
-	// void are members that the platform does not read, hollow those of which an empty object means no more than none.
+	// void are members that the platform does not read. For hollow ones, an empty object means the same as none.
 	void, hollow []string
 	// defaults are the values that the platform takes where nothing is given.
 	defaults map[string]any
@@ -43,7 +43,7 @@ type platform struct {
 	respell func(spec map[string]any)
 	// usual are the values that this cluster's machines have where nothing is given.
 	usual map[string]any
-	// added is what every machine of this cluster has, whether its providerSpec says so or not.
+	// added is what every machine of this cluster has, with or without a field in its providerSpec.
 	added map[string]any
 }
 
@@ -162,9 +162,9 @@ type Domain struct {
 type setting struct {
 	path  string
 	value any
-	// yields: what the providerSpec says itself counts.
+	// yields: the providerSpec's own value counts.
 	yields bool
-	// aside: it says what a Machine is made from, and not where it is.
+	// aside: it has the source of a Machine, and not its place.
 	aside bool
 }
 

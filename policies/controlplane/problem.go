@@ -31,7 +31,7 @@ const (
 // Problem is what keeps a set from acting.
 type Problem struct {
 	Reason Reason
-	// Says what it is, and what ends it, with the names of the objects.
+	// Says is the message: the problem, and its remedy, with the names of the objects.
 	Says string
 }
 

@@ -32,7 +32,7 @@ type proposal struct {
 	set *machinev1.ControlPlaneMachineSet
 	// authority is which API is authoritative for the set now.
 	authority authority.API
-	// ofClusterAPI says that the template was written in Cluster API's.
+	// ofClusterAPI reports that the template was written in Cluster API's.
 	ofClusterAPI bool
 	// plan is what the set makes of the world.
 	plan func() Plan
@@ -114,7 +114,7 @@ func (p *proposal) failureDomains() machinev1.FailureDomains {
 	return machinev1.FailureDomains{}
 }
 
-// changesSpec reports whether a request is one that rules of a set's content judge: it creates a set, or changes what a stored one says. A set that is
+// changesSpec reports whether a request is one that rules of a set's content judge: it creates a set, or changes a stored one's spec. A set that is
 // being deleted does nothing any more.
 func changesSpec(c policies.Change) bool {
 	if c.New == nil || c.Old.Deleting() {
@@ -150,7 +150,7 @@ func state(o *policies.Object) string {
 	return spec.State
 }
 
-// ratchet makes a rule of a check of what a set says: an update is not judged for what was wrong before, and still is, unless it activates the set.
+// ratchet makes a rule of a check of a set's content. It does not judge an update for what was wrong before, unless the update activates the set.
 func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) policies.Verdict {
 	return func(c policies.Change) policies.Verdict {
 		if !changesSpec(c) {
@@ -168,7 +168,7 @@ func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) polic
 	}
 }
 
-// beyond is what a verdict says that another does not. Where in a list something stands is not part of what it says.
+// beyond is what a verdict has that another does not. It ignores the position of an item in a list.
 func beyond(v, known policies.Verdict) policies.Verdict {
 	said := map[string]bool{}
 	for _, e := range known.Denials {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Place is where a set makes Machines: one of its failure domains, or where its template says if it has none.
+// Place is where a set creates Machines: one of its failure domains, or its template's place if it has none.
 type Place struct {
 	// Domain is the failure domain's name in the set, "" for none.
 	Domain string
@@ -44,7 +44,8 @@ func Places(set *machinev1.ControlPlaneMachineSet, i *configv1.Infrastructure) (
 	return out, p.Invalid
 }
 
-// clusterAPI is what Cluster API calls a failure domain. Its providers go by the first thing that tells where a Machine is, vSphere's by the name in the Infrastructure.
+// clusterAPI is what Cluster API calls a failure domain. Its providers use the first field that has a Machine's place, vSphere's by the name in the
+// Infrastructure.
 func (d Domain) clusterAPI(p configv1.PlatformType) string {
 	if p == configv1.VSpherePlatformType {
 		return d.Name

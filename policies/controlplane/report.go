@@ -147,7 +147,7 @@ func (p *Plan) degraded() metav1.Condition {
 	return condition(Degraded, true, p.Problems[0].Reason, sentence(says...))
 }
 
-// OperatorConditions are the ClusterOperator's; of no set where the plan is nil, and ungenerated then says why none is generated, if none can be.
+// OperatorConditions are the ClusterOperator's; of no set where the plan is nil. Then ungenerated is why none can be generated, if so.
 func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	if p == nil || !p.Active {
 		return idle(p, ungenerated)
@@ -166,7 +166,7 @@ func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorS
 	return append(out, operatorCondition(upgradeable))
 }
 
-// idle is what the operator says where it has nothing to do: whoever looks after the control plane's Machines, it is not this.
+// idle is what the operator reports where it has nothing to do, because it does not manage the control plane's Machines.
 func idle(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	reason, says := NoSet, sentence("There is no ControlPlaneMachineSet: nothing is done to the control plane's Machines", ungenerated)
 	if p != nil {

@@ -43,7 +43,7 @@ type TemplateReference struct {
 	Name     string `json:"name"`
 }
 
-// Bootstrap says from which Secret an instance becomes a Node.
+// Bootstrap has the Secret from which an instance becomes a Node.
 type Bootstrap struct {
 	DataSecretName string `json:"dataSecretName"`
 }
@@ -118,8 +118,8 @@ func resolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet
 	return Resolve(set, t, nil, field.ErrorList{field.Invalid(ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, "nobody has looked at the "+ref.Kind)})
 }
 
-// written says where the set has what is wrong: its failure domains and metadata are in the member that it was written with, its providerSpec comes from the template that
-// this names.
+// written returns where the set has what is wrong: its failure domains and metadata are in the member that it was written with, its providerSpec comes from
+// the template that this names.
 func (p *proposal) written(v policies.Verdict) policies.Verdict {
 	if !p.ofClusterAPI {
 		return v

@@ -32,7 +32,7 @@ func on(ops ...admissionv1.Operation) []policies.Scope {
 	return []policies.Scope{{Side: policies.MachineAPI, Kinds: []string{Kind}, Operations: ops}}
 }
 
-// world is the need of a rule that asks what is there, for a request that changes what the set says.
+// world is the need of a rule that reads the control plane, for a request that changes the set's spec.
 func world(c policies.Change) policies.Need {
 	if changesSpec(c) {
 		return policies.NeedControlPlane

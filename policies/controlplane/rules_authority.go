@@ -76,7 +76,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		to.Text(), machinesOf(c.Old)))...)
 }
 
-// unsynchronized leaves out a condition that says what the conversion in this review has said field by field.
+// unsynchronized leaves out a condition that repeats what the conversion in this review has reported field by field.
 func unsynchronized(c policies.Change) []string {
 	s := authority.Read(c.Old).Condition(authority.ConditionSynchronized)
 	if s.Status != "False" {

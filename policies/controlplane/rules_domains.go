@@ -89,7 +89,7 @@ func inInfrastructure(p *proposal) policies.Verdict {
 	})}
 }
 
-// placed reports whether it can be told where the set puts its Machines.
+// placed reports whether it is known where the set puts its Machines.
 func (p *proposal) placed() bool {
 	row, named := p.platform(), p.failureDomains().Platform
 	return row.domains != nil && p.providerSpec() != nil && (named == "" || named == row.name)
@@ -141,7 +141,7 @@ func (p *Plan) listed() string {
 	return strings.Join(names(p.Domains, func(d Domain) string { return d.Name }), ", ")
 }
 
-// nearly says what keeps a Machine out of a failure domain of the same zone.
+// nearly returns what keeps a Machine out of a failure domain of the same zone.
 func (p *Plan) nearly(spec map[string]any) string {
 	row, zone := p.row, p.zoneOf(spec)
 	for _, d := range p.Domains {
@@ -225,7 +225,7 @@ func OnePerIndex(c policies.Change) policies.Verdict {
 	return v
 }
 
-// highlyAvailable reports whether nothing says that the control plane has another size than a set can have.
+// highlyAvailable reports whether the control plane may have a size that a set can have.
 func (p *proposal) highlyAvailable() bool {
 	if p.Infrastructure == nil {
 		return true

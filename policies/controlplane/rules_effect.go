@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Forecast tells what nobody else does: what comes of the request. That nothing comes of it is worth knowing too; of one that is refused, nothing does.
+// Forecast warns of the effects of a request. It also reports that a request has none. A refused request has none either.
 func Forecast(c policies.Change) policies.Verdict {
 	if c.New != nil && c.Old.Deleting() && !same(c.Old.Spec, c.New.Spec) {
 		return policies.Warn("metadata.deletionTimestamp: this set is being deleted, so it does nothing, whatever its spec is. " +
@@ -157,7 +157,7 @@ func Foreground(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// inForeground reports whether a DELETE is one in the foreground: it says so, or says nothing and the object has the finalizer.
+// inForeground reports whether a DELETE is one in the foreground: by its option, or, without an option, by the object's finalizer.
 func inForeground(c policies.Change) bool {
 	if c.Propagation == "" {
 		return c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
@@ -229,7 +229,7 @@ func recreates(p *proposal) policies.Verdict {
 	return policies.Warn(recreateRisk(replicas(p.set)) + "; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")
 }
 
-// recreateRisk says what comes of a further failure: a quorum is more than half of the members.
+// recreateRisk returns what comes of a further failure: a quorum is more than half of the members.
 func recreateRisk(replicas int) string {
 	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, etcd has %d of %d members: it bears the failure of %d more, and no other",
 		replicas-1, replicas, replicas-1-(replicas/2+1))

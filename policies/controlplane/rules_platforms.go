@@ -54,7 +54,7 @@ func as[T any](spec map[string]any) T {
 	return out
 }
 
-// everywhere runs a platform's check on the providerSpec in each failure domain, and says once what is so in several.
+// everywhere runs a platform's check on the providerSpec in each failure domain, and reports once what several have.
 func everywhere(name configv1.PlatformType, check func(resolved) findings) func(*proposal) policies.Verdict {
 	return func(p *proposal) policies.Verdict {
 		if p.platform().name != name || p.providerSpec() == nil {
@@ -143,7 +143,7 @@ func (c collection) sentences(all int) []string {
 	return out
 }
 
-// status is the platform's part of the Infrastructure, an empty one where it says nothing.
+// status is the platform's part of the Infrastructure, an empty one where it has none.
 func (r resolved) status() configv1.PlatformStatus {
 	if r.infrastructure == nil || r.infrastructure.Status.PlatformStatus == nil {
 		return configv1.PlatformStatus{}
@@ -304,7 +304,7 @@ func (r resolved) vCenters() []configv1.VSpherePlatformVCenterSpec {
 	return r.infrastructure.Spec.PlatformSpec.VSphere.VCenters
 }
 
-// overridden warns of what the template says in vain.
+// overridden warns of fields of the template that have no effect.
 func (f *findings) overridden(r resolved) {
 	if r.domain == nil {
 		return

@@ -35,7 +35,7 @@ func Named(c policies.Change) policies.Verdict {
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "a control plane has one ControlPlaneMachineSet, and its name is cluster"))
 }
 
-// DuplicateDomains compares what is written: two that are spelt differently and mean the same place cannot be told without the cloud.
+// DuplicateDomains compares what is written: two that are spelt differently and mean the same place cannot be recognized without the cloud.
 func DuplicateDomains(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return policies.Verdict{}
@@ -166,7 +166,7 @@ func (p *proposal) clusterName() string {
 
 // limit is what something takes for a name.
 type limit struct {
-	// of says whose limit it is, and where it is written.
+	// of is whose limit it is, and where it is written.
 	of  string
 	max int
 	// pattern may be nil: any name of an object of Kubernetes.

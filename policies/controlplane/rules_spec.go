@@ -26,13 +26,13 @@ func readable(p *proposal) policies.Verdict {
 		return policies.Deny(field.Invalid(path, row.kind, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", numbers.MaxDigits)))
 	}
 	if len(p.Unresolved) > 0 {
-		return policies.Verdict{} // the forecast says so: the template may come yet
+		return policies.Verdict{} // the forecast reports it: the template may appear later
 	}
 	if spec == nil {
 		return policies.Deny(field.Required(path, "a control plane Machine is made from it: copy the one of a Machine that runs"))
 	}
 	if kind, _ := spec["kind"].(string); row.spec == nil || kind != "" && kind != row.kind {
-		return policies.Verdict{} // another rule says so
+		return policies.Verdict{} // another rule reports it
 	}
 	typed := row.spec()
 	if err := json.Unmarshal(template(p.set).Spec.ProviderSpec.Value.Raw, typed); err != nil {

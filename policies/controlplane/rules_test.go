@@ -454,7 +454,7 @@ func TestMetadataIsNobodysBusiness(t *testing.T) {
 	}
 }
 
-// A set that is being deleted does nothing any more, and whoever activates it reads that.
+// A set that is being deleted does nothing any more, and a user who activates it reads that.
 func TestASetThatIsBeingDeleted(t *testing.T) {
 	warned := func(do ...change) (out []string) {
 		v := reviewed()

@@ -9,9 +9,9 @@ import (
 
 // spread gives each index a domain: the one that it has, as far as no domain then has more than its share, else the one that is used least.
 // have is each index's present domain in all, -1 for none of them; the answer is an index into all each, and nil where there is no domain.
-// moves says which indexes give way: where a domain has too many, those with a greater number do, and of two with the same the later one.
+// moves returns which indexes give way: where a domain has too many, those with a greater number do, and of two with the same the later one.
 //
-// It depends on the indexes alone, and not on the order in which the set lists its domains, but for those of which none is in use.
+// It depends on the indexes alone, and not on the order in which the set lists its domains, but for those that no Machine uses.
 func spread(have, moves []int, domains int) []int {
 	if domains == 0 {
 		return nil

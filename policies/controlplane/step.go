@@ -35,7 +35,7 @@ type Step struct {
 	Index Index
 	// Machine is the one that is adopted, amended or deleted.
 	Machine MachineState
-	// Why says so, in a sentence for an event.
+	// Why is the reason, in a sentence for an event.
 	Why string
 	// Cause is a word for why a Machine is made or deleted.
 	Cause Cause
@@ -102,7 +102,7 @@ func (p *Plan) change() (Step, bool) {
 	return Step{}, false
 }
 
-// room reports whether one Machine more may be there, those that are going included.
+// room reports whether one Machine more may exist. It counts those that are being deleted.
 func (p *Plan) room() bool { return len(p.machines()) < p.Replicas+surge }
 
 // surplus is a second Machine of an index that is as it should be: two passes have made one each, or somebody else has.
@@ -166,7 +166,7 @@ func replaced(i Index) (Step, bool) {
 	return Step{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement " + i.Machines[at].Name + " is ready."}, true
 }
 
-// superseded is one of two Machines of an index, neither of which is both ready and as the template says, since the template has changed once more while
+// superseded is one of two Machines of an index. Neither is both ready and equal to the template, since the template has changed once more while
 // one was being replaced: it gives way before another one is made, or there would be more Machines at the index with each change.
 func superseded(i Index) (Step, bool) {
 	staying := slices.DeleteFunc(slices.Clone(i.Machines), func(m MachineState) bool { return m.Deleting })
@@ -196,7 +196,7 @@ func (p *Plan) vacant() (Step, bool) {
 	return Step{}, false
 }
 
-// leaving is an index all of whose Machines are going. Where there is no room for one more, the Machine has to be gone first.
+// leaving is an index whose Machines are all being deleted. Where there is no room for one more, the Machine has to be gone first.
 func (p *Plan) leaving() (Step, bool) {
 	if p.Strategy == machinev1.Recreate || !p.room() {
 		return Step{}, false
@@ -230,7 +230,7 @@ func (p *Plan) renew() (Step, bool) {
 	return Step{Verb: Create, Index: i, Why: old.Name + " is outdated: " + told(old.In(Rollout)) + "."}, true
 }
 
-// busy says which Machine is on its way in or out, "" if none is.
+// busy returns which Machine is on its way in or out, "" if none is.
 func (p *Plan) busy() string {
 	for _, i := range p.Indexes {
 		for _, m := range i.Machines {
@@ -250,7 +250,7 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// moves says whose authority is being moved, "" if nobody's. Until it is, nothing is begun.
+// moves returns whose authority is being moved, "" if nobody's. Until it is, nothing is begun.
 func (p *Plan) moves() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
@@ -299,7 +299,7 @@ func (p *Plan) Outdated() []Index {
 	return out
 }
 
-// mostTold is how many differences a sentence tells.
+// mostTold is how many differences a sentence lists.
 const mostTold = 5
 
 func told(all []Difference) string {

@@ -31,7 +31,7 @@ type View struct {
 	Unresolved field.ErrorList
 	// Authority is the set's status.authoritativeAPI, for which the published type has no field. Unset is Machine API's.
 	Authority authority.API
-	// NoRecreate: whoever runs the operator has not allowed the strategy Recreate.
+	// NoRecreate: the operator's flags do not allow the strategy Recreate.
 	NoRecreate bool
 	// Machines are those of the set's namespace that its selector matches, on the Machine API's side.
 	Machines []machinev1beta1.Machine
@@ -43,7 +43,7 @@ type View struct {
 	Trials []policies.Trial
 	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. No step of a plan has such a grace.
 	NotReadyGrace time.Duration
-	// Unlinked says since when Nodes are without a Machine that had one, by UID.
+	// Unlinked is since when Nodes that had a Machine have none, by UID.
 	Unlinked map[types.UID]time.Time
 	// Now is the time; a Node may have been without its Machine for Grace.
 	Now time.Time
@@ -88,7 +88,7 @@ const Grace = 10 * time.Minute
 // Name is the only one that a ControlPlaneMachineSet may have.
 const Name = "cluster"
 
-// Roles are the labels of a control plane's Nodes, either of which tells one.
+// Roles are the labels of a control plane's Nodes. Either of them identifies one.
 func Roles() []string {
 	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 }

@@ -11,7 +11,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 )
 
-// waits says what an active set without problems is waiting for, "" for nothing.
+// waits returns what an active set without problems is waiting for, "" for nothing.
 func (p *Plan) waits() string {
 	if !p.Active || len(p.Problems) > 0 {
 		return ""
@@ -45,7 +45,7 @@ func (p *Plan) person() string {
 	return strings.Join(out, "; ")
 }
 
-// beside tells which Machines OnDelete leaves beside another at their index, and why each is not needed.
+// beside returns which Machines OnDelete leaves beside another at their index, and why each is not needed.
 func (p *Plan) beside() string {
 	var out []string
 	for _, s := range p.undeleted() {
@@ -54,7 +54,7 @@ func (p *Plan) beside() string {
 	return strings.Join(out, ", ")
 }
 
-// alone are the outdated indexes, without those that beside tells of.
+// alone are the outdated indexes, without those that beside lists.
 func (p *Plan) alone() []Index {
 	left := p.undeleted()
 	return slices.DeleteFunc(p.Outdated(), func(i Index) bool {
@@ -73,7 +73,8 @@ func reason(s Step) string {
 	return why
 }
 
-// Forecast says what the set will do, in sentences for whoever writes it: which Machines it makes, deletes and replaces, in this order, to the end, then
+// Forecast returns what the set will do, in sentences for the person who writes it: which Machines it makes, deletes and replaces, in this order, to the
+// end, then
 // what else. It is what the operator will do from where things stand, whatever the set's state is: for an inactive one it is what activating it would lead to.
 func (p *Plan) Forecast() []string {
 	future := Ahead(p.view)
@@ -97,7 +98,7 @@ func (p *Plan) Forecast() []string {
 	return out
 }
 
-// problems tells them in one text, the gravest first.
+// problems returns them in one text, the gravest first.
 func (p *Plan) problems() string {
 	var out []string
 	for _, problem := range p.Problems {
@@ -122,7 +123,7 @@ type deed struct {
 	text string
 }
 
-// changes tells the Machines that are made and deleted in the order of the moments, those of one kind that follow each other in one sentence. A Machine
+// changes lists the Machines that are created and deleted in the order of the moments, those of one kind that follow each other in one sentence. A Machine
 // that is made for another, or that takes the place of one that was deleted for it, is a replacement.
 func (p *Plan) changes(all []Moment) []string {
 	var deeds []deed
@@ -188,7 +189,7 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)
 }
 
-// leavesOff tells what is left to a person, or waited for, when nothing more happens by itself.
+// leavesOff returns what is left to a person, or waited for, when nothing more happens by itself.
 func (p *Plan) leavesOff(last *Plan) []string {
 	if len(last.Problems) > 0 {
 		return []string{fmt.Sprintf("%s there, until you fix this: %s", p.doing("stop"), last.problems())}
@@ -242,7 +243,7 @@ func (p *Plan) ignores() string {
 	return ""
 }
 
-// sum tells what is the same for several Machines once.
+// sum returns what is the same for several Machines once.
 func (p *Plan) sum(e Effect) string {
 	var order []string
 	on := map[string][]string{}

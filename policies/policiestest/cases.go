@@ -28,7 +28,7 @@ const (
 
 // Case is one change and what one rule has to answer.
 type Case struct {
-	// Rule is the id of the rule, Name the case's sentence with the kind and actor that it is told of.
+	// Rule is the id of the rule, Name the case's sentence with its kind and actor.
 	Rule, Name string
 	Change     policies.Change
 	// Denied are the fields that the rule refuses, sorted.
@@ -183,7 +183,7 @@ func expand(rule string, t table, r row) ([]Case, error) {
 	return out, nil
 }
 
-// merge lays what a case says over what its table says.
+// merge lays a case's fields over its table's.
 func (s setting) merge(over setting) (setting, error) {
 	s.Side = cmp.Or(over.Side, s.Side)
 	s.Operation = cmp.Or(over.Operation, s.Operation)

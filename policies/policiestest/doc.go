@@ -1,14 +1,14 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policiestest reads the tables of cases that every engine of rules is held against: the rules in Go and their
-// twins in CEL run through the same files, so that they cannot differ unseen.
+// Package policiestest reads the tables of cases that test every engine of rules. The rules in Go and their twins in CEL
+// run through the same files. So a difference fails a test.
 //
-// It knows how a case is written down and how it becomes a policies.Change. It refuses to know any rule.
+// In goes a file with the cases of one rule, in tables. Out comes one policies.Change for each kind and actor that a
+// case names.
 //
-// A file holds the cases of one rule in tables. A table says what its cases have in common; a case says in a sentence
-// what is asked and by whom, how it differs from the table, and what the rule answers: the fields that it denies, words
-// of each warning, or neither. A case stands for one change per kind and actor that it names.
+// A table has what its cases have in common. A case has a sentence with the request and its user, its difference from
+// the table, and the rule's answer. The answer is the fields that the rule denies, words of each warning, or neither.
 //
 //	rule: authority/spec-locked
 //	tables:
@@ -23,4 +23,7 @@
 //	    denied: [spec.metadata]
 //	  - it: a request to move is not the lock's business
 //	    change: {spec: {authoritativeAPI: MachineAPI}}
+//
+// Non-goals:
+//   - any rule: see policies/authority and policies/controlplane
 package policiestest

@@ -39,7 +39,7 @@ func reasons() map[controlplane.Deed]string {
 	}
 }
 
-// apply does the one thing that is to be done, and where that is nothing, tells how the set stands.
+// apply does the one next action. Without one, it reports the set's state.
 func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, u controlplane.Upkeep) error {
 	var err error
 	about := set
@@ -93,10 +93,10 @@ func (r *reconciler) remove(ctx context.Context, set *unstructured.Unstructured)
 	return client.IgnoreNotFound(err)
 }
 
-// refused reports whether the API server does not take what was written, as when a webhook or a policy of somebody else's says no.
+// refused reports whether the API server refuses a write, as when a webhook or a policy of somebody else's denies it.
 func refused(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }
 
-// refusal tells that a write is refused, and returns what keeps it from being told.
+// refusal reports a refused write, and returns the error that prevents the report.
 func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured, u controlplane.Upkeep, why error) string {
 	u.Refusal = &controlplane.Refusal{Reason: reasonWriteRefused, Says: fmt.Sprintf("The API server refuses what is generated; it is tried again: %v", why)}
 	if set != nil {
@@ -108,7 +108,7 @@ func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured
 	return ""
 }
 
-// report tells how the set stands: one that is there in its condition, one that is not in an event.
+// report reports the set's state: of a set that exists in its condition, of one that does not in an event.
 func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured, u controlplane.Upkeep) error {
 	r.meters.refused(u.Refusal)
 	if set != nil {

@@ -2,14 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package generate keeps an inactive ControlPlaneMachineSet in clusters that have none of their own
-// (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster): made from the newest Machine of the
-// control plane, brought up to date with the cluster, and recreated when somebody has deleted it.
+// (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster).
 //
-// What a set is made from, and what of a stored one follows, is decided by controlplane.Keep. A set remembers in an annotation what it was
-// last generated with: a patch carries only fields that still say that, and its resourceVersion, so that it never meets an edit, or an activation,
-// that it does not know of. A pass looks at a cache. Only if that calls for a set to be created or deleted is everything read again from the API server.
+// It makes the set from the newest Machine of the control plane, and keeps it up to date. It recreates the set after
+// somebody deleted it. The function controlplane.Keep decides from which Machine the set is made. It also decides which
+// fields of a stored set follow.
 //
-// Where no set can be generated, an event on the missing set says why, and a metric; one that is there has the condition Generated.
+// A set records in an annotation what it was last generated with. A patch carries only fields that still equal that
+// record, and its resourceVersion. So it never overwrites an edit or an activation. A pass reads a cache. Before it
+// creates or deletes a set, it reads everything again from the API server.
 //
-// It knows how the set is written. It refuses to know platforms, and what an active set does (reconcilers/rollout).
+// Where no set can be generated, an event on the missing set and a metric report why. A set that exists has the
+// condition Generated.
+//
+// Non-goals:
+//   - platforms: see policies/controlplane
+//   - what an active set does: see reconcilers/rollout
 package generate

@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/reading"
 )
 
-// Options are what the generator is told.
+// Options are the parameters of the generator.
 type Options struct {
 	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API.
 	Pairs authority.Pairs

@@ -308,7 +308,7 @@ func machine(name string) *unstructured.Unstructured {
 	return named(machinev1beta1.GroupVersion.WithKind("Machine"), name)
 }
 
-// master makes a Machine of the control plane. Ages are told by the second: the one that is to be the newest has the last name, or is waited for.
+// master makes a Machine of the control plane. Ages have a resolution of a second: the one that is to be the newest has the last name, or is waited for.
 func (w *world) master(t *testing.T, name, zone, instanceType, phase string) {
 	t.Helper()
 	o := machine(name)
@@ -496,7 +496,7 @@ func (w *world) makes(t *testing.T) {
 	if err := person.Patch(t.Context(), theSet(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"state":"Active"}}`)), client.DryRunAll); err != nil {
 		t.Fatal(err)
 	}
-	// The test has no Nodes: of what activating it leads to, that alone is amiss.
+	// The test has no Nodes: that is the only problem that activating it has.
 	if all := warned.all(); strings.Contains(all, "replace") || strings.Contains(all, "change in place") || strings.Contains(all, "leave as it is") {
 		t.Errorf("activating it is warned of with %s", all)
 	}

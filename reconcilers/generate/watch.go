@@ -50,7 +50,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 	return c.Watch(served.Changes(mgr.GetCache(), func(context.Context) []reconcile.Request { return []reconcile.Request{{NamespacedName: r.key}} }))
 }
 
-// watched says which objects of a kind are news, and which changes of them.
+// watched is which objects of a kind are news, and which changes of them.
 type watched struct {
 	where func(client.Object) bool
 	only  []predicate.Predicate

@@ -177,7 +177,7 @@ func without(list []string, item string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == item })
 }
 
-// object is one of a pair's, with what its side hands over.
+// object is one of a pair's, with what its side gives up.
 type object struct {
 	live      *unstructured.Unstructured
 	finalizer string

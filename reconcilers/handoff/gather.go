@@ -29,7 +29,7 @@ type pair struct {
 	kind                    authority.Kind
 	machineAPI, core, infra *unstructured.Unstructured
 	objects                 authority.Objects
-	// hears is how long to wait yet until a controller that never answers, a provider's or the one of the Machine API's checks, has heard of its pause.
+	// hears is how long to wait yet until a controller that never answers, a provider's or the one of the Machine API's checks, has seen its pause.
 	hears time.Duration
 }
 

@@ -27,11 +27,11 @@ import (
 // fieldManager is the owner of what the handoff writes.
 const fieldManager = "poundlock-handoff"
 
-// Options are what the handoff is told.
+// Options are the parameters of the handoff.
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
-	// Enabled says whether authority over a kind can move at all: the feature gate MachineAPIMigration is on and its CRD
+	// Enabled reports whether authority over a kind can move at all: the feature gate MachineAPIMigration is on and its CRD
 	// has the fields. nil: yes. Of what is not enabled nothing is touched.
 	Enabled func(authority.Kind) bool
 	// Now is the clock of the conditions; nil: the computer's.
@@ -80,7 +80,7 @@ type reconciler struct {
 	mapper      meta.RESTMapper
 	recorder    events.EventRecorder
 	meters      meters
-	// indexed says that the cache finds Machines by their owner, or by their instance.
+	// indexed reports that the cache finds Machines by their owner, or by their instance.
 	indexed bool
 
 	// follow watches a provider's kind from the first time that an object refers to one.
@@ -132,7 +132,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// show has the metrics say what the object says after the pass; of one that Poundlock has no say over, nothing.
+// show sets the metrics from the object after the pass. An object that Poundlock does not manage gets none.
 func (r *reconciler) show(key types.NamespacedName, p *pair, step authority.Step) {
 	o := p.machineAPI
 	if step.Action == authority.Rest {
@@ -141,8 +141,8 @@ func (r *reconciler) show(key types.NamespacedName, p *pair, step authority.Step
 	r.meters.since.Show(r.kind.Name, key, o)
 }
 
-// fails tells of a step that the API server does not carry out, as when Cluster API's webhooks are down: the move would hang, and nothing say so. A
-// conflict is not told: somebody was faster.
+// fails reports a step that the API server refuses, as when Cluster API's webhooks are down. Else the move would hang without a report. A
+// conflict is not reported: another writer was faster.
 func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, err error) error {
 	if passing(err) || !step.Action.Acts() {
 		return err
@@ -167,7 +167,7 @@ func passing(err error) bool { return apierrors.IsConflict(err) || apierrors.IsN
 
 func gerund(step authority.Step) string { return "taking the step " + string(step.Action) }
 
-// rest says once that nothing is done.
+// rest reports once that nothing is done.
 func (r *reconciler) rest(ctx context.Context, step authority.Step) {
 	if step.Reason == authority.ReasonGone {
 		return

@@ -219,7 +219,7 @@ func (r refusing) Patch(ctx context.Context, o client.Object, patch client.Patch
 	return r.Client.Patch(ctx, o, patch, options...)
 }
 
-// TestAStepThatFails is told where a person looks, and forgotten when it succeeds.
+// TestAStepThatFails: the failure is reported where a person looks, and removed when the step succeeds.
 func TestAStepThatFails(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.ClusterAPI)

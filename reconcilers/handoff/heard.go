@@ -12,11 +12,11 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// heardAfter is how long an object must have been told to pause before a controller that never answers is taken to have heard: a pass that
+// heardAfter is how long an object must have been paused before Poundlock takes the pause for seen by a controller that never answers: a pass that
 // was under way, with a cache that was behind, is over by then.
 const heardAfter = 30 * time.Second
 
-// unheard is how long to wait yet until the controller of an object, which does not answer, has heard that it is paused; 0 for one that was not told.
+// unheard is how long to wait yet until the controller of an object, which does not answer, has seen the pause; 0 for one that was not paused.
 func unheard(o *unstructured.Unstructured, now time.Time) time.Duration {
 	if o == nil {
 		return 0

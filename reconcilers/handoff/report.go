@@ -198,8 +198,8 @@ func (p *pair) paused(o *unstructured.Unstructured) authority.Condition {
 	return authority.Paused(p.objects.Infra)
 }
 
-// event tells those who look at the object what began, ended or is waited for. What only repeats a settled state's
-// upkeep is not told.
+// event reports on the object what began, ended or is waited for. What only repeats a settled state's
+// upkeep is not reported.
 func (r *reconciler) event(p *pair, step authority.Step, c map[string]any) {
 	s := p.state()
 	if step.Action == authority.Wait && s.Current != authority.Migrating && s.Requested != s.Current.Other() {

@@ -57,7 +57,7 @@ type world struct {
 	r      *reconciler
 	writes *atomic.Int64
 	events *events.FakeRecorder
-	// silent: whoever makes the instance has asked for it, and does not store its ID.
+	// silent: the controller that makes the instance has asked for it, and does not store its ID.
 	silent bool
 	// blind: the Machine API's controller knows no authority, obeys the pause annotation alone, and answers nothing.
 	blind bool
@@ -201,7 +201,7 @@ func (w *world) mirrorID() {
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// controllersAnswer are the controllers of both sides: they see what they are told, hold their finalizers where they
+// controllersAnswer are the controllers of both sides: they read their objects, hold their finalizers where they
 // act (Cluster API's core ones always), and answer.
 func (w *world) controllersAnswer() {
 	w.Helper()
@@ -232,7 +232,7 @@ func (w *world) answer(o ref, acts bool, finalizer string, holds bool) {
 		paused = metav1.ConditionFalse
 	}
 	if w.kind.Name == "Machine" && o == w.mapi() && (acts || w.of(w.provider()) != nil && w.holds(w.provider(), infraFinalizer(w.infra.GroupKind()))) {
-		status["phase"] = "Running" // by whoever made its instance
+		status["phase"] = "Running" // by the controller that made its instance
 	}
 	if o == w.provider() {
 		status["ready"] = true

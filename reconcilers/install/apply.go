@@ -27,14 +27,14 @@ type bridging int
 
 const (
 	final    bridging = iota // as the content has it
-	bridged                  // what only the new server knows is not served
+	bridged                  // what only the new server has is not served
 	bridgedS                 // it is served: the new server seems to need it to start
 )
 
 // patience is how long new pods may take to become ready while the versions that only they know are not served.
 const patience = time.Minute
 
-// bridging tells which form definitions have in this pass: the final one comes after the gate of the servers.
+// bridging returns which form definitions have in this pass: the final one comes after the gate of the servers.
 func (k *walk) bridging() bridging {
 	p := k.record.progress
 	if p.Hash == k.Hash && p.Stage == bundle.Workloads && !p.Since.IsZero() && k.r.Now().Sub(p.Since) > patience {
@@ -43,7 +43,7 @@ func (k *walk) bridging() bridging {
 	return bridged
 }
 
-// apply makes an object what the content says, unless it is so already.
+// apply makes an object equal to the content, unless it is already.
 func (k *walk) apply(ctx context.Context, o installation.Object, b bridging) error {
 	live, err := k.get(ctx, o.GroupVersionKind(), o.Key())
 	if err != nil {
@@ -170,7 +170,7 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 	return err
 }
 
-// event tells a person, on the inventory of the provider.
+// event reports to a person, on the inventory of the provider.
 func (r *reconciler) event(rec *record, kind, reason, action, text string) {
 	if rec.stored != nil {
 		r.recorder.Eventf(rec.stored, nil, kind, reason, action, "%s", notes.Cut(text, notes.Longest))

@@ -67,7 +67,7 @@ type inputs struct {
 	needs    bundle.Needs
 	// needsThen are what lastGood was made with, by provider.
 	needsThen map[string]bundle.Needs
-	// needsErr says why images or variables cannot be read.
+	// needsErr is why images or variables cannot be read.
 	needsErr error
 	operator *configv1.ClusterOperator
 }
@@ -131,8 +131,7 @@ type world struct {
 	live   map[installation.Key]*unstructured.Unstructured // nil: it is not there
 	served map[string][]string
 	// listed are the kinds of which the objects that are marked as ours are in live.
-	listed map[schema.GroupVersionKind]bool
-	// named are the names of all objects of a kind, whoever's they are: what is not among them needs no request.
+	// named are the names of all objects of a kind, also those of others. Any other name needs no request.
 	named map[schema.GroupVersionKind]map[installation.Key]bool
 	// certificates and endpoints are read when a gate asks for them.
 	certificates map[string]bool
@@ -180,7 +179,7 @@ func (w *world) knows(k installation.Key) bool {
 	return known
 }
 
-// scope asks the mapper, which asks the API server about kinds that it does not know. An error says nothing about the kind.
+// scope asks the mapper, which asks the API server about kinds that it does not know. An error proves nothing about the kind.
 func (r *reconciler) scope(kind schema.GroupVersionKind) (namespaced, known bool, err error) {
 	mapping, err := r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {

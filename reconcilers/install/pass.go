@@ -93,7 +93,7 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 	return contents, nil
 }
 
-// unanswered is the error of a question that the API server did not answer. It says nothing about content.
+// unanswered is the error of a request that the API server did not answer. It proves nothing about content.
 type unanswered struct{ error }
 
 func (u unanswered) Unwrap() error { return u.error }
@@ -287,9 +287,9 @@ type walk struct {
 	all    []installation.Provider
 	// kept is what is stored of the content that became ready last.
 	kept []corev1.ConfigMap
-	// blocked says that this is what became ready last, and that the release has something else: nothing is pruned.
+	// blocked reports that this is what became ready last, and that the release has something else: nothing is pruned.
 	blocked bool
-	// core says that this is the core provider, corePassed which stage the core provider has passed in this pass.
+	// core reports that this is the core provider, corePassed which stage the core provider has passed in this pass.
 	core       bool
 	corePassed bundle.Stage
 

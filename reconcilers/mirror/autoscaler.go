@@ -19,8 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// autoscalerManager is who carries over what the autoscaler says, in the managed fields of the authoritative object: whoever applies that object
-// with replicas of their own is told of the conflict.
+// autoscalerManager is the manager, in the managed fields of the authoritative object, of what the autoscaler wrote. A user who applies that object
+// with replicas of their own gets a conflict.
 const autoscalerManager = "poundlock-autoscaler"
 
 // machineAPIDelete is the Machine API's name of the annotation by which a Machine is chosen when a set is scaled down.
@@ -360,8 +360,8 @@ func replicas(o *unstructured.Unstructured) (n int64, says bool) {
 	return int64(f), says && err == nil && isNumber
 }
 
-// unclaimed lists what a mirror says as its authority does, but must be the mirror's own as well. What authority.Grants lets others write: they may have
-// set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
+// unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may
+// have set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
 // have been cleared: without an owner, what the authority drops would stay.
 func (s *state) unclaimed(want, live *unstructured.Unstructured) []string {
 	if !claimed(live) && (s.isMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {

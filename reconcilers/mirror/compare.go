@@ -18,7 +18,7 @@ import (
 // fieldManager is whose fields the mirror's are; spelled in every write.
 const fieldManager = "poundlock-mirror"
 
-// lacking lists the paths at which live does not say what wanted says. What live says beyond that is not looked at:
+// lacking lists the paths at which live differs from wanted. It ignores what live has beyond that:
 // API servers and webhooks add defaults. Lists are compared by index, finalizers and owner references as sets.
 func lacking(wanted, live *unstructured.Unstructured) []string {
 	var out []string
@@ -209,11 +209,11 @@ func applied(wanted, live *unstructured.Unstructured) []string {
 // of equality: the rest of an earlier time in which the mirror was authoritative and people wrote to it. nil: nothing does.
 //
 //   - In spec, whatever wanted does not say: only an owner's apply removes a field.
-//   - Labels and annotations that wanted says too and somebody else set by an update: else they would outlive their
-//     removal from the authority. Whoever applies keeps applying, so an applier's are left alone.
+//   - Labels and annotations that wanted has too and somebody else set by an update: else they would outlive their
+//     removal from the authority. An applier keeps applying, so an applier's are left alone.
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
-//   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made says that live is the API server's answer to
-//     that very creation: what it says beyond wanted are the server's own defaults, and nobody's.
+//   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
+//     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.
 func takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	gained := ownership{}
@@ -240,7 +240,7 @@ func takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string
 	return giveTo(slices.DeleteFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return len(owned(e)) == 0 && e.Subresource == "" }), live, gained)
 }
 
-// asksFor is the field of a Machine API object that is a person's once it is there, whoever set it first.
+// asksFor is the field of a Machine API object that belongs to people once it is set, also where Poundlock set it first.
 const asksFor = "f:authoritativeAPI"
 
 // created reports whether an entry is of the mirror's creation of the object: no update of its sets a spec.
@@ -251,7 +251,7 @@ func created(e metav1.ManagedFieldsEntry, tree ownership) bool {
 }
 
 // inherit divides what a creation set: what an apply would own, and what is left of the creation's. Of the answer to the creation itself that is what
-// wanted says. Of an older one it is all: what wanted does not say may be a default, and may be what the authority has dropped since.
+// wanted has. Of an older one it is all: a field that wanted lacks may be a default, or one that the authority has dropped since.
 func inherit(tree ownership, wanted *unstructured.Unstructured, made bool) (left, taken ownership) {
 	asks, has := below(tree, "f:spec")[asksFor]
 	if delete(below(tree, "f:spec"), asksFor); has {
@@ -263,7 +263,7 @@ func inherit(tree ownership, wanted *unstructured.Unstructured, made bool) (left
 	return left, tree
 }
 
-// stripSaid takes out of tree, and returns, the fields that wanted says.
+// stripSaid removes from tree, and returns, the fields that wanted has.
 func stripSaid(tree ownership, wanted any) ownership {
 	moved := ownership{}
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
@@ -317,7 +317,7 @@ func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Uns
 }
 
 // yield returns the managed fields of the authoritative object without the mirror's share in what others own too: the rest of
-// an earlier time in which it was the mirror. Else who applies to the object would be told of a conflict with the mirror,
+// an earlier time in which it was the mirror. Else an applier of the object would get a conflict with the mirror,
 // and could not remove a field by leaving it out. What the mirror alone owns stays: it must have an owner to be removed
 // by when the object is the mirror again. nil: there is nothing to yield.
 func yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
@@ -367,7 +367,7 @@ func below(tree ownership, key string) ownership {
 	return sub
 }
 
-// stripOwners takes the owner references that wanted says out of the metadata that an entry owns.
+// stripOwners removes the owner references that wanted has from the metadata that an entry owns.
 func stripOwners(metadata ownership, wanted *unstructured.Unstructured) ownership {
 	given := below(metadata, "f:ownerReferences")
 	moved := stripSaid(given, list(below(wanted.Object, "metadata")["ownerReferences"]))

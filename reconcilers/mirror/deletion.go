@@ -119,7 +119,7 @@ func (s *state) leftoverInfra() *write {
 }
 
 // idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative,
-// or the Machine that it was to belong to was never made, or is going before anybody acted on it.
+// or its Machine was never created, or is being deleted before any controller acted on it.
 func (s *state) idle(infra *unstructured.Unstructured) bool {
 	if !s.isMirror(infra) {
 		return false
@@ -127,7 +127,7 @@ func (s *state) idle(infra *unstructured.Unstructured) bool {
 	return s.source() == authority.MachineAPI || s.core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
 }
 
-// unheld reports whether the Cluster API object is going, still paused, without its controller's finalizer: the handoff
+// unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer: the handoff
 // releases no such object, so its controllers will not see to what belongs to it.
 func (s *state) unheld() bool {
 	return presence(s.core) == authority.Deleting && isPaused(s.core) && !slices.Contains(s.core.GetFinalizers(), s.kind.ClusterAPIFinalizer)

@@ -1,21 +1,35 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mirror creates and keeps the twin of a Machine, MachineSet or MachineHealthCheck equal to the authoritative object of
-// it, in both directions, and carries deletions over (DESIGN §5, converting › Synchronisation of resources, › Deletion of Machines).
+// Package mirror creates the twin of a Machine, MachineSet or MachineHealthCheck, and keeps it equal to the
+// authoritative object. It works in both directions, and carries deletions over (DESIGN §5, converting › Synchronisation
+// of resources, › Deletion of Machines).
 //
-// It knows the objects of a pair (state), the one next write that brings them closer (next, pure), and how to
-// perform it. A pass looks at a cache; only if that calls for a write does it read the same from the API server and
-// then performs one write after the other, each decided from what the last one returned, until none is left.
-// Every write carries the resourceVersion that it was decided from, a creation demands that there be nothing, and a deletion names its object by
-// UID. So a pass over a pair in step sends no request, a crash between two writes is repaired by the next pass, and nobody is overwritten by a stale
-// cache or by a leader that is no longer one. What is created is then owned as if it had been applied (compare.go): an apply cannot demand that.
+// A pass reads the objects of a pair (state), decides one next write (next, pure), and performs it. It reads a cache
+// first. Only if that calls for a write does it read the same from the API server. It then performs one write after the
+// other, until none is left. It decides each write from what the last one returned.
 //
-// It refuses to know how a field is said in the other API (conversion), what the rules of a deletion are
-// (policies/authority), and how authority moves (reconcilers/handoff): of status.authoritativeAPI it is a reader.
+// Every write carries the resourceVersion that it was decided from. A creation requires that no object exists, and a
+// deletion names its object by UID. From that follows:
 //
-// Who writes what: of the Machine API object's status, the mirror writes synchronizedGeneration, the Synchronized
-// condition and, while Cluster API is the source, what Cluster API reports. The pause annotation is in what it applies
-// to Cluster API objects as long as it applies anything to them, which ends when Cluster API becomes the source.
-// Of an authoritative object, the mirror writes finalizer, mark and shared ownership of fields, and the owner of a Machine whose set is paused (owner.go).
+//   - A pass over a synchronized pair sends no request.
+//   - The next pass repairs a crash between two writes.
+//   - A stale cache or a former leader overwrites nobody.
+//
+// The mirror then owns what it created as if it had applied it (compare.go). An apply cannot require that no object
+// exists.
+//
+// Beside the content of the mirror, it writes:
+//
+//   - In the status of the Machine API object: synchronizedGeneration and the Synchronized condition. While Cluster
+//     API is the source, also what Cluster API reports.
+//   - On Cluster API objects: the pause annotation, with everything else that it applies. It stops applying when
+//     Cluster API becomes the source.
+//   - On an authoritative object: the finalizer, the mark, the shared ownership of fields, and the owner of a
+//     Machine whose set is paused (owner.go).
+//
+// Non-goals:
+//   - the form of a field in the other API: see conversion
+//   - the rules of a deletion: see policies/authority
+//   - moving authority: see reconcilers/handoff. The mirror only reads status.authoritativeAPI.
 package mirror

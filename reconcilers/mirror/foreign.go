@@ -14,7 +14,7 @@ import (
 // reasonForeign is why a pair is not mirrored while something that Poundlock did not make stands in the mirror's place.
 const reasonForeign = "ForeignTwin"
 
-// inTheWay says what stands in the place of the mirror and is not Poundlock's to write to, and what can be done; "" for nothing.
+// inTheWay returns the object in the place of the mirror that Poundlock may not write to, with the remedy; "" for none.
 func (s *state) inTheWay() string {
 	if s.source() == authority.MachineAPI {
 		if why := s.foreign(s.core); why != "" {

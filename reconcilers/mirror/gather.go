@@ -38,7 +38,7 @@ type state struct {
 	pair authority.Pair
 	name string
 
-	// env is what conversions need; missing is a sentence that says why there is none, "" if there is, and reason its word.
+	// env is what conversions need; missing is a sentence why there is none, "" if there is, and reason its word.
 	env             conversion.Env
 	reason, missing string
 	cluster         *unstructured.Unstructured
@@ -64,7 +64,7 @@ type state struct {
 	// markedMachines are the pairs of the Machines that the autoscaler has marked, where it wants this set to have fewer.
 	markedMachines []*state
 
-	// read remembers what machineAPI says: it is asked often and costs a marshalling.
+	// read keeps the Shape of machineAPI: many callers need it, and each read costs a marshalling.
 	read struct {
 		of    *unstructured.Unstructured
 		shape authority.Shape
@@ -441,7 +441,7 @@ func runs(o *unstructured.Unstructured) bool {
 	return authority.InCharge(shape(o)) != authority.ClusterAPI
 }
 
-// said is what the Machine API object says about authority.
+// said returns the Machine API object's fields of authority.
 func (s *state) said() authority.Shape {
 	if s.read.of != s.machineAPI {
 		s.read.of, s.read.shape = s.machineAPI, shape(s.machineAPI)

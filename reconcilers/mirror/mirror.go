@@ -32,7 +32,7 @@ import (
 	"github.com/poundlock/poundlock/reading"
 )
 
-// Options are what the mirror is told.
+// Options are the parameters of the mirror.
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
@@ -40,7 +40,7 @@ type Options struct {
 	Now func() time.Time
 	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 4.
 	Concurrency int
-	// NodeSync is what conversions are told of Cluster API's manager.
+	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 }
 
@@ -169,8 +169,8 @@ func (w *write) repeats(last *write) bool {
 		reflect.DeepEqual(w.fields, last.fields) && len(w.fields) > 0
 }
 
-// refused tells on the Machine API object that the API server does not take the mirror; conflicts, timeouts and other
-// things that pass are not told. The error is returned either way; one that was told rests.
+// refused reports on the Machine API object that the API server refuses the mirror; conflicts, timeouts and other
+// errors that pass are not reported. The error is returned either way; after a reported one the pair rests.
 func (r *reconciler) refused(ctx context.Context, s *state, w *write, err error) error {
 	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&
 		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)

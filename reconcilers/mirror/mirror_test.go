@@ -133,7 +133,7 @@ type writes struct {
 	stopped chan chan bool
 }
 
-// stopAt has the next request that is chosen wait, and tells where to let it go on.
+// stopAt makes the next chosen request wait, and returns how to resume it.
 func (w *writes) stopAt(chosen func(*http.Request) bool) <-chan chan bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

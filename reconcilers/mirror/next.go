@@ -41,13 +41,13 @@ type write struct {
 	patch map[string]any
 	// by is the field manager of a patch, "" the mirror's own.
 	by string
-	// reason is the event's, in a word; note says it in a sentence, "" where a person has nothing from it and the log will do;
+	// reason is the event's, in a word; note is a sentence, "" where a person gains nothing from it and the log is enough;
 	// fields are the paths that change.
 	reason, note string
 	fields       []string
-	// failure says that the write reports why the pair cannot be mirrored.
+	// failure is set for a write that reports why the pair cannot be mirrored.
 	failure bool
-	// warning says that the event is one.
+	// warning reports that the event is a warning.
 	warning bool
 	// provided is asked right before the write is sent, nil: nothing is. No two such writes are sent at a time.
 	provided func(context.Context, client.Reader) error
@@ -131,7 +131,7 @@ func (c converting) toClusterAPI(s *state) *write {
 		func() *write { return c.report(s.infra, infraStatus) },
 		s.staleTemplate,
 		func() *write { return c.synchronized(s, s.machineAPI.GetGeneration(), nil) },
-		func() *write { return yielded(s.machineAPI) }, // last: until the mirror is equal, what it owns here tells who has changed what (since)
+		func() *write { return yielded(s.machineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
 }
 
@@ -219,7 +219,7 @@ func (s *state) copies(name string) *write {
 		note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, describe(s.machineAPI), s.describeSource())}
 }
 
-// infraMissing says that what the authoritative Cluster API object refers to does not exist, and what a person can do: the mirror does not create it.
+// infraMissing returns a sentence about an object that the authoritative Cluster API object refers to and that does not exist. The mirror does not create it.
 func (s *state) infraMissing() string {
 	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.infraKind().Kind, s.pair.ClusterAPI, s.infraName(), s.kind.Name)
 	if s.kind.InfraActs() {
@@ -271,7 +271,7 @@ func (c converting) reflect(s *state) (w *write, does bool) {
 	}
 	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
 	if len(errs) > 0 {
-		return nil, false // There is no Machine API object to say so on; the MachineSet's says it.
+		return nil, false // There is no Machine API object to report it on. The MachineSet's condition reports it.
 	}
 	want := s.wantMachineAPI(converted)
 	put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
@@ -395,7 +395,7 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 	return want
 }
 
-// machineAPIOwner is the twin of the Cluster API object's owner. One that is going stays named, so that the collector
+// machineAPIOwner is the twin of the Cluster API object's owner. One that is being deleted stays named, so that the collector
 // finds what it is to take along.
 func (s *state) machineAPIOwner() []metav1.OwnerReference {
 	set := s.parents[authority.MachineAPI]
@@ -408,7 +408,7 @@ func (s *state) machineAPIOwner() []metav1.OwnerReference {
 	return nil
 }
 
-// bare is what an apply says: identity, labels, annotations and spec of a converted object, without what belongs to
+// bare is the content of an apply: identity, labels, annotations and spec of a converted object, without what belongs to
 // one object alone.
 func (s *state) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := &unstructured.Unstructured{Object: map[string]any{}}
@@ -465,7 +465,7 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 	}
 	want = want.DeepCopy()
 	want.SetResourceVersion(live.GetResourceVersion())
-	want.SetUID(live.GetUID()) // by its version alone, an apply makes again what has been deleted meanwhile
+	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
 	return &write{verb: apply, object: want, reason: "MirrorUpdated", fields: changed,
 		note: fmt.Sprintf("made %s equal to %s: %s", describe(live), s.describeSource(), brief(changed))}
 }

@@ -15,8 +15,8 @@ import (
 // reasonOutlived is why a MachineSet of Cluster API has no mirror any more.
 const reasonOutlived = "MachineSetDeleted"
 
-// outlived says on a MachineSet of Cluster API that the Machine API's was deleted and that it goes on: who deleted it may have expected its instances to end, as they did
-// before, and a fleet manager reads no warning of an API server. nil: it is said, or there is nothing to say.
+// outlived reports on a MachineSet of Cluster API that the Machine API's was deleted and that it continues: the user who deleted it may have expected its
+// instances to end, as they did before, and a fleet manager reads no warning of an API server. nil: it is said, or there is nothing to say.
 func (c converting) outlived(s *state) *write {
 	if !s.kind.Scales || s.machineAPI != nil || presence(s.core) != authority.Present || !s.isMirror(s.core) || isPaused(s.core) {
 		return nil

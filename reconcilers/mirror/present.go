@@ -48,7 +48,7 @@ func (p present) List(ctx context.Context, l client.ObjectList, opts ...client.L
 	return nil
 }
 
-// lacks notes the first kind of a pair that is not served. Without the Infrastructure's kind, the Infrastructure is missing: the conversion says so.
+// lacks notes the first kind of a pair that is not served. Without the Infrastructure's kind, the Infrastructure is missing: the conversion reports it.
 func (s *state) lacks(kind schema.GroupVersionKind) {
 	if s.unserved.Empty() && kind != infrastructureKind {
 		s.unserved = kind
@@ -72,7 +72,7 @@ func (s *state) releaseUnserved() *write {
 	return s.releaseMirror(authority.ClusterAPI)
 }
 
-// waits says on the Machine API object which kind it waits for; nil if that is said already.
+// waits reports on the Machine API object which kind it waits for; nil if it is reported already.
 func (c converting) waits(s *state) *write {
 	if s.machineAPI == nil || s.source() == authority.Unset {
 		return nil
@@ -85,7 +85,7 @@ func (c converting) waits(s *state) *write {
 		s.unserved.Kind, s.unserved.GroupVersion(), s.kind.Name, what))
 }
 
-// says puts the condition Synchronized on the Machine API object; nil if it is there already.
+// says writes the condition Synchronized to the Machine API object; nil if it is there already.
 func (c converting) says(s *state, status metav1.ConditionStatus, reason, message string) *write {
 	live := list(below(s.machineAPI.Object, "status")["conditions"])
 	merged, changed := c.setCondition(live, synchronizedCondition(status, reason, message))

@@ -15,13 +15,13 @@ import (
 // ownStatus are the keys of a Machine API object's status that say which API is authoritative: never mirrored.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
-// ownConditions are each object's own: who has paused, and what Poundlock says.
+// ownConditions are each object's own: who has paused, and what Poundlock reports.
 var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynchronized, "AuthoritySettled"}
 
-// passing are keys of status that end: where the authority's object no longer says them, neither does its mirror.
+// passing are keys of status that end: where the authority's object no longer has them, neither does its mirror.
 var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "nodeRef"}
 
-// report mirrors status to a Cluster API object, core or infrastructure; nil if it says so already.
+// report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
 func (c converting) report(live *unstructured.Unstructured, wanted map[string]any) *write {
 	if live == nil {
 		return nil
@@ -38,7 +38,7 @@ func statusWrite(live *unstructured.Unstructured, status map[string]any) *write 
 	}}
 }
 
-// statusPatch is what a merge patch must say so that live says what wanted says. Status is patched and never replaced:
+// statusPatch is the merge patch that makes live equal to wanted. Status is patched and never replaced:
 // each side's controllers keep theirs beside it.
 func (c converting) statusPatch(wanted, live map[string]any) map[string]any {
 	out := map[string]any{}
@@ -65,7 +65,7 @@ func (c converting) statusPatch(wanted, live map[string]any) map[string]any {
 	return out
 }
 
-// ended tells a patch to remove what passes and is no longer said.
+// ended has a patch remove keys that pass and are no longer there.
 func ended(wanted, live, out map[string]any) {
 	for _, k := range passing {
 		if _, said := wanted[k]; !said && live[k] != nil {
@@ -97,7 +97,7 @@ func (c converting) conditions(wanted, live []any) (merged []any, changed bool) 
 	return merged, changed
 }
 
-// setCondition puts one condition into a list. Its time is the authority's where that says one, else it moves only when
+// setCondition puts one condition into a list. Its time is the authority's where that has one, else it moves only when
 // the status flips.
 func (c converting) setCondition(conditions []any, wanted map[string]any) ([]any, bool) {
 	i := slices.IndexFunc(conditions, func(l any) bool {
@@ -127,7 +127,7 @@ func (c converting) setCondition(conditions []any, wanted map[string]any) ([]any
 	return conditions, true
 }
 
-// surplusKeys are what only one of reason, message and severity says.
+// surplusKeys are those of reason, message and severity that only one of the two has.
 func surplusKeys(have, want map[string]any) []string {
 	var out []string
 	for _, k := range []string{"reason", "message", "severity"} {
@@ -155,12 +155,12 @@ func sortedKeys(m map[string]any) []string {
 }
 
 // synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
-// source, goes along as wanted.
+// source, is applied as wanted.
 func (c converting) synchronized(s *state, generation int64, wanted map[string]any) *write {
 	live := below(s.machineAPI.Object, "status")
 	status := c.statusPatch(wanted, live)
 	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was recreated
-	// from generation 1 is told apart by the Synchronized condition alone until it is past the old one's.
+	// from generation 1 differs in the Synchronized condition alone until it is past the old one's.
 	if generation > s.said().SynchronizedGeneration {
 		status["synchronizedGeneration"] = generation
 	}

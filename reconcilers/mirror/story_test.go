@@ -66,7 +66,7 @@ func (w *world) followsEdits(t *testing.T) {
 	}
 }
 
-// refusedByServer: a value that only Cluster API's schema refuses is told, and forgotten when it is fixed.
+// refusedByServer: a value that only Cluster API's schema refuses is reported until it is fixed.
 func (w *world) refusedByServer(t *testing.T) {
 	value := text(w.get(t, machineAPISet, mapi, "worker-a"), "spec", "template", "spec", "providerSpec", "value", "instanceType")
 	edit := `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":%q}}}}}}`

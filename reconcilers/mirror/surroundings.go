@@ -101,7 +101,7 @@ func (s *state) infraDefinitions() []string {
 	return nil
 }
 
-// leaves says that a part of the surroundings is being deleted, or is gone; "": it stays.
+// leaves returns a sentence about a part of the surroundings that is being deleted, or is gone; "": it stays.
 func (r *reconciler) leaves(ctx context.Context, part surrounding) (string, error) {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(part.gvk)

@@ -51,7 +51,7 @@ type twins struct {
 	kind authority.Kind
 }
 
-// TestTwins is about pairs of which one side is foreign, absent, or being deleted, for each kind.
+// TestTwins is about pairs with one side that is foreign, absent, or being deleted, for each kind.
 func TestTwins(t *testing.T) {
 	w := twinsWorld(t)
 	for _, kind := range authority.Kinds() {

@@ -23,7 +23,7 @@ import (
 // drain empties the Node, as far as one pass gets.
 //
 // What is evicted and what may stay, and how, is the library's to say. Its own loop is not used: it waits until the last pod is gone, and
-// asks again for those that a budget holds, with a worker of ours for all that time. Here a pass asks once for each pod, says what is left, and
+// asks again for those that a budget holds, with a worker of ours for all that time. Here a pass asks once for each pod, reports the rest, and
 // the next pass sees what has become of it.
 func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 	switch done, _ := conditionOfType(p.machine.Status.Conditions, machinev1beta1.MachineDrained); {
@@ -84,7 +84,7 @@ func (c *machines) evict(ctx context.Context, node *corev1.Node) ([]leftover, er
 	return left, nil
 }
 
-// drainer says what is evicted: everything but what DaemonSets and kubelets themselves put on the Node. Pods without a controller go too,
+// drainer returns what is evicted: everything but what DaemonSets and kubelets themselves put on the Node. Pods without a controller go too,
 // and so does what is in their emptyDir: the instance goes.
 func (c *machines) drainer(ctx context.Context, node *corev1.Node) *drain.Helper {
 	h := &drain.Helper{
@@ -123,7 +123,7 @@ func evictPod(ctx context.Context, h *drain.Helper, pod corev1.Pod) (_ leftover,
 	return l, true
 }
 
-// refusal is what the API server says against an eviction; of a disruption budget it gives the name and the numbers apart.
+// refusal is the API server's reason against an eviction. For a disruption budget it also returns the name and the numbers.
 func refusal(err error) string {
 	why := err.Error()
 	var status apierrors.APIStatus

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// subject is an object as its controller meets it: typed for its work, and what it says about authority.
+// subject is an object as its controller reads it: typed for its work, and its fields of authority.
 type subject[T client.Object] struct {
 	object     T
 	shape      authority.Shape
@@ -44,7 +44,7 @@ func shapeOf(requested, current machinev1beta1.MachineAuthority, conditions []ma
 type gated[T client.Object] struct {
 	client client.Client
 	clock  clock.PassiveClock
-	// on says that the feature gate is on.
+	// on reports that the feature gate is on.
 	on bool
 	// read returns the object, or a NotFound error.
 	read func(context.Context, types.NamespacedName) (subject[T], error)
@@ -123,7 +123,7 @@ func withCondition(conditions []machinev1beta1.Condition, c machinev1beta1.Condi
 	return append(out, c)
 }
 
-// soon is when to look again for what no event tells at once.
+// soon is the time until the next pass for a change that no event reports at once.
 const soon = time.Second
 
 // quietly keeps from the log what is no failure: somebody else wrote first, or the object is gone.

@@ -27,7 +27,7 @@ import (
 // checkAnnotation on a remediation request names the check that made it: another that finds the Machine healthy leaves it alone.
 const checkAnnotation = authority.Domain + "/health-check"
 
-// afterExternal is how soon to look again for what nothing tells of: a template that comes, a request that its own controller takes away.
+// afterExternal is the time until the next pass for changes without an event: a template that comes, a request that its own controller takes away.
 const afterExternal = time.Minute
 
 func validTemplate(namespace string, ref *corev1.ObjectReference) error {
@@ -74,7 +74,7 @@ func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgemen
 	return done, nil
 }
 
-// unavailable says what is missing in a condition. What is missing may come; what went wrong otherwise is an error too, and repeated.
+// unavailable returns what is missing in a condition. What is missing may come; what went wrong otherwise is an error too, and repeated.
 func (r *healthChecks) unavailable(kind machinev1beta1.ConditionType, reason string, err error) (remediated, error) {
 	done := remediated{again: afterExternal, conditions: []machinev1beta1.Condition{{
 		Type: kind, Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityError, Reason: reason, Message: err.Error(),
@@ -114,7 +114,7 @@ func (r *healthChecks) requests(ctx context.Context, c *check) (map[string]*meta
 	return out, nil
 }
 
-// withdraw deletes the requests of Machines with which nothing is amiss any more.
+// withdraw deletes the requests of Machines that are no longer unhealthy.
 func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgement, requests map[string]*metav1.PartialObjectMetadata) error {
 	var failures error
 	for _, v := range j.Verdicts {

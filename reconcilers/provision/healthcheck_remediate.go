@@ -33,7 +33,7 @@ func validStrategy(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// remediate does what is due. The cache says that there is something; what is done is decided by what the API server says of the check and of all its Machines, and
+// remediate does what is due. The cache shows that there is something. A live read of the check and of all its Machines decides what is done, and
 // then of each Machine's Node.
 func (r *healthChecks) remediate(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
 	if c.spec.RemediationTemplate != nil {
@@ -107,7 +107,7 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Verdict) e
 	return r.told(ctx, c, v, "Annotated", "reboot", err)
 }
 
-// told says what was done about a Machine, on the Machine and on the check, and counts it.
+// told reports what was done about a Machine, on the Machine and on the check, and counts it.
 func (r *healthChecks) told(ctx context.Context, c *check, v health.Verdict, past, action string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s of Machine %s: %w", action, v.Machine.Name, err)

@@ -31,7 +31,7 @@ func (r *healthChecks) report(ctx context.Context, c *check, j health.Judgement,
 	}, append(more, allowed))
 }
 
-// refuse says what is wrong with the check. Its numbers stay what they were, but nothing is allowed.
+// refuse reports what is wrong with the check. Its numbers stay what they were, but nothing is allowed.
 func (r *healthChecks) refuse(ctx context.Context, c *check, why error) error {
 	return r.write(ctx, c, map[string]any{"remediationsAllowed": int64(0)}, []machinev1beta1.Condition{prevented(reasonInvalid, "Nothing is remediated: "+why.Error())})
 }
@@ -43,7 +43,7 @@ func prevented(reason, message string) machinev1beta1.Condition {
 	}
 }
 
-// write stores what differs, and says of a condition that it has come to be False.
+// write stores what differs, and reports a condition that has become False.
 func (r *healthChecks) write(ctx context.Context, c *check, status map[string]any, conditions []machinev1beta1.Condition) error {
 	stored, _, _ := unstructured.NestedMap(c.stored.Object, "status")
 	for name, value := range status {
@@ -79,7 +79,7 @@ func (c *check) withoutExternal() []machinev1beta1.Condition {
 	})
 }
 
-// with is withCondition, but for a condition that is there and says the same: that stays as it is.
+// with is withCondition, but keeps an equal condition as it is.
 func (r *healthChecks) with(conditions []machinev1beta1.Condition, c machinev1beta1.Condition) []machinev1beta1.Condition {
 	old, ok := conditionOfType(conditions, c.Type)
 	if ok && old.Status == c.Status && old.Severity == c.Severity && old.Reason == c.Reason && old.Message == c.Message {

@@ -116,7 +116,7 @@ func (p *place) deleting() []string {
 	return names
 }
 
-// TestHealthCheckDeletesOnce: an unhealthy Machine is deleted by one request, whatever happens afterwards, and everybody is told why.
+// TestHealthCheckDeletesOnce: an unhealthy Machine is deleted by one request, whatever happens afterwards, with an event that gives the reason.
 func TestHealthCheckDeletesOnce(t *testing.T) {
 	p := newPlace(t)
 	stop := p.run(AddHealthChecks, onlyGated())

@@ -47,9 +47,9 @@ type machines struct {
 
 // pace is when a pass is followed by another without news.
 type pace struct {
-	// idle: an instance that disappears tells nobody.
+	// idle: no event reports an instance that disappears.
 	idle time.Duration
-	// boot: an instance that gets its addresses tells nobody either.
+	// boot: no event reports an instance that gets its addresses either.
 	boot time.Duration
 	// drain: pods end in their own time.
 	drain time.Duration
@@ -121,7 +121,7 @@ func shapeOfMachine(m *machinev1beta1.Machine) authority.Shape {
 type step struct {
 	name string
 	take func(context.Context, *pass) (*stop, error)
-	// alone says that what goes wrong here is no reason not to take the steps that follow.
+	// alone reports that what goes wrong here is no reason not to take the steps that follow.
 	alone bool
 }
 
@@ -129,7 +129,7 @@ type step struct {
 type stop struct {
 	// after is when to look again without news, 0 for never.
 	after time.Duration
-	// waits tells what for, if for anything that a person may want to know.
+	// waits is the condition to wait for, if a person may want to know it.
 	waits machinev1beta1.Condition
 }
 

@@ -117,7 +117,7 @@ func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// tellHooks says at all times what a deletion will meet.
+// tellHooks reports at all times which hooks a deletion will meet.
 func (c *machines) tellHooks(_ context.Context, p *pass) (*stop, error) {
 	p.is(machine.Drainable(p.machine))
 	p.is(machine.Terminable(p.machine))
@@ -164,7 +164,7 @@ func (c *machines) ask(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// create asks for the instance, in a pass whose Exists has answered false for a Machine of which none was ever known.
+// create asks for the instance, in a pass whose Exists returned false, for a Machine that never had an instance.
 //
 // What is about to be done is stored first, and when, with the resourceVersion that this pass has read or written last. If authority, or anything else, has
 // changed since, that is a conflict and nothing is asked for; and of two processes that mean to create at the same time one has it. After a
@@ -216,7 +216,7 @@ func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// rest says when to look again at a Machine for which everything is done, unless the actuator has said.
+// rest returns when to look again at a Machine for which everything is done, unless the actuator has said.
 func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 	if p.wish > 0 || c.wishes.left(p.machine, p.now()) > 0 {
 		return &stop{}, nil
@@ -232,7 +232,7 @@ func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 // If there is an instance, what is known of it is stored. If Exists answers false, that may be a provider that is slow to tell: the
 // contract lets Exists be wrong where a second Create would find the first one's instance, and no Create is allowed here. So false must still be the
 // answer when the last call has ended, at the latest, and a provider has had its time to show what it made. After that, nothing that this
-// controller or the one before it has asked for can turn up. (The times are stored by whoever called: they hold as far as the clocks of the
+// controller or the one before it has asked for can turn up. (The caller stores the times: they hold as far as the clocks of the
 // replicas agree.)
 func (c *machines) settle(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
 	if !machine.CreationOpen(m) {

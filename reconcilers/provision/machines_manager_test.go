@@ -115,7 +115,7 @@ func machineCRD(t *testing.T, variant string) *apiextensionsv1.CustomResourceDef
 	return crd
 }
 
-// TestAPIServerThatStopsInTheMiddle: the provider has made the instance, and nobody can be told.
+// TestAPIServerThatStopsInTheMiddle: the provider has made the instance, and nothing can store that.
 func TestAPIServerThatStopsInTheMiddle(t *testing.T) {
 	s := newScene(t)
 	s.machine("one")

@@ -32,7 +32,7 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 			return client.IgnoreNotFound(err)
 		}
 		answered := now.DeepCopy()
-		if id := p.machine.Spec.ProviderID; id != nil { // a Create that failed says nothing of what is stored
+		if id := p.machine.Spec.ProviderID; id != nil { // a Create that failed proves nothing about what is stored
 			answered.Spec.ProviderID = id
 		}
 		if _, err := patch(ctx, c.client, now, answered); err != nil {
@@ -87,7 +87,7 @@ func (c *machines) vanished(ctx context.Context, m *machinev1beta1.Machine) (boo
 	return now.UID != m.UID && err == nil, err
 }
 
-// linger waits as long as the actuator wishes, or a moment; an error says that there is no time left.
+// linger waits as long as the actuator wishes, or a moment; an error means that there is no time left.
 func linger(ctx context.Context, err error) error {
 	after := soon
 	if r, ok := machine.AsRequeueAfter(err); ok && r.After > 0 {

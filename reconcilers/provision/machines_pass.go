@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// pass is what one look at a Machine knows and changes.
+// pass is the state of one pass over a Machine.
 type pass struct {
 	// machine is as the pass would have it, stored as the API server has it, found as it had it when the pass began.
 	machine, stored, found *machinev1beta1.Machine
@@ -41,9 +41,9 @@ type pass struct {
 	again time.Duration
 	// wish is for how long the actuator asked not to be called, 0 if it did not.
 	wish time.Duration
-	// asked says that this pass has called Create.
+	// asked reports that this pass has called Create.
 	asked bool
-	// over says that there is nothing to store: the Machine is gone, or no longer this controller's.
+	// over reports that there is nothing to store: the Machine is gone, or no longer this controller's.
 	over bool
 }
 
@@ -73,7 +73,7 @@ func (p *pass) lookAgain(after time.Duration) {
 	}
 }
 
-// is sets a condition. Its time is that of the last stored change of status: what a pass says twice changes once, or not at all.
+// is sets a condition. Its time is that of the last stored change of status: a condition that a pass sets twice changes once, or not at all.
 func (p *pass) is(c machinev1beta1.Condition) {
 	at := p.now()
 	c.Message = cut(c.Message, longestMessage)
@@ -133,7 +133,7 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: p.again}, nil
 }
 
-// tellWait sets the condition that says what is waited for, with an event when it begins to say so, and when it begins to matter.
+// tellWait sets the condition with what the pass waits for. An event reports when the wait begins, and when it begins to matter.
 func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
 	old, _ := conditionOfType(p.found.Status.Conditions, waits.Type)
 	if old.Status != waits.Status || old.Reason != waits.Reason || ptr.Deref(p.found.Status.Phase, "") != machinev1beta1.PhaseDeleting {
@@ -142,7 +142,7 @@ func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
 	p.is(waits)
 }
 
-// tellFailure tells of an error, and returns what is to be tried again.
+// tellFailure reports an error, and returns what to retry.
 func (c *machines) tellFailure(p *pass, f failure) error {
 	var call *callError
 	theirs := errors.As(f.err, &call)
@@ -168,7 +168,7 @@ func (c *machines) tell(p *pass, kind, reason, action, note string) {
 	c.recorder.Eventf(p.machine, nil, kind, reason, action, "%s", cut(note, longestNote))
 }
 
-// longestNote is how much an Event can say; longestMessage what a Machine says, since some providers answer with a page of HTML.
+// longestNote is the limit of an Event's note; longestMessage that of a Machine's message, since some providers answer with a page of HTML.
 const (
 	longestNote    = 1024
 	longestMessage = 4096

@@ -379,7 +379,7 @@ func must[V any](v V, err error) V {
 	return v
 }
 
-// pod runs on the Node and ends at once when it is told to.
+// pod runs on the Node and ends at once when it is deleted.
 func (s *scene) pod(name, node string, labels map[string]string) {
 	s.Helper()
 	none := int64(0)

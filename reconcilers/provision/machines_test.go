@@ -301,8 +301,8 @@ func TestTransientErrorIsRepeatedAndTold(t *testing.T) {
 	s.instances(1)
 }
 
-// TestWhatAnActuatorMeetsIsNoNewsOfOurs: an actuator reads Secrets; that one is missing or changed meanwhile must not look like that of the Machine, of which
-// nobody would hear.
+// TestWhatAnActuatorMeetsIsNoNewsOfOurs: an actuator reads Secrets; that one is missing or changed meanwhile must not look like a missing Machine, which
+// nobody would report.
 func TestWhatAnActuatorMeetsIsNoNewsOfOurs(t *testing.T) {
 	s := newScene(t)
 	s.c.actuator = spoilt{Actuator: s.c.actuator, create: func(ctx context.Context, m *machinev1beta1.Machine) error {

@@ -67,7 +67,7 @@ func shapeOfSet(set *machinev1beta1.MachineSet) authority.Shape {
 	return shapeOf(set.Spec.AuthoritativeAPI, set.Status.AuthoritativeAPI, set.Status.Conditions)
 }
 
-// work keeps the set at its number. The cache says whether there is anything to do; what is done is decided by what the API server says.
+// work keeps the set at its number. The cache shows whether there is anything to do. A live read decides what is done.
 func (r *machineSets) work(ctx context.Context, set *machinev1beta1.MachineSet) (reconcile.Result, error) {
 	if !set.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil // the garbage collector takes its Machines
@@ -88,7 +88,7 @@ func (r *machineSets) work(ctx context.Context, set *machinev1beta1.MachineSet) 
 	return reconcile.Result{RequeueAfter: sooner(again, next)}, errors.Join(failure, err)
 }
 
-// sooner is the shorter of two waits of which 0 is none.
+// sooner returns the shorter of two waits. 0 is no wait.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

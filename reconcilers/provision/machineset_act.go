@@ -22,13 +22,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// batch is how many Machines a pass creates at most: a set that asks for a thousand does not keep others waiting, and is heard in between.
+// batch is how many Machines a pass creates at most: a set that asks for a thousand does not keep others waiting, and may change in between.
 const batch = 50
 
 // longestRequest bounds one creation, webhooks included; the API server gives up after as long.
 const longestRequest = time.Minute
 
-// act plans again by what the API server says of the set and its Machines, so that a cache that is behind never makes or deletes one too many.
+// act plans again from a live read of the set and its Machines, so that a cache that is behind never makes or deletes one too many.
 // It returns how soon to go on, 0 if all is done.
 func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector) (time.Duration, error) {
 	set := &machinev1beta1.MachineSet{}
@@ -124,7 +124,7 @@ func (r *machineSets) delete(ctx context.Context, set *machinev1beta1.MachineSet
 	return r.done(ctx, set, m, "delete", err)
 }
 
-// done tells what was done, or why it could not be.
+// done reports what was done, or why it could not be.
 func (r *machineSets) done(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine, verb string, err error) error {
 	r.meters.count(verb, err)
 	name := m.Name

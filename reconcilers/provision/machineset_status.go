@@ -32,7 +32,7 @@ func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSe
 	return n.Next, err
 }
 
-// refuse says once what is wrong with the set. Its numbers stay what they were.
+// refuse reports once what is wrong with the set. Its numbers stay what they were.
 func (r *machineSets) refuse(ctx context.Context, seen *machinev1beta1.MachineSet, why error) error {
 	set := seen.DeepCopy()
 	reason, message := machinev1beta1.InvalidConfigurationMachineSetError, why.Error()

@@ -29,7 +29,7 @@ func (c *machines) nodeFor(ctx context.Context, m *machinev1beta1.Machine) (*cor
 }
 
 // linkNode refers to the Node. The reference stays when the Node goes, and the Machine stays Running: that is what the Machine API publishes, and
-// how a MachineHealthCheck tells a Node that is gone from one that has not come yet.
+// how a MachineHealthCheck distinguishes a deleted Node from one that has not registered yet.
 func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
 	p.node, err = c.nodeFor(ctx, p.machine)
 	if err != nil || p.node == nil {

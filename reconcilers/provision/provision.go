@@ -16,7 +16,7 @@ import (
 // Options are what the controllers stand on. Only the Actuator must be set, and that for AddMachines alone.
 type Options struct {
 	Actuator machine.Actuator
-	// Gated says that the feature gate MachineAPIMigration is on. With the gate off the controllers do not ask which API is authoritative.
+	// Gated reports that the feature gate MachineAPIMigration is on. With the gate off the controllers do not ask which API is authoritative.
 	Gated bool
 	// Node is the name of the Node that this process runs on, so that it does not pull away the ground it stands on; "" if it is
 	// not on a Node of this cluster.

@@ -38,7 +38,7 @@ var (
 type state struct {
 	pair authority.Pair
 	set  *unstructured.Unstructured
-	// says is what the set says about authority, resolved its template in Machine API's words.
+	// says has the set's fields of authority, resolved its template in Machine API's form.
 	says     authority.Shape
 	member   *controlplane.ClusterAPITemplate
 	resolved controlplane.Resolved
@@ -60,7 +60,7 @@ type state struct {
 	used      sets.Set[string]
 }
 
-// problem is why Cluster API's side is not as the set says: a word and a sentence. The zero problem is none.
+// problem is why Cluster API's side differs from the set: a word and a sentence. The zero problem is none.
 type problem struct{ reason, says string }
 
 func (r *reconciler) gather(ctx context.Context, from client.Reader, namespace string) (*state, error) {

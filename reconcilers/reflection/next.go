@@ -37,9 +37,9 @@ type write struct {
 	patch map[string]any
 	// otherwise is the patch in the other form that there is of it, tried where the API server finds the first invalid; nil: there is none.
 	otherwise map[string]any
-	// kept tells from what came back whether the patch was kept; nil: it is.
+	// kept reports from the returned object whether the patch was kept; nil: it is.
 	kept func(*unstructured.Unstructured) bool
-	// reason is the event's, note says it in a sentence, "" where the log will do.
+	// reason is the event's, note its sentence, "" where the log is enough.
 	reason, note string
 	warning      bool
 }
@@ -92,7 +92,7 @@ func (s *state) reflectTemplate() *write {
 	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to the set's template", describe(live))}
 }
 
-// says reports whether a template says at least what is wanted: an API server may have added defaults.
+// says reports whether a template has at least the wanted fields: an API server may have added defaults.
 func says(live, want *unstructured.Unstructured) bool {
 	return covers(live.Object["spec"], want.Object["spec"])
 }

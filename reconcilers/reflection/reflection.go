@@ -30,13 +30,13 @@ import (
 	"github.com/poundlock/poundlock/reading"
 )
 
-// Options are what the reconciler is told.
+// Options are the parameters of the reconciler.
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
 	// Now is the clock of the conditions; nil: the computer's.
 	Now func() time.Time
-	// NodeSync is what conversions are told of Cluster API's manager.
+	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 }
 
@@ -114,7 +114,7 @@ func settle(next time.Duration, err error) (reconcile.Result, error) {
 
 const fieldManager = "poundlock-reflection"
 
-// perform sends one write. That Cluster API's side does not take one is told in the set's conditions; what passes by itself is not.
+// perform sends one write. The set's conditions report that Cluster API's side refuses one, but no error that passes by itself.
 func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	err := r.send(ctx, w)
 	if err == nil {

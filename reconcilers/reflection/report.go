@@ -20,7 +20,7 @@ import (
 type reporting struct{ now func() time.Time }
 
 // report is the one write of the set's status: which API is authoritative, whether Cluster API's side is in step, and what a request waits for, in one patch with the resourceVersion
-// on which it was decided; nil if the set says all of it already.
+// on which it was decided; nil if the set has all of it already.
 func (r reporting) report(s *state) *write {
 	side := controlplane.InStep
 	if s.refusal != (problem{}) {
@@ -77,7 +77,7 @@ func (s *state) synchronized(side controlplane.Side) map[string]any {
 	return condition(authority.ConditionSynchronized, metav1.ConditionTrue, "ResourceSynchronized", s.inStep())
 }
 
-// inStep says where Cluster API has what the set says.
+// inStep returns where Cluster API has the set's content.
 func (s *state) inStep() string {
 	name := ""
 	if s.template != nil {

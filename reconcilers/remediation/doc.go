@@ -1,24 +1,31 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remediation carries over what Cluster API's health checks find amiss with Machines that are still the Machine
-// API's (DESIGN §3.3, converting › MachineHealthCheck remediates Machine).
+// Package remediation lets Cluster API's health checks remediate Machines for which Machine API is authoritative (DESIGN
+// §3.3, converting › MachineHealthCheck remediates Machine).
 //
-// Cluster API's check skips paused Machines, and the mirror of a Machine for which Machine API is authoritative is paused: in a
-// mixed cluster such a Machine would never be healed. So for each check for which Cluster API is authoritative, and that its Machine
-// API twin says the same of, the Machines that it selects are judged by the same rules (machine/health), those of both APIs
-// together, as its limit means them. An unhealthy one for which Machine API is authoritative, and that has a controller which
-// replaces it, is deleted, once, with an event that says why. Machine API's controllers do the rest; the mirror goes along.
+// Cluster API's check skips paused Machines. While Machine API is authoritative for a Machine, its mirror is paused. So
+// nobody would remediate such a Machine in a mixed cluster.
 //
-// Cluster API's check does not delete a Machine of Cluster API's own: it marks it, and its MachineSet deletes it. Where that set is the paused mirror of one that Machine
-// API is authoritative for, or a ControlPlaneMachineSet owns the Machine, nobody would. Such a Machine is deleted here, too. Where Cluster API's set is not paused, it is left to that.
+// A pass takes each check for which Cluster API is authoritative and whose Machine API twin is equal. It judges all
+// Machines that the check selects, by the same rules (machine/health). It judges those of both APIs together, because
+// the check's limit counts both. It deletes an unhealthy Machine if Machine API is authoritative for it, and a
+// controller replaces it. It deletes it once, with an event that gives the reason. Machine API's controllers do the
+// rest, and the mirror follows.
 //
-// The other way about nothing is missing: Machine API's check deletes the Machine API object of any Machine that it finds
-// unhealthy, and the mirror carries the deletion of an owned one over.
+// Cluster API's check does not delete a Machine of Cluster API: it marks the Machine, and its MachineSet deletes it. Nobody does
+// where that MachineSet is the paused mirror of one for which Machine API is authoritative, or where a ControlPlaneMachineSet
+// owns the Machine. A pass deletes such a Machine, too. A Cluster API MachineSet that is not paused deletes its own.
 //
-// A pass looks at a cache. Only if that calls for a deletion are the check, its twin and all Machines read from the API server,
-// and the Node of each that is to go; the deletion carries the uid and resourceVersion that it was decided from.
+// The other direction needs nothing. Machine API's check deletes the Machine API object of any Machine that it finds
+// unhealthy. The mirror carries the deletion of an owned one over.
 //
-// It knows whose the checks and Machines are. It refuses to know when a Machine is unhealthy (machine/health), how one ends
-// (the Machine API's controllers) and how a check is mirrored (reconcilers/mirror).
+// A pass reads a cache. Before a deletion it reads the check, its twin and all Machines from the API server. It also
+// reads the Node of each Machine that it would delete. The deletion carries the uid and resourceVersion that it was
+// decided from.
+//
+// Non-goals:
+//   - when a Machine is unhealthy: see machine/health
+//   - how a Machine is terminated: the Machine API's controllers do that
+//   - how a check is mirrored: see reconcilers/mirror
 package remediation

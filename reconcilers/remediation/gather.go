@@ -112,7 +112,7 @@ func (s *state) authoritative(m *machinev1beta1.Machine) *unstructured.Unstructu
 	return s.machineAPI[m.Name]
 }
 
-// strategyAnnotation on a Machine says that it is remediated in another way than by its deletion.
+// strategyAnnotation on a Machine selects a remediation other than its deletion.
 const strategyAnnotation = "machine.openshift.io/remediation-strategy"
 
 func (r *reconciler) gather(ctx context.Context, from client.Reader, key client.ObjectKey) (*state, error) {

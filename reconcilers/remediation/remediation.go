@@ -23,11 +23,11 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Options are what remediation is told.
+// Options are the parameters of remediation.
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
-	// Enabled says whether authority over a kind can move at all; nil: yes. Where it cannot over checks, nothing runs.
+	// Enabled reports whether authority over a kind can move at all; nil: yes. Where it cannot over checks, nothing runs.
 	Enabled func(authority.Kind) bool
 	// Now is the clock by which Machines are judged; nil: the computer's.
 	Now func() time.Time
@@ -110,7 +110,7 @@ func (r *reconciler) judge(ctx context.Context, from client.Reader, req reconcil
 	return j, s, nil
 }
 
-// carry deletes the Machine that was judged, if its Node as it is stored still says what the cached one said.
+// carry deletes the Machine that was judged, if its stored Node still has the conditions of the cached one.
 func (r *reconciler) carry(ctx context.Context, s *state, v health.Verdict) error {
 	t, err := r.target(ctx, r.live, v.Machine)
 	if err != nil {
@@ -138,7 +138,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Verdict) erro
 	return nil
 }
 
-// tell says on the Machine and on the check what was done and why.
+// tell reports on the Machine and on the check what was done and why.
 func (r *reconciler) tell(ctx context.Context, s *state, v health.Verdict) {
 	o := s.authoritative(v.Machine)
 	r.meters.remediations.WithLabelValues(string(v.Cause)).Inc()

@@ -120,7 +120,7 @@ func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Step
 	return nil
 }
 
-// create makes the Machine under a name that says from what it was decided: who decides from the same makes the same, and the API server takes one.
+// create creates the Machine under a name derived from its inputs. Two that decide from the same inputs make the same name, and the API server takes one.
 func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Step) error {
 	m, err := reading.Unstructured(s.plan.Machine(step.Index))
 	if err != nil {
@@ -185,7 +185,7 @@ func with(m map[string]any, key string, value any) map[string]any {
 	return out
 }
 
-// tell says on the set, with the Machine beside it, what was done and why.
+// tell reports on the set, with the Machine beside it, what was done and why.
 func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstructured, reason, action, why string) {
 	log.FromContext(ctx).Info("Machine "+strings.ToLower(reason), "machine", m.GetName(), "why", why)
 	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s", notes.Cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why), notes.Longest))

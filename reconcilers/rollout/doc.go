@@ -1,13 +1,18 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout carries out what a ControlPlaneMachineSet says (control-plane-machine-set-controller › Implementation Details): it
-// adopts the control plane's Machines, changes in place what can be, makes and deletes one Machine at a time, and tells in conditions, in
-// the ClusterOperator control-plane-machine-set, in events and in metrics what it does and what it waits for.
+// Package rollout carries out a ControlPlaneMachineSet (control-plane-machine-set-controller › Implementation Details).
+// It adopts the control plane's Machines, and changes in place what it can. It creates and deletes one Machine at a
+// time.
 //
-// What is to be done is a plan's (policies/controlplane), the one that admission tells of before and the plugin shows. A pass looks at a
-// cache. Only if that calls for a Machine to be made or deleted is everything read again from the API server, and decided again.
+// It reports what it does and what it waits for: in conditions, in the ClusterOperator control-plane-machine-set, in
+// events and in metrics.
 //
-// It knows which objects a plan is made of, and how a step is written. It refuses to know why a step is taken, and etcd: a Machine that
-// etcd needs is held by its hooks.
+// A pass gathers the objects of a plan, asks policies/controlplane, and writes one step. Admission warns with the same
+// plan, and the plugin shows it. A pass reads a cache. Before it creates or deletes a Machine, it reads everything again
+// from the API server, and decides again.
+//
+// Non-goals:
+//   - why a step is taken: see policies/controlplane
+//   - etcd: the hooks of a Machine hold it while etcd needs it
 package rollout

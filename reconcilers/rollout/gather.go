@@ -45,7 +45,7 @@ type state struct {
 	retries bool
 	// owned are the Machines that refer to a set that is being deleted as their owner.
 	owned []*unstructured.Unstructured
-	// ungenerated says why there is no set, where none can be generated.
+	// ungenerated is why there is no set, where none can be generated.
 	ungenerated string
 	// operator is the ClusterOperator; nil where there is none.
 	operator *unstructured.Unstructured
@@ -54,7 +54,7 @@ type state struct {
 func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimestamp() != nil }
 
 // gather reads the set first: whatever is made of the rest is made for the set as it was before. A Machine that is there when the rest is read was made by then.
-// acts says that what follows from it may be carried out.
+// acts reports that its plan may be carried out.
 func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) (*state, error) {
 	s := &state{}
 	var err error
@@ -101,7 +101,7 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 		return nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)
 	}
 	selector, err := controlplane.Selector(resolved.Set)
-	if err != nil { // the plan says so
+	if err != nil { // the plan reports it
 		selector = labels.Nothing()
 	}
 	found, err := reading.ControlPlane(ctx, from, r.pair.MachineAPI, selector, r.now())

@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// report tells in the set's status and in the ClusterOperator how things stand, where they do not say so already. What others say there stays.
+// report writes the state to the set's status and to the ClusterOperator, where they differ. Entries of others stay.
 func (r *reconciler) report(s *state) []write {
 	var out []write
 	if status := r.statusOf(s); len(status) > 0 {
@@ -76,7 +76,7 @@ func (r *reconciler) statusOf(s *state) map[string]any {
 // operatorStatus is what of the ClusterOperator's status is not as it is to be.
 func (r *reconciler) operatorStatus(s *state) map[string]any {
 	if s.deleting() {
-		return nil // it is told once the set is gone
+		return nil // it is reported once the set is gone
 	}
 	out := map[string]any{}
 	var want []any
@@ -185,7 +185,7 @@ func (r *reconciler) patchStatus(ctx context.Context, o *unstructured.Unstructur
 	return r.writer.Status().Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, raw))
 }
 
-// tellConditions says as an event what somebody may have to see to: that the set is degraded, and by what it is held.
+// tellConditions reports as an event what a person may have to fix: that the set is degraded, and what holds it.
 func (r *reconciler) tellConditions(s *state, written map[string]any) {
 	now, ok := written["conditions"].([]any)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Options are what the operator is told.
+// Options are the parameters of the operator.
 type Options struct {
 	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API: a cluster has one control plane.
 	Pairs authority.Pairs
@@ -26,7 +26,7 @@ type Options struct {
 	Recreate bool
 	// NotReadyGrace is how long a Node may be not ready before the set is unavailable.
 	NotReadyGrace time.Duration
-	// Version is told in the ClusterOperator; "": none is.
+	// Version is reported in the ClusterOperator, unless it is "".
 	Version string
 	// Now is the clock by which Nodes join; nil: the computer's.
 	Now func() time.Time
@@ -78,7 +78,7 @@ const (
 	unwatched = 15 * time.Second
 )
 
-// Reconcile does what the cache says is to be done, as far as the API server says so too.
+// Reconcile takes the step that the cache calls for, if a live read calls for it too.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, false)
 	if err != nil {

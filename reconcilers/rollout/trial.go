@@ -44,7 +44,7 @@ func (r *reconciler) tried(ctx context.Context, v *controlplane.View, acts bool)
 	return plan, r.due(needed), nil
 }
 
-// answers are what is remembered, and what the API server says of the rest. Of refusals nothing is remembered: each pass looks whether they have ended.
+// answers are the remembered ones, and the API server's to the rest. It remembers no refusal: each pass checks whether it has ended.
 func (r *reconciler) answers(ctx context.Context, needed []controlplane.Trial, fresh bool) ([]policies.Trial, error) {
 	known := map[string]policies.Trial{}
 	var out []policies.Trial

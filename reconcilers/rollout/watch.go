@@ -48,7 +48,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 			return fmt.Errorf("watching %T %s: %w", w.object, w.object.GetObjectKind().GroupVersionKind(), err)
 		}
 	}
-	// Where nothing that is watched is there, the ClusterOperator still has to be told so.
+	// Where no watched object exists, the ClusterOperator still has to report that.
 	return c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		queue.Add(r.request())
 		return nil
@@ -112,7 +112,7 @@ func nodeChanged() predicate.Predicate {
 	}
 }
 
-// told is what a plan reads of a Node.
+// told is the part of a Node that a plan reads.
 func told(o client.Object) any {
 	n, ok := o.(*corev1.Node)
 	if !ok {

@@ -467,7 +467,7 @@ func (w *world) settle(operators ...*reconciler) (ended bool) {
 	return false
 }
 
-// versions tells whether anything was written.
+// versions shows whether anything was written.
 func (w *world) versions() string {
 	w.t.Helper()
 	var out []string

@@ -1,13 +1,15 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package surroundings marks what mirrors live in: both namespaces of a pair, the CRDs of the mirrored kinds, the Cluster and its infrastructure cluster (DESIGN §3.3 › Deletion of
-// the surroundings). By that mark, the rule authority/surroundings refuses their deletion.
+// Package surroundings marks the objects that mirrors depend on (DESIGN §3.3 › Deletion of the surroundings). They are
+// both namespaces of a pair, the CRDs of the mirrored kinds, the Cluster and its infrastructure cluster. By that mark,
+// the rule authority/surroundings refuses their deletion.
 //
-// In go the mirrored Machine API objects of all pairs, from the cache; out come the annotations, whose value counts those objects. Every object is read
-// from the API server before it is patched, with its resourceVersion. A mark goes once nothing is mirrored. A pass over right marks writes nothing.
+// In go the mirrored Machine API objects of all pairs, from the cache. Out come the annotations, whose value counts
+// those objects. It reads every object from the API server before it patches it, with its resourceVersion. It removes
+// the marks once nothing is mirrored. A pass over right marks writes nothing.
 //
 // Non-goals:
-//   - to decide what a deletion may do (policies/authority),
-//   - to watch namespaces and CRDs: a mark that is missing is put back within a minute.
+//   - what a deletion may do: see policies/authority
+//   - watching namespaces and CRDs: it restores a missing mark within a minute
 package surroundings

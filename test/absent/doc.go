@@ -1,6 +1,6 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package absent has no code but tests: Poundlock's own binary in a cluster in which something that it watches is not installed, is installed later, or is
-// uninstalled while it runs.
+// Package absent tests Poundlock's own binary in a cluster that lacks something that it watches. The missing part is
+// installed later, or is uninstalled while it runs. The package has no other code.
 package absent

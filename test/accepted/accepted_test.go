@@ -88,7 +88,7 @@ type cluster struct {
 	env conversion.Env
 }
 
-// itself: a kit tells of a cluster that there can be.
+// itself: a kit describes a possible cluster.
 func (c cluster) itself(t *testing.T) {
 	c.stored(t, object("config.openshift.io/v1", "Infrastructure", "", "cluster", c.kit.Infrastructure["spec"]))
 	infra := c.kit.Platform.InfraCluster

@@ -1,7 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package accepted has tests alone: what the conversions make is created on a real API server with the CRDs that the providers publish, so that their
-// schemas, defaults and CEL have their say. It knows what must then hold on every platform, and takes from the platforms' kits what is made up. It refuses to
-// know any field.
+// Package accepted tests that a real API server accepts the output of the conversions. The API server has the CRDs that
+// the providers publish. So their schemas, defaults and CEL rules apply. The package has no other code.
+//
+// In go random values from the platforms' kits. The tests check what must hold on every platform.
+//
+// Non-goals:
+//   - any field: see conversion
 package accepted

@@ -87,7 +87,7 @@ func (e entry) remake(ctx context.Context, progress io.Writer) error {
 	return os.Rename(next, e.dir)
 }
 
-// patience tells at once, and then every few seconds, who is waited for.
+// patience reports at once, and then every few seconds, who is waited for.
 func (e entry) patience(progress io.Writer) func(*filelock.HeldError) {
 	start, calls := time.Now(), 0
 	return func(held *filelock.HeldError) {

@@ -11,7 +11,7 @@ import (
 )
 
 // ClusterAPI returns the path of Cluster API's core manager, building it if no verified build is in the cache, which takes
-// minutes the first time and is told to progress. It is safe to call from several processes at once.
+// minutes the first time and is reported to progress. It is safe to call from several processes at once.
 func ClusterAPI(ctx context.Context, progress io.Writer) (path string, err error) {
 	return ClusterAPIRelease(ctx, "", progress)
 }

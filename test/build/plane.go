@@ -24,7 +24,7 @@ const (
 func Parts() []string { return []string{Etcd, APIServer, ControllerManager, Kubectl} }
 
 // Plane returns a folder that holds the binaries of Parts, building them if no verified build is in the cache, which takes
-// minutes the first time and is told to progress. It is safe to call from several processes at once.
+// minutes the first time and is reported to progress. It is safe to call from several processes at once.
 func Plane(ctx context.Context, progress io.Writer) (dir string, err error) {
 	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
 		return fromAssets(ctx, assets, progress)

@@ -17,7 +17,7 @@ import (
 // beat is how often a running build says that it is alive.
 const beat = 5 * time.Second
 
-// watch runs a `go build -v` and tells progress every beat for how long it has run and in what phase it is. What the go tool
+// watch runs a `go build -v` and reports to progress at every beat for how long it has run and in what phase it is. What the go tool
 // said beside package names is in the error.
 func watch(ctx context.Context, cmd *exec.Cmd, title string, state *phase, progress io.Writer) error {
 	stderr, err := cmd.StderrPipe()

@@ -155,7 +155,7 @@ func (p *play) crash(c crash, books map[string]*book) {
 	hit := closed(dead)
 	if !hit {
 		p.Logf("it came to its end without a write %d", c.write)
-		p.over() // whoever writes now is not killed
+		p.over() // a writer from now on is not killed
 		kill()
 	}
 	if err := <-up; err != nil {

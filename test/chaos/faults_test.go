@@ -56,7 +56,7 @@ func faults() []fault {
 	}
 }
 
-// ours matches the writes by which Poundlock tells and moves, whoever's objects they are about.
+// ours matches the writes by which Poundlock reports and moves, to anybody's objects.
 func ours(r wire.Request) bool {
 	return r.Stores() && r.Resource != "events" && r.Resource != "secrets"
 }
@@ -206,7 +206,7 @@ func (f fault) strike(t *testing.T, scripts []script) {
 	together(t, "end", all, (*play).clean)
 }
 
-// back reports whether authority has returned, be it that not everything is told yet.
+// back reports whether authority has returned, even if not everything is reported yet.
 func (p *play) back(s script) bool {
 	o := p.set(mapi)
 	if strings.Contains(s.name, "Machine") {

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/test/scene"
 )
 
-// office is two managers of which one leads.
+// office is two managers. One of them leads.
 type office struct {
 	leader, follower *replica
 }

@@ -56,7 +56,7 @@ func newPlay() *play { return &play{name: fmt.Sprintf("play-%04d", plays.Add(1))
 // owns says whether a name belongs to the play.
 func (p *play) owns(name string) bool { return name == p.name || strings.HasPrefix(name, p.name+"-") }
 
-// writes matches Poundlock's writes to the play's objects. Events are told on the side, at no certain time.
+// writes matches Poundlock's writes to the play's objects. Events come at no certain time.
 func (p *play) writes(r wire.Request) bool {
 	return r.Stores() && p.owns(r.Name) && !strings.HasPrefix(r.Resource, "events")
 }

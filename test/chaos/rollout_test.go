@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// A cluster has one control plane: it is no play of which many go side by side. It rolls once undisturbed, which tells the end, and then again with each fault
+// A cluster has one control plane: so plays do not run side by side. It rolls once undisturbed, which shows the end, and then again with each fault
 // and with a manager that dies all the time.
 
 // planeSet is the control plane's set.

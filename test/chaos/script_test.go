@@ -26,8 +26,8 @@ type script struct {
 	writes []string
 }
 
-// rehearse plays stories undisturbed, side by side, each twice: what differs between two performances could not be told from what a fault did. A story
-// is at its end when both are at rest, and agree.
+// rehearse plays stories undisturbed, side by side, each twice: a difference between two performances could not be distinguished from the effect of a fault.
+// A story is at its end when both are at rest, and agree.
 func rehearse(t *testing.T, stories ...story) []script {
 	t.Helper()
 	var all, firsts []*play
@@ -70,7 +70,7 @@ func (p *play) agree(other *play) state {
 	return one
 }
 
-// finished reports whether every object says that it is settled, and none is going.
+// finished reports whether every object is settled by its conditions, and none is being deleted.
 func (p *play) finished() bool {
 	return !slices.ContainsFunc(p.objects(), func(u unstructured.Unstructured) bool {
 		return u.GetDeletionTimestamp() != nil || u.GroupVersionKind().Group == "machine.openshift.io" && !settled(&u)

@@ -142,7 +142,7 @@ func watched(p *play) {
 	p.eventually("Cluster API looks at the check", func() bool { return p.field(p.check(capi), "status", "observedGeneration") != "" })
 }
 
-// aCheck begins with a health check that finds nothing amiss.
+// aCheck begins with a health check that finds nothing unhealthy.
 func aCheck(p *play) {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"authoritativeAPI":    string(mapi),

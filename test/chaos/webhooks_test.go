@@ -49,7 +49,7 @@ func (p *play) barred() []attempt {
 	}
 }
 
-// open is what is let through whatever is down: deletions, of which a webhook only warns, and what is Machine API's own where nothing was ever moved.
+// open is what is let through whatever is down: deletions that a webhook only warns about, and what is Machine API's own where nothing was ever moved.
 func (p *play) open() []attempt {
 	deletes := func(o thing) func(context.Context) error {
 		return func(ctx context.Context) error { return stage.Admin.Delete(ctx, o.empty(), client.DryRunAll) }
@@ -246,7 +246,7 @@ func (p *play) rotates(f *front) {
 	}
 }
 
-// serial tells the certificate that is served.
+// serial identifies the certificate that is served.
 func (p *play) serial(f *front) string {
 	conn, err := tls.Dial("tcp", f.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // witness remembers of every object each way in which it was said not to be in step: in these stories everything converts, so whatever makes
-// Synchronized False is an error that passes, and was not to be told.
+// Synchronized False is an error that passes, and was not to be reported.
 type witness struct {
 	mu    sync.Mutex
 	false map[string][]string

@@ -1,9 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clusterapi has no code: its module pins Cluster API's core manager, which test/build builds and test/coremanager runs.
+// Package clusterapi pins Cluster API's core manager. It has no code. test/build builds the manager and test/coremanager
+// runs it.
 //
-// It is a Go module of its own, because the manager is built with older Kubernetes libraries than the product is. The version
-// is the product's (a test of test/build holds the two equal), so that the types that Poundlock is compiled with and the controllers that it is tried
-// against are the same.
+// It is a Go module of its own, because the manager uses older Kubernetes libraries than the product. The version is the
+// product's, which a test of test/build checks. So the product's types and the controllers in its tests have one
+// version.
 package clusterapi

@@ -24,7 +24,7 @@ const Name = "cluster-api"
 type Options struct {
 	// Namespace is where Cluster API's objects are, and the manager's service account. It need not exist yet.
 	Namespace string
-	// Out is told of the build, in lines. nil means nobody.
+	// Out gets the build's progress, in lines. It may be nil.
 	Out io.Writer
 }
 

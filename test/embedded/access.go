@@ -52,7 +52,7 @@ func (p *Plane) config(client pair) *rest.Config {
 	}
 }
 
-// Serving writes tls.crt and tls.key to dir: a certificate for a server on loopback, such as a webhook's, that clients of Admin and As, and whoever is given
+// Serving writes tls.crt and tls.key to dir: a certificate for a server on loopback, such as a webhook's, that clients of Admin and As, and holders of
 // their CAData as a caBundle, trust. What is there is kept.
 func (p *Plane) Serving(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Attach runs another program beside the control plane. It ends as the parts do: with Stop, which ends it before them because it
-// may need them to end in order, by StopPart, or with this process. Its output is in Log(name), and Exited tells if it ends by itself.
+// may need them to end in order, by StopPart, or with this process. Its output is in Log(name), and Exited reports if it ends by itself.
 func (p *Plane) Attach(name, bin string, args ...string) error {
 	return p.AttachWith(nil, name, bin, args...)
 }

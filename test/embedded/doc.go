@@ -1,13 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package embedded runs a Kubernetes control plane as children of this process, on loopback: etcd, kube-apiserver and, if asked
-// for, kube-controller-manager. Tests use it, and `make run`.
+// Package embedded runs a Kubernetes control plane as children of this process, on loopback. It consists of etcd,
+// kube-apiserver and, on request, kube-controller-manager. Tests and `make run` use it.
 //
-// It knows the command lines of these programs, their keys, ports and folder, how to hear that one of them died, and where the CRDs
-// are that Poundlock works with. It refuses to know Poundlock: neither its policies, webhooks and manifests, nor what is tested.
+// In go Options, with the CRDs that Poundlock works with. Out comes a Plane with clients, kubeconfigs, and an error when
+// a child dies.
 //
-// One control plane for all tests of a package, which is what nearly every package wants (a start takes 3 s and 350 MB):
+// Nearly every package wants one control plane for all its tests (a start takes 3 s and 350 MB):
 //
 //	var plane *embedded.Plane // set once, by TestMain
 //
@@ -22,9 +22,14 @@
 //
 // A test that kills parts takes one for itself: ForTest.
 //
-// Of a control plane nothing is left when its process is gone: children die with it, even by SIGKILL (Linux), the folder's lock
-// opens, and a temporary folder that could not be removed is removed by a later start.
+// Nothing of a control plane remains when its process is gone. Children die with it, even by SIGKILL (Linux), and the
+// folder's lock opens. A later start removes a temporary folder that is left.
 //
-// The CRDs are read at run time from the modules that go.mod (for PowerVS and Nutanix test/providers/go.mod) pins, and none is copied here.
-// openshift/api, cluster-api and cluster-api-provider-{aws,azure,gcp,openstack,vsphere,ibmcloud,nutanix} are all licensed under the Apache License 2.0.
+// It reads the CRDs at run time from the modules that go.mod pins, and copies none. For PowerVS and Nutanix,
+// test/providers/go.mod pins them. All these modules are licensed under the Apache License 2.0: openshift/api,
+// cluster-api and cluster-api-provider-{aws,azure,gcp,openstack,vsphere,ibmcloud,nutanix}.
+//
+// Non-goals:
+//   - Poundlock: its policies, webhooks and manifests
+//   - what is tested
 package embedded

@@ -31,7 +31,7 @@ type pair struct {
 	key               crypto.Signer
 }
 
-// keyring is the folder with every key of one control plane. There are two authorities: whoever holds a client certificate for the API must not
+// keyring is the folder with every key of one control plane. There are two authorities: a holder of a client certificate for the API must not
 // thereby reach etcd, past admission.
 type keyring struct {
 	dir            string

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	// Dir is the data folder. It is kept: a second start finds the same objects, authorities and kubeconfig. Empty means a temporary one.
 	Dir string
-	// Out is told of the build and the start, in lines. Nil means nobody.
+	// Out gets the progress of the build and the start, in lines. It may be nil.
 	Out io.Writer
 	// ControllerManager also runs kube-controller-manager: garbage collector, namespaces, service accounts, root CA.
 	ControllerManager bool
@@ -232,7 +232,7 @@ func (p *Plane) died(exit *ExitError) {
 	delete(p.running, exit.Part)
 	p.last[exit.Part] = exit
 	if p.stopped || !p.started {
-		return // Start tells it, or nobody wants to know
+		return // Start reports it, or nobody asks
 	}
 	select {
 	case p.exited <- exit:

@@ -20,7 +20,7 @@ import (
 type ports struct {
 	API     int `json:"api"`
 	Etcd    int `json:"etcd"`
-	Manager int `json:"manager"` // where the controller manager tells its health
+	Manager int `json:"manager"` // where the controller manager serves its health
 }
 
 // choosePorts takes the API port that was asked for, else the one used last time if it is free, else a free one; of the others nobody keeps a note.

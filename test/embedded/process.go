@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ExitError says that a part of the control plane ended although nobody stopped it.
+// ExitError reports that a part of the control plane ended although nobody stopped it.
 type ExitError struct {
 	// Part is its name: etcd, kube-apiserver or kube-controller-manager.
 	Part string
@@ -46,7 +46,7 @@ type process struct {
 	exit      *ExitError // set when done is closed
 }
 
-// launch starts a child whose output is appended to its log. onExit is told when it ends without having been stopped.
+// launch starts a child whose output is appended to its log. onExit is called when it ends without having been stopped.
 func launch(s *spawner, name, bin, log string, args, env []string, onExit func(*ExitError)) (*process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {

@@ -36,7 +36,7 @@ func (p *Plane) ready(ctx context.Context, part string) error {
 	})
 }
 
-// check is the question whose answer tells that a part works. It is put to the API server for etcd too: that is ready only with etcd.
+// check is the request whose answer shows that a part works. It is put to the API server for etcd too: that is ready only with etcd.
 func (p *Plane) check(part string) (func(context.Context) error, error) {
 	cfg, path, names := p.Admin(), "/readyz", []string(nil)
 	if part == build.ControllerManager {

@@ -109,7 +109,7 @@ func shell(t *testing.T, command string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 	cmd.Env = kubectlEnv(t)
-	out, _ := cmd.CombinedOutput() // that it fails is told by what it prints
+	out, _ := cmd.CombinedOutput() // its output reports a failure
 	return string(out)
 }
 

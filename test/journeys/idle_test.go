@@ -108,7 +108,7 @@ func scrape(t *testing.T) meters {
 	}
 }
 
-// richSet is a MachineSet with two Machines of which there is much to say.
+// richSet is a MachineSet with two Machines that have many fields.
 func richSet(t *testing.T, name string) string {
 	t.Helper()
 	set := map[string]any{}

@@ -119,7 +119,7 @@ func kindOf(t *testing.T, resource string) schema.GroupVersionKind {
 	return kind
 }
 
-// object is what kubectl is told of it.
+// object is how kubectl names it.
 type object struct{ namespace, resource, name string }
 
 func (o object) args(verb ...string) []string {

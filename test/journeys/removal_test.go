@@ -75,7 +75,7 @@ func olderFleet(t *testing.T) (set object, seen string) {
 	return set, look(t, set)
 }
 
-// look tells what must not change when a mirror is made: the object, its spec, its instance.
+// look returns what must not change when a mirror is made: the object, its spec, its instance.
 func look(t *testing.T, set object) string {
 	t.Helper()
 	var seen []string

@@ -246,7 +246,7 @@ func (p play) delete(t *testing.T) (dry, said []string) {
 	return p.send(t, client.DryRunAll), p.send(t)
 }
 
-// awaitSwitch requests the move and returns in the moment in which the API server tells that authority has moved.
+// awaitSwitch requests the move and returns in the moment in which the API server shows that authority has moved.
 func (p play) awaitSwitch(t *testing.T) {
 	watcher, err := client.NewWithWatch(stage.Plane.Admin(), client.Options{Scheme: simulation.Scheme()})
 	if err != nil {
@@ -297,7 +297,7 @@ func (p play) send(t *testing.T, options ...client.DeleteOption) []string {
 	return slices.DeleteFunc(said.all, func(text string) bool { return !strings.Contains(text, "authority/") })
 }
 
-// agrees tells in what the warnings differ from the outcome, "" if in nothing.
+// agrees returns in what the warnings differ from the outcome, "" if in nothing.
 func agrees(said []string, d setDeletion, o authority.Outcome) string {
 	all := strings.Join(said, "\n")
 	for _, w := range []struct {
@@ -451,7 +451,7 @@ func (s sight) brief(p play) string {
 	return strings.Join(append(out, fmt.Sprintf("%d created", born)), ", ")
 }
 
-// wrong tells what is not as promised, "" if all is.
+// wrong returns what is not as promised, "" if all is.
 func (p play) wrong(t *testing.T, o authority.Outcome) string {
 	s := p.see(t)
 	var out []string
@@ -578,7 +578,7 @@ func (p play) tidy(t *testing.T) {
 	}, "0 objects, 0 instances")
 }
 
-// acceptable is a Machine's spec of which Machine API's own webhook can fill in the rest.
+// acceptable is a Machine's spec that Machine API's own webhook can complete.
 const acceptable = `{providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1, kind: AWSMachineProviderConfig}}}`
 
 // holdLabel is on a set of the Machine API whose move is not to end.

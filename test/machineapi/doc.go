@@ -1,8 +1,9 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machineapi has no code: its module pins the machine-api-operator, of which test/build builds the controllers of MachineSets and MachineHealthChecks, and
-// test/scene runs them (Options.RealMachineAPI). It is licensed under the Apache License 2.0.
+// Package machineapi pins the machine-api-operator. It has no code. test/build builds the operator's controllers of
+// MachineSets and MachineHealthChecks. test/scene runs them (Options.RealMachineAPI). The operator is licensed under the
+// Apache License 2.0.
 //
-// It is a Go module of its own, because they are built with older Kubernetes libraries than the product is.
+// It is a Go module of its own, because these controllers use older Kubernetes libraries than the product.
 package machineapi

@@ -1,9 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package neighbours has stand-ins for components of OpenShift that write to the objects of the two APIs: a file for each, with the identity that it has in a cluster, the
-// requests that it really sends (verb, whole object or patch), and when. What goes in are objects as the API server has them; what comes out are its requests.
-// Log keeps what the API server answered, so that a test can say that no request was refused, and that nobody fights over a field.
+// Package neighbours simulates components of OpenShift that write to the objects of the two APIs. Each file is one
+// component, with the identity that it has in a cluster. It sends the requests that the component really sends (verb,
+// whole object or patch), at the same moments.
 //
-// It does not know Poundlock: a writer decides by what its component reads, and most of them have never heard of spec.authoritativeAPI.
+// In go objects as the API server has them. Out come the component's requests. Log keeps the API server's answers. So a
+// test can check that no request was refused, and that no two writers fight over a field.
+//
+// Non-goals:
+//   - Poundlock: a writer decides by what its component reads, and most of them do not read spec.authoritativeAPI
 package neighbours

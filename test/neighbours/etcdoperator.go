@@ -18,7 +18,7 @@ const (
 	EtcdHookOwner = "clusteroperator/etcd"
 )
 
-// roleLabel tells a Machine of the control plane.
+// roleLabel marks a Machine of the control plane.
 const roleLabel = "machine.openshift.io/cluster-api-machine-role"
 
 // EtcdOperator is cluster-etcd-operator, as far as it writes to Machines (rows 40 and 41 of the survey of writers). It knows the Machine API alone. Every minute it adds its

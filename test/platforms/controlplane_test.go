@@ -91,7 +91,7 @@ func (p play) rolls(t *testing.T, sizes [2]string) {
 	p.voted(t)
 }
 
-// tells what the set says of itself: what it waits for, and why.
+// tells returns the set's own report: what it waits for, and why.
 func (p play) tells(set *unstructured.Unstructured) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the test's own has ended
 	defer cancel()

@@ -29,7 +29,7 @@ const (
 	byProvider
 )
 
-// review is a question and all that the rules are told.
+// review is a question and all that the rules get.
 type review struct {
 	question
 	m, c, i object
@@ -86,7 +86,7 @@ func (p *pairs) change(r review) policies.Change {
 	return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.InfrastructureController, Old: i, New: p.stored(r.i, i.APIVersion, i.Kind, 2), Facts: onMachine}
 }
 
-// stored writes an object as an API server has it; content tells one spec from another.
+// stored writes an object as an API server has it; content distinguishes one spec from another.
 func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies.Object {
 	if !o.has(there) {
 		return nil

@@ -150,7 +150,7 @@ func (t *turn) machineAPIWorks() {
 	}
 }
 
-// terminate ends the instance if whoever calls knows it.
+// terminate terminates the instance if the caller has its ID.
 func (w *pair) terminate(known bool) {
 	if !known || !w.cloud.runs() {
 		return

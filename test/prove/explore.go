@@ -19,9 +19,9 @@ type model[W comparable] interface {
 	moves(w W, happens func(move, W))
 	// wrong names the invariant that does not hold in w, "" where all do.
 	wrong(w W) string
-	// unrest says what is wrong with w as a place where everything has come to rest, "" where nothing is.
+	// unrest is what is wrong with w as a place where everything has come to rest, "" where nothing is.
 	unrest(w W) string
-	// describe tells a person what w is.
+	// describe describes w for a person.
 	describe(w W) string
 }
 
@@ -61,7 +61,7 @@ type walk[W comparable] struct {
 	transitions int
 	depth       int
 	took        time.Duration
-	// whole says that there was nothing left to visit.
+	// whole reports that there was nothing left to visit.
 	whole bool
 }
 
@@ -150,7 +150,7 @@ func (w *walk[W]) word(what string) uint16 {
 	return id
 }
 
-// flaw tells how it came about.
+// flaw returns how it came about.
 func (w *walk[W]) flaw(what string, s uint32) *flaw {
 	way := w.way(s)
 	var story []string

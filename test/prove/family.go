@@ -57,7 +57,7 @@ func (m member) presence() authority.Presence {
 // kid is the pair of a Machine.
 type kid struct {
 	m, c member
-	// runs says that it has an instance, bereft that it was ended although nobody asked.
+	// runs reports that it has an instance, bereft that it was ended although nobody asked.
 	runs, bereft bool
 	ends         end
 	// clusters says for which Cluster API is authoritative it.
@@ -617,7 +617,7 @@ func (t *familyTurn) namespace() {
 	}
 }
 
-// people delete, scale and make again, and mean what converting › Summary of the rules and DESIGN §3.3 say.
+// people delete, scale and recreate, and mean what converting › Summary of the rules and DESIGN §3.3 say.
 func (t *familyTurn) people() {
 	w := &t.was
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
@@ -639,7 +639,7 @@ func (t *familyTurn) people() {
 	}
 }
 
-// meantKid tells whether a Machine's deletion is meant to end its instance. A mirror whose set is on its way out may be taken for the collector's.
+// meantKid reports whether a Machine's deletion is meant to end its instance. A mirror whose set is on its way out may be taken for the collector's.
 func (t *familyTurn) meantKid(w *family, i int, on authority.API) end {
 	k := &w.kids[i]
 	charge := k.charge()
@@ -675,13 +675,13 @@ func (t *familyTurn) deleteSet(a authority.API) {
 	}
 }
 
-// meant tells what the deletion of a set means for a Machine: all that the authoritative set owns ends with it, unless orphans are to be left. Of the
+// meant returns what the deletion of a set means for a Machine: all that the authoritative set owns ends with it, unless orphans are to be left. Of the
 // mirror, a deletion in the foreground has the collector delete what it owns at once: the Machines that its side is authoritative for may end before anybody can prevent it.
 func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) end {
 	k := &w.kids[i]
 	switch {
 	case k.ends == ends && k.on(k.charge()).presence() == authority.Present && (policy == orphans || !t.setEnds(on) || !k.on(on).has(mine)):
-		return either // of a mirror of a Machine that was deleted, it can no longer be told whether that was the collector
+		return either // for a mirror of a Machine that was deleted, it is no longer known whether that was the collector
 	case k.ends == ends || !k.on(on).has(here|mine):
 		return k.ends
 	case !w.sets(on).has(synch):

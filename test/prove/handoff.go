@@ -55,7 +55,8 @@ func foreign(m, c object) bool {
 	return m.source() == authority.MachineAPI && c.has(there) && !c.has(mark) && (c.has(leaving) || !c.has(told) || c.has(acting))
 }
 
-// believed is what authority.Objects reads of a provider that never answers (ByPatience): it acts until it is told, and has paused when patience is over.
+// believed is what authority.Objects reads of a provider that never answers (ByPatience): it acts until the pause is written, and has paused when patience
+// is over.
 func (p *pairs) believed(i object) authority.Answer {
 	switch {
 	case !i.has(told):

@@ -26,7 +26,7 @@ const (
 	told
 	acting
 	paused
-	// mark says that it is Poundlock's mirror.
+	// mark reports that it is Poundlock's mirror.
 	mark
 	// owned: the provider's object has an owner reference to the Cluster API Machine that is there; dangling: to one that is gone.
 	owned
@@ -40,7 +40,7 @@ const (
 	failed
 	caught
 	detached
-	// theirs: the pause annotation is of whoever made the object, before Poundlock applied anything to it.
+	// theirs: the pause annotation is that of the object's creator, before Poundlock applied anything to it.
 	theirs
 	// statusAt and originAt are where status.authoritativeAPI and status.synchronizedAPI lie, as numbers of values.
 	statusBit

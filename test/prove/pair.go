@@ -110,11 +110,11 @@ const (
 // pairs is the model of a pair.
 type pairs struct {
 	rules
-	// set says that the pair is a MachineSet: no instance, and nothing of the provider's that acts.
+	// set reports that the pair is a MachineSet: no instance, and nothing of the provider's that acts.
 	set bool
-	// check says that it is a MachineHealthCheck: a set on which no controller puts a finalizer.
+	// check reports that it is a MachineHealthCheck: a set on which no controller puts a finalizer.
 	check bool
-	// mute says that the provider's controller never acknowledges a pause: Poundlock waits for half a minute.
+	// mute reports that the provider's controller never acknowledges a pause: Poundlock waits for half a minute.
 	mute bool
 	// family is the pair of MachineSets that owns the pair; zero: none.
 	family authority.Parent
@@ -184,7 +184,7 @@ func side(a authority.API) which {
 	return 0
 }
 
-// wrote tells everybody that an object has been written: those who decided on what it was, and the collector.
+// wrote notifies everybody that an object has been written: those who decided on what it was, and the collector.
 func (w *pair) wrote(o which, by actor, grows bool) {
 	w.note(&w.handoff, o, by == handoff, grows)
 	w.note(&w.mirror, o, by == mirror, grows)
@@ -218,7 +218,7 @@ func (w *pair) bury(o which, by actor) {
 		*pass
 		actor
 	}{{&w.handoff, handoff}, {&w.mirror, mirror}, {&w.former, former}} {
-		if p.phase != idle && p.actor != by { // what a pass's own request leaves, it is told in the answer
+		if p.phase != idle && p.actor != by { // the answer has what a pass's own request leaves
 			p.gone |= o
 		}
 	}
@@ -237,7 +237,7 @@ func (w *pair) bury(o which, by actor) {
 	}
 }
 
-// changed tells everybody, if what an object was is no longer what it is: a request that changes nothing is no write.
+// changed notifies everybody if an object is no longer what it was: a request that changes nothing is no write.
 func (w *pair) changed(o which, was object, by actor, grows bool) {
 	if *w.at(o) != was {
 		w.wrote(o, by, grows)
@@ -272,7 +272,7 @@ type turn struct {
 	happens func(move, pair)
 }
 
-// may tells of a change that fairness promises, might of one that it does not.
+// may is a change that fairness promises, might one that it does not.
 func (t *turn) may(by actor, what string, change func(*pair)) {
 	t.tell(move{by: by, what: what}, change)
 }
@@ -398,7 +398,7 @@ func (p *pairs) unrest(w pair) string {
 // acts reports whether a provider's controller that sees this acts, and has said so if it ever does.
 func (p *pairs) acts(seen object) bool { return seen.has(acting) || p.mute && seen.mayAct() }
 
-// byPerson are the reasons of a wait that only whoever paused the Cluster can end.
+// byPerson are the reasons of a wait that only the person who paused the Cluster can end.
 var byPerson = map[string]bool{authority.ReasonPausedElsewhere: true, authority.ReasonNotResumed: true, authority.ReasonNotPaused: true}
 
 // alone: a Cluster API object that has lost its twin acts on its own.

@@ -5,7 +5,7 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// user is whoever types commands: at any time, as often as they like, and only what admission lets through.
+// user is a person who types commands: at any time, as often as they like, and only what admission lets through.
 func (t *turn) user() {
 	w := &t.was
 	if t.can(flips) && w.m.has(there) && t.allows(byFlip, w) {
@@ -113,14 +113,14 @@ func (t *turn) userDeletes() {
 	}
 }
 
-// means tells whether a deletion on a side asks for the end of the instance.
+// means reports whether a deletion on a side asks for the end of the instance.
 func (t *turn) means(w *pair, on authority.API) will {
 	shape := authority.Shape{Requested: w.m.requested(), Current: w.m.status(), SynchronizedAPI: w.m.origin()}
 	switch charge := authority.InCharge(shape); {
 	case !w.m.has(there):
 		return doomed
 	case w.m.status() != w.m.requested() || !w.m.has(syncFin) || w.c.has(there) && !w.c.has(syncFin):
-		return maybe // it meets a move, or the making of the pair: whoever is faster
+		return maybe // it meets a move, or the creation of the pair: the faster one wins
 	case charge == on:
 		return doomed
 	case t.family != (authority.Parent{}) && w.m.has(syncFin):

@@ -66,7 +66,7 @@ type request struct {
 	// words follow the name of who writes in a story.
 	words string
 	lock  lock
-	// grows says that the write moves the object's generation: all but those of status and metadata.
+	// grows reports that the write moves the object's generation: all but those of status and metadata.
 	grows bool
 	// does is the change; false: the API server refuses it.
 	does func(w *pair, p *pass) bool

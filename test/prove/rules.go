@@ -26,7 +26,7 @@ type rules struct {
 	createsOver bool
 	// unlocked: Poundlock's patches carry no resourceVersion.
 	unlocked bool
-	// impatient: a provider that never answers is taken to have paused as soon as it is told.
+	// impatient: a provider that never answers is taken to have paused as soon as the pause is written.
 	impatient bool
 	// decidesOnce: a person's decision about the instance counts for the whole move, and not for the wait that it answers.
 	decidesOnce bool

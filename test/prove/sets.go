@@ -162,7 +162,7 @@ func (w *setPair) number(a authority.API) (n uint8) {
 	return n
 }
 
-// staying is how many Machines there are, whoever counts them.
+// staying is how many Machines there are, for every counter.
 func (w *setPair) staying() (n uint8) {
 	for _, k := range w.machines {
 		if k.stays() {

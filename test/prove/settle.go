@@ -64,7 +64,7 @@ func (w *walk[W]) fair(states []int, part []int32) bool {
 	return true
 }
 
-// circle tells one way round.
+// circle describes one way round.
 func (w *walk[W]) circle(start uint32, part []int32) []string {
 	var lines []string
 	state := w.state(w.way(start))

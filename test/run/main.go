@@ -44,7 +44,7 @@ func endings() []os.Signal {
 	return all
 }
 
-// run starts everything, tells what to try, and waits until ctx ends or something breaks.
+// run starts everything, prints what to try, and waits until ctx ends or something breaks.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := options(args, out)
 	if err != nil {
@@ -181,7 +181,7 @@ func lines(in io.Reader) <-chan string {
 	return out
 }
 
-// hint tells what there is and what to type.
+// hint reports what there is and what to type.
 func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
 	root, err := build.Root()
 	if err != nil {
@@ -200,7 +200,7 @@ func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
 	})
 }
 
-// greeting is what a person is told once everything is up.
+// greeting is what a person reads once everything is up.
 type greeting struct {
 	Kubeconfig, KubectlDir, Plugin, Logs, Dir, Cloud, Alone, Why string
 	ControlPlane, Stopped, Bare                                  bool

@@ -87,7 +87,7 @@ func (s *Stage) applyCluster(ctx context.Context) error {
 	return apply(ctx, s.Admin, all...)
 }
 
-// without says which of the conditions is not True, "" if all are.
+// without returns which of the conditions is not True, "" if all are.
 func without(o *unstructured.Unstructured, conditions ...string) string {
 	for _, c := range conditions {
 		if status := conditionOf(o, c); status != "True" {

@@ -65,7 +65,7 @@ func (s *Stage) manageControlPlane(ctx context.Context) error {
 // ManagesControlPlane reports whether there is a whole control plane, and Poundlock manages it.
 func (s *Stage) ManagesControlPlane() bool { return s.managesControlPlane }
 
-// controlPlaneMark names the ConfigMap that tells a later start of the control plane.
+// controlPlaneMark names the ConfigMap that shows the control plane to a later start.
 const controlPlaneMark = "control-plane-was-created"
 
 // raiseControlPlane raises the one that was asked for, or that an earlier start raised: who has played with it finds it again.
@@ -116,7 +116,7 @@ func masters(kit conversiontest.Kit, replicas int) ([]*unstructured.Unstructured
 	return out, nil
 }
 
-// plane is what tells a platform's control plane from its workers.
+// plane is the difference between a platform's control plane and its workers.
 type plane struct {
 	platform string
 	// zones are as a providerSpec spells them, wherever it does; the first is the kit's.
@@ -178,7 +178,7 @@ func (s *Stage) Etcd(ctx context.Context) (simulation.Membership, error) {
 	return simulation.ReadMembership(kept)
 }
 
-// missingMembers says that etcd has not as many members as it is to have, "" if it has.
+// missingMembers returns a sentence if etcd has not all its members, "" if it has.
 func (s *Stage) missingMembers(ctx context.Context) (string, error) {
 	if s.members == 0 {
 		return "", nil

@@ -1,10 +1,14 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scene sets the stage on which `make run` and the journeys play: an embedded control plane with the objects
-// of a cluster on one of the platforms, Cluster API's real core manager and Poundlock's own binary as child processes under their own identities, the simulated cloud with the
-// controllers that call it, and a small fleet.
+// Package scene sets the stage for `make run` and the journeys. It starts an embedded control plane with the objects of
+// a cluster on one of the platforms. Cluster API's real core manager and Poundlock's own binary run as child processes
+// under their own identities. A simulated cloud, the controllers that call it, and a small fleet complete it.
 //
-// It knows in which order these start, and what shows that each is ready. It refuses to know what is tried on
-// the stage, and what a rule says.
+// In go Options. Out comes a stage, once each part is ready. The package decides in which order the parts start, and how
+// each shows that it is ready.
+//
+// Non-goals:
+//   - the tests that run on the stage: see test/journeys and test/platforms
+//   - the rules: see policies
 package scene

@@ -24,7 +24,7 @@ func MachineSet(name string, replicas int) string {
 	return strings.Replace(set, "\n  replicas: 2\n", fmt.Sprintf("\n  replicas: %d\n", replicas), 1)
 }
 
-// missing says what the fleet still waits for, "" for nothing: each Machine runs, and the mirror has had its say about each
+// missing returns what the fleet still waits for, "" for nothing: each Machine runs, and the mirror has had its say about each
 // object, be it that it cannot be mirrored.
 func (s *Stage) missing(ctx context.Context) (string, error) {
 	machines, sets := &machinev1beta1.MachineList{}, &machinev1beta1.MachineSetList{}

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 )
 
-// The stories tell of a fleet of which all but one set converts, and that set for two reasons on AWS, and for one elsewhere.
+// The stories use a fleet in which all sets but one convert. That set does not for two reasons on AWS, and for one elsewhere.
 func TestWhatOfTheFleetConverts(t *testing.T) {
 	value := "spec.template.spec.providerSpec.value."
 	for _, kit := range platformstest.Kits() {

@@ -61,7 +61,7 @@ func (s *Stage) choosePorts() error {
 
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// MetricsURL is where the manager tells its metrics.
+// MetricsURL is where the manager serves its metrics.
 func (s *Stage) MetricsURL() string { return "http://" + local(s.manager.metrics) + "/metrics" }
 
 // StopManager kills the manager, as a crash would.

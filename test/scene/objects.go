@@ -70,7 +70,7 @@ func apply(ctx context.Context, c client.Client, all ...*unstructured.Unstructur
 	return nil
 }
 
-// create makes what is not there yet and leaves the rest as it is: people play with it. It looks first: admission may refuse to make again what is there.
+// create makes what is not there yet and leaves the rest as it is: people play with it. It looks first: admission may refuse to create an object again.
 func create(ctx context.Context, c client.Client, all ...*unstructured.Unstructured) error {
 	for _, o := range all {
 		err := c.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopy())

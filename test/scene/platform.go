@@ -86,7 +86,7 @@ func (s *Stage) Alone() string {
 	return "infra-0"
 }
 
-// WhyNot says why worker-b cannot move.
+// WhyNot returns why worker-b cannot move.
 func (s *Stage) WhyNot() string {
 	if s.kit.Platform.Name == "AWS" {
 		return "this set uses two things that Cluster API cannot express"

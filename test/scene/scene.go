@@ -32,7 +32,7 @@ type Options struct {
 	Port int
 	// Platform is what the cluster runs on, by the Infrastructure's name for it in whatever case; "" is AWS.
 	Platform string
-	// Out is told what is being done, in lines. nil means nobody.
+	// Out gets the progress, in lines. It may be nil.
 	Out io.Writer
 	// BootTime is how long a simulated instance takes to boot; 500 ms if 0.
 	BootTime time.Duration
@@ -68,13 +68,13 @@ type Stage struct {
 	Pairs      authority.Pairs
 	// Admin may do everything, and reads from the server.
 	Admin client.Client
-	// Broken is closed when something ended that nobody stopped; then Cause tells what.
+	// Broken is closed when something ended that nobody stopped; then Cause returns what.
 	Broken chan struct{}
 
 	options Options
 	// kit is of the platform.
 	kit conversiontest.Kit
-	// played says that the fleet was made by an earlier start, and may have been changed since.
+	// played reports that the fleet was made by an earlier start, and may have been changed since.
 	played bool
 	// endStandIn stops what plays rollouts and the service CA; nil where nothing does.
 	endStandIn context.CancelFunc
@@ -236,7 +236,7 @@ func (s *Stage) broke(err error) {
 	})
 }
 
-// Cause tells what ended; nil while Broken is open.
+// Cause reports what ended; nil while Broken is open.
 func (s *Stage) Cause() error {
 	select {
 	case <-s.Broken:

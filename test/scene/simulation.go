@@ -28,9 +28,9 @@ import (
 // simulation's sides.
 const CloudProcess = "cloud"
 
-// Cloud is the simulated cloud, in a process of its own. What cannot be read of it is told by Audit, which every story ends with.
+// Cloud is the simulated cloud, in a process of its own. Audit, which every story ends with, reports what cannot be read of it.
 type Cloud struct {
-	// Panel is all that it can tell and be told.
+	// Panel is its whole interface.
 	Panel *machinetest.Client
 
 	mu     sync.Mutex

@@ -17,7 +17,7 @@ import (
 // blockMove is the annotation of byBlockMove.
 const blockMove = "clusterctl.cluster.x-k8s.io/block-move"
 
-// acknowledge tells, in the provider's way, that it is paused, or no longer; cause is what pauses it, "" for nothing. Like the providers, it reports
+// acknowledge reports, in the provider's way, that it is paused, or no longer; cause is what pauses it, "" for nothing. Like the providers, it reports
 // whether it wrote, which ends the pass.
 func (r *infraMachine) acknowledge(ctx context.Context, a *unstructured.Unstructured, cause string) (bool, error) {
 	before := a.DeepCopy()

@@ -1,14 +1,20 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulation is what stands between the APIs and a cloud that is not there: the Machine API's controllers
-// with an actuator for it, Cluster API's infrastructure controller, the kubelets of the instances, and the operator of etcd. With them the tests and `make run` show,
-// on a real API server and without an account anywhere, that two controllers never act on one machine. The cloud itself is
-// machine/machinetest's; Cluster API's core, which calls no cloud, is the real one (test/coremanager).
+// Package simulation runs between the APIs and a simulated cloud. It has the Machine API's controllers with an actuator
+// for that cloud, and Cluster API's infrastructure controller. It also has the kubelets of the instances and the
+// operator of etcd. With them the tests and `make run` show that two controllers never act on one machine. They show it
+// on a real API server, and without an account anywhere.
 //
-// It knows under which identity each of them runs in a cluster, what each platform's provider of Cluster API does that Poundlock can see (how it
-// pauses, which finalizer it adds and when, what it writes: a row in providers.go), of a kubelet as much as a drain and a health check ask for, and of etcd who votes and which Machines its operator holds for that. It refuses to know
-// Poundlock: it reads what the APIs say and nothing of this project's own.
+// Each part runs under the identity that it has in a cluster. A row in providers.go describes a platform's provider of
+// Cluster API, as far as Poundlock can see it. It has how the provider pauses, which finalizer it adds and when, and
+// what it writes. A kubelet does as much as a drain and a health check ask for. The operator of etcd has the voters and
+// the Machines that it holds for them.
 //
-// cmd/simulation runs each side, and the cloud, as a process of its own, so that they can be stopped and killed one by one.
+// cmd/simulation runs each side, and the cloud, as a process of its own. So a test can stop and kill them one by one.
+//
+// Non-goals:
+//   - the cloud itself: see machine/machinetest
+//   - Cluster API's core, which calls no cloud: the real one runs (test/coremanager)
+//   - Poundlock: it reads the APIs and nothing of this project's own
 package simulation

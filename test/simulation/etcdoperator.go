@@ -23,14 +23,14 @@ import (
 // installConfig is the ConfigMap in kube-system in which a cluster keeps what it was installed with: how many members etcd has is read there.
 const installConfig = "cluster-config-v1"
 
-// roleLabel tells a Machine of the control plane.
+// roleLabel marks a Machine of the control plane.
 const roleLabel = "machine.openshift.io/cluster-api-machine-role"
 
 // etcd stands for the operator of etcd, and for etcd: who is a member is what its ConfigMap says. The operator holds a Machine by a hook in the Machine API, whichever API is
 // authoritative; the mirror carries that to the other.
 type etcd struct {
 	client.Client
-	// live reads ConfigMaps, of which the operator may not see all.
+	// live reads ConfigMaps. The operator may not see all of them.
 	live client.Reader
 }
 

@@ -186,7 +186,7 @@ func (r *infraMachine) named(a *unstructured.Unstructured) string {
 	return text(a, r.platform.id)
 }
 
-// report tells in the status what has become of the instance.
+// report writes the instance's state to the status.
 func (r *infraMachine) report(a *unstructured.Unstructured, i machinetest.Instance) {
 	set(a, i.State == machinetest.Running, "status.ready")
 	set(a, r.platform.actuator.Word(i.State), r.platform.state)

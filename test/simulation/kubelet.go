@@ -138,7 +138,7 @@ const (
 // masterUserData is what the instances of a control plane are launched with.
 const masterUserData = "master-user-data"
 
-// isMaster reports whether an instance is one of the control plane: a kubelet is told so by what its instance was launched with.
+// isMaster reports whether an instance is one of the control plane: a kubelet reads that from what its instance was launched with.
 func (k *kubelets) isMaster(ctx context.Context, i machinetest.Instance) (bool, error) {
 	key := client.ObjectKey{Namespace: i.Machine.Namespace, Name: i.Machine.Name}
 	if i.CreatedBy == authority.ClusterAPI {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// poll is how soon a controller looks again for what no event tells it: an instance that boots or shuts down.
+// poll is how soon a controller reads again what no event reports: an instance that boots or shuts down.
 const poll = 250 * time.Millisecond
 
 var again = reconcile.Result{RequeueAfter: poll}

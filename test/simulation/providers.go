@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/machine/machinetest"
 )
 
-// provider is what tells one provider's machine controller from another's, as far as Cluster API and Poundlock can see it. All of them keep the contract
+// provider is the difference between the providers' machine controllers, as far as Cluster API and Poundlock can see it. All of them keep the contract
 // v1beta1: status.ready, status.addresses, status.failureReason and status.failureMessage.
 type provider struct {
 	platform string
@@ -26,7 +26,7 @@ type provider struct {
 	state string
 	// ready is the type of its own condition for that; "" where its status has no conditions.
 	ready string
-	// answers is how it tells that it is paused, and that it no longer is.
+	// answers is how it reports that it is paused, and that it no longer is.
 	answers answer
 	// finalizer is its own; "" follows the convention: awsmachine.infrastructure.cluster.x-k8s.io.
 	finalizer string

@@ -8,7 +8,10 @@
 //	Kubelet   where the control plane has the real controllers: a node that runs pods as processes, with their arguments, Secrets and ServiceAccounts
 //	Network   the API server's way to Services and the pods behind them
 //
-// In go a client and a namespace; out come status, EndpointSlices, Secrets, caBundles and processes, as the real ones make them.
+// In go a client and a namespace. Out come status, EndpointSlices, Secrets, caBundles and processes, as the real ones
+// make them.
 //
-// Non-goals: images, init containers, volumes but Secrets, scheduling, limits, and pods that reach each other.
+// Non-goals:
+//   - images, init containers, volumes but Secrets, scheduling and limits
+//   - pods that reach each other
 package standin

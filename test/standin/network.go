@@ -121,7 +121,7 @@ func (n *Network) behind(service *corev1.Service, port string, all []discoveryv1
 	return ready
 }
 
-// ServeHTTP connects whoever asks with one of the pods behind a Service.
+// ServeHTTP connects a client with one of the pods behind a Service.
 func (n *Network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodConnect {
 		http.Error(w, "want CONNECT", http.StatusMethodNotAllowed)

@@ -33,7 +33,7 @@ type Standin struct {
 	CA []byte
 	// Issue makes the service CA's certificates, as PEM; nil where nobody looks into them.
 	Issue func(names ...string) (certificate, key []byte, err error)
-	// Controllers says that the control plane runs the real controllers of workloads and endpoints, so that the service CA alone is played.
+	// Controllers reports that the control plane runs the real controllers of workloads and endpoints, so that the service CA alone is played.
 	Controllers bool
 	// RolledOut is called when a workload's newest content runs for the first time.
 	RolledOut func(name string)

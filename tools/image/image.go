@@ -78,7 +78,7 @@ func assemble(p v1.Platform, version, commit string, created time.Time, files []
 func configured(i v1.Image, with func(*v1.ConfigFile)) *v1.ConfigFile {
 	c, err := i.ConfigFile()
 	if err != nil {
-		c = &v1.ConfigFile{} // mutate tells it
+		c = &v1.ConfigFile{} // mutate reports it
 	}
 	c = c.DeepCopy()
 	with(c)

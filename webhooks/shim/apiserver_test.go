@@ -410,7 +410,7 @@ func dump(u *unstructured.Unstructured) string {
 	return string(text)
 }
 
-// outage ends the converter: whoever reads what has to be converted is told which one is away, and is answered again once it is back.
+// outage ends the converter: a reader of an object that needs it gets an error that names it, and is answered again once it is back.
 func (st *stage) outage(t *testing.T) {
 	read := func() error {
 		_, err := st.client.Resource(st.private("machines", "v1beta1")).Namespace("default").Get(t.Context(), "o0", metav1.GetOptions{})

@@ -1,11 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shim answers conversion webhooks of private types with the converters that Cluster API and its providers have for the standard ones.
+// Package shim answers conversion webhooks of private types. It uses the converters that Cluster API and its providers
+// have for the standard ones.
 //
-// In comes a ConversionReview (v1 or v1beta1) about objects of cluster.hypershift.openshift.io and the groups beneath it. Package translation gives its objects
-// their standard names, the converter of their group converts them, and translation gives the answer its private names back. Out goes a review with as many
-// objects in the same order. A review that cannot be converted is answered Failed, with a sentence that names the converter.
+// In goes a ConversionReview (v1 or v1beta1) about objects of cluster.hypershift.openshift.io and the groups beneath it.
+// Package translation gives its objects their standard names, and the converter of their group converts them. Then
+// translation gives the answer its private names back. Out goes a review with as many objects in the same order. A
+// review that cannot be converted is answered Failed, with a sentence that names the converter.
 //
 //	API server ──▶ Shim ──▶ upstreams: the longest suffix of the group ──▶ a converter's /convert
 //	                │ retries within Options.Budget: the API server itself calls once, and waits 30 s
@@ -13,7 +15,7 @@
 //	               metrics, log
 //
 // Non-goals:
-//   - It converts no version: it has no types of Cluster API.
-//   - It keeps no metadata: the API server restores everything but labels and annotations, and those are not translated.
-//   - It does not serve admission webhooks.
+//   - converting versions: it has no types of Cluster API
+//   - metadata: the API server restores everything but labels and annotations, and those are not translated
+//   - admission webhooks
 package shim

@@ -98,7 +98,7 @@ func newConversion(r *review) (*conversion, error) {
 	return c, nil
 }
 
-// convertible says whether objects and version are private.
+// convertible reports whether objects and version are private.
 func (c *conversion) convertible() error {
 	if c.desired.Version == "" || !private(c.desired.Group) {
 		return fmt.Errorf("request.desiredAPIVersion: %q is no version of %s or a group beneath it", c.desired, translation.Private)

@@ -70,8 +70,8 @@ func (s *Shim) look(ctx context.Context, u upstream) {
 	}
 }
 
-// ready says whether an upstream has ever answered. One that is lost later makes no replica unready: the Service would lose all of them, and the API server
-// would be told less than a Failed review tells.
+// ready reports whether an upstream has ever answered. One that is lost later makes no replica unready: the Service would lose all of them, and the API server
+// would get less than a Failed review has.
 func (s *Shim) ready(w http.ResponseWriter, certificate error) {
 	switch {
 	case certificate != nil:

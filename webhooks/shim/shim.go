@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// Options is what New must be told.
+// Options are the parameters of New.
 type Options struct {
 	// Upstreams are converters, each as SUFFIX=URL: groups that equal SUFFIX or end in it are converted at URL. The longest one that fits counts.
 	Upstreams []string
@@ -116,7 +116,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read takes a review from the request, or says which code tells the caller that there is none.
+// read takes a review from the request, or returns the status code for the caller if there is none.
 func (s *Shim) read(w http.ResponseWriter, r *http.Request) (*conversion, int, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)

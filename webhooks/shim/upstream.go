@@ -134,7 +134,7 @@ func (u upstream) answer(body io.Reader, o Options) (*response, error) {
 	return r.Response, nil
 }
 
-// reachable says whether anything answers where the converter is. It asks for another path, so that the converter logs no error.
+// reachable reports whether anything answers where the converter is. It asks for another path, so that the converter logs no error.
 func (u upstream) reachable(ctx context.Context) error {
 	to, err := url.Parse(u.URL)
 	if err != nil {

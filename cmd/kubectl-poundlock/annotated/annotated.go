@@ -26,7 +26,7 @@ type Row struct {
 	full string
 	// same is where the source has a field of the same name, "" where it has none: with the same value nothing changed.
 	same string
-	// line tells rows apart that come from one line of the table: it is told once.
+	// line identifies the rows that come from one line of the table: it is written once.
 	line int
 }
 
@@ -66,7 +66,7 @@ func Rows(lines []conversion.Line, to conversion.Verdict, at Place) []Row {
 	})
 }
 
-// passesOn tells the line that hands a providerSpec to another table: that one has something to say.
+// passesOn recognizes the line that hands a providerSpec to another table: that one has something to say.
 func passesOn(path string) bool { return strings.HasSuffix(path, "providerSpec.value") }
 
 // outer is a path up to the first list on its way.

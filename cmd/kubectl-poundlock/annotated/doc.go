@@ -1,8 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package annotated writes a converted object as YAML with a comment where a field is not what it was: where it came from and what
-// changed on the way. The comments are the conversion's own rows.
+// Package annotated writes a converted object as YAML. Where a field differs from its source, a comment gives the source
+// and what changed.
 //
-// It refuses to know any field.
+// In go a converted object and the conversion's rows, which are the comments. Out comes YAML.
+//
+// Non-goals:
+//   - the meaning of any field: see conversion
 package annotated

@@ -29,7 +29,7 @@ type checkOptions struct {
 	failOn []string
 }
 
-// files says where objects are read from, if not from the cluster, and what of their cluster they do not say.
+// files is where objects are read from, if not from the cluster, and what of their cluster they do not say.
 type files struct {
 	paths []string
 	said  fleet.Cluster
@@ -362,7 +362,7 @@ func (w reader) reasons() {
 	w.Linef("\n%s", display.Wrap("More about a field or a reason: kubectl poundlock explain "+w.firstTopic(), "", w.Width))
 }
 
-// neighbours tells who else writes to the objects, as nobody tells these.
+// neighbours reports who else writes to the objects, because these writers read no warning.
 func (w reader) neighbours() {
 	all := preflight.Neighbours(w.Objects)
 	if len(all) == 0 {

@@ -151,7 +151,7 @@ func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) e
 	return c.carryOut(ctx, changes)
 }
 
-// show tells the whole plan.
+// show prints the whole plan.
 func (c *cleaner) show(changes []leaving.Change, paused int) {
 	if len(c.own)+len(changes)+len(c.marked) == 0 {
 		c.Linef("There is nothing of Poundlock's admission, finalizers or marks here.")
@@ -359,7 +359,7 @@ func (c *cleaner) again(ctx context.Context, change leaving.Change) (leaving.Cha
 	return leaving.ChangeOf(change.Item), nil
 }
 
-// ours tells a refusal by Poundlock's admission, or for want of it.
+// ours recognizes a refusal by Poundlock's admission, or for want of it.
 func (c *cleaner) ours(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "[authority/") || strings.Contains(text, "failed calling webhook") || strings.Contains(text, "'"+c.name+"-")

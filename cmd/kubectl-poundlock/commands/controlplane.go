@@ -109,7 +109,7 @@ func (p *plugin) findMasters(ctx context.Context, client dynamic.Interface) (*ma
 	return m, nil
 }
 
-// set reads by a list: the answer to it tells a cluster without the kind from one without the object.
+// set reads by a list: the answer distinguishes a cluster without the kind from one without the object.
 func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unstructured, error) {
 	list, err := m.client.Resource(controlPlaneSets).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + policy.Name})
 	if apierrors.IsNotFound(err) {
@@ -171,7 +171,7 @@ func (s *sight) view() policy.View {
 	return v
 }
 
-// resolve puts a set's template into Machine API's words, and tells the rules what it found of the template for Cluster API, if the set has one.
+// resolve puts a set's template into Machine API's words, and passes to the rules what it found of the template for Cluster API, if the set has one.
 func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (policy.Resolved, []policies.Template, error) {
 	pairs, err := m.pairs()
 	if err != nil {

@@ -146,7 +146,7 @@ func (c piece) write(w io.Writer, comments bool) error {
 	return annotated.Write(w, header, c.object.Object, c.source.Object, rows)
 }
 
-// unconvertible says why the pair does not convert, or what an answer needs.
+// unconvertible returns why the pair does not convert, or what an answer needs.
 func unconvertible(pair fleet.Pair, env conversion.Env, unknown error, lacks []fleet.Lack) (errs field.ErrorList, needs []string) {
 	if unknown != nil {
 		return field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}, nil

@@ -1,8 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commands is the plugin's command line: what may be typed, what is gathered for it, and how the answer is shown. Each
-// file is one command.
+// Package commands is the plugin's command line. Each file is one command.
 //
-// What may move, and why not, it refuses to know: it asks preflight, which asks policies and conversion, as the webhook does.
+// In go arguments, flags and the objects of a cluster or of files. Out come text, tables, JSON or YAML, and an exit
+// code.
+//
+// Non-goals:
+//   - what may migrate, and why not: package preflight asks policies and conversion, as the webhook does
 package commands

@@ -399,7 +399,7 @@ func (m *mover) record(e event) {
 	}
 }
 
-// told says what came of a request: the webhook's warnings, and its refusal.
+// told reports what came of a request: the webhook's warnings, and its refusal.
 func (m *mover) told(ref, what string, err error) {
 	e := event{Object: ref, Event: what, Warnings: m.warned}
 	if err != nil {
@@ -443,7 +443,7 @@ func (m *mover) request(ctx context.Context, pair fleet.Pair, to authority.API, 
 // fieldManager owns what the plugin writes.
 const fieldManager = "kubectl-poundlock"
 
-// follow asks for as many as may be on the way, and tells each step until all are there.
+// follow requests as many as may be on the way, and prints each step until all are there.
 func (m *mover) follow(ctx context.Context, plan []moving.Step) error {
 	m.Linef("")
 	began := m.Now()

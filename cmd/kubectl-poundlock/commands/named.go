@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// named says where the names of a cluster's objects are read from, besides the arguments.
+// named is where the names of a cluster's objects are read from, besides the arguments.
 type named struct{ paths []string }
 
 func (n *named) bind(cmd *cobra.Command) {

@@ -42,7 +42,7 @@ func (p *plugin) present(ctx context.Context, namespace string) (overview.Presen
 	return overview.NotAsked, fmt.Errorf("trying whether Poundlock answers: %w", err)
 }
 
-// away says that nobody answers or leads, and since when; "" where all is well, or where that cannot be told.
+// away returns that nobody answers or leads, and since when; "" where all is well, or where that is unknown.
 func (p *plugin) away(ctx context.Context, namespace string) string {
 	is, err := p.present(ctx, namespace)
 	if err != nil {

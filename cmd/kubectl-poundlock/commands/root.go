@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Exit codes, for scripts. They are told in the root's help.
+// Exit codes, for scripts. The root's help lists them.
 const (
 	codeDone        = 0
 	codeError       = 1
@@ -40,7 +40,7 @@ type ended struct {
 
 func (e ended) Error() string { return e.text }
 
-// usage is an error of whoever typed the command.
+// usage is an error in the typed command.
 func usage(format string, args ...any) error { return ended{codeUsage, fmt.Sprintf(format, args...)} }
 
 // Code is the exit code that an error stands for, and the text that is still to be said.
@@ -330,7 +330,7 @@ func (t targets) pick(f *fleet.Fleet) error {
 	return nil
 }
 
-// inOrder puts the pairs in the order of the targets, those that one target means as they were: whoever names a canary first wants it first.
+// inOrder puts the pairs in the order of the targets, and keeps the order of those that one target means. A user who names a canary first wants it first.
 func (t targets) inOrder(pairs []fleet.Pair) {
 	place := func(p fleet.Pair) int {
 		return slices.IndexFunc(t, func(one target) bool { return targets{one}.mean(p) })

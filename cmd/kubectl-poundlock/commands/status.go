@@ -67,7 +67,7 @@ type survey struct {
 	Neighbours map[string]int `json:"neighbours,omitempty"`
 	// Rival is what of OpenShift's own migration keeps everything where it is.
 	Rival string `json:"rival,omitempty"`
-	// Away says that Poundlock does not answer, and since when.
+	// Away reports that Poundlock does not answer, and since when.
 	Away string `json:"away,omitempty"`
 
 	leftAlone int

@@ -132,7 +132,7 @@ func read[T any](ctx context.Context, client dynamic.ResourceInterface, name str
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
 }
 
-// serverOf describes Poundlock by its Deployment and the FeatureGate, either of which may be nil.
+// serverOf describes Poundlock by its Deployment and the FeatureGate. Either may be nil.
 func serverOf(namespace string, d *appsv1.Deployment, gates *configv1.FeatureGate) server {
 	s := server{Namespace: namespace, Installed: d != nil}
 	if d != nil {

@@ -1,9 +1,15 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controlplane says of a ControlPlaneMachineSet what it would do and where it stands, in values that a program reads and a person is shown. What
-// it says of a plan it has from policies/controlplane, as the operator and the webhook have; a plan to its end is that plan again and again, with what it
-// does done.
+// Package controlplane reports what a ControlPlaneMachineSet would do, and what it is doing now.
 //
-// It is pure: sets, files and what was read of a cluster come in as values. It refuses to know how a cluster is read, and what a set is to do.
+// In go sets, files and what was read of a cluster, as values. Out come values that a program reads and a person is
+// shown. The plan is that of policies/controlplane, which the operator and the webhook use too. A plan to its end
+// applies each step and plans again.
+//
+// It is pure.
+//
+// Non-goals:
+//   - reading a cluster: see commands and fleet
+//   - deciding what a set does: see policies/controlplane
 package controlplane

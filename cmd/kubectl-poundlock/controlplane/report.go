@@ -33,7 +33,7 @@ type Report struct {
 	Indexes        []Index  `json:"indexes"`
 	// Steps are what is done, from now to the end, in this order.
 	Steps []Step `json:"steps"`
-	// Waits says what is waited for before anything more is done; empty where nothing is.
+	// Waits is what is waited for before anything more is done; empty where nothing is.
 	Waits string `json:"waits,omitempty"`
 	// Problems keep the set from doing anything.
 	Problems []Problem `json:"problems,omitempty"`

@@ -143,8 +143,8 @@ func Active(set *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 	return out, nil
 }
 
-// MayRecreate tells what is known of whether a cluster allows the strategy Recreate: where the stored set has it, somebody let it in, unless its conditions say
-// that the operator does not.
+// MayRecreate reports what is known of whether a cluster allows the strategy Recreate: where the stored set has it, somebody let it in, unless its
+// conditions say that the operator does not.
 func MayRecreate(stored *unstructured.Unstructured) bool {
 	if stored == nil {
 		return false

@@ -62,7 +62,7 @@ func (c Condition) Age(now time.Time) time.Duration {
 	return max(0, now.Sub(c.Since.Time))
 }
 
-// StandingOf says where the set of a view is; stored is the same set as it was read, operator nil where there is none.
+// StandingOf returns where the set of a view is; stored is the same set as it was read, operator nil where there is none.
 func StandingOf(v controlplane.View, stored *unstructured.Unstructured, operator *configv1.ClusterOperator) (Standing, error) {
 	o, err := object(stored)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 			for _, why := range m.WaitsFor {
 				each = append(each, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
 			}
-			if len(m.WaitsFor) > 0 && said == m.Name+" is not ready yet" { // why not, the Machine tells
+			if len(m.WaitsFor) > 0 && said == m.Name+" is not ready yet" { // the Machine has the reason
 				said = ""
 			}
 		}

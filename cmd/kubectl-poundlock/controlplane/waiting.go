@@ -28,7 +28,7 @@ func nodeOf(m *machinev1beta1.Machine) string {
 	return m.Status.NodeRef.Name
 }
 
-// waitsFor says what keeps a Machine from being gone, if it is going, or else from being ready.
+// waitsFor returns what keeps a Machine from being deleted, if it has a deletion timestamp, or else from being ready.
 func waitsFor(v controlplane.View, m controlplane.MachineState) []string {
 	switch o := m.Machine(); {
 	case m.Deleting:

@@ -1,8 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package display puts what the plugin has to say on a terminal or into a file: tables whose columns line up, a little colour where
-// a person looks and none where a program reads, lines that fit the terminal.
+// Package display formats the plugin's output for a terminal or a file. It aligns the columns of tables and wraps lines
+// to the terminal. It uses a little colour where a person reads, and none where a program reads.
 //
-// It refuses to know what is said.
+// In go words and rows. Out comes text.
+//
+// Non-goals:
+//   - the content of the output
 package display

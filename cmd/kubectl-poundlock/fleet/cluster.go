@@ -37,7 +37,7 @@ var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "
 // clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
 const clusterAPIManager = "capi-controller-manager"
 
-// Query says what to read of a cluster.
+// Query is what to read of a cluster.
 type Query struct {
 	Pairs authority.Pairs
 	// Kinds narrows to these; nil: all.
@@ -80,7 +80,7 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 		}
 	}
 	if apierrors.IsForbidden(err) {
-		// It is read for conversions. Who has rights in the two namespaces alone is told what can be told without.
+		// It is read for conversions. A user with rights in the two namespaces alone gets an answer without it.
 		c.fleet.withheld = true
 		c.rival(ctx, client, &unstructured.Unstructured{})
 		return nil
@@ -93,7 +93,7 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 	return c.take(u)
 }
 
-// rival looks for OpenShift's own migration. Who may not look is told of none.
+// rival looks for OpenShift's own migration. A user who may not read it gets none.
 func (c *collection) rival(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
 	var deployments []unstructured.Unstructured
 	for _, pair := range c.pairs {
@@ -111,7 +111,7 @@ func (c *collection) rival(ctx context.Context, client dynamic.Interface, infras
 	c.fleet.Rival = authority.Rival(platform, deployments, policies)
 }
 
-// account reads the cloud provider's configuration. Who may not read it is told what converts without; an instance's ID may have it too.
+// account reads the cloud provider's configuration. A user who may not read it gets the conversion without it; an instance's ID may have it too.
 func (c *collection) account(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
 	kind, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
 	name, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "cloudConfig", "name")
@@ -128,7 +128,8 @@ func (c *collection) account(ctx context.Context, client dynamic.Interface, infr
 	c.fleet.account = platform.Account(text)
 }
 
-// nodeSync reads from its Deployment what OpenShift's Cluster API manager is started with. Who may not read it, or has none, is told what converts without.
+// nodeSync reads from its Deployment what OpenShift's Cluster API manager is started with. A user who may not read it, or has none, gets the conversion
+// without it.
 func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pair authority.Pair) (known bool) {
 	u, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).Get(ctx, clusterAPIManager, metav1.GetOptions{})
 	if err != nil {

@@ -1,9 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet holds the objects that the plugin was shown, wherever they come from: a cluster (in pages), files, folders, a
-// must-gather, standard input. It puts the objects of one pair together, and describes their cluster to a conversion.
+// Package fleet collects the objects that the plugin works on.
 //
-// It knows which objects belong to a pair and where objects are found. It refuses to know what may be done with them: that is
-// policies/authority's and conversion's to say.
+// In go a cluster (in pages), files, folders, a must-gather or standard input. Out come pairs, each with its objects put
+// together, and a description of their cluster for a conversion.
+//
+// Non-goals:
+//   - what may be done with the objects: see policies/authority and conversion
 package fleet

@@ -28,7 +28,7 @@ type Cluster struct {
 	about map[string]any
 }
 
-// Describe says what is known of the cluster. What the person says counts only where no Infrastructure says it.
+// Describe returns what is known of the cluster. What the person says counts only where no Infrastructure says it.
 func (f *Fleet) Describe(said Cluster) Cluster {
 	if f.infrastructure != nil {
 		c := describe(f.infrastructure)
@@ -94,10 +94,10 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 	}
 }
 
-// unnamed stands for a cluster of which nothing says the name, so that all else can be told.
+// unnamed replaces the unknown name of a cluster, so that everything else can be reported.
 const unnamed = "my-cluster"
 
-// providerSpec is what of a providerSpec tells where it belongs.
+// providerSpec is what of a providerSpec shows where it belongs.
 type providerSpec struct {
 	Kind      string `json:"kind"`
 	Region    string `json:"region"`
@@ -233,7 +233,7 @@ func accountIn(config *policies.Object, read func(string) string) string {
 	return ""
 }
 
-// notConverted says that no conversion can be tried, and why.
+// notConverted is the error where no conversion can be tried, with the reason.
 func notConverted(c Cluster, p Pair) error {
 	if c.Platform != "" {
 		return errors.New(platforms.Unsupported(c.Platform))

@@ -90,7 +90,7 @@ func (c *collection) stream(r io.Reader, named bool) error {
 	}
 }
 
-// looksOurs tells a broken document that a person wants to hear of from the many files of a must-gather that are none.
+// looksOurs recognizes a broken document that a person wants to hear of from the many files of a must-gather that are none.
 func looksOurs(document []byte) bool {
 	text := string(document)
 	return strings.Contains(text, machineGroup+"/") || strings.Contains(text, clusterGroup+"/")

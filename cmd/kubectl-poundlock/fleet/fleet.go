@@ -118,7 +118,7 @@ type Fleet struct {
 	Rival string
 
 	infrastructure *policies.Object
-	// withheld says that whoever asked may not read the Infrastructure; guess then describes the cluster by its objects.
+	// withheld reports that the user may not read the Infrastructure. Then guess describes the cluster by its objects.
 	withheld bool
 	guess    Cluster
 	nodeSync conversion.NodeSync

@@ -1,10 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package krew makes what a release hands to krew, kubectl's plugin manager: an archive for each platform, the same bytes for the same
-// source, and the manifest with their checksums. `make krew VERSION=v0.1.0` runs it.
+// Package krew builds what a release publishes for krew, kubectl's plugin manager. `make krew VERSION=v0.1.0` runs it.
 //
-// It refuses to know how a release is uploaded: the manifest names the addresses that the archives will have.
+// In go the source and a version. Out come an archive for each platform, and the manifest with their checksums. The same
+// source gives the same bytes.
+//
+// Non-goals:
+//   - uploading a release: the manifest names the addresses that the archives will have
 package krew
 
 //go:generate go test . -run ^TestTheManifestIsAsItWas$ -update

@@ -1,8 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leaving plans how a cluster gets rid of Poundlock: what keeps it from that, what admission is taken down, and which finalizers
-// and marks come off which objects.
+// Package leaving plans how a cluster removes Poundlock.
 //
-// It is pure. Which API is authoritative for an object and who is paused it leaves as it is: that nothing begins to act is the point of it.
+// In go the objects of a cluster. Out come the obstacles to a removal, the admission to delete, and the finalizers and
+// marks to remove.
+//
+// It is pure. Each object keeps its authoritative API and its pause, so that no controller begins to act.
+//
+// Non-goals:
+//   - reading and writing: see commands
 package leaving

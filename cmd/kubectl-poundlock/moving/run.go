@@ -204,7 +204,7 @@ func stuck(s overview.Standing) bool {
 	return s.Settled == metav1.ConditionFalse && preflight.Stuck(s.Reason)
 }
 
-// askedFor is the phase of a move of which nothing is known but its request.
+// askedFor is the phase of a move that has shown nothing but its request.
 const askedFor = "asked for"
 
 // phase says in words where a move is.

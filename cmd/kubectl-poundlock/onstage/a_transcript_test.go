@@ -80,7 +80,7 @@ func TestTheControlPlanesTranscriptIsTrue(t *testing.T) {
 	theRestHolds(t)
 }
 
-// holds types a part's commands, of which there are at least so many, and compares.
+// holds types a part's commands, at least so many, and compares.
 func holds(t *testing.T, part string, least int) {
 	t.Helper()
 	path := filepath.Join(root, "docs", "plugin.md")

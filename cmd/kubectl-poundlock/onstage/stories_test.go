@@ -24,7 +24,7 @@ func sh(t *testing.T, command string, env ...string) (string, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 	cmd.Dir, cmd.Env = root, environment(t, env...)
-	out, _ := cmd.CombinedOutput() // that it fails is told by the exit code
+	out, _ := cmd.CombinedOutput() // the exit code reports a failure
 	return string(out), cmd.ProcessState.ExitCode()
 }
 

@@ -13,7 +13,7 @@ import (
 // Presence is whether Poundlock's webhooks answer.
 type Presence int
 
-// The presences. NotAsked: whoever runs the command may not try.
+// The presences. NotAsked: the user may not try.
 const (
 	NotAsked Presence = iota
 	Answers
@@ -31,7 +31,7 @@ func (l Lease) held(now time.Time) bool {
 	return !l.Renewed.IsZero() && now.Sub(l.Renewed) <= 2*l.Duration
 }
 
-// Away says that nobody answers or leads, and since when; "" where all is well, or where that is not known.
+// Away returns whether nobody answers or leads, and since when, as a sentence; "" where all is well, or where that is not known.
 func Away(p Presence, l Lease, now time.Time) string {
 	since := fmt.Sprintf("since %s (%s)", l.Renewed.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(l.Renewed)))
 	switch {

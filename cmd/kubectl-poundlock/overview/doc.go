@@ -1,8 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package overview reads from a pair's objects what a person wants to see of a fleet at a glance: who is asked for, which API is authoritative,
-// whether the mirror is in step, who is paused, and what is waited for since when.
+// Package overview summarizes a pair of objects for a person who looks at a whole fleet.
 //
-// It is pure. It repeats what the objects' own conditions say, and refuses to know what ought to happen next.
+// In go the objects of a pair. Out come the requested API, the authoritative API, whether the mirror is synchronized,
+// and which side is paused. A pair that migrates also has what it waits for, and since when.
+//
+// It is pure, and repeats what the objects' own conditions report.
+//
+// Non-goals:
+//   - what ought to happen next: see policies/authority
 package overview

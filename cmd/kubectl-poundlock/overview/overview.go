@@ -31,7 +31,7 @@ type Standing struct {
 	Message string `json:"message,omitempty"`
 	// Since is when that began, or when authority settled; zero where nothing says it.
 	Since metav1.Time `json:"since,omitzero"`
-	// Deleting says that one of the core objects is going.
+	// Deleting reports that one of the core objects is being deleted.
 	Deleting bool `json:"deleting,omitempty"`
 
 	ref, object string

@@ -1,9 +1,14 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preflight answers, for one pair, the question that the webhook, the mirror and the handoff would answer: could it
-// move now, and if not, why not. It asks the same rules, the same conversion and the same state machine as they do, and only puts
-// their answers side by side.
+// Package preflight reports for one pair whether it could migrate now, and if not, why not.
 //
-// It is pure: what is judged comes in as values. It refuses to know where they came from and how the answer is shown.
+// In go the objects of a pair and of their cluster, as values. Out come the answers of the webhook, the mirror and the
+// handoff, side by side. It asks the same rules, the same conversion and the same state machine as they do.
+//
+// It is pure.
+//
+// Non-goals:
+//   - collecting the objects: see fleet
+//   - showing the answers: see commands and display
 package preflight

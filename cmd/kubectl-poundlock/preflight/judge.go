@@ -192,7 +192,7 @@ func conclude(f Finding, p fleet.Pair, to authority.API, j policies.Judgement) F
 	return f.step(step, p)
 }
 
-// needs says what has to be shown.
+// needs returns what has to be shown.
 func (f Finding) needs(p fleet.Pair) Finding {
 	what := strings.Join(f.Needs, " and ")
 	if p.Source != "" {

@@ -23,7 +23,7 @@ import (
 type Topic struct {
 	// Name is what a person asks for: a rule's id, a reason, a condition, an event, an alert, a metric, the path of a field.
 	Name string `json:"name"`
-	// About says what it is: "rule of admission", "reason (AuthoritySettled is False)", "field of AWS's providerSpec".
+	// About is what it is: "rule of admission", "reason (AuthoritySettled is False)", "field of AWS's providerSpec".
 	About string `json:"about"`
 	// Parts are the explanation.
 	Parts []Part `json:"parts"`

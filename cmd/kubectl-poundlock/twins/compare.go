@@ -28,7 +28,7 @@ type Row struct {
 	MachineAPI string `json:"machineAPI"`
 	ClusterAPI string `json:"clusterAPI"`
 	Same       bool   `json:"same"`
-	// Own says that the two differ and are meant to: the mirror leaves this label or annotation as it is.
+	// Own reports that the two differ and are meant to: the mirror leaves this label or annotation as it is.
 	Own bool `json:"own,omitempty"`
 }
 

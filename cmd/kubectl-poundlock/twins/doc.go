@@ -1,8 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package twins compares the two sides of a pair in the words of one API, field by field: both sides go through the conversion, so
-// that what merely looks different is not told.
+// Package twins compares the two sides of a pair, field by field, in the fields of one API.
 //
-// It is pure, and refuses to know any field.
+// In go both objects. Out come their differences. Both sides pass through the conversion, so that equal values in
+// different forms are not reported.
+//
+// It is pure.
+//
+// Non-goals:
+//   - the meaning of any field: see conversion
 package twins

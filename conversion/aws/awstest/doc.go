@@ -1,7 +1,9 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package awstest is what tests need of AWS: values that a providerSpec and an AWSMachine may have, and the kit of a cluster there.
+// Package awstest provides tests with values for AWS: valid values of a providerSpec and an AWSMachine, and the kit of a
+// cluster there. It also reduces a value that has two forms to one of them.
 //
-// It knows what is valid, and what of it has two forms. It refuses to know how it converts: that is what is tested with it.
+// Non-goals:
+//   - how a value converts: that is under test
 package awstest

@@ -1,7 +1,9 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gcptest is what tests need of Google Cloud: values that a providerSpec and a GCPMachine may have, and the kit of a cluster there.
+// Package gcptest provides tests with values for Google Cloud: valid values of a providerSpec and a GCPMachine, and the
+// kit of a cluster there. It also reduces a value that has two forms to one of them.
 //
-// It knows what is valid, and what of it has two forms. It refuses to know how it converts: that is what is tested with it.
+// Non-goals:
+//   - how a value converts: that is under test
 package gcptest

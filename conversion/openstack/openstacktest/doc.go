@@ -1,8 +1,9 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package openstacktest is what tests need of OpenStack: values that a providerSpec and an OpenStackMachine may have, and the kit of a
-// cluster there.
+// Package openstacktest provides tests with values for OpenStack: valid values of a providerSpec and an
+// OpenStackMachine, and the kit of a cluster there. It also reduces a value that has two forms to one of them.
 //
-// It knows what is valid, and what of it has two forms. It refuses to know how it converts: that is what is tested with it.
+// Non-goals:
+//   - how a value converts: that is under test
 package openstacktest

@@ -161,7 +161,7 @@ func repairGroup(r *rand.Rand, g *machinev1alpha1.SecurityGroupParam) {
 	}
 }
 
-// repairGroups leaves out groups of the machine that no interface has, and those that nothing tells from ports' own.
+// repairGroups leaves out groups of the machine that no interface has, and those that nothing distinguishes from ports' own.
 func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 	networks, ports, apart := 0, 0, false
 	for _, n := range m.Networks {

@@ -1,5 +1,5 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package platformstest lists the kits of the platforms, as package platforms lists the platforms: a line for each, in the same order.
+// Package platformstest lists the kits of the platforms. It has one line for each, in the order of package platforms.
 package platformstest

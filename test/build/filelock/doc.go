@@ -3,6 +3,9 @@
 
 // Package filelock lets one process at a time hold a folder or a file, for as long as it lives.
 //
-// It knows advisory locks of the operating system, which vanish with the process that held them, however that process ended.
-// It refuses to know what the lock protects.
+// It uses advisory locks of the operating system, which vanish with the process that held them, however that process
+// ended.
+//
+// Non-goals:
+//   - what the lock protects
 package filelock

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// HeldError says that another process (or another holder in this one) has the lock.
+// HeldError reports that another process (or another holder in this one) has the lock.
 type HeldError struct {
 	// Path is the lock file.
 	Path string

@@ -23,9 +23,9 @@ type Request struct {
 	Verb string
 	schema.GroupResource
 	Subresource, Namespace, Name string
-	// DryRun says that nothing is to be stored.
+	// DryRun reports that nothing is to be stored.
 	DryRun bool
-	// Summary says what a write changes, briefly.
+	// Summary is what a write changes, briefly.
 	Summary string
 	// URL and Accept together name a question: an equal one has an equal answer.
 	URL, Accept string
@@ -49,7 +49,7 @@ func reader() *apirequest.RequestInfoFactory {
 	return &apirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 }
 
-// read says what is asked. It leaves the body as it found it.
+// read returns what is asked. It leaves the body as it found it.
 func (w *Wire) read(r *http.Request) (Request, error) {
 	info, err := w.reader.NewRequestInfo(r)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Match says which requests a rule is about. It is asked once for each request, in the order in which they come, and by one goroutine at a time.
+// Match reports which requests a rule is about. It is asked once for each request, in the order in which they come, and by one goroutine at a time.
 type Match func(Request) bool
 
 // Effect is what happens to a request that a rule matches, in the place of what would have happened: it may call that, before, after or never.

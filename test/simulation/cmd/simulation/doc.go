@@ -1,12 +1,16 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command simulation is the world around Poundlock, a process for each part of it that can be stopped or killed by itself:
+// Command simulation is the world around Poundlock. Each part of it is a process, which can be stopped or killed by
+// itself:
 //
 //	simulation cloud           the instances and their ledger, over HTTP on loopback
 //	simulation machine-api     the Machine API's controllers, with an actuator for that cloud
 //	simulation infrastructure  Cluster API's infrastructure controller for that cloud, and the kubelets of its instances
 //	simulation etcd-operator   the operator of etcd, which holds the control plane's Machines while their Nodes vote
 //
-// It knows flags and what is wired to what. Each ends on SIGTERM, and when its parent does if --parent names that.
+// In go flags. Each process ends on SIGTERM, and when its parent does if --parent names that.
+//
+// Non-goals:
+//   - what a part does: see test/simulation and machine/machinetest
 package main

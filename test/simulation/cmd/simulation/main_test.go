@@ -85,7 +85,7 @@ func TestTheCloudServesUntilItIsToldToEnd(t *testing.T) {
 	}
 }
 
-// The parent is a shell that ends at once: nothing but the name of it tells the cloud so.
+// The parent is a shell that ends at once: nothing but its name shows that to the cloud.
 func TestAnOrphanEnds(t *testing.T) {
 	address := free(t)
 	shell := exec.Command("sh", "-c", fmt.Sprintf(`%q cloud --address=%s --parent=$$ & while ! read line; do :; done`, os.Args[0], address))
