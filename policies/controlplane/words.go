@@ -83,7 +83,7 @@ func (p *Plan) Forecast() []string {
 		if len(out) == 0 {
 			return []string{p.will() + " nothing until this is fixed: " + why}
 		}
-		return append([]string{p.will() + " nothing until the current step is done: " + why}, out...) // the problem ends with it
+		return append([]string{p.will() + " nothing before the current step is done: " + why}, out...) // the problem ends with it
 	}
 	out = append(out, p.leavesOff(&future.Last)...)
 	for _, say := range []func() string{p.amends, p.ignores} {
