@@ -26,7 +26,7 @@ func inClusterAPIsWords(more, template string) string {
 func controlPlaneAuthority(t *testing.T, p *place) {
 	says := func(words ...string) []string { return words }
 	const request, both = `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, `"authoritativeAPI":"ClusterAPI",`
-	p.patches(t, false, request, says("AWSCluster c/x does not exist", "nobody has stored which API is authoritative for this set", "[controlplane/request-warning]"), "--dry-run=server")
+	p.patches(t, false, request, says("AWSCluster c/x does not exist", "status.authoritativeAPI is empty", "[controlplane/request-warning]"), "--dry-run=server")
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSCluster
@@ -66,5 +66,5 @@ spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: 
 	}
 	p.patches(t, true, `{"spec":{"authoritativeAPI":"MachineAPI"}}`, says("spec.authoritativeAPI", "give it machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"template":{"spec":{"instanceType":"m6i.8xlarge"}}}}`)))
-	p.prints(t, false, "", says("nothing of Cluster API ends with it", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
+	p.prints(t, false, "", says("nothing in Cluster API is deleted with it", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }

@@ -190,7 +190,7 @@ func controlPlaneSet(t *testing.T, p *place) {
 	if err := p.admin.DeleteAllOf(t.Context(), toward(machinev1.GroupVersion.WithKind(controlplane.Kind), "m", ""), client.InNamespace("m"), client.PropagationPolicy("Foreground")); err == nil {
 		t.Error("a collection was deleted in the foreground")
 	}
-	p.prints(t, false, "", says("stay and run on", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
+	p.prints(t, false, "", says("keep running", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }
 
 // finalizerOfASet: a user who removes it by hand is warned which Machines the collector deletes.

@@ -432,7 +432,7 @@ func refusal(t *testing.T, reason string) float64 {
 		t.Fatal(err)
 	}
 	for _, f := range all {
-		if f.GetName() != "poundlock_controlplane_not_generated" {
+		if f.GetName() != "poundlock_control_plane_not_generated" {
 			continue
 		}
 		for _, m := range f.GetMetric() {

@@ -281,7 +281,7 @@ func (w reader) number(g preflight.Group) int {
 }
 
 func (w reader) table() {
-	rows := [][]string{{"OBJECT", "IN CHARGE", "ANSWER", "WHY"}}
+	rows := [][]string{{"OBJECT", "AUTHORITY", "ANSWER", "WHY"}}
 	if w.wide() {
 		rows[0] = append(rows[0], "NAMESPACE", "SOURCE")
 	}
