@@ -32,7 +32,7 @@ func (p *Pass) amend(path string, value any, why, command string) {
 	p.Under(p.Env.Platform.InfraCluster.Kind).Unsupported(path, value, why+": "+command)
 }
 
-// infraCluster names the object as kubectl is told.
+// infraCluster is the object's name as an argument of kubectl.
 func (p *Pass) infraCluster() string {
 	kind := p.Env.Platform.InfraCluster
 	return fmt.Sprintf("%s.%s %s -n %s", strings.ToLower(kind.Kind), kind.Group, p.Env.ClusterName, p.Env.ClusterAPINamespace)

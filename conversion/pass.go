@@ -40,7 +40,7 @@ type Core struct {
 	Windows bool
 }
 
-// BootsWindows tells Machines that run Windows and are yet to be created: where a provider hands it its user data in another way, they would never start.
+// BootsWindows reports whether a Machine runs Windows and is yet to be created. It would never start where the provider passes user data in another way.
 func (c *Core) BootsWindows() bool { return c.Windows && (c.Template || c.ProviderID == "") }
 
 // NewPass starts a pass over an object whose fields lie below root, a JSON path as a person would write it.

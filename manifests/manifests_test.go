@@ -381,7 +381,7 @@ func checkImages(t *testing.T, b *built) {
 	}
 }
 
-// checkMemory: Go's runtime is told of a limit that it reaches before the container's, with a tenth between for what is not its own.
+// checkMemory wants a limit for Go's runtime below the container's. A tenth between the two is for memory that is not the runtime's.
 func checkMemory(t *testing.T, b *built) {
 	t.Helper()
 	for _, d := range b.deployments {

@@ -55,7 +55,8 @@ type Change struct {
 	Username string
 	// Propagation is what a DELETE asks for; empty where it asks for nothing.
 	Propagation metav1.DeletionPropagation
-	// NamespaceTerminating says that the object's namespace is being deleted. A shell finds it out where the namespace controller deletes surroundings; a policy is told of it with each request.
+	// NamespaceTerminating reports that the object's namespace is being deleted. A shell reads the namespace where the namespace
+	// controller deletes surroundings; a policy has it in each request.
 	NamespaceTerminating bool
 	// Old is the stored object, nil for CREATE; New the requested one, nil for DELETE.
 	// In a review of /scale both are Scale objects.

@@ -27,7 +27,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// echo is an API server whose containers answer what they are told, by SPDY and WebSocket.
+// echo is an API server whose containers answer with what they receive, by SPDY and WebSocket.
 func echo(t *testing.T) http.HandlerFunc {
 	const success = `{"metadata":{},"status":"Success"}`
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func echo(t *testing.T) http.HandlerFunc {
 	}
 }
 
-// said is what is told to containers: bytes, whatever they look like.
+// said is sent to containers: bytes that look like names of groups.
 const said = `{"apiVersion":"cluster.x-k8s.io/v1beta2"} cluster.hypershift.openshift.io` + "\n"
 
 // exec and attach reach a container through the proxy as clients have them do, in both protocols.

@@ -1,6 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unread knows which members of a providerSpec Machine API's controllers do not read, whatever they say. The conversion leaves them out, and a
-// ControlPlaneMachineSet replaces no Machine for them. It refuses to know what the others mean.
+// Package unread lists the members of a providerSpec that Machine API's controllers do not read. The conversion leaves them out,
+// and a ControlPlaneMachineSet replaces no Machine for them.
+//
+// A platform's name goes in; paths of members come out.
+//
+// Non-goals:
+//   - what the other members mean: see the platforms of package conversion
 package unread

@@ -231,7 +231,7 @@ func checkRole(t *testing.T, r *rbacv1.ClusterRole) {
 	}
 }
 
-// Whoever uses kustomize gets the same objects.
+// Kustomize builds the same objects.
 func TestKustomization(t *testing.T) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), ".")
 	if err != nil {

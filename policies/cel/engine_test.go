@@ -145,7 +145,7 @@ func (p enginePolicy) decide(ctx context.Context, c policies.Change) []validatin
 	return p.validator.Validate(ctx, resource(c), attributes(c), nil, namespace(c), celconfig.RuntimeCELCostBudget, nil).Decisions
 }
 
-// namespace is the request's, as the API server tells policies of it.
+// namespace is the request's, as the API server gives it to policies.
 func namespace(c policies.Change) *corev1.Namespace {
 	if c.Namespace == "" {
 		return nil

@@ -358,7 +358,7 @@ func TestAMirroredMachineIsNotOutdated(t *testing.T) {
 	}
 }
 
-// elsewhereSaid is a template in which what the infrastructure cluster alone tells is said as the conversion says it: a set goes by the Infrastructure.
+// elsewhereSaid is a template with the values that only the infrastructure cluster has, as the conversion writes them. A set uses the Infrastructure's.
 func elsewhereSaid(platform string, template, back map[string]any) map[string]any {
 	for _, name := range map[string][]string{"Azure": {"location", "securityGroup", "managedIdentity"}, "OpenStack": {"tags"}}[platform] {
 		if template[name] = back[name]; back[name] == nil {

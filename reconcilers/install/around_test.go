@@ -531,7 +531,7 @@ func refusing(resource, group string, operation admissionregistrationv1.Operatio
 	}
 }
 
-// A missing shard, and no content at all, are told as what they are.
+// A missing shard and no content at all have conditions of their own.
 func TestWhatIsMissingIsTold(t *testing.T) {
 	c := newCluster(t)
 	half := provider(t, "infrastructure-aws", "v1.0.0")

@@ -130,7 +130,8 @@ type world struct {
 	r      *reconciler
 	live   map[installation.Key]*unstructured.Unstructured // nil: it is not there
 	served map[string][]string
-	// listed are the kinds of which the objects that are marked as ours are in live.
+	// listed are the kinds whose objects that are marked as ours are in live.
+	listed map[schema.GroupVersionKind]bool
 	// named are the names of all objects of a kind, also those of others. Any other name needs no request.
 	named map[schema.GroupVersionKind]map[installation.Key]bool
 	// certificates and endpoints are read when a gate asks for them.

@@ -42,7 +42,7 @@ const (
 	machines = "/apis/" + translation.Standard + "/v1beta2/machines"
 )
 
-// stored is an object of 5 KB, about half of which nobody looks at.
+// stored is an object of 5 KB. Half of it is managed fields.
 var stored = `{"apiVersion":"` + translation.Private + `/v1beta2","kind":"Machine","metadata":{"managedFields":[{"apiVersion":"` + translation.Private + `/v1beta2","fieldsV1":{` +
 	strings.Repeat(`"f:a":{"f:bcdef":{},"k:{\"type\":\"Ready\"}":{".":{},"f:message":{}}},`, 35) + `"f:z":{}}}],"name":"m","ownerReferences":[{"apiVersion":"` + translation.Private +
 	`/v1beta2","kind":"MachineSet","name":"s"}]},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.` + translation.Private + `","kind":"AWSMachine","name":"m"}},"status":{"conditions":[` +
@@ -165,7 +165,7 @@ func (p *process) metric(pattern string) (sum float64) {
 	return sum
 }
 
-// A proxy carries a hundred watches, a hundred requests a second, a list of 100 MB, clients that read slowly and clients that go away, all at once: whoever stays is
+// A proxy carries a hundred watches, a hundred requests a second, a list of 100 MB, clients that read slowly and clients that go away, all at once. Each client that stays is
 // answered without an error, the memory is bounded, and afterwards nothing is left of it.
 func TestLoad(t *testing.T) {
 	lasts := 3 * time.Second

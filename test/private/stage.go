@@ -48,7 +48,7 @@ type Options struct {
 	Dir string
 	// Port is the API server's; 0 is a free one.
 	Port int
-	// Out is told what is being done, in lines. Nil means nobody.
+	// Out receives a line for each step. It may be nil.
 	Out io.Writer
 	// Release is the release of Cluster API whose manager and definitions are private; "" is the product's. The platform's definitions are the product's always.
 	Release string
