@@ -316,7 +316,7 @@ func (s *Stage) ready(ctx context.Context, name string, port int) error {
 		}
 		answer, err := http.DefaultClient.Do(r)
 		if err != nil {
-			return false, nil //nolint:nilerr // not yet
+			return false, nil // not yet
 		}
 		defer answer.Body.Close()
 		return answer.StatusCode == http.StatusOK, nil

@@ -42,8 +42,9 @@ func privateTypesCommand(p *plugin) *cobra.Command {
 		Long: `Install Cluster API's types under private names (cluster.hypershift.openshift.io and the groups beneath it), so that the platform's own types and yours do not meet.
 
 Clients of Cluster API reach them under the standard names, through a proxy beside them: see docs/private-types.md.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  kubectl poundlock private-types status`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(privateTypesInstall(p), privateTypesStatus(p), privateTypesUninstall(p), privateTypesSidecar(p))
 	return cmd
@@ -432,8 +433,9 @@ func privateTypesUninstall(p *plugin) *cobra.Command {
 		Long: `Delete the private definitions and the shim, unless objects of them are left: with the definitions those would go too, and with them what they stand for.
 
 It deletes what install created, and nothing else.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.uninstallPrivateTypes(cmd.Context(), *o) },
+		Example: `  kubectl poundlock private-types uninstall`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.uninstallPrivateTypes(cmd.Context(), *o) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask (false)")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "none", "client: print what would be deleted; server: have the API server try each write; none")

@@ -29,8 +29,9 @@ func privateTypesStatus(p *plugin) *cobra.Command {
 		Long: `Show the private types: versions (the stored one with a *), converter, objects, and whether the platform has their standard twin.
 
 Exit code 3 means that something is in the way: a definition is not established, its converter is not trusted, or no shim is ready.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.privateTypesStatus(cmd.Context()) },
+		Example: `  kubectl poundlock private-types status`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.privateTypesStatus(cmd.Context()) },
 	}
 }
 
