@@ -327,7 +327,7 @@ func TestASetOfAControlPlaneIsDeletedAndItsMachinesStay(t *testing.T) {
 		t.Errorf("the refusal does not say %q: %s", want, a.err)
 	}
 	a = must(t, append(set.args("delete"), "--wait=false")...)
-	warned(t, a, "the control plane's 3 Machines and their Nodes stay and run on")
+	warned(t, a, "the control plane's 3 Machines and their Nodes keep running")
 	eventually(t, "an Inactive set comes back", func() string {
 		return fmt.Sprint(field(t, set, ".metadata.uid") != uid, " ", field(t, set, ".spec.state"))
 	}, "true Inactive")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,7 +130,7 @@ func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) e
 	if err != nil {
 		return err
 	}
-	if c.name != ownName && len(c.own) == 0 && !c.known {
+	if c.name != ownName && !c.known && !slices.ContainsFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.name, c.name) }) {
 		return ended{codeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace)}
 	}
 	c.show(changes, leaving.Paused(items))
