@@ -51,7 +51,7 @@ The API server calls a definition's conversion webhook whenever somebody reads o
 the converter of their group convert them (the longest ` + "`--upstream SUFFIX`" + ` that fits), and gives the answer its private names back, with as many objects in the same order.
 
 - A call that fails because the converter is away (refused, timed out, 429, 502, 503, 504) is repeated for up to ` + "`--budget`" + ` (25 s). The API server itself calls once, and waits 30 s.
-- Whatever cannot be converted is answered ` + "`Failed`" + `, with a sentence that names the converter. The API server shows it to whoever asked.
+- Whatever cannot be converted is answered ` + "`Failed`" + `, with a sentence that names the converter. The API server shows it to the client.
 - More reviews than ` + "`--concurrency`" + ` (16) are answered 429 with ` + "`Retry-After`" + `. A review may have 64 MiB.
 - A replica is ready once any upstream has answered, and stays so when one is lost: a Service without endpoints would say less.
 - Some converters look at definitions: Cluster API's own reads the contract's label of the one that a reference names. It must run behind a proxy too, or it looks at the platform's.

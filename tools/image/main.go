@@ -1,10 +1,6 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Program image builds Poundlock's container image without a container engine: static binaries, for two platforms, from scratch. It writes an OCI layout with both and an archive of
-// each that `podman load` and `docker load` take, and reads both again to validate them; -push sends the image to a registry.
-//
-// Non-goals: signatures, and anything in the image but the binary and the licences.
 package main
 
 import (
