@@ -43,8 +43,18 @@ func privateTypesCommand(p *plugin) *cobra.Command {
 
 Clients of Cluster API reach them under the standard names, through a proxy beside them: see docs/private-types.md.`,
 		Example: `  kubectl poundlock private-types status`,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// cobra suggests a command at the root alone.
+		SuggestionsMinimumDistance: 2,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return usage("unknown command %q for %q; did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
+			}
+			return cobra.NoArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(privateTypesInstall(p), privateTypesStatus(p), privateTypesUninstall(p), privateTypesSidecar(p))
 	return cmd
