@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,8 +68,42 @@ func TestTwins(t *testing.T) {
 		})
 	}
 	machines := &twins{w, authority.Kinds()[0]}
+	t.Run("a Machine is mirrored in few requests", machines.isFrugal)
 	t.Run("another instance than the Machine's is nobody's to take", machines.keepsInstance)
 	t.Run("no mirror belongs to a set that is a stranger", machines.keepsFromStranger)
+}
+
+// isFrugal: each object and each status costs one write, and one event tells of all.
+func (w *twins) isFrugal(t *testing.T) {
+	from := w.writes.number()
+	w.charge(t, "frugal", authority.MachineAPI)
+	w.eventually(t, "it is mirrored", func() string { return w.unsynced(t, machineAPIMachine, "frugal") })
+	w.settle(t)
+	const (
+		machineAPI = "PATCH /apis/machine.openshift.io/v1beta1/namespaces/" + mapi + "/machines/frugal"
+		clusterAPI = "PATCH /apis/cluster.x-k8s.io/v1beta2/namespaces/" + capi + "/machines/frugal"
+		infra      = "PATCH /apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/" + capi + "/awsmachines/frugal"
+	)
+	want := []string{
+		machineAPI, // the finalizer
+		clusterAPI, infra,
+		clusterAPI + "/status", infra + "/status", machineAPI + "/status",
+	}
+	if diff := cmp.Diff(want, slices.DeleteFunc(w.writes.since(from), func(r string) bool { return !strings.Contains(r, "/frugal") })); diff != "" {
+		t.Errorf("(-want +sent):\n%s", diff)
+	}
+	w.eventually(t, "one event", func() string {
+		var notes []string
+		for _, e := range w.list(t, schema.GroupVersionKind{Group: "events.k8s.io", Version: "v1", Kind: "Event"}, mapi) {
+			if text(e, "regarding", "name") == "frugal" {
+				notes = append(notes, text(e, "reason")+": "+text(e, "note"))
+			}
+		}
+		if len(notes) != 1 || strings.Count(notes[0], "created ") != 2 {
+			return strings.Join(notes, "\n") + " none"
+		}
+		return ""
+	})
 }
 
 // twinsWorld is a cluster of AWS with the mirror alone.
