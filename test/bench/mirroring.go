@@ -50,7 +50,9 @@ func mirroring(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefini
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return err
 	}
-	plane, err := embedded.Start(ctx, embedded.Options{Out: out, CRDs: crds, APIServerArgs: []string{"--audit-policy-file=" + policy, "--audit-log-path=" + audit, "--audit-log-mode=blocking"}})
+	plane, err := embedded.Start(ctx, embedded.Options{
+		Out: out, CRDs: crds, APIServerArgs: []string{"--audit-policy-file=" + policy, "--audit-log-path=" + audit, "--audit-log-mode=blocking"},
+	})
 	if err != nil {
 		return err
 	}
