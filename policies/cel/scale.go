@@ -78,6 +78,9 @@ func ScalePolicies(o Options) []Policy {
 	return out
 }
 
+// otherSet reports that a parameter is not the set whose /scale is under review. An API server evaluates the message for each parameter, so that has to look, too.
+const otherSet = "dyn(params).metadata.name != request.name"
+
 func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	// Ignore: where the API server has no such sets, or has not read them yet, nothing is refused.
 	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
@@ -105,8 +108,8 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 				{Name: "changes-replicas", Expression: replicasOf("object") + " != " + replicasOf("oldObject")},
 			},
 			Validations: []admissionregistrationv1.Validation{{
-				Expression:        fmt.Sprintf("dyn(params).metadata.name != request.name || !(%s)", s.locked),
-				MessageExpression: fmt.Sprintf(`"spec.replicas: Forbidden: " + (%s) + " [authority/scale-locked]"`, s.reason),
+				Expression:        fmt.Sprintf("%s || !(%s)", otherSet, s.locked),
+				MessageExpression: fmt.Sprintf(`%s ? '' : "spec.replicas: Forbidden: " + (%s) + " [authority/scale-locked]"`, otherSet, s.reason),
 				Message:           "The set that is not authoritative may not be scaled through its scale subresource. Remedy: scale the set of the authoritative API. [authority/scale-locked]",
 			}},
 		},
@@ -126,13 +129,18 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 
 // binding gives the policy every set of the request's namespace.
 func (s scaled) binding(o Options) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
+	return bindingToEach(o, s.name, "")
+}
+
+// bindingToEach gives a policy every object of its parameter's kind in a namespace; in the request's, where that is empty.
+func bindingToEach(o Options, name, namespace string) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	allow := admissionregistrationv1.AllowAction
 	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding"},
-		ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: o.Labels},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.Labels},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: s.name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-			ParamRef: &admissionregistrationv1.ParamRef{Selector: &metav1.LabelSelector{}, ParameterNotFoundAction: &allow},
+			PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			ParamRef: &admissionregistrationv1.ParamRef{Namespace: namespace, Selector: &metav1.LabelSelector{}, ParameterNotFoundAction: &allow},
 		},
 	}
 }
