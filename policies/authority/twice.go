@@ -51,6 +51,6 @@ func CreatedTwice(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(finalizersPath, fmt.Sprintf(
-		"%s exists too, and Cluster API's object is not paused, so each API would create an instance: neither begins. Delete one of the two Machines, or annotate Cluster API's object with %s to make it the mirror",
+		"%s exists too, and is not paused in Cluster API, so each API would create an instance: neither begins. Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with %s to make them the mirror",
 		acts, PausedAnnotation)))
 }

@@ -161,7 +161,11 @@ func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 	}{
 		{"twice-machine-api", func(_, c object) { must(t, c.args("delete")...) }, "MachineAPI"},
 		{"twice-cluster-api", func(m, _ object) { must(t, m.args("delete")...) }, "ClusterAPI"},
-		{"twice-mirrored", func(_, c object) { must(t, c.args("annotate", "cluster.x-k8s.io/paused=")...) }, "MachineAPI"},
+		{"twice-mirrored", func(_, c object) {
+			for _, o := range []object{c, awsMachine(c.name)} {
+				must(t, append(o.args("annotate"), "cluster.x-k8s.io/paused=")...)
+			}
+		}, "MachineAPI"},
 	} {
 		name := decision.name
 		m, c := mapiMachine(name), capiMachine(name)
