@@ -182,12 +182,13 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestAFailedMachine: its phase never changes, so the wait has no end but what the message names.
+// TestAFailedMachine: its phase never changes, and it never was provisioned, so the wait has no end but what the message names.
 func TestAFailedMachine(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.MachineAPI)
 	w.settle(authority.MachineAPI)
 	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"phase": "Failed"}})
+	w.merge(w.provider(), "status", map[string]any{"status": map[string]any{"ready": nil}}) // as the mirror has it of what never came up
 	w.request(authority.ClusterAPI)
 	for range 3 {
 		w.mirrorRuns()
