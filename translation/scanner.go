@@ -458,7 +458,8 @@ func (s *Scanner) skim(i int, st state) (int, state, error) {
 	s.next = dead
 skimming:
 	for i < len(src) {
-		c, end := src[i], 0
+		c := src[i]
+		var end int
 		switch {
 		case st == afterValue && c == ',':
 			i, st = i+1, atName

@@ -327,7 +327,9 @@ func TestWhatCannotBeLookedUpIsOnlySaidWhereItWarns(t *testing.T) {
 
 // A Machine begins only once its twin could be looked up, also where the route fails open: the creation may have been let through unchecked.
 func TestAMachineDoesNotBeginUnchecked(t *testing.T) {
-	fenced := func(o, finalizer string) string { return strings.Replace(o, `"metadata":{`, `"metadata":{"finalizers":["`+finalizer+`"],`, 1) }
+	fenced := func(o, finalizer string) string {
+		return strings.Replace(o, `"metadata":{`, `"metadata":{"finalizers":["`+finalizer+`"],`, 1)
+	}
 	own := `{"metadata":{"name":"a"},"spec":{"a":1}}`
 	w := &world{liveErr: context.DeadlineExceeded}
 	h, _ := serve(t, All(platforms.List()...), w)
