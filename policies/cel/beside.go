@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -33,42 +32,22 @@ func BesidePolicies(o Options) []Policy {
 }
 
 func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {
-	// Ignore: where the API server has no such objects, or has not read them yet, nothing is refused.
-	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
 	// Machine API's controllers create for their sets, under names that nobody has.
 	exempt := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.MachineAPIController])
 	stopped := fmt.Sprintf(`%q in %s && !%s.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "False")`, authority.PausedAnnotation, object("dyn(params).metadata", "annotations"),
 		list(object("dyn(params)", "status"), "conditions"), authority.ConditionPaused)
 	other := fmt.Sprintf(`dyn(params).metadata.name != dyn(object).metadata.?name.orValue('') || %s == %q`, text(object("dyn(object)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
-	reason := other + // evaluated for each parameter (otherSet)
+	message := other + // evaluated for each parameter (otherSet)
 		` ? '' : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already and is acted on, so a Machine API " + request.kind.kind + ` +
 		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
-	p := &admissionregistrationv1.ValidatingAdmissionPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.Labels},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			FailurePolicy: &ignore,
-			ParamKind:     &admissionregistrationv1.ParamKind{APIVersion: k.ClusterAPI.String(), Kind: k.Name},
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				MatchPolicy: &equivalent,
-				NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-					Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: []string{pair.MachineAPI},
-				}}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
-					resourceRule(kind{name: k.Name, resource: k.Resource, version: k.MachineAPI}, "", []admissionregistrationv1.OperationType{admissionregistrationv1.Create}),
-				},
-			},
-			MatchConditions: []admissionregistrationv1.MatchCondition{
-				{Name: "not-by-who-may", Expression: fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(exempt))},
-			},
-			Validations: []admissionregistrationv1.Validation{{
-				Expression:        other + " || " + stopped,
-				MessageExpression: reason,
-				Message:           "A Cluster API object of this name exists already and is acted on. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. [authority/create-machineapi]",
-			}},
-			Variables: used(append(shared(o), variable("says", reason))),
-		},
+	p := policyOfEach(o, name, k.ClusterAPIGVK(), exempt, []string{pair.MachineAPI}, admissionregistrationv1.Validation{
+		Expression:        other + " || " + stopped,
+		MessageExpression: message,
+		Message:           "A Cluster API object of this name exists already and is acted on. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. [authority/create-machineapi]",
+	})
+	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
+		resourceRule(kind{name: k.Name, resource: k.Resource, version: k.MachineAPI}, "", []admissionregistrationv1.OperationType{admissionregistrationv1.Create}),
 	}
-	p.Spec.Variables = slices.DeleteFunc(p.Spec.Variables, func(v admissionregistrationv1.Variable) bool { return v.Name == "says" })
+	p.Spec.Variables = usedBy(shared(o), message)
 	return p
 }

@@ -40,7 +40,8 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
 			describe(o), nested(o, "spec", "providerID"), free)
 	case authority.ForeignActs:
-		if !slices.Contains(s.machineAPI.GetFinalizers(), s.kind.MachineAPIFinalizer) && !slices.Contains(o.GetFinalizers(), s.kind.ClusterAPIFinalizer) && s.kind.MachineAPIFinalizer != "" {
+		begun := slices.Contains(s.machineAPI.GetFinalizers(), s.kind.MachineAPIFinalizer) || slices.Contains(o.GetFinalizers(), s.kind.ClusterAPIFinalizer)
+		if s.kind.Name == "Machine" && s.core != nil && !begun {
 			return fmt.Sprintf("%s was created too, and is not paused. So that one instance is created and not two, neither API begins (authority/created-twice): delete one of the two Machines, "+
 				"or annotate %[1]s with %s to make it the mirror", describe(o), authority.PausedAnnotation)
 		}
