@@ -133,7 +133,7 @@ func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMa
 				return nil, err
 			}
 			if k > 0 { // the first replaces the one ConfigMap of an earlier release, which nobody would delete
-				shard.Name = fmt.Sprintf("%s-%d", shard.Name, k+1)
+				shard.Name = fmt.Sprintf("%s.%d", shard.Name, k+1) // no name of a provider has a dot
 			}
 			shard.Annotations[ShardAnnotation] = fmt.Sprintf("%d/%d", k+1, len(runs))
 			largest = max(largest, Size(shard))

@@ -286,3 +286,18 @@ func TestRender(t *testing.T) {
 		}
 	}
 }
+
+// A provider may have the name of another one and a number: no shard is named as that provider is.
+func TestShardsHaveNamesOfTheirOwn(t *testing.T) {
+	const kib = 1024
+	b := bundleOf(true, 700*kib, 700*kib)
+	shards, err := b.Pack(Packing{Format: PlainText})
+	if err != nil || len(shards) != 2 {
+		t.Fatal(len(shards), err)
+	}
+	other := b.Provider
+	other.Name += "-2"
+	if shards[0].Name != b.Provider.Label() || shards[1].Name == other.Label() {
+		t.Errorf("%s and %s, beside a provider %s", shards[0].Name, shards[1].Name, other.Label())
+	}
+}

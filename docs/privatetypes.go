@@ -87,6 +87,7 @@ const privateTypesEnd = `
 - **Admission webhooks of Cluster API are not called** for private types. Defaults that they would set are missing, and what they would refuse is stored.
 - ` + "`cluster.x-k8s.io/conversion-data`" + `, ` + "`last-applied-configuration`" + ` and other JSON in text keep the standard names, on both sides.
   Only where somebody applies server-side what was applied client-side, the API server itself writes ` + "`last-applied-configuration`" + `, with private names. ` + "`kubectl apply`" + ` works with either.
+- **The core manager of Cluster API 1.14 does not run with ` + "`--namespace`" + `**: it stops at ` + "`failed to cast … informer`" + `, because it does not know the cache that controller-runtime makes for one namespace. Without the flag it runs behind the proxy, as 1.11 and 1.13 do with it.
 - Groups of programs that never run behind a proxy are not translated: ` + "`%s`" + `.
 - A watch by WebSocket, CBOR, and a compressed body are refused with a Status. Protobuf answers are not asked for; protobuf bodies are translated.
 - Deleting a collection of definitions is refused: the platform's, which a client does not see, would go with them.

@@ -4,12 +4,14 @@
 package manifests
 
 import (
+	"slices"
+
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/cel"
 )
 
-// celPolicies are the CEL twins of the rules that need no lookup, and the policies of /scale, each followed by its binding.
+// celPolicies are the CEL twins of the rules that need no lookup, and those with parameters, each followed by its binding.
 func celPolicies() ([]any, error) {
 	o := cel.Options{Identities: authority.OpenShiftIdentities(), Pairs: authority.Pairs{Pair()}, Labels: Labels()}
 	for _, p := range platforms.List() {
@@ -17,7 +19,7 @@ func celPolicies() ([]any, error) {
 	}
 	all, err := cel.Policies(o)
 	var out []any
-	for _, p := range append(all, cel.ScalePolicies(o)...) {
+	for _, p := range slices.Concat(all, cel.ScalePolicies(o), cel.BesidePolicies(o)) {
 		out = append(out, p.Policy, p.Binding)
 	}
 	return out, err

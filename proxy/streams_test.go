@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
@@ -31,7 +32,31 @@ import (
 func echo(t *testing.T) http.HandlerFunc {
 	const success = `{"metadata":{},"status":"Success"}`
 	return func(w http.ResponseWriter, r *http.Request) {
-		if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		forward := strings.HasSuffix(r.URL.Path, "/portforward")
+		streams := make(chan httpstream.Stream, 3)
+		opened := func(s httpstream.Stream, replied <-chan struct{}) error {
+			go func() {
+				<-replied
+				streams <- s
+			}()
+			return nil
+		}
+		if websocket.IsWebSocketUpgrade(r) && forward {
+			upgrader := websocket.Upgrader{Subprotocols: []string{"SPDY/3.1+" + portforward.PortForwardProtocolV1Name}}
+			socket, err := upgrader.Upgrade(w, r, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			conn, err := upgrade.NewServerConnection(portforward.NewTunnelingConnection("server", socket), opened)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			forwarded(t, conn, streams)
+			return
+		}
+		if websocket.IsWebSocketUpgrade(r) {
 			conn := wsstream.NewConn(map[string]wsstream.ChannelProtocolConfig{"v5.channel.k8s.io": {Binary: true, Channels: []wsstream.ChannelType{
 				wsstream.ReadChannel, wsstream.WriteChannel, wsstream.IgnoreChannel, wsstream.WriteChannel, wsstream.IgnoreChannel,
 			}}})
@@ -47,7 +72,6 @@ func echo(t *testing.T) http.HandlerFunc {
 			_, _ = io.WriteString(channels[3], success)
 			return
 		}
-		forward := strings.HasSuffix(r.URL.Path, "/portforward")
 		protocol := "v4.channel.k8s.io"
 		if forward {
 			protocol = portforward.PortForwardProtocolV1Name
@@ -56,41 +80,44 @@ func echo(t *testing.T) http.HandlerFunc {
 			t.Error(err)
 			return
 		}
-		streams := make(chan httpstream.Stream, 3)
-		conn := upgrade.NewResponseUpgrader().UpgradeResponse(w, r, func(s httpstream.Stream, replied <-chan struct{}) error {
-			go func() {
-				<-replied
-				streams <- s
-			}()
-			return nil
-		})
+		conn := upgrade.NewResponseUpgrader().UpgradeResponse(w, r, opened)
 		if conn == nil {
 			t.Error("no upgrade")
 			return
 		}
-		defer conn.Close()
-		of := map[string]httpstream.Stream{}
-		for wanted := 3; len(of) < wanted; {
-			s := <-streams
-			of[s.Headers().Get(corev1.StreamType)] = s
-			if forward {
-				wanted = 2
-			}
-		}
 		if forward {
-			defer of[corev1.StreamTypeError].Close()
-			if _, err := io.Copy(of[corev1.StreamTypeData], of[corev1.StreamTypeData]); err != nil {
-				t.Error(err)
-			}
-			_ = of[corev1.StreamTypeData].Close()
-			<-conn.CloseChan()
+			forwarded(t, conn, streams)
 			return
 		}
+		defer conn.Close()
+		of := typed(streams, 3)
 		if _, err := io.Copy(of[corev1.StreamTypeStdout], of[corev1.StreamTypeStdin]); err != nil {
 			t.Error(err)
 		}
 		_, _ = io.WriteString(of[corev1.StreamTypeError], success)
 	}
+}
+
+// typed are the first streams of a connection, by their type.
+func typed(streams <-chan httpstream.Stream, wanted int) map[string]httpstream.Stream {
+	of := map[string]httpstream.Stream{}
+	for len(of) < wanted {
+		s := <-streams
+		of[s.Headers().Get(corev1.StreamType)] = s
+	}
+	return of
+}
+
+// forwarded answers on a forwarded port with what comes from it.
+func forwarded(t *testing.T, conn httpstream.Connection, streams <-chan httpstream.Stream) {
+	defer conn.Close()
+	of := typed(streams, 2)
+	defer of[corev1.StreamTypeError].Close()
+	if _, err := io.Copy(of[corev1.StreamTypeData], of[corev1.StreamTypeData]); err != nil {
+		t.Error(err)
+	}
+	_ = of[corev1.StreamTypeData].Close()
+	<-conn.CloseChan()
 }
 
 // said is sent to containers: bytes that look like names of groups.
@@ -123,22 +150,40 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// A port of a container is forwarded through the proxy.
+// A port of a container is forwarded through the proxy as clients have it done, in both protocols.
 func TestPortForward(t *testing.T) {
 	_, address := before(t, echo(t))
-	transport, upgrader, err := spdy.RoundTripperFor(&rest.Config{Host: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := &rest.Config{Host: address}
 	to, err := url.Parse(address + "/api/v1/namespaces/n/pods/p/portforward")
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop, ready := make(chan struct{}), make(chan struct{})
-	forwarder, err := portforward.New(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, to), []string{"0:80"}, stop, ready, io.Discard, io.Discard)
+	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	newer, err := portforward.NewSPDYOverWebsocketDialer(to, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stops := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+	readies := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+	ports := []string{"0:80"}
+	old, err := portforward.New(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, to), ports, stops[0], readies[0], io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tunnelled, err := portforward.New(newer, ports, stops[1], readies[1], io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, forwarder := range []*portforward.PortForwarder{old, tunnelled} {
+		t.Run([]string{"SPDY", "WebSocket"}[i], func(t *testing.T) { forwardsAPort(t, forwarder, stops[i], readies[i]) })
+	}
+}
+
+func forwardsAPort(t *testing.T, forwarder *portforward.PortForwarder, stop, ready chan struct{}) {
+	t.Helper()
 	ended := make(chan error, 1)
 	go func() { ended <- forwarder.ForwardPorts() }()
 	select {

@@ -309,7 +309,7 @@ func (s *Scanner) value(i int, st state) (int, state, error) {
 	return i, st, err
 }
 
-// member reads a name, or the end of an object.
+// member reads a name, or the end of an object. Where the name leads to text, a number or a word that no row is about, it goes on behind that, from name to name.
 func (s *Scanner) member(i int, st state) (int, state, error) {
 	c := s.src[i]
 	if c == '}' && st == atMember {
@@ -319,13 +319,30 @@ func (s *Scanner) member(i int, st state) (int, state, error) {
 	if c != '"' {
 		return i, st, s.malformed(i, "no member's name")
 	}
-	if st == atMember && s.top&isHide != 0 {
-		if err := s.hold(i); err != nil {
-			return i, st, err
+	if s.top&isHide != 0 {
+		if st == atMember {
+			if err := s.hold(i); err != nil {
+				return i, st, err
+			}
+		}
+		i, st = s.called(i + 1)
+		return i, st, nil
+	}
+	for src := s.src; ; {
+		i, st = s.called(i + 1)
+		if st != atValue || s.automaton.nodes[s.next].value != Nothing || i == len(src) {
+			return i, st, nil
+		}
+		end := scalar(src, i)
+		switch {
+		case end == 0:
+			return i, atValue, nil
+		case end+1 < len(src) && src[end] == ',' && src[end+1] == '"':
+			i = end + 1
+		default:
+			return end, afterValue, nil
 		}
 	}
-	i, st = s.called(i + 1)
-	return i, st, nil
 }
 
 // between reads what stands behind a value in a container.
@@ -439,24 +456,25 @@ func (s *Scanner) skim(i int, st state) (int, state, error) {
 	src, stack, top := s.src, s.stack, s.top
 	outer := len(stack)
 	s.next = dead
+skimming:
 	for i < len(src) {
-		switch c := src[i]; {
-		case st == atName, st == atMember && c != '}':
-			end := 0
-			if c == '"' {
-				end = whole(src, i+1)
-			}
-			if end == 0 || end == len(src) || src[end] != ':' {
-				s.stack, s.top = stack, top
-				return i, st, nil
-			}
-			i, st = end+1, atValue
+		c := src[i]
+		var end int
+		switch {
 		case st == afterValue && c == ',':
 			i, st = i+1, atName
 			if top&isList != 0 {
 				st = atValue
 			}
-		case c == '}' && st != atValue && top&isList == 0, c == ']' && st != atValue && top&isList != 0:
+		case (st == atName || st == atMember) && c == '"':
+			if end = whole(src, i+1); end == 0 || end == len(src) || src[end] != ':' {
+				break skimming
+			}
+			i, st = end+1, atValue
+			if i+1 < len(src) && src[i] == '{' && src[i+1] == '}' { // as most in managed fields
+				i, st = i+2, afterValue
+			}
+		case c == '}' && (st == afterValue || st == atMember) && top&isList == 0, c == ']' && (st == afterValue || st == atElement) && top&isList != 0:
 			i++
 			last := len(stack) - 1
 			top, stack = stack[last], stack[:last]
@@ -466,20 +484,17 @@ func (s *Scanner) skim(i int, st state) (int, state, error) {
 				return i, after, err
 			}
 			st = afterValue
-		case st != afterValue && (c == '{' || c == '[') && len(stack) < maxDepth:
+		case st != atValue && st != atElement:
+			break skimming
+		case (c == '{' || c == '[') && len(stack) < maxDepth:
 			stack = append(stack, top)
 			i, st, top = i+1, atMember, 0
 			if c == '[' {
 				st, top = atElement, isList
 			}
 		default:
-			end := 0
-			if st != afterValue {
-				end = scalar(src, i)
-			}
-			if end == 0 {
-				s.stack, s.top = stack, top
-				return i, st, nil
+			if end = scalar(src, i); end == 0 {
+				break skimming
 			}
 			i, st = end, afterValue
 		}
@@ -775,13 +790,14 @@ func hexadecimal(c byte) bool {
 var simple = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 // plain is the index of the next byte that may not be passed over in text, or the length of src: a quote, a backslash, a control character. It asks about
-// eight bytes at a time: of the three conditions each sets the highest bit of the first byte that meets it.
+// eight bytes at a time: of the two conditions each sets the highest bit of the first byte that meets it. The bit in which a quote differs from a blank is turned
+// first: then a quote and the control characters are what is not above a blank.
 func plain(src []byte, i int) int {
 	const ones, highest = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(src); i += 8 {
 		w := binary.LittleEndian.Uint64(src[i:])
-		quote, backslash := w^ones*'"', w^ones*'\\'
-		if found := ((quote-ones)&^quote | (backslash-ones)&^backslash | (w-ones*' ')&^w) & highest; found != 0 {
+		quote, backslash := w^ones*('"'^' '), w^ones*'\\'
+		if found := ((quote-ones*(' '+1))&^quote | (backslash-ones)&^backslash) & highest; found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -78,7 +79,7 @@ func (h *handler) answer(ctx context.Context, req *request) (response *admission
 	defer func() {
 		if p := recover(); p != nil {
 			h.log.Error(fmt.Errorf("panic: %v", p), "review failed", "uid", req.UID, "stack", string(debug.Stack()))
-			response = h.undecided(failurePanic, http.StatusInternalServerError, metav1.StatusReasonInternalError,
+			response = h.undecided(h.open(), failurePanic, http.StatusInternalServerError, metav1.StatusReasonInternalError,
 				"Poundlock failed while it judged this request; its log has the reason under review "+string(req.UID))
 		}
 	}()
@@ -90,7 +91,7 @@ func (h *handler) answer(ctx context.Context, req *request) (response *admission
 		return &admissionv1.AdmissionResponse{Allowed: true}
 	}
 	if err != nil {
-		return h.undecided(failureRequest, http.StatusBadRequest, metav1.StatusReasonBadRequest, "Poundlock cannot read this request: "+err.Error())
+		return h.undecided(h.open(), failureRequest, http.StatusBadRequest, metav1.StatusReasonBadRequest, "Poundlock cannot read this request: "+err.Error())
 	}
 	if h.route.Mutating {
 		return h.fill(ctx, c)
@@ -117,7 +118,7 @@ func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.Admi
 	}
 	response, err := defaulted(c.New, h.route.Defaulters.Patches(c))
 	if err != nil {
-		return h.undecided(failureDefault, http.StatusInternalServerError, metav1.StatusReasonInternalError, "Poundlock cannot fill in its defaults: "+err.Error())
+		return h.undecided(h.open(), failureDefault, http.StatusInternalServerError, metav1.StatusReasonInternalError, "Poundlock cannot fill in its defaults: "+err.Error())
 	}
 	return response
 }
@@ -144,16 +145,20 @@ func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionRe
 		asked = "the Machines and Nodes of the control plane"
 	}
 	follows := "so nothing was changed; try again in a moment"
-	if h.route.FailurePolicy == admissionregistrationv1.Ignore {
+	open := h.open() && !authority.Begins(c)
+	if open {
 		follows = "and the request is carried out all the same"
 	}
-	return h.undecided(failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, fmt.Sprintf("Poundlock could not look up %s, %s (%v)", asked, follows, err))
+	return h.undecided(open, failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, fmt.Sprintf("Poundlock could not look up %s, %s (%v)", asked, follows, err))
 }
 
-// undecided refuses where the route locks, and lets through with a warning where it only warns.
-func (h *handler) undecided(failure string, code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
+// open reports whether the route only warns.
+func (h *handler) open() bool { return h.route.FailurePolicy == admissionregistrationv1.Ignore }
+
+// undecided lets a request through with a warning, or refuses it.
+func (h *handler) undecided(open bool, failure string, code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
 	h.metrics.failures.WithLabelValues(h.route.Name, failure).Inc()
-	if h.route.FailurePolicy == admissionregistrationv1.Ignore {
+	if open {
 		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: fit([]sentence{{text: "not checked: " + text}})}
 	}
 	return refused(code, reason, text)

@@ -325,6 +325,44 @@ func TestWhatCannotBeLookedUpIsOnlySaidWhereItWarns(t *testing.T) {
 	}
 }
 
+// A Machine begins only once its twin could be looked up, also where the route fails open: the creation may have been let through unchecked.
+func TestAMachineDoesNotBeginUnchecked(t *testing.T) {
+	fenced := func(o, finalizer string) string {
+		return strings.Replace(o, `"metadata":{`, `"metadata":{"finalizers":["`+finalizer+`"],`, 1)
+	}
+	own := `{"metadata":{"name":"a"},"spec":{"a":1}}`
+	w := &world{liveErr: context.DeadlineExceeded}
+	h, _ := serve(t, All(platforms.List()...), w)
+	begin := map[string]string{
+		"/validate/machine-api-open": mapiMachines + `,"operation":"UPDATE","oldObject":` + underMachineAPI + `,"object":` + fenced(underMachineAPI, "machine.machine.openshift.io"),
+		"/validate/cluster-api-open": capiMachines + `,"operation":"UPDATE","oldObject":` + own + `,"object":` + fenced(own, "machine.cluster.x-k8s.io"),
+	}
+	for path, review := range begin {
+		if got := ask(t, h, path, review); got.Allowed || got.Result.Code != http.StatusServiceUnavailable || !strings.Contains(got.Result.Message, "try again in a moment") {
+			t.Errorf("%s: want 503, got %+v", path, got)
+		}
+	}
+	restore := mapiMachines + `,"operation":"CREATE","object":` + underMachineAPI
+	if got := ask(t, h, "/validate/machine-api-open", restore); !got.Allowed || len(got.Warnings) == 0 {
+		t.Errorf("a creation: want a warning, got %+v", got)
+	}
+	if got := ask(t, h, "/validate/machine-api-open", fenced(restore, "machine.machine.openshift.io")); got.Allowed {
+		t.Errorf("a creation with the finalizer: want 503, got %+v", got)
+	}
+	w.liveErr = nil
+	for path, review := range begin {
+		if got := ask(t, h, path, review); !got.Allowed {
+			t.Errorf("%s: alone it begins, got %+v", path, got)
+		}
+	}
+	w.live = map[string]string{capiA: own, mapiA: underMachineAPI}
+	for path, review := range begin {
+		if got := ask(t, h, path, review); got.Allowed || !strings.Contains(got.Result.Message, "[authority/created-twice]") {
+			t.Errorf("%s: want authority/created-twice, got %+v", path, got)
+		}
+	}
+}
+
 func TestAConversionThatCannotBeTriedIsOnlySaid(t *testing.T) {
 	w := &world{
 		live: map[string]string{capiA: `{"metadata":{"name":"a"}}`},

@@ -31,6 +31,7 @@ func TestNobodyAnswers(t *testing.T) {
 		t.Skip("a control plane is not short")
 	}
 	p := newOutage(t)
+	actsSet, _ := setManifests("acts")
 	for what, do := range map[string]func() error{
 		"a request to move":            p.patch(mapiMachine, "unmoved", `{"spec":{"authoritativeAPI":"ClusterAPI"}}`),
 		"an edit of a mirror":          p.patch(capiMachine, "mirror", `{"metadata":{"labels":{"a":"b"}}}`),
@@ -67,7 +68,12 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a namespace that holds mirrors is deleted", "poundlock-surroundings", func() error {
 			return p.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: "c"}}, client.DryRunAll)
 		}},
+		{"a Machine is created beside one that acts", "poundlock-create-machines", p.creates(machineManifest("acts", ""))},
+		{"a Machine without a spec is created beside one that acts", "poundlock-create-machines", p.creates(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {namespace: m, name: acts}}`)},
+		{"a Machine is created beside one that is paused and acts on", "poundlock-create-machines", p.creates(machineManifest("stopping", ""))},
+		{"a MachineSet is created beside one that acts", "poundlock-create-machinesets", p.creates(actsSet)},
 
+		{"a Machine is restored beside its paused mirror", "", p.creates(machineManifest("mirror", ""))},
 		{"a Machine is created", "", p.creates(machineManifest("new", ""))},
 		{"a Machine that says nothing of what is optional is created", "", p.creates(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {namespace: m, name: new, annotations: null, finalizers: null}, spec: null, status: null}`)},
 		{"a Machine with the sync finalizer is restored", "", p.creates(strings.Replace(machineManifest("new", ""), "name: new", "name: new, finalizers: [sync.machine.openshift.io/finalizer]", 1))},
@@ -133,15 +139,19 @@ func newOutage(t *testing.T) outage {
 	validating, mutating := Configurations(options)
 	p.must(t, p.admin.Create(t.Context(), validating))
 	p.must(t, p.admin.Create(t.Context(), mutating))
-	twins, err := cel.Policies(cel.Options{Identities: options.Identities, Pairs: options.Pairs})
+	policyOptions := cel.Options{Identities: options.Identities, Pairs: options.Pairs}
+	twins, err := cel.Policies(policyOptions)
 	p.must(t, err)
-	for _, twin := range append(twins, cel.ScalePolicies(cel.Options{Identities: options.Identities, Pairs: options.Pairs})...) {
+	for _, twin := range slices.Concat(twins, cel.ScalePolicies(policyOptions), cel.BesidePolicies(policyOptions)) {
 		p.must(t, p.admin.Create(t.Context(), twin.Policy))
 		p.must(t, p.admin.Create(t.Context(), twin.Binding))
 	}
+	actsSet, _ := setManifests("acts")
 	p.refusedBy(t, map[string]func() error{
-		"poundlock-scale-machine-api": p.scales("machinesets.machine.openshift.io", "m", "moved"),
-		"poundlock-scale-cluster-api": p.scales("machinesets.cluster.x-k8s.io", "c", "mirror"),
+		"poundlock-scale-machine-api":  p.scales("machinesets.machine.openshift.io", "m", "moved"),
+		"poundlock-scale-cluster-api":  p.scales("machinesets.cluster.x-k8s.io", "c", "mirror"),
+		"poundlock-create-machines":    p.creates(machineManifest("acts", "")),
+		"poundlock-create-machinesets": p.creates(actsSet),
 		"poundlock-surroundings": func() error {
 			return p.admin.Delete(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "c"), client.DryRunAll)
 		},
@@ -193,15 +203,17 @@ func (p outage) furnish(t *testing.T) {
 		return fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {namespace: c, name: %s, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {instanceType: m6i.large}}`, name)
 	}
 	here, there := setManifests("set")
+	_, acts := setManifests("acts")
 	movedSet, _ := setManifests("moved")
 	_, mirrorSet := setManifests("mirror")
 	for _, text := range []string{
-		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, mark(mirrorSet), twinManifest("own"), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
+		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, mark(mirrorSet), strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
 		strings.Replace(machineManifest("moved", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1), strings.Replace(machineManifest("asking", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
 	} {
 		p.create(t, p.admin, text)
 	}
 	p.patchStatus(t, mapiMachine, "m", "unmoved", settledState)
+	p.patchStatus(t, capiMachine, "c", "stopping", `{"status":{"conditions":[{"type":"Paused","status":"False","reason":"NotPaused","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
 	p.patchStatus(t, mapiSet, "m", "set", settledState)
 	p.patchStatus(t, mapiSet, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
 	p.patchStatus(t, mapiMachine, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)

@@ -217,7 +217,7 @@ func TestRulesStand(t *testing.T) {
 	want := []string{
 		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked",
 		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/provider-id", "authority/provider-status", "authority/infra-owner", "authority/propagation",
-		"authority/finalizers-owned", "authority/finalizer-fence", "authority/status-owned", "authority/paused-owned", "authority/check-paused",
+		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned", "authority/check-paused",
 		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
 		"authority/request-warning", "authority/unconvertible", "authority/delete-detached", "authority/delete-recreated",
 		"authority/delete-orphans", "authority/delete-propagates", "authority/delete-infrastructure", "authority/template-authority", "authority/surroundings", "authority/status-default", "authority/default", "authority/request-kept",

@@ -216,6 +216,19 @@ func Rules() policies.Set {
 			On:     on(mapi(machine, onWrite)), Check: FinalizerFence,
 		},
 		{
+			ID: "authority/created-twice", Clause: authOf,
+			Says: "While a Cluster API Machine of the same name is not paused, nobody may add machine.machine.openshift.io to a Machine for which Machine API is authoritative: of two Machines that are created in the same moment, " +
+				"the review of neither creation sees the other. Where the twin cannot be looked up, the controller has to try again.",
+			Remedy: "Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with cluster.x-k8s.io/paused to make them the mirror.",
+			On:     on(mapi(machine, onUpdate)), Needs: when(Begins, policies.NeedLiveTwin|policies.NeedLiveInfra), Check: CreatedTwice,
+		},
+		{
+			ID: "authority/created-twice", Clause: authOf,
+			Says:   "While a Machine API Machine of the same name is not Cluster API's, nobody may add machine.cluster.x-k8s.io to a Cluster API Machine that is not paused. Where the twin cannot be looked up, the controller has to try again.",
+			Remedy: "Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with cluster.x-k8s.io/paused to make them the mirror.",
+			On:     on(capi(machine, onUpdate)), Needs: when(Begins, policies.NeedLiveTwin), Check: CreatedTwice,
+		},
+		{
 			ID: "authority/status-owned", Clause: "converting › API Extensions",
 			Says:   "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's alone; an empty authoritativeAPI may become the stored spec's.",
 			Remedy: "Write other parts of status with a patch, not a replacement of the whole.",

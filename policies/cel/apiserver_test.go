@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,7 +138,8 @@ func (s *story) install(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := s.admin.AdmissionregistrationV1()
-	for _, p := range all {
+	// There is no Cluster API here: those with its objects as parameters refuse nothing.
+	for _, p := range slices.Concat(all, cel.ScalePolicies(options()), cel.BesidePolicies(options())) {
 		if _, err := client.ValidatingAdmissionPolicies().Create(t.Context(), p.Policy, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ package cel
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -78,61 +77,78 @@ func ScalePolicies(o Options) []Policy {
 	return out
 }
 
+// otherSet reports that a parameter is not the set whose /scale is under review. An API server evaluates the message for each parameter, so that has to look, too.
+const otherSet = "dyn(params).metadata.name != request.name"
+
 func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPolicy {
-	// Ignore: where the API server has no such sets, or has not read them yet, nothing is refused.
-	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
 	var exempt []string
 	for _, a := range s.actors {
 		exempt = append(exempt, o.Identities[a]...)
 	}
-	p := &admissionregistrationv1.ValidatingAdmissionPolicy{
+	message := fmt.Sprintf(`%s ? '' : "spec.replicas: Forbidden: " + (%s) + " [authority/scale-locked]"`, otherSet, s.reason)
+	p := policyOfEach(o, s.name, s.version.WithKind("MachineSet"), exempt, s.namespaces, admissionregistrationv1.Validation{
+		Expression:        fmt.Sprintf("%s || !(%s)", otherSet, s.locked),
+		MessageExpression: message,
+		Message:           "The set that is not authoritative may not be scaled through its scale subresource. Remedy: scale the set of the authoritative API. [authority/scale-locked]",
+	})
+	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
+		resourceRule(kind{name: "MachineSet", resource: "machinesets", version: s.version}, "scale", []admissionregistrationv1.OperationType{admissionregistrationv1.Update}),
+	}
+	p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "changes-replicas", Expression: replicasOf("object") + " != " + replicasOf("oldObject")})
+	// The shared variables read the set, and a Scale is not its kind.
+	variables := shared(o)
+	for i, v := range variables {
+		if v.Name == "was" || v.Name == "is" {
+			variables[i].Expression = "dyn(params)"
+		}
+		variables[i].Expression = strings.ReplaceAll(variables[i].Expression, "request.kind.kind", `"MachineSet"`)
+	}
+	p.Spec.Variables = usedBy(variables, message)
+	return p
+}
+
+// policyOfEach is a policy that has each object of a kind as a parameter, but for what to match and the variables. It fails open: where the API server has no such
+// objects, or has not read them yet, nothing is refused.
+func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, namespaces []string, v admissionregistrationv1.Validation) *admissionregistrationv1.ValidatingAdmissionPolicy {
+	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
+	return &admissionregistrationv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: o.Labels},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.Labels},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: &ignore,
-			ParamKind:     &admissionregistrationv1.ParamKind{APIVersion: s.version.String(), Kind: "MachineSet"},
+			ParamKind:     &admissionregistrationv1.ParamKind{APIVersion: of.GroupVersion().String(), Kind: of.Kind},
 			MatchConstraints: &admissionregistrationv1.MatchResources{
 				MatchPolicy: &equivalent,
 				NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-					Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: s.namespaces,
+					Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: namespaces,
 				}}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
-					resourceRule(kind{name: "MachineSet", resource: "machinesets", version: s.version}, "scale", []admissionregistrationv1.OperationType{admissionregistrationv1.Update}),
-				},
 			},
-			MatchConditions: []admissionregistrationv1.MatchCondition{
-				{Name: "not-by-who-may", Expression: fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(exempt))},
-				{Name: "changes-replicas", Expression: replicasOf("object") + " != " + replicasOf("oldObject")},
-			},
-			Validations: []admissionregistrationv1.Validation{{
-				Expression:        fmt.Sprintf("dyn(params).metadata.name != request.name || !(%s)", s.locked),
-				MessageExpression: fmt.Sprintf(`"spec.replicas: Forbidden: " + (%s) + " [authority/scale-locked]"`, s.reason),
-				Message:           "The set that is not authoritative may not be scaled through its scale subresource. Remedy: scale the set of the authoritative API. [authority/scale-locked]",
-			}},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "not-by-who-may", Expression: fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(exempt))}},
+			Validations:     []admissionregistrationv1.Validation{v},
 		},
 	}
-	// The shared variables read the set, and a Scale is not its kind.
-	for _, v := range shared(o) {
-		if v.Name == "was" || v.Name == "is" {
-			v.Expression = "dyn(params)"
-		}
-		v.Expression = strings.ReplaceAll(v.Expression, "request.kind.kind", `"MachineSet"`)
-		p.Spec.Variables = append(p.Spec.Variables, v)
-	}
-	p.Spec.Variables = used(append(p.Spec.Variables, variable("says", p.Spec.Validations[0].MessageExpression)))
-	p.Spec.Variables = slices.DeleteFunc(p.Spec.Variables, func(v admissionregistrationv1.Variable) bool { return v.Name == "says" })
-	return p
+}
+
+// usedBy keeps the variables that an expression needs.
+func usedBy(all []admissionregistrationv1.Variable, expression string) []admissionregistrationv1.Variable {
+	kept := used(append(all, variable("", expression)))
+	return kept[:len(kept)-1]
 }
 
 // binding gives the policy every set of the request's namespace.
 func (s scaled) binding(o Options) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
+	return bindingToEach(o, s.name, "")
+}
+
+// bindingToEach gives a policy every object of its parameter's kind in a namespace; in the request's, where that is empty.
+func bindingToEach(o Options, name, namespace string) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	allow := admissionregistrationv1.AllowAction
 	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding"},
-		ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: o.Labels},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.Labels},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: s.name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-			ParamRef: &admissionregistrationv1.ParamRef{Selector: &metav1.LabelSelector{}, ParameterNotFoundAction: &allow},
+			PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			ParamRef: &admissionregistrationv1.ParamRef{Namespace: namespace, Selector: &metav1.LabelSelector{}, ParameterNotFoundAction: &allow},
 		},
 	}
 }

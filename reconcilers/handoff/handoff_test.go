@@ -182,6 +182,24 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestAFailedMachine: its phase never changes, and it never was provisioned, so the wait has no end but what the message names.
+func TestAFailedMachine(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.MachineAPI)
+	w.settle(authority.MachineAPI)
+	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"phase": "Failed"}})
+	w.merge(w.provider(), "status", map[string]any{"status": map[string]any{"ready": nil}}) // as the mirror has it of what never came up
+	w.request(authority.ClusterAPI)
+	for range 3 {
+		w.mirrorRuns()
+		w.pass()
+	}
+	said := w.shape().Condition(authority.ConditionSettled)
+	if said.Reason != authority.ReasonNotProvisioned || !strings.Contains(said.Message, "Cancel the migration, delete the Machine") {
+		t.Errorf("%s: %s", said.Reason, said.Message)
+	}
+}
+
 // waitIsTold wants the condition, the event and the metric to say the same: what for, and since when.
 func (w *world) waitIsTold(reason, words string) {
 	w.Helper()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -162,7 +163,10 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 	case step.Reason == authority.ReasonInstanceUnknown:
 		return fmt.Sprintf("The providerID of %s is %q.", describe(o), machineID(o))
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:
-		return fmt.Sprintf("Its phase is %q.", authority.Read(p.objects.MachineAPI).Phase)
+		if phase := authority.Read(p.objects.MachineAPI).Phase; phase != machinev1beta1.PhaseFailed {
+			return fmt.Sprintf("Its phase is %q.", phase)
+		}
+		return `Its phase is "Failed", which never changes: this Machine cannot be migrated. Cancel the migration, delete the Machine, and with it its instance, and create another.`
 	case step.Reason == authority.ReasonNotProvisioned:
 		return describe(o) + " has the state of its provisioning."
 	}

@@ -144,7 +144,7 @@ func (r *reconciler) keep(ctx context.Context, c content) error {
 		cm.Annotations[readyAnnotation] = fmt.Sprintf("%s of %d", c.Hash, len(packed))
 		cm.Name = lastGoodPrefix + b.Provider.Label()
 		if i > 0 {
-			cm.Name = fmt.Sprintf("%s-%d", cm.Name, i+1)
+			cm.Name = fmt.Sprintf("%s.%d", cm.Name, i+1)
 		}
 		names[cm.Name] = true
 		delete(cm.Labels, bundle.ProviderLabel)

@@ -5,6 +5,7 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -34,15 +35,20 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 	const free = "delete it, and with it what it runs, or leave both as they are: each API then acts on its own object, and this one cannot migrate"
 	switch authority.ForeignTo(s.kind, object(s.machineAPI), object(o)) {
 	case authority.ForeignGoing:
-		return describe(o) + ", which Poundlock did not make, is being deleted: the mirror is made when it is gone"
+		return describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone"
 	case authority.ForeignInstance:
-		return fmt.Sprintf("%s, which Poundlock did not make, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
+		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
 			describe(o), nested(o, "spec", "providerID"), free)
 	case authority.ForeignActs:
-		return fmt.Sprintf("%s, which Poundlock did not make, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, annotate it with %s",
+		begun := slices.Contains(s.machineAPI.GetFinalizers(), s.kind.MachineAPIFinalizer) || slices.Contains(o.GetFinalizers(), s.kind.ClusterAPIFinalizer)
+		if s.kind.Name == "Machine" && s.core != nil && !begun {
+			return fmt.Sprintf("%s was created too, and is not paused. So that one instance is created and not two, neither API begins (authority/created-twice): delete one of the two Machines, "+
+				"or annotate %[1]s with %s to make it the mirror", describe(o), authority.PausedAnnotation)
+		}
+		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, annotate it with %s",
 			describe(o), free, authority.PausedAnnotation)
 	case authority.ForeignStopping:
-		return describe(o) + ", which Poundlock did not make, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
+		return describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
 	case authority.NotForeign:
 	}
 	return ""

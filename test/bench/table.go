@@ -33,7 +33,7 @@ func (t table) ratio(way, base string, q float64) float64 {
 // way's p50 in the smallest fleet.
 func (t table) print(out io.Writer, smallest table) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\nPATCH\tMachines\tway\tp50 ms\tp99 ms\tp50 / none\tp99 / none\tp50 / noop\tp99 / noop\tp50 / smallest fleet\t")
+	fmt.Fprintln(w, "\nrequest\tMachines\tway\tp50 ms\tp99 ms\tp50 / none\tp99 / none\tp50 / noop\tp99 / noop\tp50 / smallest fleet\t")
 	for _, way := range ways() {
 		// A fleet of another size is another race: what none took then and now says how the machine itself has changed.
 		drift := float64(t.at(none, .5)) / float64(smallest.at(none, .5))

@@ -144,3 +144,57 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 	must(t, m.args("delete", "--wait=false")...)
 	eventually(t, "it is gone", func() string { return field(t, m, ".metadata.name") }, "")
 }
+
+// A Machine is created in both APIs at once, so that the review of neither creation sees the other: Poundlock's own name has them unreviewed. Neither begins, until a person
+// has decided, and then there is one instance. story holds the ledger against that.
+func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
+	together(t)
+	story(t)
+	const pattern = "pattern"
+	lone(t, pattern)
+	eventually(t, "it is mirrored", func() string { return field(t, awsMachine(pattern), ".metadata.ownerReferences[0].kind") }, "Machine")
+	unborn := map[string]any{"ownerReferences": nil}
+	for _, decision := range []struct {
+		name   string
+		decide func(m, c object)
+		begins string
+	}{
+		{"twice-machine-api", func(_, c object) { must(t, c.args("delete")...) }, "MachineAPI"},
+		{"twice-cluster-api", func(m, _ object) { must(t, m.args("delete")...) }, "ClusterAPI"},
+		{"twice-mirrored", func(_, c object) {
+			for _, o := range []object{c, awsMachine(c.name)} {
+				must(t, append(o.args("annotate"), "cluster.x-k8s.io/paused=")...)
+			}
+		}, "MachineAPI"},
+	} {
+		name := decision.name
+		m, c := mapiMachine(name), capiMachine(name)
+		infra := manifestOf(t, awsMachine(pattern), name, map[string]any{"providerID": nil, "instanceID": nil}, unborn)
+		ref := map[string]any{"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSMachine", "name": name}
+		core := manifestOf(t, capiMachine(pattern), name, map[string]any{"providerID": nil, "infrastructureRef": ref}, unborn)
+		for _, manifest := range []string{infra, loneManifest(t, name) + "\n---\n" + core} {
+			if a := kubectl(t, manifest, "create", "--as="+poundlock, "-f", "-"); !a.ok {
+				t.Fatal(a.err)
+			}
+		}
+		eventually(t, name+": both wait", func() string { return field(t, m, `.status.conditions[?(@.type=="Synchronized")].reason`) }, "ForeignTwin")
+		if why := field(t, m, `.status.conditions[?(@.type=="Synchronized")].message`); !strings.Contains(why, "neither API begins") {
+			t.Errorf("%s: Synchronized: %s", name, why)
+		}
+		if left := instances(name); len(left) != 0 {
+			t.Errorf("instances of %s before a person has decided: %v", name, left)
+		}
+		decision.decide(m, c)
+		eventually(t, name+" has an instance", func() string { return fmt.Sprint(len(instances(name))) }, "1")
+		of := c
+		if decision.begins == "MachineAPI" {
+			of = m
+		}
+		eventually(t, name+" has its ID", func() string { return fmt.Sprint(field(t, of, ".spec.providerID") != "") }, "true")
+		must(t, of.args("delete")...)
+		if left := instances(name); len(left) != 0 {
+			t.Errorf("instances of %s are left: %v", name, left)
+		}
+	}
+	must(t, mapiMachine(pattern).args("delete")...)
+}

@@ -293,10 +293,14 @@ func (s *Stage) startOurs(ctx context.Context) error {
 
 // startManager starts what a pod would start once its sidecar is ready, and waits for the shim to have had an answer of its converter.
 func (s *Stage) startManager(ctx context.Context) error {
-	err := s.Plane.Attach(Manager, s.binary,
-		"--kubeconfig="+s.ProxiedKubeconfig(), "--namespace="+Namespace, fmt.Sprintf("--webhook-port=%d", s.ports.Webhooks), "--webhook-cert-dir="+s.path("serving"),
-		"--health-addr="+local(s.ports.ManagerHealth), "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false", "--v=2")
-	if err != nil {
+	flags := []string{
+		"--kubeconfig=" + s.ProxiedKubeconfig(), fmt.Sprintf("--webhook-port=%d", s.ports.Webhooks), "--webhook-cert-dir=" + s.path("serving"),
+		"--health-addr=" + local(s.ports.ManagerHealth), "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false", "--v=2",
+	}
+	if s.options.Release != "1.14" { // it takes no informer of a cache that has one namespace alone ("failed to cast … informer"); by its source, the proxy has no part in it
+		flags = append(flags, "--namespace="+Namespace)
+	}
+	if err := s.Plane.Attach(Manager, s.binary, flags...); err != nil {
 		return err
 	}
 	if err := s.ready(ctx, Manager, s.ports.ManagerHealth); err != nil {

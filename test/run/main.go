@@ -91,7 +91,7 @@ func options(args []string, out io.Writer) (settings, error) {
 	bare := flags.Bool("bare", false, "leave Poundlock out: a cluster as it was before")
 	controlPlane := flags.Int("control-plane", 0, "how many Machines a control plane has that is whole and managed, 3 or 5; 0 for the one Machine of the fleet")
 	others := flags.Bool("neighbours", false, "have stand-ins for OpenShift's other components write to the Machine API's objects, too")
-	install := flags.Bool("install", false, "install Cluster API and the platform's provider by poundlock install, and nothing else: no fleet, and no process behind the Deployments")
+	install := flags.Bool("install", false, "install Cluster API and the platform's provider by poundlock install, and nothing else: no fleet, and no process behind the provider's Deployment")
 	private := flags.Bool("private", false, "show private types of Cluster API instead: its core manager behind the proxy, beside the platform's definitions, and no fleet")
 	boot := flags.Duration("boot-time", 2*time.Second, "how long a simulated instance takes to boot")
 	if err := flags.Parse(args); err != nil {
@@ -192,7 +192,7 @@ func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
 		kubectl = filepath.Dir(stage.Plane.Kubectl())
 	}
 	if o.Install {
-		return installed.Execute(out, struct{ Kubeconfig, KubectlDir, Log string }{stage.Plane.KubeconfigPath(), kubectl, short(stage.Plane.Log(scene.Installer))})
+		return installed.Execute(out, greeting{Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"), Logs: short(filepath.Dir(stage.Plane.Log(scene.Poundlock))), Dir: short(o.Dir)})
 	}
 	return welcome.Execute(out, greeting{
 		Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"), Logs: short(filepath.Dir(stage.Plane.Log(scene.Poundlock))),
@@ -249,27 +249,39 @@ Logs are in {{.Logs}}. Ctrl-C stops everything. What is there stays in {{.Dir}}:
 `))
 
 var installed = template.Must(template.New("installed").Parse(`
-Cluster API is installed. In another terminal:
+Cluster API is installed. The installer and Cluster API's real core manager run as pods; no process runs behind the infrastructure provider's Deployment. In another
+terminal:
 
   export KUBECONFIG="{{.Kubeconfig}}"
 {{- with .KubectlDir}}
   export PATH="{{.}}:$PATH"    # there is no kubectl in your PATH: this one came with the control plane
 {{- end}}
-
-Nothing runs behind the Deployments here, so the providers' webhooks refuse what they look at.
+  make build && export PATH="{{.Plugin}}:$PATH"    # in the checkout, once
 
 1  See the providers, their versions and stages:
-     go run ./cmd/kubectl-poundlock providers
+     kubectl poundlock providers
      kubectl get clusteroperators.config.openshift.io cluster-api -o yaml
-2  Add a container, and see it go:
+     kubectl -n openshift-cluster-api get pods,deployments.apps
+2  Ask Cluster API's webhooks for a rule in the older version, and read it in the newer one:
+     echo '{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"MachineDrainRule","metadata":{"name":"skip"},"spec":{"drain":{"behavior":"Skip"}}}' | kubectl -n openshift-cluster-api apply -f -
+     kubectl -n openshift-cluster-api get machinedrainrules.v1beta2.cluster.x-k8s.io skip -o yaml
+3  Kill the manager, and see its pod come back:
+     kill -9 $(pgrep -f pods/capi-controller-manager)
+     kubectl -n openshift-cluster-api get pods
+4  Add a container, and see it go:
      kubectl -n openshift-cluster-api patch deployments.apps capi-controller-manager -p '{"spec":{"template":{"spec":{"containers":[{"name":"spy","image":"spy"}]}}}}'
      kubectl -n openshift-cluster-api get deployments.apps capi-controller-manager -o jsonpath='{.spec.template.spec.containers[*].name}{"\n"}'
      kubectl -n openshift-cluster-api get events --field-selector reason=DriftRemoved
-3  Delete a provider's ConfigMap: what was installed stays, and the ClusterOperator is degraded:
+5  Delete what is installed, and see it come back:
+     kubectl -n openshift-cluster-api delete deployments.apps capi-controller-manager
+     kubectl -n openshift-cluster-api wait --for=create deployments.apps/capi-controller-manager
+     kubectl -n openshift-cluster-api rollout status deployments.apps/capi-controller-manager
+6  Delete a provider's ConfigMap: what was installed stays, and the ClusterOperator is degraded. Apply it again to end that:
      kubectl -n openshift-cluster-api delete configmaps cluster-api
-     go run ./cmd/kubectl-poundlock providers
+     kubectl poundlock providers
+     kubectl apply -f {{.Dir}}/bundles/0000_30_cluster-api_04_cm.cluster-api.yaml
 
-The installer's log is {{.Log}}. Ctrl-C stops everything.
+Logs are in {{.Logs}}. Ctrl-C stops everything. What is there stays in {{.Dir}}: the same command goes on from it, and after rm -r {{.Dir}} it starts anew.
 `))
 
 // short is a path as one would type it here.

@@ -4,6 +4,7 @@
 package scene
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,8 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
@@ -27,8 +29,11 @@ import (
 	"github.com/poundlock/poundlock/test/standin"
 )
 
-// Installer is the name of the installer's process and of its log.
-const Installer = installation.Manager
+// InstallerImage is the image of the installer's Deployment, CoreKey the key of the core manager's image in a release.
+const (
+	InstallerImage = "registry.example.com/poundlock:stage"
+	CoreKey        = "cluster-capi-controllers"
+)
 
 // shipped are providers as their modules ship them, by the Infrastructure's name of the platform; "" is for all.
 var shipped = map[string][]struct{ module, dir, name, kind, version string }{
@@ -45,7 +50,9 @@ func (s *Stage) installerSteps() []step {
 	return []step{
 		{"building Poundlock", s.buildManager},
 		{"bundling the providers of Cluster API, as their repositories would: poundlock bundle", s.bundle},
-		{"starting poundlock install, with its own account and role, and stand-ins for rollouts and the service CA", s.startInstaller},
+		{"building Cluster API's core manager", s.buildCore},
+		{"applying what a release brings: the providers' ConfigMaps, and the Deployment of poundlock install with its account and roles", s.release},
+		{"starting a stand-in kubelet, with a service CA", s.startPods},
 		{"waiting until Cluster API is installed", s.waitForInstaller},
 	}
 }
@@ -71,17 +78,36 @@ func (s *Stage) bundle(ctx context.Context) error {
 	return nil
 }
 
-// startInstaller applies what a release brings, and starts the installer and the stand-ins.
-func (s *Stage) startInstaller(ctx context.Context) error {
-	root, err := build.Root()
+// buildCore builds what the kubelet runs. The core manager has its Deployment's arguments, its Secret and its account. What is added has it listen on this machine, and elect
+// no leader: a process outside of a pod finds no namespace for that.
+func (s *Stage) buildCore(ctx context.Context) error {
+	core, err := build.ClusterAPI(ctx, s.options.Out)
 	if err != nil {
 		return err
 	}
-	component := filepath.Join(root, "manifests", "components", "install")
-	for _, file := range []string{filepath.Join(component, "serviceaccount.yaml"), filepath.Join(component, "roles.yaml")} {
-		if err := s.applyFile(ctx, file); err != nil {
-			return err
-		}
+	s.pods.kubelet.Programs[InstallerImage] = poundlock(s.binary())
+	s.pods.kubelet.Programs[imageOf(CoreKey)] = standin.Program{
+		Path: core, Args: []string{"--leader-elect=false", "--webhook-cert-dir=/tmp/k8s-webhook-server/serving-certs"},
+		Argument: func(port, address string) string {
+			_, number, _ := strings.Cut(address, ":")
+			return map[string]string{
+				"webhook-server": "--webhook-port=" + number, "healthz": "--health-addr=" + address, "metrics": "--diagnostics-address=" + address,
+			}[port]
+		},
+	}
+	return nil
+}
+
+// imageOf is the image that the release has of a key.
+func imageOf(key string) string {
+	return "registry.example.com/" + key + "@sha256:" + strings.Repeat("0", 64)
+}
+
+// release applies what a release brings.
+func (s *Stage) release(ctx context.Context) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
 	}
 	files, err := filepath.Glob(filepath.Join(s.bundlesDir(), "*.yaml"))
 	if err != nil {
@@ -95,18 +121,19 @@ func (s *Stage) startInstaller(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.standIn(); err != nil {
-		return err
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "manifests", "components", "install"))
+	if err != nil {
+		return fmt.Errorf("making the manifests of the installer: %w", err)
 	}
-	identity, err := s.Plane.As("system:serviceaccount:" + clusterAPI + ":" + Installer)
+	text, err := made.AsYaml()
+	if err != nil {
+		return fmt.Errorf("making the manifests of the installer: %w", err)
+	}
+	all, err := objects(bytes.ReplaceAll(text, []byte("poundlock:unset"), []byte(InstallerImage)))
 	if err != nil {
 		return err
 	}
-	kubeconfig := filepath.Join(s.Plane.Dir(), Installer+".kubeconfig")
-	if err := s.Plane.Kubeconfig(identity, kubeconfig); err != nil {
-		return err
-	}
-	return s.Plane.Attach(Installer, s.binary(), "install", "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-bind-address=0")
+	return apply(ctx, s.Admin, all...)
 }
 
 func (s *Stage) applyFile(ctx context.Context, file string) error {
@@ -121,7 +148,7 @@ func (s *Stage) applyFile(ctx context.Context, file string) error {
 	return apply(ctx, s.Admin, all...)
 }
 
-// releaseValues gives each image and each variable without a default some value: nothing runs them here.
+// releaseValues gives each image and each variable without a default some value. Nothing but the core manager runs here.
 func (s *Stage) releaseValues(ctx context.Context, files []string) error {
 	images, variables := map[string]string{}, map[string]any{}
 	for _, file := range files {
@@ -146,7 +173,10 @@ func (s *Stage) releaseValues(ctx context.Context, files []string) error {
 			return err
 		}
 		for _, image := range whole.Images {
-			images[image.Key] = "registry.example.com/" + image.Key + "@sha256:" + strings.Repeat("0", 64)
+			images[image.Key] = imageOf(image.Key)
+			if image.Key != CoreKey {
+				s.pods.kubelet.Programs[imageOf(image.Key)] = standin.Program{}
+			}
 		}
 		for _, v := range whole.Variables {
 			if v.Required {
@@ -166,19 +196,6 @@ func (s *Stage) releaseValues(ctx context.Context, files []string) error {
 	return apply(ctx, s.Admin, configMap(bundle.ImagesConfigMap, map[string]any{"images.json": string(raw)}), configMap(bundle.VariablesConfigMap, variables))
 }
 
-// standIn plays rollouts and the service CA for as long as the stage stands.
-func (s *Stage) standIn() error {
-	c, err := client.New(s.admin(), client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.endStandIn = cancel
-	play := &standin.Standin{Client: c, Namespace: clusterAPI, CA: s.Plane.Admin().CAData}
-	go play.Run(ctx)
-	return nil
-}
-
 func (s *Stage) waitForInstaller(ctx context.Context) error {
 	last := "there is no ClusterOperator " + installation.OperatorName
 	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -194,7 +211,7 @@ func (s *Stage) waitForInstaller(ctx context.Context) error {
 		return last == "", nil
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("waiting for the installer: %s; its log is %s", last, s.Plane.Log(Installer))
+		return fmt.Errorf("waiting for the installer: %s; the logs of its pods are in %s", last, filepath.Dir(s.Plane.Log(Poundlock)))
 	}
 	return err
 }

@@ -26,9 +26,10 @@ type pods struct {
 
 // lay has the control plane reach Services, and see to Deployments.
 func (s *Stage) lay(o *embedded.Options) (err error) {
-	s.pods.kubelet = &standin.Kubelet{Namespace: clusterAPI, Programs: s.options.Programs, Listen: func(port, address string) string {
-		return "POUNDLOCK_" + strings.ToUpper(port) + "_BIND_ADDRESS=" + address
-	}}
+	s.pods.kubelet = &standin.Kubelet{Namespace: clusterAPI, Programs: map[string]standin.Program{}}
+	for image, path := range s.options.Programs {
+		s.pods.kubelet.Programs[image] = poundlock(path)
+	}
 	if s.pods.dir, err = os.MkdirTemp("", "poundlock-egress-"); err != nil { // beside the control plane's: the name of a socket is short
 		return err
 	}
@@ -39,6 +40,13 @@ func (s *Stage) lay(o *embedded.Options) (err error) {
 	o.APIServerArgs = append(o.APIServerArgs, "--egress-selector-config-file="+file)
 	o.ControllerManagerArgs = append(o.ControllerManagerArgs, "--controllers=deployment-controller,replicaset-controller,endpointslice-controller")
 	return s.pods.network.Configure(file)
+}
+
+// poundlock is a program of Poundlock's binary.
+func poundlock(path string) standin.Program {
+	return standin.Program{Path: path, Variable: func(port, address string) string {
+		return "POUNDLOCK_" + strings.ToUpper(port) + "_BIND_ADDRESS=" + address
+	}}
 }
 
 func (p pods) end() {

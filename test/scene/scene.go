@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,11 +42,11 @@ type Options struct {
 	// WithoutClusterAPI leaves out Cluster API's and the provider's CRDs and objects, its manager, the simulation and the fleet: a cluster that installs Poundlock
 	// first. InstallClusterAPI and UninstallClusterAPI follow.
 	WithoutClusterAPI bool
-	// Install brings Cluster API and the platform's provider through `poundlock install`, from bundles that are made at the start. There is nothing else: no fleet, and no
-	// process behind the providers' Deployments and webhooks.
+	// Install brings Cluster API and the platform's provider through `poundlock install`, from bundles that are made at the start, with Pods. The installer and Cluster
+	// API's core manager run as their Deployments say. There is nothing else: no fleet, and no process behind the infrastructure provider's Deployments and webhooks.
 	Install bool
 	// Pods has the real controllers of Deployments, ReplicaSets and EndpointSlices, a stand-in kubelet that runs the pods of Cluster API's namespace as processes, an API server
-	// that reaches Services, and the service CA. Programs are what the kubelet runs, by image.
+	// that reaches Services, and the service CA. Programs are paths of Poundlock's binary, by the image that the kubelet runs it for.
 	Pods     bool
 	Programs map[string]string
 	// RealMachineAPI has OpenShift's own controllers see to MachineSets and MachineHealthChecks, with their webhooks. They are built at the first time, which takes
@@ -117,6 +116,7 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 	if o.Platform == "" {
 		o.Platform = "AWS"
 	}
+	o.Pods = o.Pods || o.Install
 	kit, err := platformstest.Named(o.Platform)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (s *Stage) admin() *rest.Config {
 func (s *Stage) watch() {
 	for exit := range s.Plane.Exited() {
 		var part *embedded.ExitError
-		if s.options.Pods && errors.As(exit, &part) && strings.HasPrefix(part.Part, Poundlock+"-") {
+		if s.options.Pods && errors.As(exit, &part) && s.pods.kubelet.Runs(part.Part) {
 			continue // a pod, which the kubelet starts again
 		}
 		s.broke(exit)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,13 +41,20 @@ type Kubelet struct {
 	Plane     *embedded.Plane
 	Namespace string
 	// Programs are those of images. A pod of another image waits, as one whose image cannot be pulled.
-	Programs map[string]string
-	// Listen is the variable by which a program listens at an address instead of its container's port, by the port's name.
-	Listen func(port, address string) string
+	Programs map[string]Program
 
 	mu      sync.Mutex
 	pods    map[types.UID]*pod
 	numbers int
+}
+
+// Program is what runs for an image. The zero value runs nothing: its pods are ready at once, and answer nobody.
+type Program struct {
+	Path string
+	// Variable and Argument, which may be nil, have it listen at an address instead of its container's port, by the port's name.
+	Variable, Argument func(port, address string) string
+	// Args come after the container's. They may name places of mounted Secrets, too.
+	Args []string
 }
 
 // pod is one that runs.
@@ -112,6 +120,9 @@ func (k *Kubelet) see(ctx context.Context, p *corev1.Pod) error {
 	case here == nil:
 		return k.start(ctx, p)
 	}
+	if k.program(p).Path == "" {
+		return k.report(ctx, p, here, true)
+	}
 	if err := k.mount(ctx, p); err != nil { // Secrets that changed
 		return err
 	}
@@ -122,6 +133,18 @@ func (k *Kubelet) see(ctx context.Context, p *corev1.Pod) error {
 		here.restarts++
 	}
 	return k.report(ctx, p, here, k.ready(ctx, p, here))
+}
+
+func (k *Kubelet) program(p *corev1.Pod) Program { return k.Programs[p.Spec.Containers[0].Image] }
+
+// Runs reports whether a process of the control plane is a pod's.
+func (k *Kubelet) Runs(process string) bool {
+	for _, p := range k.running() {
+		if p.name == process {
+			return true
+		}
+	}
+	return false
 }
 
 func (k *Kubelet) running() map[types.UID]*pod {
@@ -168,13 +191,18 @@ func (k *Kubelet) end(p *pod, grace time.Duration) {
 }
 
 func (k *Kubelet) start(ctx context.Context, p *corev1.Pod) error {
-	if k.Programs[p.Spec.Containers[0].Image] == "" {
+	program, known := k.Programs[p.Spec.Containers[0].Image]
+	if !known {
 		return k.waits(ctx, p, "ImagePullBackOff", "there is no image "+p.Spec.Containers[0].Image)
+	}
+	here := &pod{name: p.Name, ports: map[int32]string{}}
+	if program.Path == "" {
+		k.add(p.UID, here)
+		return nil
 	}
 	if err := k.mount(ctx, p); err != nil {
 		return errors.Join(err, k.waits(ctx, p, "ContainerCreating", err.Error()))
 	}
-	here := &pod{name: p.Name, ports: map[int32]string{}}
 	ports := p.Spec.Containers[0].Ports
 	free, err := embedded.FreePorts(len(ports))
 	if err != nil {
@@ -183,18 +211,24 @@ func (k *Kubelet) start(ctx context.Context, p *corev1.Pod) error {
 	for i, port := range ports {
 		here.ports[port.ContainerPort] = net.JoinHostPort("127.0.0.1", fmt.Sprint(free[i]))
 	}
+	k.add(p.UID, here) // before it runs: it may end at once
 	if err := k.launch(ctx, p, here); err != nil {
+		k.forget(p.UID)
 		return err
 	}
+	return nil
+}
+
+// add gives a pod its address.
+func (k *Kubelet) add(id types.UID, p *pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.pods == nil {
 		k.pods = map[types.UID]*pod{}
 	}
 	k.numbers++
-	here.address = fmt.Sprintf("10.128.%d.%d", k.numbers/250, 1+k.numbers%250)
-	k.pods[p.UID] = here
-	return nil
+	p.address = fmt.Sprintf("10.128.%d.%d", k.numbers/250, 1+k.numbers%250)
+	k.pods[id] = p
 }
 
 func (k *Kubelet) folder(p *corev1.Pod) string {
@@ -206,22 +240,32 @@ func (k *Kubelet) launch(ctx context.Context, p *corev1.Pod, here *pod) error {
 	if err != nil {
 		return err
 	}
-	container := p.Spec.Containers[0]
-	env := []string{"KUBECONFIG=" + kubeconfig}
+	container, program := p.Spec.Containers[0], k.program(p)
+	env, args := []string{"KUBECONFIG=" + kubeconfig}, slices.Concat(container.Args, program.Args)
 	for _, port := range container.Ports {
-		env = append(env, k.Listen(port.Name, here.ports[port.ContainerPort]))
+		if program.Variable != nil {
+			env = append(env, program.Variable(port.Name, here.ports[port.ContainerPort]))
+		}
+		if program.Argument != nil {
+			args = append(args, program.Argument(port.Name, here.ports[port.ContainerPort]))
+		}
 	}
 	for _, v := range container.Env {
-		env = append(env, v.Name+"="+v.Value)
+		env = append(env, v.Name+"="+valueOf(v, p))
 	}
-	args := make([]string, len(container.Args))
-	for i, arg := range container.Args {
+	for i := range args {
 		for _, m := range container.VolumeMounts {
-			arg = strings.ReplaceAll(arg, m.MountPath, filepath.Join(k.folder(p), m.Name))
+			args[i] = strings.ReplaceAll(args[i], m.MountPath, filepath.Join(k.folder(p), m.Name))
 		}
-		args[i] = arg
 	}
-	return k.Plane.AttachWith(env, here.name, k.Programs[container.Image], args...)
+	return k.Plane.AttachWith(env, here.name, program.Path, args...)
+}
+
+func valueOf(v corev1.EnvVar, p *corev1.Pod) string {
+	if v.ValueFrom == nil || v.ValueFrom.FieldRef == nil {
+		return v.Value
+	}
+	return map[string]string{"metadata.name": p.Name, "metadata.namespace": p.Namespace, "metadata.uid": string(p.UID)}[v.ValueFrom.FieldRef.FieldPath]
 }
 
 // identity writes a kubeconfig with a token of the pod's ServiceAccount.

@@ -386,8 +386,8 @@ func TestVerify(t *testing.T) {
 	if diff := cmp.Diff(before, contents(t, out)); diff != "" {
 		t.Error("verify wrote:", diff)
 	}
-	leftOver := filepath.Join(out, runLevel+"infrastructure-aws-2.yaml")
-	others := filepath.Join(out, runLevel+"infrastructure-aws-2x.yaml")
+	leftOver := filepath.Join(out, runLevel+"infrastructure-aws.2.yaml")
+	others := filepath.Join(out, runLevel+"infrastructure-aws-2.yaml")
 	for _, file := range []string{leftOver, others} {
 		if err := os.WriteFile(file, []byte("a: b\n"), 0o600); err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ type output struct {
 // render makes the files: a ConfigMap each, and the copy for reviewers.
 func render(b bundle.Bundle, all []*corev1.ConfigMap) (output, error) {
 	label := b.Provider.Label()
-	out := output{files: map[string][]byte{}, leftOver: regexp.MustCompile(`^` + regexp.QuoteMeta(runLevel+label) + `(-[0-9]+)?\.yaml$`)}
+	out := output{files: map[string][]byte{}, leftOver: regexp.MustCompile(`^` + regexp.QuoteMeta(runLevel+label) + `(\.[0-9]+)?\.yaml$`)}
 	for _, cm := range all {
 		text, err := configMapYAML(cm)
 		if err != nil {

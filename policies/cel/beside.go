@@ -1,0 +1,53 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"fmt"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// BesidePolicies refuse, while no webhook answers, what authority/create-machineapi refuses: a Machine or a MachineSet for Machine API beside one of Cluster API's that is not
+// paused. They have each object of Cluster API's namespace as a parameter, and judge the one of the request's name. They are no twins of the rule: they see what the API
+// server's cache has, and no infrastructure.
+func BesidePolicies(o Options) []Policy {
+	var out []Policy
+	for _, name := range []string{"Machine", "MachineSet"} {
+		k, _ := authority.KindNamed(name)
+		for i, pair := range o.Pairs {
+			policy := "poundlock-create-" + k.Resource
+			if i > 0 {
+				policy += "-" + pair.MachineAPI
+			}
+			out = append(out, Policy{Policy: beside(o, policy, k, pair), Binding: bindingToEach(o, policy, pair.ClusterAPI)})
+		}
+	}
+	return out
+}
+
+func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {
+	// Machine API's controllers create for their sets, under names that nobody has.
+	exempt := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.MachineAPIController])
+	stopped := fmt.Sprintf(`%q in %s && !%s.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "False")`, authority.PausedAnnotation, object("dyn(params).metadata", "annotations"),
+		list(object("dyn(params)", "status"), "conditions"), authority.ConditionPaused)
+	other := fmt.Sprintf(`dyn(params).metadata.name != dyn(object).metadata.?name.orValue('') || %s == %q`, text(object("dyn(object)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
+	message := other + // evaluated for each parameter (otherSet)
+		` ? '' : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already and is acted on, so a Machine API " + request.kind.kind + ` +
+		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
+	p := policyOfEach(o, name, k.ClusterAPIGVK(), exempt, []string{pair.MachineAPI}, admissionregistrationv1.Validation{
+		Expression:        other + " || " + stopped,
+		MessageExpression: message,
+		Message:           "A Cluster API object of this name exists already and is acted on. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. [authority/create-machineapi]",
+	})
+	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
+		resourceRule(kind{name: k.Name, resource: k.Resource, version: k.MachineAPI}, "", []admissionregistrationv1.OperationType{admissionregistrationv1.Create}),
+	}
+	p.Spec.Variables = usedBy(shared(o), message)
+	return p
+}
