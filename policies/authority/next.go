@@ -142,7 +142,11 @@ func keep(s State) Step {
 	if step, ok := unsettled(s); ok {
 		return step
 	}
-	return Step{Action: Settle, Reason: ReasonSettled, Message: s.Current.Text() + " is authoritative; the controllers of both sides have acknowledged it."}
+	message := s.Current.Text() + " is authoritative; the controllers of both sides have acknowledged it."
+	if s.Current == MachineAPI && !s.ClusterAPI.Exists {
+		message = "Machine API is authoritative; there is no mirror in Cluster API (see Synchronized)."
+	}
+	return Step{Action: Settle, Reason: ReasonSettled, Message: message}
 }
 
 // order pauses a Cluster API that is not authoritative, and releases one that is: only once the switch is stored, the Machine

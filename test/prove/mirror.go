@@ -100,7 +100,7 @@ func (p *pairs) reflect(w *pair) (op, bool) {
 }
 
 func (p *pairs) toClusterAPI(w *pair) op {
-	if foreign(w.m, w.c) {
+	if p.strange(w.m, w.c, w.i) {
 		return first(p.freesI(w), when(!w.m.has(failed), fail))
 	}
 	i := first(
