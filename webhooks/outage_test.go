@@ -69,6 +69,29 @@ const (
 )
 
 // What a request comes to when no replica answers: DESIGN §3.1, row by row.
+// An API server looks for finalizers before it asks, so a DELETE that waits would not see one that is put on meanwhile.
+func TestAnInfrastructureMachineThatNobodyHoldsIsDeletedAtOnce(t *testing.T) {
+	doors := everyDoor(t)
+	for what, c := range map[string]struct {
+		asked
+		wanted bool
+	}{
+		"one that nobody holds":                 {asked{resource: infraThere, before: stranger}, false},
+		"one that Poundlock has just released":  {asked{resource: infraThere, before: marked}, false},
+		"one that its controller holds":         {asked{resource: infraThere, before: held}, true},
+		"a paused mirror that nobody holds yet": {asked{resource: infraThere, before: strings.Replace(marked, "annotations: {", "annotations: {cluster.x-k8s.io/paused: '', ", 1)}, true},
+		"one full of null":                      {asked{resource: infraThere, before: nulls}, false},
+		"a template":                            {asked{resource: templatesThere, before: stranger}, true},
+		"an edit":                               {asked{resource: infraThere, before: stranger, after: stranger}, true},
+	} {
+		for _, in := range []labels.Set{nil, {authority.AdmissionLabel: authority.Enforced}} {
+			if asks := len(doors.asked(t, c.asked, in)) > 0; asks != c.wanted {
+				t.Errorf("%s: asked about: %t, want %t", what, asks, c.wanted)
+			}
+		}
+	}
+}
+
 func TestWhatFailsClosed(t *testing.T) {
 	doors := everyDoor(t)
 	for what, c := range map[string]struct {
@@ -226,10 +249,16 @@ func matcher(t *testing.T, name string, conditions []admissionregistrationv1.Mat
 	return matchconditions.NewMatcher(evaluator, &fail, "webhook", "admit", name)
 }
 
-// closed reports whether the request waits for an answer at a door that fails closed, in a namespace with these labels. It comes to one door of a phase at most.
+// closed reports whether the request waits for an answer at a door that fails closed, in a namespace with these labels.
 func (d doors) closed(t *testing.T, a asked, in labels.Set) bool {
 	t.Helper()
-	request, closed, seen := a.attributes(t), false, map[bool]string{}
+	return slices.ContainsFunc(d.asked(t, a, in), func(one door) bool { return one.policy == admissionregistrationv1.Fail })
+}
+
+// asked are the doors that the request comes to: one of a phase at most.
+func (d doors) asked(t *testing.T, a asked, in labels.Set) (out []door) {
+	t.Helper()
+	request, seen := a.attributes(t), map[bool]string{}
 	for _, one := range d {
 		if !one.namespaces.Matches(in) || !one.reached(request) {
 			continue
@@ -245,9 +274,9 @@ func (d doors) closed(t *testing.T, a asked, in labels.Set) bool {
 			t.Errorf("the request comes to %s and to %s", other, one.name)
 		}
 		seen[one.mutating] = one.name
-		closed = closed || one.policy == admissionregistrationv1.Fail
+		out = append(out, one)
 	}
-	return closed
+	return out
 }
 
 func (d door) reached(a *admission.VersionedAttributes) bool {

@@ -45,6 +45,11 @@ func Mirrored() string {
 	return either(fmt.Sprintf(`%q in %s`, authority.MirrorAnnotation, object("o.metadata", "annotations")))
 }
 
+// HeldOrPaused reports whether an object that is to be deleted has a finalizer, or is paused.
+func HeldOrPaused() string {
+	return fmt.Sprintf(`size(%s) > 0 || %q in %s`, list("dyn(oldObject).metadata", "finalizers"), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
+}
+
 // BeginsToAct reports whether a Cluster API object is created that is not paused, or its pause ends, but for a Machine that Cluster API's own controllers make for a
 // MachineSet: sets go on scaling.
 func BeginsToAct(identities policies.Identities) string {

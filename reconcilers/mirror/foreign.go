@@ -37,7 +37,11 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 	if !begun {
 		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs"
 	}
-	switch authority.ForeignTo(s.kind, object(s.machineAPI), object(o)) {
+	foreign := authority.ForeignTo(s.kind, object(s.machineAPI), object(o))
+	if s.source() == authority.ClusterAPI && foreign != authority.NotForeign && foreign != authority.ForeignGoing { // it has no Machine yet
+		return describe(o) + ", which is not its mirror, belongs to no Machine and has the name of the one that the mirror needs: delete it"
+	}
+	switch foreign {
 	case authority.ForeignGoing:
 		return describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone"
 	case authority.ForeignInstance:

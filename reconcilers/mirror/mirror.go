@@ -288,10 +288,10 @@ type news struct {
 	notes            []string
 }
 
-// routine are the reasons of what a pass does to make a mirror, or to make it equal: one event tells it all, under the last of them.
+// routine are the reasons of what a pass does to make a mirror, or to make it equal: one event has all of it, under the last of these reasons.
 var routine = []string{"MirrorEnrolled", "MirrorCreated", "MirrorClaimed", "MirrorUpdated", "Synchronized"}
 
-// joined adds what has happened to what the pass has to tell.
+// joined adds what has happened to the events of the pass.
 func joined(all []news, now news) []news {
 	if last := len(all) - 1; last >= 0 && slices.Contains(routine, all[last].reason) && slices.Contains(routine, now.reason) &&
 		all[last].severity == now.severity && all[last].about.GetUID() == now.about.GetUID() {

@@ -76,7 +76,7 @@ func TestTwins(t *testing.T) {
 	t.Run("no mirror belongs to a set that is a stranger", machines.keepsFromStranger)
 }
 
-// isFrugal: each object and each status costs one write, and one event tells of all.
+// isFrugal: each object and each status costs one write, and one event has all of it.
 func (w *twins) isFrugal(t *testing.T) {
 	from := w.writes.number()
 	w.charge(t, "frugal", authority.MachineAPI)
@@ -545,6 +545,15 @@ func (w *twins) metByInfra(t *testing.T) {
 	w.untouched(t, infra)
 	w.patch(t, infra, "", pausedInfra())
 	w.mirrored(t, "bare", 0)
+
+	infra = w.make(t, fmt.Sprintf(bareInfra, "bare-there"))
+	w.charge(t, "bare-there", authority.ClusterAPI)
+	w.strange(t, "bare-there", "has the name of the one that the mirror needs: delete it")
+	w.untouched(t, infra)
+	if err := w.Delete(t.Context(), infra); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "bare-there is mirrored", func() string { return w.unsynced(t, machineAPIMachine, "bare-there") })
 }
 
 // overtaken: Cluster API's Machine is made first, and the manager may stop before what it refers to.

@@ -309,7 +309,7 @@ func (r request) again(ctx context.Context, c *http.Client, host string) error {
 	return nil
 }
 
-// unversioned takes out which version of which object a body is about. What an apply sends is a whole object, and says its kind.
+// unversioned takes out a body's version and UID. What an apply sends is a whole object, and says its kind.
 func unversioned(body []byte) (out []byte, whole bool, err error) {
 	if len(body) == 0 {
 		return nil, false, nil
