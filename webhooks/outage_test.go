@@ -47,16 +47,17 @@ const (
 	infraThere     = "awsmachines.v1beta2.infrastructure.cluster.x-k8s.io"
 	templatesThere = "awsmachinetemplates.v1beta2.infrastructure.cluster.x-k8s.io"
 
-	unmoved  = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI}}`
-	fresh    = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}}`
-	unnamed  = `{metadata: {name: a}, spec: {}}`
-	moved    = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
-	leaving  = `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: MachineAPI}}`
-	inMotion = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: Migrating}}`
-	held     = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
-	empty    = `{metadata: {name: a}}`
-	nulls    = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
-	odd      = `{metadata: {name: a}, spec: text, status: [1]}`
+	unmoved   = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI}}`
+	fresh     = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}}`
+	unnamed   = `{metadata: {name: a}, spec: {}}`
+	moved     = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
+	leaving   = `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: MachineAPI}}`
+	inMotion  = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: Migrating}}`
+	held      = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
+	standsOff = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI, conditions: [{type: Synchronized, status: 'False', reason: ForeignTwin}]}}`
+	empty     = `{metadata: {name: a}}`
+	nulls     = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
+	odd       = `{metadata: {name: a}, spec: text, status: [1]}`
 
 	stranger  = `{metadata: {name: a}, spec: {clusterName: x}}`
 	paused    = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
@@ -99,20 +100,23 @@ func TestWhatFailsClosed(t *testing.T) {
 		closed bool
 	}{
 		// (a) Machine API objects whose stored or requested authority is anything but MachineAPI or empty.
-		"an edit of a Machine that moved":                    {asked{resource: machinesHere, before: moved, after: moved}, true},
-		"an edit of a MachineSet that is asked to move":      {asked{resource: setsHere, before: leaving, after: leaving}, true},
-		"an edit of a check that is moving":                  {asked{resource: checksHere, before: inMotion, after: inMotion}, true},
-		"a request to move":                                  {asked{resource: machinesHere, before: unmoved, after: leaving}, true},
-		"a request to move that is taken back":               {asked{resource: machinesHere, before: leaving, after: unmoved}, true},
-		"a Machine that is created for Cluster API":          {asked{resource: machinesHere, after: moved}, true},
-		"the status of a Machine that moved":                 {asked{resource: machinesHere, subresource: "status", before: moved, after: moved}, true},
-		"the first status of a Machine for Cluster API":      {asked{resource: machinesHere, subresource: "status", before: `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}}`, after: leaving}, true},
-		"a status that calls a Machine Cluster API's":        {asked{resource: machinesHere, subresource: "status", before: unmoved, after: moved}, true},
-		"a status that forgets that a Machine moved":         {asked{resource: machinesHere, subresource: "status", before: moved, after: unnamed}, true},
-		"an edit of a control plane's set that moved":        {asked{resource: controlPlanes, before: moved, after: strings.Replace(moved, "spec: {", "spec: {replicas: 3, ", 1)}, true},
-		"the status of a control plane's set that moved":     {asked{resource: controlPlanes, subresource: "status", before: moved, after: moved}, true},
-		"an addition of the sync finalizer":                  {asked{resource: machinesHere, before: unmoved, after: held}, true},
-		"a removal of the sync finalizer":                    {asked{resource: setsHere, before: held, after: unmoved}, true},
+		"an edit of a Machine that moved":                   {asked{resource: machinesHere, before: moved, after: moved}, true},
+		"an edit of a MachineSet that is asked to move":     {asked{resource: setsHere, before: leaving, after: leaving}, true},
+		"an edit of a check that is moving":                 {asked{resource: checksHere, before: inMotion, after: inMotion}, true},
+		"a request to move":                                 {asked{resource: machinesHere, before: unmoved, after: leaving}, true},
+		"a request to move that is taken back":              {asked{resource: machinesHere, before: leaving, after: unmoved}, true},
+		"a Machine that is created for Cluster API":         {asked{resource: machinesHere, after: moved}, true},
+		"the status of a Machine that moved":                {asked{resource: machinesHere, subresource: "status", before: moved, after: moved}, true},
+		"the first status of a Machine for Cluster API":     {asked{resource: machinesHere, subresource: "status", before: `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}}`, after: leaving}, true},
+		"a status that calls a Machine Cluster API's":       {asked{resource: machinesHere, subresource: "status", before: unmoved, after: moved}, true},
+		"a status that forgets that a Machine moved":        {asked{resource: machinesHere, subresource: "status", before: moved, after: unnamed}, true},
+		"an edit of a control plane's set that moved":       {asked{resource: controlPlanes, before: moved, after: strings.Replace(moved, "spec: {", "spec: {replicas: 3, ", 1)}, true},
+		"the status of a control plane's set that moved":    {asked{resource: controlPlanes, subresource: "status", before: moved, after: moved}, true},
+		"an addition of the sync finalizer":                 {asked{resource: machinesHere, before: unmoved, after: held}, true},
+		"a removal of the sync finalizer":                   {asked{resource: setsHere, before: held, after: unmoved}, true},
+		"a Machine that stands beside a foreign one begins": {asked{resource: machinesHere, before: standsOff, after: strings.Replace(standsOff, "name: a", "name: a, finalizers: [machine.machine.openshift.io]", 1)}, true},
+		"it is edited":           {asked{resource: machinesHere, before: standsOff, after: strings.Replace(standsOff, "name: a", "name: a, labels: {b: c}", 1)}, false},
+		"another Machine begins": {asked{resource: machinesHere, before: unmoved, after: strings.Replace(unmoved, "name: a", "name: a, finalizers: [machine.machine.openshift.io]", 1)}, false},
 		"a value of authority that this build does not know": {asked{resource: machinesHere, before: unmoved, after: `{metadata: {name: a}, spec: {authoritativeAPI: Both}}`}, true},
 
 		// (b) objects with the mirror's mark, and creations of what would act.

@@ -12,9 +12,6 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// reasonForeign is why a pair is not mirrored while something that Poundlock did not make stands in the mirror's place.
-const reasonForeign = "ForeignTwin"
-
 // inTheWay returns the object in the place of the mirror that Poundlock may not write to, with the remedy; "" for none.
 func (s *state) inTheWay() string {
 	if s.source() == authority.MachineAPI {

@@ -110,7 +110,7 @@ type converting struct {
 func (c converting) toClusterAPI(s *state) *write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, reasonForeign, why) })
+		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, authority.ReasonForeignTwin, why) })
 	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
