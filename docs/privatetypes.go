@@ -100,9 +100,9 @@ const privateTypesEnd = `
 | ` + "`hypershift_api_proxy_requests_total`" + ` | counter: method, resource, code | requests that were answered |
 | ` + "`hypershift_api_proxy_request_duration_seconds`" + ` | histogram: method, resource | without watches |
 | ` + "`hypershift_api_proxy_translation_errors_total`" + ` | counter: error_type | ` + "`invalid-json`, `unsupported-resource`" + ` |
-| ` + "`hypershift_conversion_webhook_requests_total`" + ` | counter: from_version, to_version, resource, result | reviews that were answered |
+| ` + "`hypershift_conversion_webhook_requests_total`" + ` | counter: from_version, to_version, resource, result | reviews that were answered; each ` + "`failure`" + ` is an error below, too |
 | ` + "`hypershift_conversion_webhook_duration_seconds`" + ` | histogram: from_version, to_version, resource | the converter's time included |
-| ` + "`hypershift_conversion_webhook_errors_total`" + ` | counter: error_type | ` + "`upstream-webhook-unavailable`, `translation-failed`, `upstream-failed`, `upstream-not-configured`, `upstream-uid-mismatch`, `invalid-request`, `overloaded`" + ` |
+| ` + "`hypershift_conversion_webhook_errors_total`" + ` | counter: error_type | ` + "`upstream-webhook-unavailable`, `translation-failed`, `upstream-failed`, `upstream-not-configured`, `upstream-uid-mismatch`, `invalid-request`, `overloaded`" + `. With ` + "`upstream-uid-mismatch`" + ` the objects fit, and the API server gets them |
 
 The alerts ` + "`HyperShiftAPIProxyHighLatency`" + ` and ` + "`HyperShiftConversionWebhookUnavailable`" + ` have a section each in the [runbooks](runbooks.md#the-api-proxy-is-slow). The dashboard is the ConfigMap ` + "`poundlock-private-types-dashboard`" + `.
 

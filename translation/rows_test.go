@@ -12,6 +12,11 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 )
 
 // translated translates a body at once, and byte by byte: that may make no difference.
@@ -214,5 +219,31 @@ func TestWriter(t *testing.T) {
 	}
 	if err := w.Close(); err != nil || out.String() != `{"apiVersion":"cluster.hypershift.openshift.io/v1"}` {
 		t.Error(out.String(), err)
+	}
+}
+
+// The rows of one kind alone hold from where the kind stands. The API server writes it first: a Table and a Status are of its own types, whose kind is their first field.
+func TestTheKindStandsFirst(t *testing.T) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	owned := `{"apiVersion":"` + Private + `/v1beta2","kind":"PartialObjectMetadata","metadata":{"name":"m","ownerReferences":[{"apiVersion":"` + Private + `/v1beta2"}]}}`
+	for _, o := range []runtime.Object{
+		&metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Message: "machines." + Private + " is not there", Details: &metav1.StatusDetails{
+			Group: Private, Causes: []metav1.StatusCause{{Message: "of " + Private}},
+		}},
+		&metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}, Rows: []metav1.TableRow{{Object: runtime.RawExtension{Raw: []byte(owned)}}}},
+	} {
+		for _, pretty := range []bool{false, true} {
+			var text strings.Builder
+			if err := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, scheme, scheme, serializer.SerializerOptions{Pretty: pretty}).Encode(o, &text); err != nil {
+				t.Fatal(err)
+			}
+			if got := must(t, NewScanner(ToStandard, ClusterAPI), text.String()); strings.Count(got, Standard) != strings.Count(text.String(), Private) || strings.Contains(got, Private) {
+				t.Errorf("%s\nbecomes\n%s", text.String(), got)
+			}
+		}
 	}
 }

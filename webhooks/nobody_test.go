@@ -71,8 +71,11 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a Machine is created beside one that acts", "poundlock-create-machines", p.creates(machineManifest("acts", ""))},
 		{"a Machine without a spec is created beside one that acts", "poundlock-create-machines", p.creates(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {namespace: m, name: acts}}`)},
 		{"a Machine is created beside one that is paused and acts on", "poundlock-create-machines", p.creates(machineManifest("stopping", ""))},
+		{"a Machine is created beside one that a person paused, which has an instance", "poundlock-create-machines", p.creates(machineManifest("halted", ""))},
+		{"a Machine of another instance is created beside it", "poundlock-create-machines", p.creates(withInstance(machineManifest("halted", ""), "aws:///a/i-2"))},
 		{"a MachineSet is created beside one that acts", "poundlock-create-machinesets", p.creates(actsSet)},
 
+		{"the same Machine is restored beside it, with its instance's ID", "", p.creates(withInstance(machineManifest("halted", ""), "aws:///a/i-1"))},
 		{"a Machine is restored beside its paused mirror", "", p.creates(machineManifest("mirror", ""))},
 		{"a Machine is created", "", p.creates(machineManifest("new", ""))},
 		{"a Machine that says nothing of what is optional is created", "", p.creates(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {namespace: m, name: new, annotations: null, finalizers: null}, spec: null, status: null}`)},
@@ -207,7 +210,7 @@ func (p outage) furnish(t *testing.T) {
 	movedSet, _ := setManifests("moved")
 	_, mirrorSet := setManifests("mirror")
 	for _, text := range []string{
-		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, mark(mirrorSet), strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
+		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, mark(mirrorSet), strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), withInstance(twinManifest("halted"), "aws:///a/i-1"), strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
 		strings.Replace(machineManifest("moved", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1), strings.Replace(machineManifest("asking", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
 	} {
 		p.create(t, p.admin, text)
@@ -217,6 +220,10 @@ func (p outage) furnish(t *testing.T) {
 	p.patchStatus(t, mapiSet, "m", "set", settledState)
 	p.patchStatus(t, mapiSet, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
 	p.patchStatus(t, mapiMachine, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
+}
+
+func withInstance(manifest, id string) string {
+	return strings.Replace(manifest, "spec:", "spec:\n  providerID: "+id, 1)
 }
 
 func (p outage) creates(text string) func() error {

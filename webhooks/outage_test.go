@@ -47,16 +47,17 @@ const (
 	infraThere     = "awsmachines.v1beta2.infrastructure.cluster.x-k8s.io"
 	templatesThere = "awsmachinetemplates.v1beta2.infrastructure.cluster.x-k8s.io"
 
-	unmoved  = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI}}`
-	fresh    = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}}`
-	unnamed  = `{metadata: {name: a}, spec: {}}`
-	moved    = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
-	leaving  = `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: MachineAPI}}`
-	inMotion = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: Migrating}}`
-	held     = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
-	empty    = `{metadata: {name: a}}`
-	nulls    = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
-	odd      = `{metadata: {name: a}, spec: text, status: [1]}`
+	unmoved   = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedAPI: MachineAPI}}`
+	fresh     = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}}`
+	unnamed   = `{metadata: {name: a}, spec: {}}`
+	moved     = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
+	leaving   = `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: MachineAPI}}`
+	inMotion  = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: Migrating}}`
+	held      = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
+	standsOff = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI, conditions: [{type: Synchronized, status: 'False', reason: ForeignTwin}]}}`
+	empty     = `{metadata: {name: a}}`
+	nulls     = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
+	odd       = `{metadata: {name: a}, spec: text, status: [1]}`
 
 	stranger  = `{metadata: {name: a}, spec: {clusterName: x}}`
 	paused    = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
@@ -69,6 +70,29 @@ const (
 )
 
 // What a request comes to when no replica answers: DESIGN §3.1, row by row.
+// An API server looks for finalizers before it asks, so a DELETE that waits would not see one that is put on meanwhile.
+func TestAnInfrastructureMachineThatNobodyHoldsIsDeletedAtOnce(t *testing.T) {
+	doors := everyDoor(t)
+	for what, c := range map[string]struct {
+		asked
+		wanted bool
+	}{
+		"one that nobody holds":                 {asked{resource: infraThere, before: stranger}, false},
+		"one that Poundlock has just released":  {asked{resource: infraThere, before: marked}, false},
+		"one that its controller holds":         {asked{resource: infraThere, before: held}, true},
+		"a paused mirror that nobody holds yet": {asked{resource: infraThere, before: strings.Replace(marked, "annotations: {", "annotations: {cluster.x-k8s.io/paused: '', ", 1)}, true},
+		"one full of null":                      {asked{resource: infraThere, before: nulls}, false},
+		"a template":                            {asked{resource: templatesThere, before: stranger}, true},
+		"an edit":                               {asked{resource: infraThere, before: stranger, after: stranger}, true},
+	} {
+		for _, in := range []labels.Set{nil, {authority.AdmissionLabel: authority.Enforced}} {
+			if asks := len(doors.asked(t, c.asked, in)) > 0; asks != c.wanted {
+				t.Errorf("%s: asked about: %t, want %t", what, asks, c.wanted)
+			}
+		}
+	}
+}
+
 func TestWhatFailsClosed(t *testing.T) {
 	doors := everyDoor(t)
 	for what, c := range map[string]struct {
@@ -76,20 +100,23 @@ func TestWhatFailsClosed(t *testing.T) {
 		closed bool
 	}{
 		// (a) Machine API objects whose stored or requested authority is anything but MachineAPI or empty.
-		"an edit of a Machine that moved":                    {asked{resource: machinesHere, before: moved, after: moved}, true},
-		"an edit of a MachineSet that is asked to move":      {asked{resource: setsHere, before: leaving, after: leaving}, true},
-		"an edit of a check that is moving":                  {asked{resource: checksHere, before: inMotion, after: inMotion}, true},
-		"a request to move":                                  {asked{resource: machinesHere, before: unmoved, after: leaving}, true},
-		"a request to move that is taken back":               {asked{resource: machinesHere, before: leaving, after: unmoved}, true},
-		"a Machine that is created for Cluster API":          {asked{resource: machinesHere, after: moved}, true},
-		"the status of a Machine that moved":                 {asked{resource: machinesHere, subresource: "status", before: moved, after: moved}, true},
-		"the first status of a Machine for Cluster API":      {asked{resource: machinesHere, subresource: "status", before: `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}}`, after: leaving}, true},
-		"a status that calls a Machine Cluster API's":        {asked{resource: machinesHere, subresource: "status", before: unmoved, after: moved}, true},
-		"a status that forgets that a Machine moved":         {asked{resource: machinesHere, subresource: "status", before: moved, after: unnamed}, true},
-		"an edit of a control plane's set that moved":        {asked{resource: controlPlanes, before: moved, after: strings.Replace(moved, "spec: {", "spec: {replicas: 3, ", 1)}, true},
-		"the status of a control plane's set that moved":     {asked{resource: controlPlanes, subresource: "status", before: moved, after: moved}, true},
-		"an addition of the sync finalizer":                  {asked{resource: machinesHere, before: unmoved, after: held}, true},
-		"a removal of the sync finalizer":                    {asked{resource: setsHere, before: held, after: unmoved}, true},
+		"an edit of a Machine that moved":                   {asked{resource: machinesHere, before: moved, after: moved}, true},
+		"an edit of a MachineSet that is asked to move":     {asked{resource: setsHere, before: leaving, after: leaving}, true},
+		"an edit of a check that is moving":                 {asked{resource: checksHere, before: inMotion, after: inMotion}, true},
+		"a request to move":                                 {asked{resource: machinesHere, before: unmoved, after: leaving}, true},
+		"a request to move that is taken back":              {asked{resource: machinesHere, before: leaving, after: unmoved}, true},
+		"a Machine that is created for Cluster API":         {asked{resource: machinesHere, after: moved}, true},
+		"the status of a Machine that moved":                {asked{resource: machinesHere, subresource: "status", before: moved, after: moved}, true},
+		"the first status of a Machine for Cluster API":     {asked{resource: machinesHere, subresource: "status", before: `{metadata: {name: a}, spec: {authoritativeAPI: ClusterAPI}}`, after: leaving}, true},
+		"a status that calls a Machine Cluster API's":       {asked{resource: machinesHere, subresource: "status", before: unmoved, after: moved}, true},
+		"a status that forgets that a Machine moved":        {asked{resource: machinesHere, subresource: "status", before: moved, after: unnamed}, true},
+		"an edit of a control plane's set that moved":       {asked{resource: controlPlanes, before: moved, after: strings.Replace(moved, "spec: {", "spec: {replicas: 3, ", 1)}, true},
+		"the status of a control plane's set that moved":    {asked{resource: controlPlanes, subresource: "status", before: moved, after: moved}, true},
+		"an addition of the sync finalizer":                 {asked{resource: machinesHere, before: unmoved, after: held}, true},
+		"a removal of the sync finalizer":                   {asked{resource: setsHere, before: held, after: unmoved}, true},
+		"a Machine that stands beside a foreign one begins": {asked{resource: machinesHere, before: standsOff, after: strings.Replace(standsOff, "name: a", "name: a, finalizers: [machine.machine.openshift.io]", 1)}, true},
+		"it is edited":           {asked{resource: machinesHere, before: standsOff, after: strings.Replace(standsOff, "name: a", "name: a, labels: {b: c}", 1)}, false},
+		"another Machine begins": {asked{resource: machinesHere, before: unmoved, after: strings.Replace(unmoved, "name: a", "name: a, finalizers: [machine.machine.openshift.io]", 1)}, false},
 		"a value of authority that this build does not know": {asked{resource: machinesHere, before: unmoved, after: `{metadata: {name: a}, spec: {authoritativeAPI: Both}}`}, true},
 
 		// (b) objects with the mirror's mark, and creations of what would act.
@@ -226,10 +253,16 @@ func matcher(t *testing.T, name string, conditions []admissionregistrationv1.Mat
 	return matchconditions.NewMatcher(evaluator, &fail, "webhook", "admit", name)
 }
 
-// closed reports whether the request waits for an answer at a door that fails closed, in a namespace with these labels. It comes to one door of a phase at most.
+// closed reports whether the request waits for an answer at a door that fails closed, in a namespace with these labels.
 func (d doors) closed(t *testing.T, a asked, in labels.Set) bool {
 	t.Helper()
-	request, closed, seen := a.attributes(t), false, map[bool]string{}
+	return slices.ContainsFunc(d.asked(t, a, in), func(one door) bool { return one.policy == admissionregistrationv1.Fail })
+}
+
+// asked are the doors that the request comes to: one of a phase at most.
+func (d doors) asked(t *testing.T, a asked, in labels.Set) (out []door) {
+	t.Helper()
+	request, seen := a.attributes(t), map[bool]string{}
 	for _, one := range d {
 		if !one.namespaces.Matches(in) || !one.reached(request) {
 			continue
@@ -245,9 +278,9 @@ func (d doors) closed(t *testing.T, a asked, in labels.Set) bool {
 			t.Errorf("the request comes to %s and to %s", other, one.name)
 		}
 		seen[one.mutating] = one.name
-		closed = closed || one.policy == admissionregistrationv1.Fail
+		out = append(out, one)
 	}
-	return closed
+	return out
 }
 
 func (d door) reached(a *admission.VersionedAttributes) bool {

@@ -99,6 +99,8 @@ func Routes(c Catalog) []Route {
 		Name:       "has-finalizers",
 		Expression: `has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) > 0`,
 	}}
+	// The same of an infrastructure machine, which its controller holds just before it asks for an instance. A paused one is not acted on.
+	heldOrPaused := conditions("has-finalizers-or-is-paused", `request.operation != "DELETE" || request.kind.kind.endsWith("Template") || `+cel.HeldOrPaused())
 	// What fails closed is what two controllers could come of (DESIGN §3.1). An absent Poundlock leaves a cluster alone in which nothing was ever moved.
 	moved, mirrored, binds := cel.Moved(), cel.Mirrored(), cel.Binds(c.Identities)
 	says := `object.?spec != oldObject.?spec || ` + cel.Dependents("object")
@@ -121,7 +123,7 @@ func Routes(c Catalog) []Route {
 			Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved, Own: true,
 			Conditions: leavesOut(),
 		},
-		{Name: "machine-api", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer()},
+		{Name: "machine-api", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer() + " || " + cel.BeginsBesideForeign()},
 		{Name: "machine-api-status", Side: policies.MachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
 		// A Scale has neither label nor annotation of its set's, so no condition recognizes a mirror's: policies that know the sets (cel.ScalePolicies) hold it.
 		{Name: "machine-api-scale", Side: policies.MachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
@@ -133,7 +135,7 @@ func Routes(c Catalog) []Route {
 			Name: "infrastructure-create", Side: policies.Infrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,
 			Conditions: conditions("binds-an-instance", binds),
 		},
-		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds},
+		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds, Conditions: heldOrPaused},
 		{
 			Name: "infrastructure-status", Side: policies.Infrastructure, Subjects: machinesOf(infra), Subresource: "status", Operations: ops(update), FailurePolicy: fail,
 			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),

@@ -34,6 +34,8 @@ const (
 	LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 	// AutoscalerManager is the field manager of the cluster autoscaler's writes.
 	AutoscalerManager = "cluster-autoscaler"
+	// ReasonForeignTwin is why Synchronized is False while something that Poundlock did not make stands in the mirror's place (Foreign).
+	ReasonForeignTwin = "ForeignTwin"
 	// ConditionSynchronized reports, on the Machine API object, whether the mirror equals the authority.
 	ConditionSynchronized = "Synchronized"
 	// ConditionMirrored is False on a MachineSet of Cluster API whose Machine API MachineSet was deleted while Cluster API was authoritative.

@@ -156,6 +156,9 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	if c.Actor != policies.Anyone || c.Old.Deleting() || machine == nil || machine.Deleting() || Read(machine).Current != ClusterAPI {
 		return policies.Verdict{}
 	}
+	if !c.Old.HasAnnotation(MirrorAnnotation) && len(MachineOwners(c.Old)) == 0 && providerID(c.Old) == "" {
+		return policies.Verdict{} // no Machine acts by it: it is in the mirror's way (ForeignTo)
+	}
 	name := machine.Metadata.Name
 	instead := fmt.Sprintf("To delete the Machine: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, name)
 	id := cmp.Or(providerID(c.Old), providerID(machine))

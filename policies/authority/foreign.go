@@ -23,8 +23,10 @@ const (
 	ForeignInstance Foreign = "HasInstance"
 	// ForeignActs: it is not paused.
 	ForeignActs Foreign = "NotPaused"
-	// ForeignStopping: it is paused, and its controllers say that they still act.
+	// ForeignStopping: it is paused, and its controllers say that they still act, or hold it and have said nothing: they may not have seen the pause.
 	ForeignStopping Foreign = "StillActing"
+	// ForeignBegun: it is paused, a Machine owns it, and it has no ID. Its controllers may have asked for an instance whose ID they have not stored.
+	ForeignBegun Foreign = "Begun"
 )
 
 // ForeignTo judges an object that has the name of a Machine API object's mirror. One that runs the very instance of the Machine API object is no stranger:
@@ -43,8 +45,10 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 		return ForeignInstance
 	case !o.HasAnnotation(PausedAnnotation):
 		return ForeignActs
-	case answer(Paused(o).Status) == SaysActing:
+	case answer(Paused(o).Status) == SaysActing, k.ClusterAPIFinalizer != "" && o.HasFinalizer(k.ClusterAPIFinalizer) && answer(Paused(o).Status) != SaysPaused:
 		return ForeignStopping
+	case len(MachineOwners(o)) > 0:
+		return ForeignBegun
 	}
 	return NotForeign
 }

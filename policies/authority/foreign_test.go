@@ -28,6 +28,7 @@ func parsed(t *testing.T, text string) *policies.Object {
 func TestForeign(t *testing.T) {
 	const (
 		paused  = `cluster.x-k8s.io/paused: ''`
+		owner   = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: one, uid: u}`
 		acting  = `status: {conditions: [{type: Paused, status: 'False'}]}`
 		stopped = `status: {conditions: [{type: Paused, status: 'True'}]}`
 	)
@@ -35,12 +36,17 @@ func TestForeign(t *testing.T) {
 		object string
 		want   Foreign
 	}{
-		"the mirror":                                    {`{metadata: {annotations: {poundlock.openshift.io/mirror-of: Machine/one}}}`, NotForeign},
-		"the mirror of another":                         {`{metadata: {annotations: {poundlock.openshift.io/mirror-of: Machine/two}}}`, ForeignActs},
-		"what somebody made":                            {`{metadata: {}}`, ForeignActs},
-		"what somebody made paused, as asked":           {`{metadata: {annotations: {` + paused + `}}}`, NotForeign},
-		"what has paused":                               {`{metadata: {annotations: {` + paused + `}}, ` + stopped + `}`, NotForeign},
-		"what is to pause and has not yet":              {`{metadata: {annotations: {` + paused + `}}, ` + acting + `}`, ForeignStopping},
+		"the mirror":                                        {`{metadata: {annotations: {poundlock.openshift.io/mirror-of: Machine/one}}}`, NotForeign},
+		"the mirror of another":                             {`{metadata: {annotations: {poundlock.openshift.io/mirror-of: Machine/two}}}`, ForeignActs},
+		"what somebody made":                                {`{metadata: {}}`, ForeignActs},
+		"what somebody made paused, as asked":               {`{metadata: {annotations: {` + paused + `}}}`, NotForeign},
+		"what has paused":                                   {`{metadata: {annotations: {` + paused + `}}, ` + stopped + `}`, NotForeign},
+		"what is to pause and has not yet":                  {`{metadata: {annotations: {` + paused + `}}, ` + acting + `}`, ForeignStopping},
+		"what its controllers hold, and have yet to answer": {`{metadata: {finalizers: [machine.cluster.x-k8s.io], annotations: {` + paused + `}}}`, ForeignStopping},
+		"what its controllers hold, and has paused":         {`{metadata: {finalizers: [machine.cluster.x-k8s.io], annotations: {` + paused + `}}, ` + stopped + `}`, NotForeign},
+		"what a Machine owns, and has no ID":                {`{metadata: {annotations: {` + paused + `}, ownerReferences: [` + owner + `]}}`, ForeignBegun},
+		"what a Machine owns, and has this one's instance": {
+			`{metadata: {annotations: {` + paused + `}, ownerReferences: [` + owner + `]}, spec: {providerID: aws:///a/i-1}}`, NotForeign},
 		"what is paused and goes":                       {`{metadata: {deletionTimestamp: '2026-01-01T00:00:00Z', annotations: {` + paused + `}}}`, ForeignGoing},
 		"what runs another instance":                    {`{metadata: {}, spec: {providerID: aws:///a/i-2}}`, ForeignInstance},
 		"what runs another instance, paused":            {`{metadata: {annotations: {` + paused + `}}, spec: {providerID: aws:///a/i-2}, ` + stopped + `}`, ForeignInstance},

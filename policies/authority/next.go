@@ -142,7 +142,11 @@ func keep(s State) Step {
 	if step, ok := unsettled(s); ok {
 		return step
 	}
-	return Step{Action: Settle, Reason: ReasonSettled, Message: s.Current.Text() + " is authoritative; the controllers of both sides have acknowledged it."}
+	message := s.Current.Text() + " is authoritative; the controllers of both sides have acknowledged it."
+	if s.Current == MachineAPI && !s.ClusterAPI.Exists {
+		message = "Machine API is authoritative; there is no mirror in Cluster API (see Synchronized)."
+	}
+	return Step{Action: Settle, Reason: ReasonSettled, Message: message}
 }
 
 // order pauses a Cluster API that is not authoritative, and releases one that is: only once the switch is stored, the Machine
@@ -248,7 +252,7 @@ func (s State) synchronized() bool { return s.Synchronized == "True" && s.Caught
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if who := s.missing(); who != 0 && in == ClusterAPI {
-		return s.say(ReasonTwinMissing, who, "%s", s.awaited(who, "Cluster API is authoritative, but its object is missing: waiting until the mirror has made it.")), true
+		return s.say(ReasonTwinMissing, who, "%s", s.awaited(who, "Cluster API is authoritative, but its object is missing: waiting until the mirror has made it (see Synchronized).")), true
 	}
 	if who := s.who(out, func(p Party) bool { return p.Exists && !p.stands() }); who != 0 {
 		return s.say(ReasonNotPaused, who, "%s is authoritative: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
@@ -282,7 +286,7 @@ func move(s State) Step {
 // forth is steps 4 to 8.
 func forth(s State) Step {
 	if who := s.missing(); who != 0 {
-		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, "Authority is moving, but an object is missing: waiting until the mirror has made it."))
+		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, "Authority is moving, but an object is missing: waiting until the mirror has made it (see Synchronized)."))
 	}
 	if step, ok := pause(s); ok {
 		return step

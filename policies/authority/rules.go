@@ -217,9 +217,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/created-twice", Clause: authOf,
-			Says: "While a Cluster API Machine of the same name is not paused, nobody may add machine.machine.openshift.io to a Machine for which Machine API is authoritative: of two Machines that are created in the same moment, " +
-				"the review of neither creation sees the other. Where the twin cannot be looked up, the controller has to try again.",
-			Remedy: "Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with cluster.x-k8s.io/paused to make them the mirror.",
+			Says: "While a Cluster API Machine of the same name is not paused, or may have an instance of its own, nobody may add machine.machine.openshift.io to a Machine for which Machine API is authoritative: " +
+				"of two Machines that are created in the same moment, the review of neither creation sees the other. Where the twin cannot be looked up, the controller has to try again.",
+			Remedy: "Delete one of the two Machines, or, where Cluster API has not begun, annotate the Cluster API Machine and its infrastructure machine with cluster.x-k8s.io/paused to make them the mirror.",
 			On:     on(mapi(machine, onUpdate)), Needs: when(Begins, policies.NeedLiveTwin|policies.NeedLiveInfra), Check: CreatedTwice,
 		},
 		{

@@ -37,20 +37,40 @@ func CreatedTwice(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	s := stand(c)
-	acts := there(c)
+	why := ""
 	switch {
 	case c.Side == policies.ClusterAPI && InCharge(s.Shape) == ClusterAPI && !s.moving():
-		return policies.Verdict{}
 	case c.Side == policies.ClusterAPI:
-	case !fenceOpen(s): // FinalizerFence refuses it
-		return policies.Verdict{}
-	case !stopped(c.Facts.Twin):
-	case !stopped(c.Facts.Infra):
-		acts = fmt.Sprintf("its %s %s/%s", c.Facts.Infra.Kind, c.TwinNamespace, c.Facts.Infra.Metadata.Name)
-	default:
+		why = neither(there(c))
+	case fenceOpen(s): // FinalizerFence refuses the rest
+		if why = besideClusterAPI(c, c.Facts.Twin, there(c)); why == "" && c.Facts.Infra != nil {
+			why = besideClusterAPI(c, c.Facts.Infra, fmt.Sprintf("its %s %s/%s", c.Facts.Infra.Kind, c.TwinNamespace, c.Facts.Infra.Metadata.Name))
+		}
+	}
+	if why == "" {
 		return policies.Verdict{}
 	}
-	return policies.Deny(field.Forbidden(finalizersPath, fmt.Sprintf(
-		"%s exists too, and is not paused in Cluster API, so each API would create an instance: neither begins. Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with %s to make them the mirror",
-		acts, PausedAnnotation)))
+	return policies.Deny(field.Forbidden(finalizersPath, why))
+}
+
+func neither(acts string) string {
+	return fmt.Sprintf("%s exists too, and is not paused in Cluster API, so each API would create an instance: neither begins. Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with %s to make them the mirror",
+		acts, PausedAnnotation)
+}
+
+// besideClusterAPI is why Machine API must not ask for an instance beside an object of Cluster API's; "" if it may. Who holds a pause that was set later may
+// have asked for one before.
+func besideClusterAPI(c policies.Change, o *policies.Object, name string) string {
+	kind, _ := KindNamed(c.Kind)
+	id := providerID(o)
+	switch foreign := ForeignTo(kind, c.New, o); {
+	case !stopped(o), foreign == ForeignGoing, foreign == ForeignActs:
+		return neither(name)
+	case foreign == ForeignStopping:
+		return name + " was paused, and its controllers have yet to acknowledge that (condition Paused=True): Machine API begins when they have"
+	case foreign == ForeignBegun, id != "" && providerID(c.New) == "":
+		return fmt.Sprintf("Cluster API may have created an instance for %s, so Machine API's would be a second one. Delete one of the two Machines (of Cluster API's, take %s off both objects then, so that its controllers end what it has)",
+			name, PausedAnnotation)
+	}
+	return ""
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// BesidePolicies refuse, while no webhook answers, what authority/create-machineapi refuses: a Machine or a MachineSet for Machine API beside one of Cluster API's that is not
-// paused. They have each object of Cluster API's namespace as a parameter, and judge the one of the request's name. They are no twins of the rule: they see what the API
+// BesidePolicies refuse, while no webhook answers, what authority/create-machineapi refuses: a Machine or a MachineSet for Machine API beside one of Cluster API's, unless
+// that is its own mirror, is paused, and has no other instance. They have each object of Cluster API's namespace as a parameter, and judge the one of the request's name. They are no twins of the rule: they see what the API
 // server's cache has, and no infrastructure.
 func BesidePolicies(o Options) []Policy {
 	var out []Policy
@@ -34,14 +34,20 @@ func BesidePolicies(o Options) []Policy {
 func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	// Machine API's controllers create for their sets, under names that nobody has.
 	exempt := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.MachineAPIController])
-	stopped := fmt.Sprintf(`%q in %s && !%s.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "False")`, authority.PausedAnnotation, object("dyn(params).metadata", "annotations"),
-		list(object("dyn(params)", "status"), "conditions"), authority.ConditionPaused)
+	annotations := object("dyn(params).metadata", "annotations")
+	mirror := fmt.Sprintf(`%[2]q in %[1]s && !%[3]s.exists(c, c.?type.orValue('') == %[4]q && c.?status.orValue('') == "False") && (%[1]s[?%[5]q].orValue('') == "%[6]s/" + dyn(params).metadata.name`,
+		annotations, authority.PausedAnnotation, list(object("dyn(params)", "status"), "conditions"), authority.ConditionPaused, authority.MirrorAnnotation, k.Name)
+	if k.InfraActs() {
+		id := text(object("dyn(params)", "spec"), "providerID")
+		mirror += fmt.Sprintf(` && %[1]s == '' || %[1]s != '' && %[1]s == %[2]s`, id, text(object("dyn(object)", "spec"), "providerID"))
+	}
+	mirror += ")"
 	other := fmt.Sprintf(`dyn(params).metadata.name != dyn(object).metadata.?name.orValue('') || %s == %q`, text(object("dyn(object)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
 	message := other + // evaluated for each parameter (otherSet)
 		` ? '' : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already and is acted on, so a Machine API " + request.kind.kind + ` +
 		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
 	p := policyOfEach(o, name, k.ClusterAPIGVK(), exempt, []string{pair.MachineAPI}, admissionregistrationv1.Validation{
-		Expression:        other + " || " + stopped,
+		Expression:        other + " || " + mirror,
 		MessageExpression: message,
 		Message:           "A Cluster API object of this name exists already and is acted on. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. [authority/create-machineapi]",
 	})

@@ -45,6 +45,19 @@ func Mirrored() string {
 	return either(fmt.Sprintf(`%q in %s`, authority.MirrorAnnotation, object("o.metadata", "annotations")))
 }
 
+// BeginsBesideForeign reports whether a finalizer is put on, after which Machine API has an instance created, on a Machine of which the mirror has reported another one of
+// its name in Cluster API.
+func BeginsBesideForeign() string {
+	return fmt.Sprintf(`request.operation == "UPDATE" && %[1]q in %[2]s && !(%[1]q in %[3]s) && %[4]s.exists(c, c.?type.orValue("") == %[5]q && c.?reason.orValue("") == %[6]q)`,
+		authority.MachineAPIMachineFinalizer, list("dyn(object).metadata", "finalizers"), list("dyn(oldObject).metadata", "finalizers"),
+		list(object("dyn(oldObject)", "status"), "conditions"), authority.ConditionSynchronized, authority.ReasonForeignTwin)
+}
+
+// HeldOrPaused reports whether an object that is to be deleted has a finalizer, or is paused.
+func HeldOrPaused() string {
+	return fmt.Sprintf(`size(%s) > 0 || %q in %s`, list("dyn(oldObject).metadata", "finalizers"), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
+}
+
 // BeginsToAct reports whether a Cluster API object is created that is not paused, or its pause ends, but for a Machine that Cluster API's own controllers make for a
 // MachineSet: sets go on scaling.
 func BeginsToAct(identities policies.Identities) string {

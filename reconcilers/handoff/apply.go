@@ -38,7 +38,7 @@ func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (t
 	return afterStep, r.each(ctx, p, step, step.On)
 }
 
-// adopt sends an empty status patch, which the webhook that defaults status.authoritativeAPI fills, and writes the value
+// adopt sends a status patch, which the webhook that defaults status.authoritativeAPI fills, and writes the value
 // itself where no webhook does.
 func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
 	if has, err := r.hasFields(ctx, p, step); err != nil || !has {
@@ -48,7 +48,8 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 	if err := r.recordUntouched(ctx, p); err != nil {
 		return 0, err
 	}
-	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{}); err != nil {
+	origin := map[string]any{"status": map[string]any{"synchronizedAPI": string(step.To)}}
+	if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, origin)); err != nil {
 		return 0, err
 	}
 	if current(p.machineAPI) == "" {

@@ -29,7 +29,7 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 	if s := p.state(); s.Current.Other() != authority.Unset && s.Origin != s.Current {
 		status["synchronizedAPI"] = string(s.Current)
 	}
-	if !same(c, before) {
+	if !same(c, before) && !early(p, before, conditions) {
 		status["conditions"] = with(conditions, c)
 	}
 	if len(status) == 0 {
@@ -44,6 +44,13 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 		r.event(p, step, c)
 	}
 	return nil
+}
+
+// early reports whether there is nothing to say yet: nobody has asked for a move, and the mirror, whose word wakes the pair, has not looked at the object. What is
+// waited for in these moments ends by itself, and each report would be a write.
+func early(p *pair, before map[string]any, conditions []any) bool {
+	s := p.state()
+	return before == nil && s.Requested != s.Current.Other() && s.Current.Other() != authority.Unset && find(conditions, authority.ConditionSynchronized) == nil
 }
 
 // settled is the condition that a step gives rise to, and the one that is there, nil if none. Its time moves with its

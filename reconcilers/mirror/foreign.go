@@ -12,9 +12,6 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// reasonForeign is why a pair is not mirrored while something that Poundlock did not make stands in the mirror's place.
-const reasonForeign = "ForeignTwin"
-
 // inTheWay returns the object in the place of the mirror that Poundlock may not write to, with the remedy; "" for none.
 func (s *state) inTheWay() string {
 	if s.source() == authority.MachineAPI {
@@ -32,23 +29,37 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 	if o == nil || s.isMirror(o) {
 		return ""
 	}
-	const free = "delete it, and with it what it runs, or leave both as they are: each API then acts on its own object, and this one cannot migrate"
-	switch authority.ForeignTo(s.kind, object(s.machineAPI), object(o)) {
+	free := "delete it, and with it what it runs, or leave both as they are: each API then acts on its own object, and this one cannot migrate"
+	begun := s.kind.Name != "Machine" || slices.Contains(s.machineAPI.GetFinalizers(), s.kind.MachineAPIFinalizer)
+	if !begun {
+		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs"
+	}
+	foreign := authority.ForeignTo(s.kind, object(s.machineAPI), object(o))
+	if s.source() == authority.ClusterAPI && foreign != authority.NotForeign && foreign != authority.ForeignGoing { // it has no Machine yet
+		return describe(o) + ", which is not its mirror, belongs to no Machine and has the name of the one that the mirror needs: delete it"
+	}
+	switch foreign {
 	case authority.ForeignGoing:
 		return describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone"
 	case authority.ForeignInstance:
 		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
 			describe(o), nested(o, "spec", "providerID"), free)
 	case authority.ForeignActs:
-		begun := slices.Contains(s.machineAPI.GetFinalizers(), s.kind.MachineAPIFinalizer) || slices.Contains(o.GetFinalizers(), s.kind.ClusterAPIFinalizer)
-		if s.kind.Name == "Machine" && s.core != nil && !begun {
+		if o == s.infra && s.core == nil && len(authority.MachineOwners(object(o))) == 0 {
+			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine: delete it, or, to make it the mirror, and overwrite its spec, annotate it with %s",
+				describe(o), authority.PausedAnnotation)
+		}
+		if !begun && s.core != nil && (s.infra == nil || len(authority.MachineOwners(object(s.infra))) == 0) {
 			return fmt.Sprintf("%s was created too, and is not paused. So that one instance is created and not two, neither API begins (authority/created-twice): delete one of the two Machines, "+
-				"or annotate %[1]s with %s to make it the mirror", describe(o), authority.PausedAnnotation)
+				"or annotate that of Cluster API and its infrastructure machine with %s to make them the mirror", describe(o), authority.PausedAnnotation)
 		}
 		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, annotate it with %s",
 			describe(o), free, authority.PausedAnnotation)
 	case authority.ForeignStopping:
 		return describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
+	case authority.ForeignBegun:
+		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored, and which would be nobody's if it became the mirror: "+
+			"delete its Machine, and take %s off both while they are being deleted, so that its controllers end what it has", describe(o), authority.PausedAnnotation)
 	case authority.NotForeign:
 	}
 	return ""

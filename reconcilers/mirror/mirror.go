@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,6 +116,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if r.next(s) == nil {
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
+	defer r.record(s)
 	return settle(r.converge(ctx, s))
 }
 
@@ -224,7 +227,11 @@ func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstruc
 	}
 	switch w.verb {
 	case create:
-		return r.writer.Create(ctx, o, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))
+		if o.GroupVersionKind().Group == r.kind.MachineAPI.Group { // spec.authoritativeAPI is the user's from then on, and an apply would own it
+			return r.writer.Create(ctx, o, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))
+		}
+		o.SetResourceVersion(ofNothing)
+		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager))
 	case apply:
 		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager), client.ForceOwnership)
 	case patch, patchStatus:
@@ -240,6 +247,9 @@ func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstruc
 	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.propagation())))
 }
 
+// ofNothing is no object's resourceVersion: an apply with it makes what is absent, and meets a conflict with what somebody has made meanwhile.
+const ofNothing = "1"
+
 func uid(o *unstructured.Unstructured) *types.UID {
 	u := o.GetUID()
 	return &u
@@ -254,7 +264,7 @@ func (w *write) propagation() metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// tell logs every change and records those that a person asked for or must know of.
+// tell logs every change, and keeps what a person asked for or must know of.
 func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
 	log.FromContext(ctx).Info("Mirror changed", "verb", w.verb, "written", describe(w.object), "reason", w.reason, "fields", w.fields)
 	about := s.machineAPI
@@ -264,11 +274,38 @@ func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
 	if about == nil || w.note == "" {
 		return
 	}
-	severity := corev1.EventTypeNormal
+	now := news{about: about, severity: corev1.EventTypeNormal, reason: w.reason, notes: []string{w.note}}
 	if w.failure || w.warning {
-		severity = corev1.EventTypeWarning
+		now.severity = corev1.EventTypeWarning
 	}
-	r.recorder.Eventf(about, nil, severity, w.reason, "Mirror", "%s", notes.Cut(w.note, 1000))
+	s.news = joined(s.news, now)
+}
+
+// news is an event that is to be recorded.
+type news struct {
+	about            *unstructured.Unstructured
+	severity, reason string
+	notes            []string
+}
+
+// routine are the reasons of what a pass does to make a mirror, or to make it equal: one event has all of it, under the last of these reasons.
+var routine = []string{"MirrorEnrolled", "MirrorCreated", "MirrorClaimed", "MirrorUpdated", "Synchronized"}
+
+// joined adds what has happened to the events of the pass.
+func joined(all []news, now news) []news {
+	if last := len(all) - 1; last >= 0 && slices.Contains(routine, all[last].reason) && slices.Contains(routine, now.reason) &&
+		all[last].severity == now.severity && all[last].about.GetUID() == now.about.GetUID() {
+		now.notes = append(all[last].notes, now.notes...)
+		return append(all[:last:last], now)
+	}
+	return append(all, now)
+}
+
+// record sends the events of a pass.
+func (r *reconciler) record(s *state) {
+	for _, n := range s.news {
+		r.recorder.Eventf(n.about, nil, n.severity, n.reason, "Mirror", "%s", notes.Cut(strings.Join(n.notes, "; "), 1000))
+	}
 }
 
 // notKept is what an API server does that takes a write and stores something else.

@@ -110,7 +110,7 @@ type converting struct {
 func (c converting) toClusterAPI(s *state) *write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, reasonForeign, why) })
+		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, authority.ReasonForeignTwin, why) })
 	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
@@ -125,6 +125,7 @@ func (c converting) toClusterAPI(s *state) *write {
 	return first(
 		func() *write { return s.enrol(s.machineAPI, nil) },
 		func() *write { return s.releaseInfra(s.infra) },
+		func() *write { return s.firstCore(wantCore) },
 		func() *write { return s.becomeInfra(wantInfra) },
 		func() *write { return s.become(wantCore, s.core) },
 		func() *write { return c.report(s.core, coreStatus) },
@@ -133,6 +134,15 @@ func (c converting) toClusterAPI(s *state) *write {
 		func() *write { return c.synchronized(s, s.machineAPI.GetGeneration(), nil) },
 		func() *write { return yielded(s.machineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
+}
+
+// firstCore makes a Machine's Cluster API object before what belongs to it, so that the latter names its owner from the first. Both are paused from the first. A
+// template belongs to the Cluster, and is there before a set refers to it.
+func (s *state) firstCore(want *unstructured.Unstructured) *write {
+	if s.core != nil || s.kind.Infra != authority.InfraMachine || s.source() != authority.MachineAPI {
+		return nil
+	}
+	return s.become(want, nil)
 }
 
 // becomeInfra makes the infrastructure object what is wanted, where the kind has one.

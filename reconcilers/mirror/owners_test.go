@@ -59,7 +59,7 @@ func serverFor(t *testing.T) client.Client {
 	return c
 }
 
-// preconditions: an apply cannot demand that there be nothing, and with a resourceVersion alone not even that there be something.
+// preconditions: an apply with a resourceVersion alone does not demand that there be something; with one that no object has it demands that there be nothing.
 func preconditions(t *testing.T, c client.Client) {
 	apply := func(change func(*unstructured.Unstructured)) error {
 		o := parse(t, firstWant)
@@ -82,7 +82,7 @@ func preconditions(t *testing.T, c client.Client) {
 	if err := c.Create(t.Context(), theirs, client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&reconciler{writer: c}).send(t.Context(), &write{verb: create}, parse(t, firstWant)); !apierrors.IsAlreadyExists(err) {
+	if err := (&reconciler{writer: c}).send(t.Context(), &write{verb: create}, parse(t, firstWant)); !apierrors.IsConflict(err) {
 		t.Errorf("creating over an object: %v", err)
 	}
 	discard(t, c, theirs)

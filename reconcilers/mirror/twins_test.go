@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,8 +68,45 @@ func TestTwins(t *testing.T) {
 		})
 	}
 	machines := &twins{w, authority.Kinds()[0]}
+	t.Run("an infrastructure machine that belongs to nobody is in the way", machines.metByInfra)
+	t.Run("an infrastructure machine is made in the moment before the mirror's", machines.overtaken)
+	t.Run("what Cluster API has begun does not become the mirror", machines.keepsBegun)
+	t.Run("a Machine is mirrored in few requests", machines.isFrugal)
 	t.Run("another instance than the Machine's is nobody's to take", machines.keepsInstance)
 	t.Run("no mirror belongs to a set that is a stranger", machines.keepsFromStranger)
+}
+
+// isFrugal: each object and each status costs one write, and one event has all of it.
+func (w *twins) isFrugal(t *testing.T) {
+	from := w.writes.number()
+	w.charge(t, "frugal", authority.MachineAPI)
+	w.eventually(t, "it is mirrored", func() string { return w.unsynced(t, machineAPIMachine, "frugal") })
+	w.settle(t)
+	const (
+		machineAPI = "PATCH /apis/machine.openshift.io/v1beta1/namespaces/" + mapi + "/machines/frugal"
+		clusterAPI = "PATCH /apis/cluster.x-k8s.io/v1beta2/namespaces/" + capi + "/machines/frugal"
+		infra      = "PATCH /apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/" + capi + "/awsmachines/frugal"
+	)
+	want := []string{
+		machineAPI, // the finalizer
+		clusterAPI, infra,
+		clusterAPI + "/status", infra + "/status", machineAPI + "/status",
+	}
+	if diff := cmp.Diff(want, slices.DeleteFunc(w.writes.since(from), func(r string) bool { return !strings.Contains(r, "/frugal") })); diff != "" {
+		t.Errorf("(-want +sent):\n%s", diff)
+	}
+	w.eventually(t, "one event", func() string {
+		var notes []string
+		for _, e := range w.list(t, schema.GroupVersionKind{Group: "events.k8s.io", Version: "v1", Kind: "Event"}, mapi) {
+			if text(e, "regarding", "name") == "frugal" {
+				notes = append(notes, text(e, "reason")+": "+text(e, "note"))
+			}
+		}
+		if len(notes) != 1 || strings.Count(notes[0], "created ") != 2 {
+			return strings.Join(notes, "\n") + " none"
+		}
+		return ""
+	})
 }
 
 // twinsWorld is a cluster of AWS with the mirror alone.
@@ -494,6 +532,87 @@ func (w *twins) keepsInstance(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.mirrored(t, "alone", 0)
+}
+
+const bareInfra = `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: %s, namespace: openshift-cluster-api}, spec: {instanceType: m6i.large}}`
+
+func pausedInfra() string { return `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}` }
+
+func (w *twins) metByInfra(t *testing.T) {
+	infra := w.make(t, fmt.Sprintf(bareInfra, "bare"))
+	w.charge(t, "bare", authority.MachineAPI)
+	w.strange(t, "bare", "belongs to no Machine: delete it")
+	w.untouched(t, infra)
+	w.patch(t, infra, "", pausedInfra())
+	w.mirrored(t, "bare", 0)
+
+	infra = w.make(t, fmt.Sprintf(bareInfra, "bare-there"))
+	w.charge(t, "bare-there", authority.ClusterAPI)
+	w.strange(t, "bare-there", "has the name of the one that the mirror needs: delete it")
+	w.untouched(t, infra)
+	if err := w.Delete(t.Context(), infra); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "bare-there is mirrored", func() string { return w.unsynced(t, machineAPIMachine, "bare-there") })
+}
+
+// overtaken: Cluster API's Machine is made first, and the manager may stop before what it refers to.
+func (w *twins) overtaken(t *testing.T) {
+	w.charge(t, "pattern", authority.MachineAPI)
+	first := w.mirrored(t, "pattern", 0)
+	for _, remedy := range []string{"delete", "pause"} {
+		name := "overtaken-" + remedy
+		infra := w.make(t, fmt.Sprintf(bareInfra, name))
+		mirror := first.DeepCopy()
+		mirror.SetName(name)
+		mirror.SetResourceVersion("")
+		mirror.SetUID("")
+		mirror.SetAnnotations(map[string]string{authority.PausedAnnotation: "", authority.MirrorAnnotation: "Machine/" + name})
+		if err := unstructured.SetNestedField(mirror.Object, name, "spec", "infrastructureRef", "name"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Create(t.Context(), mirror); err != nil {
+			t.Fatal(err)
+		}
+		w.charge(t, name, authority.MachineAPI)
+		w.strange(t, name, "AWSMachine")
+		w.untouched(t, infra)
+		if remedy == "delete" {
+			if err := w.Delete(t.Context(), infra); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			w.patch(t, infra, "", pausedInfra())
+		}
+		if now := w.mirrored(t, name, 0); now.GetUID() != mirror.GetUID() {
+			t.Errorf("%s: another Cluster API Machine", name)
+		}
+	}
+}
+
+// keepsBegun: Cluster API's controllers may have asked for an instance whose ID is not stored.
+func (w *twins) keepsBegun(t *testing.T) {
+	core := w.stranger(t, "begun", pausedAlready, func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(o.Object, "begun", "spec", "infrastructureRef", "name")
+	})
+	infra := w.make(t, fmt.Sprintf(bareInfra, "begun"))
+	yes := true
+	owner := metav1.OwnerReference{APIVersion: core.GetAPIVersion(), Kind: "Machine", Name: "begun", UID: core.GetUID(), Controller: &yes}
+	infra.SetOwnerReferences([]metav1.OwnerReference{owner})
+	infra.SetAnnotations(map[string]string{authority.PausedAnnotation: ""})
+	if err := w.Update(t.Context(), infra); err != nil {
+		t.Fatal(err)
+	}
+	w.charge(t, "begun", authority.MachineAPI)
+	w.strange(t, "begun", "whose ID its controllers have not stored")
+	w.untouched(t, infra)
+	w.untouched(t, core)
+	for _, o := range []*unstructured.Unstructured{core, infra} { // nobody collects garbage here
+		if err := w.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.mirrored(t, "begun", 0)
 }
 
 // keepsFromStranger: a set that acts would end what it counts among its own.

@@ -134,7 +134,15 @@ func machineNews(e event.UpdateEvent) bool {
 		!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
 		!slices.Equal(before.Finalizers, after.Finalizers) ||
 		!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) ||
-		before.Status.AuthoritativeAPI != after.Status.AuthoritativeAPI || pausedOf(before) != pausedOf(after)
+		before.Status.AuthoritativeAPI != after.Status.AuthoritativeAPI || pausedOf(before) != pausedOf(after) ||
+		!slices.Contains(after.Finalizers, machinev1beta1.MachineFinalizer) && synchronizedOf(before) != synchronizedOf(after)
+}
+
+// synchronizedOf is what the mirror reports. A Machine without its finalizer may have been refused it because of another one of its name in Cluster API: when the
+// mirror reports something else that one may be gone.
+func synchronizedOf(m *machinev1beta1.Machine) string {
+	c, _ := conditionOfType(m.Status.Conditions, authority.ConditionSynchronized)
+	return c.Reason + c.Message
 }
 
 func pausedOf(m *machinev1beta1.Machine) corev1.ConditionStatus {

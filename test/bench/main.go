@@ -35,16 +35,18 @@ func main() {
 type options struct {
 	sizes  []int
 	rounds int
+	mirror int
 }
 
 func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	sizes := flags.String("sizes", "10,1000,5000", "how many Machines each way has")
 	rounds := flags.Int("rounds", 400, "how many PATCHes of each kind are timed at each size and way")
+	mirror := flags.Int("mirror", 0, "how many Machines are mirrored; then nothing else is measured")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
-	o := options{rounds: *rounds}
+	o := options{rounds: *rounds, mirror: *mirror}
 	for text := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -63,6 +65,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	crds, err := embedded.CRDs(ctx)
 	if err != nil {
 		return err
+	}
+	if o.mirror > 0 {
+		return mirroring(ctx, crds, o.mirror, out)
 	}
 	plane, err := embedded.Start(ctx, embedded.Options{Out: out, CRDs: crds})
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 )
 
 // surroundings are what a conversion reads of the cluster.
-func surroundings() []client.Object {
+func surroundings(namespace string) []client.Object {
 	return []client.Object{
 		object(`{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster},
 			spec: {platformSpec: {type: AWS, aws: {}}},
 			status: {infrastructureName: bench-1, controlPlaneTopology: HighlyAvailable, infrastructureTopology: HighlyAvailable,
 			  apiServerURL: "https://api.example.com:6443", apiServerInternalURI: "https://api-int.example.com:6443", etcdDiscoveryDomain: "",
 			  platform: AWS, platformStatus: {type: AWS, aws: {region: us-east-1}}}}`),
-		object(fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, metadata: {name: bench-1, namespace: %s-twins}, spec: {region: us-east-1}}`, poundlock)),
+		object(fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, metadata: {name: bench-1, namespace: %s-twins}, spec: {region: us-east-1}}`, namespace)),
 		object(fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: bench-1, namespace: %s-twins},
-			spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSCluster, name: bench-1}}}`, poundlock)),
+			spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSCluster, name: bench-1}}}`, namespace)),
 	}
 }
 

@@ -71,7 +71,7 @@ func lay(ctx context.Context, plane *embedded.Plane, out io.Writer) (*track, err
 			}
 		}
 	}
-	if err := t.createAll(ctx, surroundings()); err != nil {
+	if err := t.createAll(ctx, surroundings(poundlock)); err != nil {
 		return nil, err
 	}
 	t.noop = httptest.NewTLSServer(http.HandlerFunc(admit))
@@ -86,13 +86,16 @@ func lay(ctx context.Context, plane *embedded.Plane, out io.Writer) (*track, err
 		}
 	}
 	fmt.Fprintln(out, "building and starting Poundlock")
-	return t, t.startPoundlock(ctx, plane)
+	if err := t.startPoundlock(ctx, plane, "--reconcilers=false"); err != nil {
+		return nil, err
+	}
+	return t, t.await(ctx, plane.Log("poundlock"))
 }
 
 func (t *track) close() { t.noop.Close() }
 
 // startPoundlock runs the product's own binary with the product's own configuration.
-func (t *track) startPoundlock(ctx context.Context, plane *embedded.Plane) error {
+func (t *track) startPoundlock(ctx context.Context, plane *embedded.Plane, args ...string) error {
 	root, err := build.Root()
 	if err != nil {
 		return err
@@ -122,13 +125,10 @@ func (t *track) startPoundlock(ctx context.Context, plane *embedded.Plane) error
 	if err := t.createAll(ctx, []client.Object{clusterAdmin(), validating, mutating}); err != nil {
 		return err
 	}
-	if err := plane.Attach("poundlock", binary, "manager", "--kubeconfig="+kubeconfig, "--reconcilers=false",
-		"--namespaces="+poundlock+"="+poundlock+"-twins", "--identity-poundlock="+identity,
-		"--webhook-bind-address="+address, "--cert-hosts=127.0.0.1",
-		"--metrics-bind-address=0", "--health-bind-address=0"); err != nil {
-		return err
-	}
-	return t.await(ctx, plane.Log("poundlock"))
+	return plane.Attach("poundlock", binary, append([]string{"manager", "--kubeconfig=" + kubeconfig,
+		"--namespaces=" + poundlock + "=" + poundlock + "-twins", "--identity-poundlock=" + identity,
+		"--webhook-bind-address=" + address, "--cert-hosts=127.0.0.1",
+		"--metrics-bind-address=0", "--health-bind-address=0"}, args...)...)
 }
 
 func freeAddress() (string, error) {

@@ -27,6 +27,12 @@ const (
 	// byCore is Cluster API making itself the owner of the provider's object, byProvider the provider storing the instance's ID.
 	byCore
 	byProvider
+	// byHoldM and byHoldC are the controllers' finalizers, after which they have an instance created.
+	byHoldM
+	byHoldC
+	// byResumeC and byResumeI take the pause annotation off; a person's.
+	byResumeC
+	byResumeI
 )
 
 // review is a question and all that the rules get.
@@ -37,6 +43,15 @@ type review struct {
 
 // allows asks authority.Rules, the very ones behind the webhook, whether they let a request through.
 func (t *turn) allows(q question, w *pair) bool { return t.ask(review{q, w.m, w.c, w.i}) }
+
+// holds asks whether a controller may put its finalizer on.
+func (t *turn) holds(q question, w *pair) bool {
+	seen := *w
+	if t.pauseSuffices {
+		seen.i.clear(owned)
+	}
+	return t.set || t.bothBegin || t.allows(q, &seen)
+}
 
 func (t *turn) allowsMade(m object, w *pair) bool  { return t.ask(review{byCreateM, m, w.c, w.i}) }
 func (t *turn) allowsMadeC(c object, w *pair) bool { return t.ask(review{byCreateC, w.m, c, w.i}) }
@@ -82,6 +97,14 @@ func (p *pairs) change(r review) policies.Change {
 		return policies.Change{Subject: onC, Operation: admissionv1.Create, New: c, Facts: onMachine}
 	case byCore:
 		return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.ClusterAPIController, Old: i, New: p.stored(r.i|owned, i.APIVersion, i.Kind, 1), Facts: onMachine}
+	case byHoldM:
+		return policies.Change{Subject: onM, Operation: admissionv1.Update, Actor: policies.MachineAPIController, Old: m, New: p.stored(r.m|ctlFin, m.APIVersion, kind, 1), Facts: onCore}
+	case byHoldC:
+		return policies.Change{Subject: onC, Operation: admissionv1.Update, Actor: policies.ClusterAPIController, Old: c, New: p.stored(r.c|ctlFin, c.APIVersion, kind, 1), Facts: onMachine}
+	case byResumeC:
+		return policies.Change{Subject: onC, Operation: admissionv1.Update, Old: c, New: p.stored(r.c&^told, c.APIVersion, kind, 1), Facts: onMachine}
+	case byResumeI:
+		return policies.Change{Subject: onI, Operation: admissionv1.Update, Old: i, New: p.stored(r.i&^told, i.APIVersion, i.Kind, 1), Facts: onMachine}
 	}
 	return policies.Change{Subject: onI, Operation: admissionv1.Update, Actor: policies.InfrastructureController, Old: i, New: p.stored(r.i, i.APIVersion, i.Kind, 2), Facts: onMachine}
 }
@@ -98,7 +121,11 @@ func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies
 		}
 	}
 	add(told, authority.PausedAnnotation, "true")
-	add(mark, authority.MirrorAnnotation, kind+"/one")
+	of := kind
+	if kind == "AWSMachine" {
+		of = "Machine"
+	}
+	add(mark, authority.MirrorAnnotation, of+"/one")
 	if o.has(syncFin) {
 		finalizers = append(finalizers, authority.SyncFinalizer)
 	}
@@ -119,6 +146,9 @@ func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies
 	}
 	if says := map[object]string{acting: "False", paused: "True"}[o&(acting|paused)]; says != "" {
 		status["conditions"] = []any{map[string]any{"type": authority.ConditionPaused, "status": says}}
+	}
+	if apiVersion == "cluster.x-k8s.io/v1beta2" && o.has(ctlFin) && !p.set {
+		finalizers = append(finalizers, authority.Kinds()[0].ClusterAPIFinalizer)
 	}
 	metadata["finalizers"] = finalizers
 	raw, err := json.Marshal(map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata, "spec": spec, "status": status})

@@ -103,7 +103,8 @@ func (t *turn) machineAPIBegins() {
 	case !m.has(pid):
 		to = toCreate
 	}
-	t.tell(move{by: machineAPI, what: "Machine API's controller reads its object and begins to work", spontaneous: to == toLook},
+	refused := to == toHold && !t.holds(byHoldM, &t.was) // it tries again and again, which changes nothing
+	t.tell(move{by: machineAPI, what: "Machine API's controller reads its object and begins to work", spontaneous: to == toLook || refused},
 		func(n *pair) { n.work, n.behind = to, false })
 }
 
@@ -126,6 +127,10 @@ func (t *turn) machineAPIWorks() {
 	}
 	switch t.was.work {
 	case toHold:
+		if !t.holds(byHoldM, &t.was) {
+			t.may(machineAPI, "Machine API's controller is refused its finalizer", end)
+			break
+		}
 		stored("Machine API's controller puts its finalizer on the Machine", noWork, func(n *pair) { n.m.set(ctlFin); n.wrote(ofM, machineAPI, false) })
 	case toCreate:
 		t.may(machineAPI, "Machine API's controller creates the instance", creates)
@@ -206,7 +211,9 @@ func (t *turn) clusterAPI(c clusterAPI) {
 	}
 	switch {
 	case v.seen&(leaving|ctlFin) == 0 && !t.check:
-		if !w.at(c.on).has(leaving) {
+		// A provider's controller that sees no owner does nothing, and what it sees with its finalizer is later than the owner.
+		may := c.on == ofI && (!t.can(twice) || w.i&(owned|dangling) != 0) || c.on == ofC && t.holds(byHoldC, w)
+		if may && !w.at(c.on).has(leaving) {
 			t.may(c.by, c.name+" puts its finalizer on", func(n *pair) { t.finalizers(n, c, v.seen|ctlFin) })
 		}
 	default:

@@ -61,8 +61,8 @@
 // # What is not modelled
 //
 //   - Failed conversions, and clusters that lack their Infrastructure or Cluster: they are waits with a condition.
-//   - Strangers that act (authority.Foreign): a Cluster API object with an instance of its own is no part of the
-//     pair.
+//   - Strangers that act (authority.Foreign), but for one that is created at once with the Machine API object: a Cluster API object with an instance
+//     of its own is no part of the pair.
 //   - Templates: no controller acts on one.
 //   - Conditions other than the three that are decided from.
 //   - What a MachineHealthCheck does to Machines.

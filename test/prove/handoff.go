@@ -10,6 +10,9 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 	if foreign(m, c) {
 		c, i = 0, 0
 	}
+	if !p.set && p.foreignInfra(m, i) {
+		i = 0
+	}
 	s := authority.State{
 		Enabled: true, Current: m.status(), Origin: m.origin(), InfraActs: !p.set, CaughtUp: caughtUp,
 		MachineAPI: party(m), ClusterAPI: party(c), Synchronized: "Unknown", Instance: p.instance(m, i),
@@ -52,8 +55,17 @@ func (p *pairs) instance(m, i object) authority.Instance {
 
 // foreign is authority.ForeignTo, of a Cluster API object beside a Machine API object that is mirrored.
 func foreign(m, c object) bool {
-	return m.source() == authority.MachineAPI && c.has(there) && !c.has(mark) && (c.has(leaving) || !c.has(told) || c.has(acting))
+	return m.source() == authority.MachineAPI && c.has(there) && !c.has(mark) && (c.has(leaving) || !c.has(told) || c.has(acting) || c.has(ctlFin) && !c.has(paused))
 }
+
+// foreignInfra is the same of the provider's object.
+func (p *pairs) foreignInfra(m, i object) bool {
+	return m.source() == authority.MachineAPI && i.has(there) && !i.has(mark) &&
+		(i.has(leaving) || i.has(pid) && !m.has(pid) || !i.has(pid) && i.has(owned) && !p.pauseSuffices || !i.has(pid) && (!i.has(told) || i.has(acting)))
+}
+
+// strange reports whether something foreign is in the mirror's way.
+func (p *pairs) strange(m, c, i object) bool { return foreign(m, c) || !p.set && p.foreignInfra(m, i) }
 
 // believed is what authority.Objects reads of a provider that never answers (ByPatience): it acts until the pause is written, and has paused when patience
 // is over.

@@ -100,12 +100,13 @@ func (p *pairs) reflect(w *pair) (op, bool) {
 }
 
 func (p *pairs) toClusterAPI(w *pair) op {
-	if foreign(w.m, w.c) {
+	if p.strange(w.m, w.c, w.i) {
 		return first(p.freesI(w), when(!w.m.has(failed), fail))
 	}
 	i := first(
 		when(!w.m.has(syncFin), enrolM),
 		p.freesI(w),
+		when(!p.set && !w.c.has(there) && w.m.source() == authority.MachineAPI, makeC), // before the provider's object, which names it
 		when(!p.set && !w.i.has(there), knowing(w.m, makeI, makeIKnowing)),
 		when(!p.set && (!w.i.has(mark|told) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),
 		when(!w.c.has(there), makeC),

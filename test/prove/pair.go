@@ -154,6 +154,8 @@ const (
 	vanishes
 	// visits: a neighbour writes what a row of authority.Grants lets through, to either API's object and the provider's.
 	visits
+	// twice: people create the Machine in both APIs at once, so that the review of each creation sees no twin, and do then what a condition advises.
+	twice
 )
 
 func (p *pairs) can(d deeds) bool { return p.may&d == d }
@@ -327,6 +329,11 @@ func (o object) mayAct() bool { return o.has(there) && o&(told|stopped) == 0 }
 func (p *pairs) wrong(w pair) string {
 	machineMayAct := w.work != noWork || w.m.has(there) && p.gate(w.m).act
 	clusterMayAct := w.core.seen.mayAct() || w.infra.seen.mayAct()
+	if p.can(twice) { // until one holds its object, and when it is deleted, neither can have an instance created. No owner of a paused object can have one created either
+		creates := func(seen object) bool { return seen.mayAct() && seen.has(ctlFin) && !seen.has(leaving) }
+		machineMayAct = machineMayAct && w.m.has(ctlFin)
+		clusterMayAct = creates(w.infra.seen) || creates(w.core.seen) && w.i&(there|told) == there
+	}
 	switch src := w.source(); {
 	case machineMayAct && clusterMayAct:
 		return "both sides' controllers can act"
@@ -353,11 +360,11 @@ func (p *pairs) unrest(w pair) string {
 		object
 		name string
 	}{{w.m, "the Machine API object"}, {w.c, "the Cluster API object"}, {w.i, "the provider's object"}} {
-		if o.has(leaving) && !o.has(theirs) {
+		if o.has(leaving) && !o.has(theirs) && !w.i.has(theirs) {
 			return "the deletion of " + o.name + " never ends"
 		}
 	}
-	if w.c.has(theirs) {
+	if w.c.has(theirs) || w.i.has(theirs) {
 		return "" // who made it paused is who has to release it
 	}
 	step := p.next(p.state(w.m, w.c, w.i, w.m.has(caught)))
@@ -366,9 +373,14 @@ func (p *pairs) unrest(w pair) string {
 		return ""
 	case w.will&doomed != 0:
 		return "what was deleted is still there"
+	case p.can(twice) && p.strange(w.m, w.c, w.i):
+		if w.m.has(failed) {
+			return "" // a condition says that neither begins, and what to do
+		}
+		return "nothing says that neither API begins"
 	case !w.m.has(there):
-		if w.halted {
-			return ""
+		if w.halted || p.can(twice) && w.will&maybe != 0 && !w.i.has(there) {
+			return "" // deleted while it became a pair: what was a mirror by then went along
 		}
 		return p.alone(w)
 	case w.m.status() == authority.Migrating && step.Reason == authority.ReasonInstanceUnknown:

@@ -23,6 +23,10 @@ func (t *turn) user() {
 	if t.can(recreates) {
 		t.userCreates()
 	}
+	if t.can(twice) {
+		t.userCreatesTwice()
+		t.userPauses()
+	}
 	if t.can(decides) {
 		t.userDecides()
 	}
@@ -119,6 +123,11 @@ func (t *turn) means(w *pair, on authority.API) will {
 	switch charge := authority.InCharge(shape); {
 	case !w.m.has(there):
 		return doomed
+	case t.can(twice) && t.strange(w.m, w.c, w.i):
+		if on == authority.MachineAPI && w.cloud&byM == 0 && w.m&(ctlFin|syncFin) == 0 || on == authority.ClusterAPI && w.cloud&byC == 0 && !w.c.has(ctlFin) {
+			return 0 // it has no part in what the other runs
+		}
+		return maybe
 	case w.m.status() != w.m.requested() || !w.m.has(syncFin) || w.c.has(there) && !w.c.has(syncFin):
 		return maybe // it meets a move, or the creation of the pair: the faster one wins
 	case charge == on:
@@ -150,6 +159,45 @@ func (t *turn) userCreates() {
 					n.wrote(ofC, user, true)
 				})
 			}
+		}
+	}
+}
+
+// userCreatesTwice: a creation is stored that was reviewed before its twin was.
+func (t *turn) userCreatesTwice() {
+	w := &t.was
+	switch {
+	case w.will != 0:
+	case w.m.has(there) && !w.c.has(there):
+		t.might("the Cluster API objects, created at the same time, are stored", func(n *pair) {
+			n.c = there
+			n.i.set(there)
+			n.wrote(ofC, user, true)
+			n.wrote(ofI, user, true)
+		})
+	case !w.m.has(there) && w.c.has(there):
+		t.might("the Machine API object, created at the same time, is stored", func(n *pair) {
+			n.m = there | fresh
+			n.c.clear(fresh)
+			n.wrote(ofM, user, true)
+		})
+	}
+}
+
+// userPauses: of two Machines that were created at once one becomes the mirror when both of Cluster API's objects are paused, one after the other. A person may think
+// better of it, as far as admission lets them.
+func (t *turn) userPauses() {
+	for _, o := range []struct {
+		which
+		name   string
+		resume question
+	}{{ofC, "Cluster API object", byResumeC}, {ofI, "provider's object", byResumeI}} {
+		switch at := *t.was.at(o.which); {
+		case !at.has(there) || at.has(mark):
+		case at&(told|leaving) == 0:
+			t.might("somebody pauses the "+o.name, func(n *pair) { n.at(o.which).set(told | theirs); n.wrote(o.which, user, false) })
+		case t.allows(o.resume, &t.was):
+			t.might("somebody releases the "+o.name, func(n *pair) { n.at(o.which).clear(told | theirs); n.wrote(o.which, user, false) })
 		}
 	}
 }

@@ -80,8 +80,6 @@ const (
 	byVersion lock = iota
 	// byUID: the object is deleted if it is the one that was read, whatever has been written to it.
 	byUID
-	// none: the empty patch that adopts.
-	none
 	// create: there must be none of that name.
 	create
 )
@@ -131,14 +129,15 @@ func removes(o which) func(*pair, *pass) bool {
 
 // requests are written as reconcilers/handoff/apply.go and reconcilers/mirror/{next,deletion}.go send them.
 var requests = [...]request{
-	adopt: {ofM, "stores which API is authoritative for the new object", none, false, func(w *pair, _ *pass) bool {
+	adopt: {ofM, "stores which API is authoritative for the new object", byVersion, false, func(w *pair, _ *pass) bool {
 		if w.m.status() == authority.Unset {
 			w.m.setStatus(w.m.requested())
+			w.m.setOrigin(w.m.requested())
 			if w.m&(ctlFin|pid) == 0 {
 				w.m.set(untouched)
 			}
 		}
-		return w.m.has(there)
+		return true
 	}},
 	leaveM:    {ofM, "stores Migrating, from Machine API", byVersion, false, leaves(authority.MachineAPI)},
 	leaveC:    {ofM, "stores Migrating, from Cluster API", byVersion, false, leaves(authority.ClusterAPI)},
@@ -206,6 +205,7 @@ var requests = [...]request{
 func becomeI(knowing bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
 		w.i.set(there | mark | told)
+		w.i.clear(theirs)
 		if w.i.clear(pid); knowing {
 			w.i.set(pid)
 		}
@@ -324,7 +324,7 @@ func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 		return false
 	case r.lock == create:
 		return (!w.at(r.on).has(there) || p.createsOver) && r.does(w, at)
-	case r.lock != none && !w.at(r.on).has(there):
+	case !w.at(r.on).has(there):
 		return r.lock == byUID // gone is what was wanted
 	case r.lock == byUID && at.gone&r.on != 0:
 		return false

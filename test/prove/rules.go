@@ -38,6 +38,10 @@ type rules struct {
 	forgetsOwner bool
 	// countsBefore: the handoff lists the Machines of two sets before it reads the sets.
 	countsBefore bool
+	// bothBegin: nobody looks for a twin when a controller puts its finalizer on.
+	bothBegin bool
+	// pauseSuffices: what Cluster API has begun may become the mirror once it is paused.
+	pauseSuffices bool
 	// wideRow: a row of authority.Grants lets a neighbour write what a mirror has of its authority.
 	wideRow bool
 }

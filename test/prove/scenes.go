@@ -44,6 +44,7 @@ var (
 	ownedOfMachineAPI       = scene{name: "a Machine that is Machine API's, owned by a MachineSet", family: ownedBy(authority.MachineAPI), world: ofMachineAPI}
 	newMachine              = scene{name: "a new Machine", world: func() pair { return pair{m: there | fresh} }}
 	newMachineForClusterAPI = scene{name: "a new Machine for Cluster API", world: func() pair { return pair{m: there | fresh | wants} }}
+	newInClusterAPI         = scene{name: "a new Machine in Cluster API", world: func() pair { return pair{c: there | fresh, i: there} }}
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
 	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made", family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
 	setOfMachineAPI         = scene{name: "a MachineSet that is Machine API's", set: true, world: ofMachineAPISet}
@@ -151,7 +152,15 @@ func bounds() []bound {
 	add(true, checkOfMachineAPI, flips|deletes)
 	add(true, setOfMachineAPI, flips|edits|visits|crashes)
 	add(true, machineOfMachineAPI, flips|visits|crashes)
+	add(true, newMachine, twice|crashes)
+	add(true, newInClusterAPI, twice|crashes)
 
+	add(false, newMachine, twice|deletes)
+	add(false, newInClusterAPI, twice|deletes)
+	add(false, newMachine, twice|flips|crashes)
+	add(false, newInClusterAPI, twice|flips)
+	add(false, newMachine, twice|skips)
+	add(false, newInClusterAPI, twice|skips)
 	add(false, newMachineForClusterAPI, flips|edits|visits|crashes)
 	add(false, machineOfMachineAPI, flips|edits|visits|deletes)
 	add(false, setOfMachineAPI, flips|edits|torn|drowsy|crashes|skips|leaders)
@@ -204,6 +213,7 @@ var deedNames = []struct {
 	{torn, "reads at two moments"}, {drowsy, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {decides, "a person who decides"},
 	{vanishes, "a namespace that is deleted"},
 	{visits, "neighbours that write"},
+	{twice, "Machines created in both APIs at once"},
 	{refusals, "Machines that do not convert"},
 }
 

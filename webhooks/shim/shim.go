@@ -105,10 +105,12 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.metrics.answered(l, p, time.Since(begin))
 	w.Header().Set("Content-Type", "application/json")
-	if p == nil {
+	if p != nil {
+		s.log(l, p)
+	}
+	if p == nil || p.errorType == uidMismatch { // whose objects fit, so that they are this request's
 		err = c.succeeded(w)
 	} else {
-		s.log(l, p)
 		err = c.failed(w, "poundlock shim: "+p.message)
 	}
 	if err != nil {
@@ -143,7 +145,7 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request) (*conversion, int, e
 	return c, 0, nil
 }
 
-// convert replaces the objects of a conversion by converted ones.
+// convert replaces the objects of a conversion by converted ones, unless it returns a problem other than uidMismatch.
 func (s *Shim) convert(ctx context.Context, c *conversion) *problem {
 	if err := c.convertible(); err != nil {
 		return &problem{invalidRequest, err.Error()}
@@ -169,9 +171,8 @@ func (s *Shim) convert(ctx context.Context, c *conversion) *problem {
 	if err := c.accept(r); err != nil {
 		return problemf(translationFailed, "the answer of the converter %s does not fit: %s", u.URL, err)
 	}
-	if r.UID != c.uid { // the objects fit, so the answer is this request's
-		s.metrics.errors.WithLabelValues(uidMismatch).Inc()
-		s.o.Log.Warn("The upstream answered with another uid", "upstream", u.URL, "uid", c.uid, "answered", r.UID)
+	if r.UID != c.uid {
+		return problemf(uidMismatch, "the converter %s answered with the uid %q, and %q was asked", u.URL, r.UID, c.uid)
 	}
 	return nil
 }
@@ -191,6 +192,8 @@ func (s *Shim) log(l labels, p *problem) {
 		message = "Upstream webhook unavailable"
 	case invalidRequest:
 		message, level = "Invalid conversion review request", slog.LevelWarn
+	case uidMismatch:
+		message, level = "The upstream answered with another uid", slog.LevelWarn
 	}
 	s.o.Log.Log(context.Background(), level, message, "error_type", p.errorType, "resource", l.resource, "from_version", l.from, "to_version", l.to, "error", p.message)
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -289,6 +290,13 @@ func TestAnswers(t *testing.T) {
 					t.Errorf("counted %v errors of the type %s", got, errorType)
 				}
 			}
+			want := map[string]int{"success": 1}
+			if c.errors != "" { // one that was counted as an error has not succeeded, too
+				want = map[string]int{"failure": 1}
+			}
+			if got := results(t, shim.metrics.requests); !maps.Equal(got, want) {
+				t.Errorf("counted the results %v", got)
+			}
 			if got := upstream.calls(); got != c.calls {
 				t.Errorf("the converter was called %d times", got)
 			}
@@ -464,6 +472,27 @@ func TestTooManyAtOnce(t *testing.T) {
 	if n := testutil.ToFloat64(shim.metrics.errors.WithLabelValues(overloaded)); n != 1 {
 		t.Errorf("counted %v", n)
 	}
+}
+
+// results counts a counter's requests by their label "result".
+func results(t *testing.T, requests *prometheus.CounterVec) map[string]int {
+	t.Helper()
+	registry, n := prometheus.NewPedanticRegistry(), map[string]int{}
+	registry.MustRegister(requests)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() == "result" {
+					n[label.GetValue()] += int(m.GetCounter().GetValue())
+				}
+			}
+		}
+	}
+	return n
 }
 
 // The metrics have the names and labels that the document fixes, and finitely many series.

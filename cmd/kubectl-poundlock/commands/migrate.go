@@ -455,7 +455,10 @@ func (m *mover) follow(ctx context.Context, plan []moving.Step) error {
 		return done || err != nil, nil
 	})
 	arrived, onTheWay, left := run.Counts()
-	m.record(event{Event: "over", Arrived: arrived, Total: arrived + onTheWay + left, Seconds: m.Now().Sub(began).Seconds(), Failed: ctx.Err() != nil || err != nil || end != nil})
+	m.record(event{
+		Event: "over", Arrived: arrived, Total: arrived + onTheWay + left, Seconds: m.Now().Sub(began).Seconds(),
+		Failed: ctx.Err() != nil || err != nil || end != nil,
+	})
 	switch {
 	case ctx.Err() != nil:
 		m.Linef("\ninterrupted: %d there, %d on the way (Poundlock's manager goes on with those), %d not asked for. The same command goes on from here.", arrived, onTheWay, left)
@@ -515,7 +518,10 @@ func (m *mover) line(l moving.Line) {
 	case l.Bad:
 		what = m.Bad(what)
 	}
-	m.record(event{Object: l.Ref, Event: l.What, Message: l.Detail, Seconds: l.After.Seconds(), Arrived: l.Arrived, Total: l.Total, LeftSeconds: l.Left.Seconds(), Failed: l.Bad})
+	m.record(event{
+		Object: l.Ref, Event: l.What, Message: l.Detail, Seconds: l.After.Seconds(),
+		Arrived: l.Arrived, Total: l.Total, LeftSeconds: l.Left.Seconds(), Failed: l.Bad,
+	})
 	m.Linef("%s  %s  %s  %s", m.clock(), l.Ref, what, m.Beside("after "+duration.HumanDuration(l.After)+counter(l)))
 	if l.Detail != "" {
 		m.Linef("%s", display.Wrap(l.Detail, "            ", m.Width))

@@ -5,7 +5,8 @@ package overview
 
 import "slices"
 
-// Fit chooses what to show of a fleet that is higher than the screen: first what moves or waits, then the rest, in the order of the fleet. left is how many are not shown.
+// Fit chooses what to show of a fleet that is higher than the screen: first what moves or waits, then the rest, in the order of the fleet. left is how
+// many are not shown.
 func Fit(all []Standing, rows int) (shown []Standing, left int) {
 	rows = max(rows, 0)
 	if len(all) <= rows {
