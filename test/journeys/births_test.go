@@ -152,8 +152,6 @@ func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 	story(t)
 	const pattern = "pattern"
 	lone(t, pattern)
-	eventually(t, "it is mirrored", func() string { return field(t, awsMachine(pattern), ".metadata.ownerReferences[0].kind") }, "Machine")
-	unborn := map[string]any{"ownerReferences": nil}
 	for _, decision := range []struct {
 		name   string
 		decide func(m, c object)
@@ -168,16 +166,7 @@ func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 		}, "MachineAPI"},
 	} {
 		name := decision.name
-		m, c := mapiMachine(name), capiMachine(name)
-		infra := manifestOf(t, awsMachine(pattern), name, map[string]any{"providerID": nil, "instanceID": nil}, unborn)
-		ref := map[string]any{"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSMachine", "name": name}
-		core := manifestOf(t, capiMachine(pattern), name, map[string]any{"providerID": nil, "infrastructureRef": ref}, unborn)
-		for _, manifest := range []string{infra, loneManifest(t, name) + "\n---\n" + core} {
-			if a := kubectl(t, manifest, "create", "--as="+poundlock, "-f", "-"); !a.ok {
-				t.Fatal(a.err)
-			}
-		}
-		eventually(t, name+": both wait", func() string { return field(t, m, `.status.conditions[?(@.type=="Synchronized")].reason`) }, "ForeignTwin")
+		m, c := createdTwice(t, name, pattern)
 		if why := field(t, m, `.status.conditions[?(@.type=="Synchronized")].message`); !strings.Contains(why, "neither API begins") {
 			t.Errorf("%s: Synchronized: %s", name, why)
 		}
@@ -197,4 +186,53 @@ func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 		}
 	}
 	must(t, mapiMachine(pattern).args("delete")...)
+}
+
+// createdTwice creates a Machine in both APIs, like the pattern, which is mirrored, and waits until Poundlock has seen it.
+func createdTwice(t *testing.T, name, pattern string) (m, c object) {
+	t.Helper()
+	m, c = mapiMachine(name), capiMachine(name)
+	eventually(t, pattern+" is mirrored", func() string { return field(t, awsMachine(pattern), ".metadata.ownerReferences[0].kind") }, "Machine")
+	unborn := map[string]any{"ownerReferences": nil}
+	infra := manifestOf(t, awsMachine(pattern), name, map[string]any{"providerID": nil, "instanceID": nil}, unborn)
+	ref := map[string]any{"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSMachine", "name": name}
+	core := manifestOf(t, capiMachine(pattern), name, map[string]any{"providerID": nil, "infrastructureRef": ref}, unborn)
+	for _, manifest := range []string{infra, loneManifest(t, name) + "\n---\n" + core} {
+		if a := kubectl(t, manifest, "create", "--as="+poundlock, "-f", "-"); !a.ok {
+			t.Fatal(a.err)
+		}
+	}
+	eventually(t, name+": both wait", func() string { return field(t, m, `.status.conditions[?(@.type=="Synchronized")].reason`) }, "ForeignTwin")
+	return m, c
+}
+
+// What waits for a person's decision goes on to do so when no replica answers, but for one of the two.
+func TestOneOfTwoBeginsWhileNobodyAnswers(t *testing.T) {
+	story(t)
+	const pattern, name = "quiet-pattern", "quiet-twice"
+	lone(t, pattern)
+	m, c := createdTwice(t, name, pattern)
+	if err := stage.StopManager(); err != nil {
+		t.Fatal(err)
+	}
+	must(t, append(c.args("label"), "try=again")...)
+	must(t, append(m.args("label"), "try=again")...)
+	eventually(t, "Cluster API begins", func() string { return fmt.Sprint(len(instances(name))) }, "1")
+	if a := kubectl(t, "", append(m.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["machine.machine.openshift.io"]}}`)...); a.ok || !strings.Contains(a.err, "failed calling webhook") {
+		t.Errorf("Machine API begins, too: %+v", a)
+	}
+	if err := stage.StartManager(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	must(t, append(m.args("label"), "--overwrite", "try=afresh")...)
+	eventually(t, "what remains to be done", func() string {
+		return fmt.Sprint(strings.Contains(field(t, m, `.status.conditions[?(@.type=="Synchronized")].message`), "Machine API creates no second one"))
+	}, "true")
+	must(t, m.args("delete")...)
+	if left := instances(name); len(left) != 1 {
+		t.Errorf("instances of %s, which Cluster API runs: %v", name, left)
+	}
+	for _, o := range []object{c, mapiMachine(pattern)} {
+		must(t, o.args("delete")...)
+	}
 }
