@@ -215,7 +215,7 @@ func TestReviews(t *testing.T) {
 		},
 		"a provider's machine is locked through its owner": {
 			path: "/validate/infrastructure",
-			request: strings.Replace(awsMachines, `"name":"a"`, `"name":"other"`, 1) + `,"operation":"DELETE","oldObject":{"kind":"AWSMachine","metadata":{"name":"other",` + paused + `,
+			request: strings.Replace(awsMachines, `"name":"a"`, `"name":"other"`, 1) + `,"operation":"DELETE","oldObject":{"kind":"AWSMachine","metadata":{"name":"other","annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"Machine/a"},
 				"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","name":"a"}]}}`,
 			world:  world{live: map[string]string{mapiA: underMachineAPI}},
 			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,

@@ -31,6 +31,10 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		return otherSelector(c)
 	case besideMirror(c) && stopped(c.Facts.Infra):
 		return sameInstance(c)
+	case stopped(c.Facts.Twin) && !c.Facts.Twin.Deleting() && stopped(c.Facts.Infra):
+		if v := sameInstance(c); len(v.Denials) > 0 {
+			return v
+		}
 	}
 	return policies.Deny(field.Invalid(requestPath, string(asked), fmt.Sprintf(
 		"%s exists already and is acted on, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: %s",
@@ -63,7 +67,7 @@ func sameInstance(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(specPath.Child("providerID"), providerID(c.New), fmt.Sprintf(
-		"%s is its mirror and has the instance %s: without this ID Machine API could create a second one: set spec.providerID: %s, and create it again", there(c), has, has)))
+		"%s is paused and has the instance %s: without this ID Machine API could create a second one: set spec.providerID: %s, and create it again", there(c), has, has)))
 }
 
 // otherSelector: Machine API's own webhook refuses each change of a set's selector, so the mirror could never follow the one of a set that is there.

@@ -138,7 +138,11 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		if from == MachineAPI && (s.Phase == "" || s.Phase == "Provisioning") {
 			out = append(out, fmt.Sprintf("the move will wait until the Machine is provisioned (its phase is %q)", s.Phase))
 		}
-		if !provisioned(infra) {
+		switch {
+		case provisioned(infra):
+		case from == MachineAPI && s.Phase == "Failed":
+			return []string{`the move will not start: the phase of this Machine is "Failed", which never changes. Delete it, and with it its instance, and create another`}
+		default:
 			out = append(out, fmt.Sprintf("the move will wait until %s %s is provisioned", infra.Kind, infra.Metadata.Name))
 		}
 	case InstanceShared:

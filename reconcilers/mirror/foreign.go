@@ -26,8 +26,11 @@ func (s *state) inTheWay() string {
 }
 
 func (s *state) foreign(o *unstructured.Unstructured) string {
-	if o == nil || s.isMirror(o) {
+	if o == nil {
 		return ""
+	}
+	if s.isMirror(o) {
+		return s.unnamed(o)
 	}
 	free := "delete it, and with it what it runs, or leave both as they are: each API then acts on its own object, and this one cannot migrate"
 	begun := s.kind.Name != "Machine" || slices.Contains(s.machineAPI.GetFinalizers(), s.kind.MachineAPIFinalizer)
@@ -63,6 +66,15 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 	case authority.NotForeign:
 	}
 	return ""
+}
+
+// unnamed: a mirror that names an instance which its Machine does not name, as after a restore. Written over, the instance would be nobody's.
+func (s *state) unnamed(mirror *unstructured.Unstructured) string {
+	id := nested(mirror, "spec", "providerID")
+	if s.kind.Name != "Machine" || s.source() != authority.MachineAPI || id == "" || nested(s.machineAPI, "spec", "providerID") != "" || s.machineAPI.GetDeletionTimestamp() != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine", describe(mirror), id)
 }
 
 // mirrorOnly is o if it is the mirror: nothing is said of an object that is somebody else's.

@@ -70,6 +70,7 @@ func TestTwins(t *testing.T) {
 	machines := &twins{w, authority.Kinds()[0]}
 	t.Run("an infrastructure machine that belongs to nobody is in the way", machines.metByInfra)
 	t.Run("an infrastructure machine is made in the moment before the mirror's", machines.overtaken)
+	t.Run("a mirror whose instance the Machine does not name", machines.keepsMirrorsInstance)
 	t.Run("what Cluster API has begun does not become the mirror", machines.keepsBegun)
 	t.Run("a Machine is mirrored in few requests", machines.isFrugal)
 	t.Run("another instance than the Machine's is nobody's to take", machines.keepsInstance)
@@ -587,6 +588,21 @@ func (w *twins) overtaken(t *testing.T) {
 		if now := w.mirrored(t, name, 0); now.GetUID() != mirror.GetUID() {
 			t.Errorf("%s: another Cluster API Machine", name)
 		}
+	}
+}
+
+// keepsMirrorsInstance: a Machine is restored without its ID beside the mirror that has it.
+func (w *twins) keepsMirrorsInstance(t *testing.T) {
+	const id = "aws:///us-east-1a/i-0123456789abcdef2"
+	infra := w.make(t, strings.NewReplacer("name: %s", `name: restored, annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/restored}`,
+		"spec: {", `spec: {providerID: "`+id+`", `).Replace(bareInfra))
+	w.charge(t, "restored", authority.MachineAPI)
+	w.strange(t, "restored", "set spec.providerID: "+id)
+	w.untouched(t, infra)
+	w.patch(t, w.mapi(t, "restored"), "", `{"spec":{"providerID":"`+id+`"}}`)
+	w.mirrored(t, "restored", 0)
+	if now := w.get(t, infra.GroupVersionKind(), capi, "restored"); text(now, "spec", "providerID") != id {
+		t.Errorf("%s", show(now))
 	}
 }
 

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
+
+	"github.com/poundlock/poundlock/test/simulation"
 )
 
 // Machines are asked to move, either way, after the cloud has made their instances and before the answer has arrived: a move waits for the ID, and
@@ -148,12 +151,9 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 // A Machine is created in both APIs at once, so that the review of neither creation sees the other: Poundlock's own name has them unreviewed. Neither begins, until a person
 // has decided, and then there is one instance. story holds the ledger against that.
 func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
-	together(t)
 	story(t)
 	const pattern = "pattern"
 	lone(t, pattern)
-	eventually(t, "it is mirrored", func() string { return field(t, awsMachine(pattern), ".metadata.ownerReferences[0].kind") }, "Machine")
-	unborn := map[string]any{"ownerReferences": nil}
 	for _, decision := range []struct {
 		name   string
 		decide func(m, c object)
@@ -168,19 +168,8 @@ func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 		}, "MachineAPI"},
 	} {
 		name := decision.name
-		m, c := mapiMachine(name), capiMachine(name)
-		infra := manifestOf(t, awsMachine(pattern), name, map[string]any{"providerID": nil, "instanceID": nil}, unborn)
-		ref := map[string]any{"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSMachine", "name": name}
-		core := manifestOf(t, capiMachine(pattern), name, map[string]any{"providerID": nil, "infrastructureRef": ref}, unborn)
-		for _, manifest := range []string{infra, loneManifest(t, name) + "\n---\n" + core} {
-			if a := kubectl(t, manifest, "create", "--as="+poundlock, "-f", "-"); !a.ok {
-				t.Fatal(a.err)
-			}
-		}
-		eventually(t, name+": both wait", func() string { return field(t, m, `.status.conditions[?(@.type=="Synchronized")].reason`) }, "ForeignTwin")
-		if why := field(t, m, `.status.conditions[?(@.type=="Synchronized")].message`); !strings.Contains(why, "neither API begins") {
-			t.Errorf("%s: Synchronized: %s", name, why)
-		}
+		m, c, thaw := createdTwice(t, name, pattern)
+		thaw()
 		if left := instances(name); len(left) != 0 {
 			t.Errorf("instances of %s before a person has decided: %v", name, left)
 		}
@@ -197,4 +186,63 @@ func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 		}
 	}
 	must(t, mapiMachine(pattern).args("delete")...)
+}
+
+// createdTwice creates a Machine in both APIs at once, like the pattern, which is mirrored, and waits until Poundlock has seen both. No controller that calls the cloud
+// runs until thaw.
+func createdTwice(t *testing.T, name, pattern string) (m, c object, thaw func()) {
+	t.Helper()
+	m, c = mapiMachine(name), capiMachine(name)
+	eventually(t, pattern+" is mirrored", func() string { return field(t, awsMachine(pattern), ".metadata.ownerReferences[0].kind") }, "Machine")
+	unborn := map[string]any{"ownerReferences": nil}
+	infra := manifestOf(t, awsMachine(pattern), name, map[string]any{"providerID": nil, "instanceID": nil}, unborn)
+	ref := map[string]any{"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSMachine", "name": name}
+	core := manifestOf(t, capiMachine(pattern), name, map[string]any{"providerID": nil, "infrastructureRef": ref}, unborn)
+	stage.Freeze() // or one may begin before both are stored
+	thaw = sync.OnceFunc(stage.Thaw)
+	t.Cleanup(thaw)
+	for _, manifest := range []string{infra, loneManifest(t, name) + "\n---\n" + core} {
+		if a := kubectl(t, manifest, "create", "--as="+poundlock, "-f", "-"); !a.ok {
+			t.Fatal(a.err)
+		}
+	}
+	why := ""
+	eventually(t, name+": both wait", func() string {
+		why = field(t, m, `.status.conditions[?(@.type=="Synchronized")].message`)
+		return fmt.Sprint(strings.Contains(why, "neither API begins"))
+	}, "true")
+	return m, c, thaw
+}
+
+// What waits for a person's decision waits for it also while no replica answers: Machine API asks for no instance, whatever Cluster API does.
+func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testing.T) {
+	story(t)
+	const pattern, name = "quiet-pattern", "quiet-twice"
+	lone(t, pattern)
+	m, c, thaw := createdTwice(t, name, pattern)
+	if err := stage.StopManager(); err != nil {
+		t.Fatal(err)
+	}
+	if err := stage.StartSide(simulation.MachineAPI); err != nil {
+		t.Fatal(err)
+	}
+	must(t, append(c.args("label"), "try=again")...)
+	eventually(t, "Cluster API begins", func() string {
+		return fmt.Sprint(strings.Contains(field(t, c, ".metadata.finalizers"), "machine.cluster.x-k8s.io"))
+	}, "true")
+	if a := kubectl(t, "", append(m.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["machine.machine.openshift.io"]}}`)...); a.ok || !strings.Contains(a.err, "failed calling webhook") {
+		t.Errorf("Machine API may begin, too: %+v", a)
+	}
+	if left := instances(name); len(left) != 0 {
+		t.Errorf("instances: %v", left)
+	}
+	if err := stage.StartManager(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	must(t, c.args("delete")...)
+	eventually(t, name+" has its instance", func() string { return fmt.Sprint(len(instances(name)), field(t, m, ".spec.providerID") != "") }, "1 true")
+	thaw()
+	for _, o := range []object{m, mapiMachine(pattern)} {
+		must(t, o.args("delete")...)
+	}
 }

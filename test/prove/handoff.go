@@ -64,8 +64,10 @@ func (p *pairs) foreignInfra(m, i object) bool {
 		(i.has(leaving) || i.has(pid) && !m.has(pid) || !i.has(pid) && i.has(owned) && !p.pauseSuffices || !i.has(pid) && (!i.has(told) || i.has(acting)))
 }
 
-// strange reports whether something foreign is in the mirror's way.
-func (p *pairs) strange(m, c, i object) bool { return foreign(m, c) || !p.set && p.foreignInfra(m, i) }
+// strange reports whether something foreign is in the mirror's way, or a mirror whose instance the Machine does not name.
+func (p *pairs) strange(m, c, i object) bool {
+	return foreign(m, c) || !p.set && (p.foreignInfra(m, i) || m.source() == authority.MachineAPI && i.has(mark|pid) && m&(there|leaving|pid) == there)
+}
 
 // believed is what authority.Objects reads of a provider that never answers (ByPatience): it acts until the pause is written, and has paused when patience
 // is over.
