@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,12 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/translation"
 )
 
-// The real provider of AWS runs behind the proxy until it needs a cloud: it becomes the leader, puts its finalizers on an AWSCluster and on AWSMachines, creates its identity, and
-// says in conditions what it waits for, and what the cloud has answered.
+// The real provider of AWS runs behind the proxy until it needs a cloud: it becomes the leader, puts its finalizer on an AWSCluster, creates its identity, and says in conditions
+// what AWSMachines wait for, and what the cloud has answered.
 func TestTheProviderOfAWS(t *testing.T) {
 	if !*complete {
 		t.Skip("the provider is built for it: make proof WHAT=private plays it")
@@ -34,9 +36,16 @@ func TestTheProviderOfAWS(t *testing.T) {
 	s := begin(t, Options{Providers: AWS(cloud.URL)})
 	s.apply("aws.yaml")
 	s.wait("what the cloud has answered, in a condition of the AWSCluster", func() bool {
-		return s.says("awsclusters", "VpcReady", "this is no cloud") == 1
+		return s.says("awsclusters", "VpcReady", metav1.ConditionFalse, "this is no cloud") == 1
 	})
-	s.wait("two AWSMachines that wait for it", func() bool { return s.says("awsmachines", "InstanceReady", "") == 2 })
+	s.wait("two AWSMachines that wait for it", func() bool { return s.says("awsmachines", "InstanceReady", metav1.ConditionFalse, "") == 2 })
+	cluster, err := s.at("awsclusters", "infrastructure.").Patch(t.Context(), "c", types.MergePatchType, []byte(`{"status":{"ready":true}}`), metav1.PatchOptions{}, "status")
+	if err != nil || !slices.Contains(cluster.GetFinalizers(), "awscluster.infrastructure."+translation.Standard) {
+		t.Fatal(cluster, err)
+	}
+	s.wait("the same answer in those of the AWSMachines", func() bool {
+		return s.says("awsmachines", "InstanceReady", metav1.ConditionUnknown, "this is no cloud") == 2
+	})
 	if asked.Load() == 0 {
 		t.Error("nobody has asked the cloud")
 	}
@@ -54,17 +63,14 @@ func TestTheProviderOfAWS(t *testing.T) {
 	peakOf(t, s.stage.Plane.PID(Proxy))
 }
 
-// says counts the objects that have the provider's finalizer, and a condition that is false with a sentence in its message.
-func (s *story) says(plural, condition, sentence string) (n int) {
+// says counts the objects with a condition that has a status, and a sentence in its message.
+func (s *story) says(plural, condition string, status metav1.ConditionStatus, sentence string) (n int) {
 	for _, o := range s.list(plural, "infrastructure.").Items {
 		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 		for _, c := range conditions {
 			c, is := c.(map[string]any)
-			if !is || c["type"] != condition || c["status"] != string(metav1.ConditionFalse) {
-				continue
-			}
 			message, _ := c["message"].(string)
-			if strings.Contains(message, sentence) && len(o.GetFinalizers()) > 0 {
+			if is && c["type"] == condition && c["status"] == string(status) && strings.Contains(message, sentence) {
 				n++
 			}
 		}
