@@ -91,10 +91,10 @@ proof-neighbours: plane
 proof-providers: plane
 	go test -count=1 -timeout 1h -v -run 'TestRealProviders|TestUpgradeOfRealCore' ./reconcilers/install $(or $(ARGS),-complete)
 
-# Private types: the real core manager of an older and a newer release, a thousand objects of each kind through the conversion shim and the real converter (from a new
+# Private types: the real core manager of an older and a newer release, a cluster's whole life with real providers, AWS's until it needs a cloud, a thousand objects of each kind through the conversion shim and the real converter (from a new
 # seed, which the log has), five minutes of load on the proxy, and alerts and dashboard by promtool. What is missing is built at the first time.
 proof-private: plane
-	go test -count=1 -timeout 1h -v ./test/private -complete $(ARGS)
+	go test -count=1 -timeout 2h -v ./test/private -complete $(ARGS)
 	go test -count=1 -timeout 1h -v -run TestTheRealConverter ./webhooks/shim -objects=1000 $(ARGS)
 	go test -count=1 -timeout 1h -v -run TestRules ./manifests/privatetypes -promtool=build $(ARGS)
 

@@ -23,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/embedded"
@@ -52,6 +51,8 @@ type Options struct {
 	Out io.Writer
 	// Release is the release of Cluster API whose manager and definitions are private; "" is the product's. The platform's definitions are the product's always.
 	Release string
+	// Providers are real ones that run behind the proxy, too. Without any, a stand-in says that infrastructure is there.
+	Providers []Provider
 }
 
 // Stage is everything that runs.
@@ -64,7 +65,9 @@ type Stage struct {
 	options Options
 	binary  string // of the manager
 	ports   ports
-	stop    context.CancelFunc
+	// managers are those of the providers.
+	managers []*manager
+	stop     context.CancelFunc
 }
 
 type ports struct{ Proxy, Health, Reviews, ShimHealth, Webhooks, ManagerHealth int }
@@ -92,15 +95,21 @@ func (s *Stage) set(ctx context.Context) error {
 	if s.binary, err = build.ClusterAPIRelease(ctx, s.options.Release, s.options.Out); err != nil {
 		return err
 	}
+	if err := s.buildProviders(ctx); err != nil {
+		return err
+	}
 	s.Plane, err = embedded.Start(ctx, embedded.Options{Dir: s.options.Dir, Port: s.options.Port, Out: s.options.Out, CRDs: platform, ControllerManager: true})
 	if err != nil {
 		return err
 	}
-	free, err := embedded.FreePorts(6)
+	free, err := embedded.FreePorts(6 + 2*len(s.managers))
 	if err != nil {
 		return err
 	}
 	s.ports = ports{free[0], free[1], free[2], free[3], free[4], free[5]}
+	for i, m := range s.managers {
+		m.webhooks, m.health = free[6+2*i], free[7+2*i]
+	}
 	living, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	go s.watch(living)
@@ -112,13 +121,16 @@ func (s *Stage) set(ctx context.Context) error {
 		{"installing private types beside the platform's, by kubectl poundlock private-types install", s.install},
 		{"starting the proxy and the conversion shim", s.startOurs},
 		{"starting Cluster API's core manager behind the proxy", s.startManager},
+		{"starting the providers", s.startProviders},
 	} {
 		fmt.Fprintln(s.options.Out, step.says)
 		if err := step.do(ctx); err != nil {
 			return err
 		}
 	}
-	go s.provide(living)
+	if len(s.managers) == 0 {
+		go s.provide(living)
+	}
 	return nil
 }
 
@@ -188,7 +200,7 @@ func (s *Stage) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.providers(ctx); err != nil {
+	if err := s.define(ctx); err != nil {
 		return err
 	}
 	if err := s.allow(ctx); err != nil {
@@ -200,30 +212,6 @@ func (s *Stage) install(ctx context.Context) error {
 		return err
 	}
 	return os.WriteFile(s.path("logs", "install.log"), []byte(said), 0o600)
-}
-
-// providers writes the provider's definitions as its release has them: with the contract's label.
-func (s *Stage) providers(ctx context.Context) error {
-	all, err := platforms(ctx)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(s.path("provider"), 0o755); err != nil {
-		return err
-	}
-	for _, crd := range all {
-		if !strings.HasPrefix(crd.Spec.Group, "infrastructure.") {
-			continue
-		}
-		text, err := yaml.Marshal(crd)
-		if err == nil {
-			err = os.WriteFile(s.path("provider", crd.Name+".yaml"), text, 0o600)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // allow gives the manager's ServiceAccount what it needs beside the private types, for which there is --client.
@@ -275,15 +263,23 @@ func (s *Stage) MetricsURLs() []string {
 	return []string{"http://" + local(s.ports.Health) + "/metrics", "http://" + local(s.ports.ShimHealth) + "/metrics"}
 }
 
+// converter is the value of --upstream for the groups with a prefix.
+func converter(prefix string, port int) string {
+	return fmt.Sprintf("%s%s=https://%s/convert", prefix, translation.Standard, local(port))
+}
+
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 func (s *Stage) startOurs(ctx context.Context) error {
 	ours := s.path("bin", "poundlock-private")
-	converter := fmt.Sprintf("%s=https://%s/convert", translation.Standard, local(s.ports.Webhooks))
+	shim := []string{"shim", "--upstream=" + converter("", s.ports.Webhooks), "--upstream-ca=" + s.path("ca.crt"), "--webhook-cert-dir=" + s.path("serving"),
+		"--listen=" + local(s.ports.Reviews), "--health-listen=" + local(s.ports.ShimHealth)}
+	for _, m := range s.managers {
+		shim = append(shim, "--upstream="+converter(m.Groups, m.webhooks))
+	}
 	err := errors.Join(
 		s.Plane.Attach(Proxy, ours, "proxy", "--kubeconfig="+s.path("proxy.kubeconfig"), "--listen="+local(s.ports.Proxy), "--health-listen="+local(s.ports.Health)),
-		s.Plane.Attach(Shim, ours, "shim", "--upstream="+converter, "--upstream-ca="+s.path("ca.crt"), "--webhook-cert-dir="+s.path("serving"),
-			"--listen="+local(s.ports.Reviews), "--health-listen="+local(s.ports.ShimHealth)),
+		s.Plane.Attach(Shim, ours, shim...),
 	)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -28,7 +31,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-var complete = flag.Bool("complete", false, "also play Cluster API's releases 1.11 and 1.14, which are built at the first time, and load the proxy for five minutes")
+var complete = flag.Bool("complete", false, "also play Cluster API's releases 1.11 and 1.14 and real providers, which are built at the first time, and load the proxy for five minutes")
 
 // The real core manager, unmodified and with the rights of a ServiceAccount, makes a MachineDeployment's Machines, scales, replaces and deletes them, on an API server
 // that has its kinds under private names and the platform's under the standard ones. No private name is in its log, and no standard one in what it stores.
@@ -39,18 +42,7 @@ func TestTheRealCoreManager(t *testing.T) {
 	}
 	for _, release := range releases {
 		t.Run("release "+release, func(t *testing.T) {
-			stage, err := Set(t.Context(), Options{Release: release, Out: os.Stderr})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := stage.Strike(); err != nil {
-					t.Error(err)
-				}
-			})
-			s := &story{t: t, stage: stage, client: dynamic.NewForConfigOrDie(stage.Proxied()), direct: dynamic.NewForConfigOrDie(stage.Plane.Admin())}
-			t.Cleanup(s.log)
-			s.play()
+			begin(t, Options{Release: release}).play()
 		})
 	}
 }
@@ -61,12 +53,30 @@ type story struct {
 	client, direct dynamic.Interface
 }
 
+// begin sets a stage, which ends with the test. Then the logs are looked at.
+func begin(t *testing.T, o Options) *story {
+	t.Helper()
+	o.Out = os.Stderr
+	stage, err := Set(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stage.Strike(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &story{t: t, stage: stage, client: dynamic.NewForConfigOrDie(stage.Proxied()), direct: dynamic.NewForConfigOrDie(stage.Plane.Admin())}
+	t.Cleanup(s.log)
+	return s
+}
+
 func (s *story) play() {
-	s.apply()
+	s.apply("cluster.yaml")
 	s.wait("two Machines that are provisioned", func() bool { return s.provisioned() == 2 })
 	s.patch(`{"spec":{"replicas":3}}`)
 	s.wait("three", func() bool { return s.provisioned() == 3 })
-	s.checkStored()
+	s.checkStored(8, "machines", "machinesets", "machinedeployments", "awsmachines", "awsmachinetemplates")
 	s.checkConverted()
 	s.checkRights()
 	s.patch(`{"spec":{"template":{"spec":{"version":"v1.36.4"}}}}`)
@@ -95,10 +105,10 @@ func (s *story) at(plural, prefix string) dynamic.ResourceInterface {
 	return s.client.Resource(resource(plural, prefix)).Namespace(Namespace)
 }
 
-// apply creates what `make run PRIVATE=1` has a person create.
-func (s *story) apply() {
+// apply creates what is in a file: cluster.yaml is what `make run PRIVATE=1` has a person create.
+func (s *story) apply(file string) {
 	s.t.Helper()
-	manifest, err := os.ReadFile("cluster.yaml")
+	manifest, err := os.ReadFile(file)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -142,40 +152,88 @@ func (s *story) provisioned() int {
 
 func (s *story) wait(what string, until func() bool) {
 	s.t.Helper()
-	err := wait.PollUntilContextTimeout(s.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) { return until(), nil })
+	err := wait.PollUntilContextTimeout(s.t.Context(), 100*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) { return until(), nil })
 	if err != nil {
 		s.t.Fatalf("waiting for %s: %v", what, err)
 	}
 }
 
-// checkStored looks at the store itself: whatever names a group names a private one.
-func (s *story) checkStored() {
+// checkStored looks at the store itself, at whatever is in the namespace: each owner and each entry of managed fields that is Cluster API's has a private name, and so has each
+// reference of Cluster API's objects. There must be as many owners as are asked for, and these private resources.
+func (s *story) checkStored(owners int, resources ...string) {
 	s.t.Helper()
-	owners := 0
-	for _, r := range []schema.GroupVersionResource{
-		resource("machines", ""), resource("machinesets", ""), resource("machinedeployments", ""), resource("awsmachines", "infrastructure."), resource("awsmachinetemplates", "infrastructure."),
-	} {
-		r.Group = translation.ToPrivate.Group(r.Group)
-		l, err := s.direct.Resource(r).Namespace(Namespace).List(s.t.Context(), metav1.ListOptions{})
-		if err != nil || len(l.Items) == 0 {
-			s.t.Fatal(r, len(l.Items), err)
+	all, err := discovery.NewDiscoveryClientForConfigOrDie(s.stage.Plane.Admin()).ServerPreferredNamespacedResources()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	seen := sets.New[string]()
+	for _, group := range all {
+		gv, err := schema.ParseGroupVersion(group.GroupVersion)
+		if err != nil {
+			s.t.Fatal(err)
 		}
-		for _, o := range l.Items {
-			for _, owner := range o.GetOwnerReferences() {
-				owners++
-				if !strings.Contains(owner.APIVersion, translation.Private+"/") {
-					s.t.Errorf("%s %s is owned by %s", r.Resource, o.GetName(), owner.APIVersion)
-				}
+		for _, r := range group.APIResources {
+			if !slices.Contains(r.Verbs, "list") || translation.ToPrivate.Group(gv.Group) != gv.Group {
+				continue // of the platform, which has nothing here
 			}
-			for _, m := range o.GetManagedFields() {
-				if !strings.Contains(m.APIVersion, translation.Private+"/") {
-					s.t.Errorf("%s %s has managed fields of %s", r.Resource, o.GetName(), m.APIVersion)
-				}
+			l, err := s.direct.Resource(gv.WithResource(r.Name)).Namespace(Namespace).List(s.t.Context(), metav1.ListOptions{})
+			if err != nil {
+				s.t.Fatal(r.Name, err)
+			}
+			for _, o := range l.Items {
+				seen.Insert(r.Name)
+				owners -= s.checkObject(o)
 			}
 		}
 	}
-	if owners < 8 {
-		s.t.Errorf("%d owners", owners)
+	if owners > 0 {
+		s.t.Errorf("%d owners are missing", owners)
+	}
+	if missing := sets.New(resources...).Difference(seen); missing.Len() > 0 {
+		s.t.Errorf("there is none of %v", sets.List(missing))
+	}
+}
+
+// checkObject returns how many owners with a private name an object has.
+func (s *story) checkObject(o unstructured.Unstructured) (owners int) {
+	s.t.Helper()
+	for _, owner := range o.GetOwnerReferences() {
+		if translation.ToPrivate.APIVersion(owner.APIVersion) != owner.APIVersion {
+			s.t.Errorf("%s %s is owned by %s", o.GetKind(), o.GetName(), owner.APIVersion)
+		}
+		if translation.ToStandard.APIVersion(owner.APIVersion) != owner.APIVersion {
+			owners++
+		}
+	}
+	for _, m := range o.GetManagedFields() {
+		if translation.ToPrivate.APIVersion(m.APIVersion) != m.APIVersion {
+			s.t.Errorf("%s %s has managed fields of %s", o.GetKind(), o.GetName(), m.APIVersion)
+		}
+	}
+	for _, part := range []string{"spec", "status"} {
+		references(o.Object[part], func(key, value string) {
+			if key == "apiGroup" && translation.ToPrivate.Group(value) != value || key == "apiVersion" && translation.ToPrivate.APIVersion(value) != value {
+				s.t.Errorf("%s %s has %s %s in its %s", o.GetKind(), o.GetName(), key, value, part)
+			}
+		})
+	}
+	return owners
+}
+
+// references sees each member of a document that is a text.
+func references(in any, see func(key, value string)) {
+	switch in := in.(type) {
+	case map[string]any:
+		for key, value := range in {
+			if text, is := value.(string); is {
+				see(key, text)
+			}
+			references(value, see)
+		}
+	case []any:
+		for _, value := range in {
+			references(value, see)
+		}
 	}
 }
 
@@ -227,19 +285,25 @@ func peakOf(t *testing.T, pid int) (kilobytes int) {
 	return kilobytes
 }
 
-// log looks for a private name in what the manager logged, and shows the ends of all logs if something failed.
+// log looks for a private name in what the clients logged, and shows the ends of all logs if something failed.
 func (s *story) log() {
-	log, err := os.ReadFile(s.stage.Plane.Log(Manager))
-	if err != nil {
-		s.t.Error(err)
+	clients := []string{Manager}
+	for _, m := range s.stage.managers {
+		clients = append(clients, m.Name)
 	}
-	if at := bytes.Index(log, []byte(translation.Private)); at >= 0 {
-		s.t.Errorf("the manager knows a private name: %s", log[max(0, at-300):min(len(log), at+300)])
+	for _, name := range clients {
+		log, err := os.ReadFile(s.stage.Plane.Log(name))
+		if err != nil || len(log) == 0 {
+			s.t.Error(len(log), err)
+		}
+		if at := bytes.Index(log, []byte(translation.Private)); at >= 0 {
+			s.t.Errorf("the %s knows a private name: %s", name, log[max(0, at-300):min(len(log), at+300)])
+		}
 	}
 	if !s.t.Failed() {
 		return
 	}
-	for _, name := range []string{Manager, Proxy, Shim} {
+	for _, name := range append(clients, Proxy, Shim) {
 		log, err := os.ReadFile(s.stage.Plane.Log(name))
 		s.t.Logf("%s: %v\n%s", name, err, log[max(0, len(log)-5000):])
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -197,4 +198,24 @@ func (p *plugin) privateTypesStatus(ctx context.Context) error {
 		return ended{codeNo, ""}
 	}
 	return nil
+}
+
+var errNotReady = errors.New("not ready")
+
+// shimState says how many replicas of the shim are ready.
+func (p *plugin) shimState(ctx context.Context, client dynamic.Interface) (string, error) {
+	d, err := client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}).Namespace(p.privateNamespace()).Get(ctx, privatetypes.Shim, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "not installed in namespace " + p.privateNamespace(), errNotReady
+	}
+	if err != nil {
+		return "", err
+	}
+	ready, _, _ := unstructured.NestedInt64(d.Object, "status", "readyReplicas")
+	wanted, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas")
+	text := fmt.Sprintf("%d of %d replicas are ready", ready, wanted)
+	if ready == 0 {
+		return text, errNotReady
+	}
+	return text, nil
 }

@@ -1,0 +1,71 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+)
+
+// Provider is a real provider of Cluster API.
+type Provider struct {
+	program program
+	bases   string // the folder with its definitions, in the module
+}
+
+const (
+	inMemoryModule = clusterAPIModule + "/test"
+	awsModule      = "sigs.k8s.io/cluster-api-provider-aws/v2"
+)
+
+// KubeadmBootstrap, KubeadmControlPlane and InMemory make whole clusters together, none of which is outside the memory of InMemory.
+func KubeadmBootstrap() Provider {
+	return kubeadm("bootstrap")
+}
+
+// KubeadmControlPlane is the one of control planes.
+func KubeadmControlPlane() Provider {
+	return kubeadm("controlplane")
+}
+
+func kubeadm(name string) Provider {
+	p := clusterAPIProgram()
+	p.what, p.folder, p.main = "Cluster API's "+name+" provider of kubeadm", "kubeadm", clusterAPIModule+"/"+name+"/kubeadm"
+	return Provider{program: p, bases: name + "/kubeadm/config/crd/bases"}
+}
+
+// InMemory is the one of infrastructure, for development.
+func InMemory() Provider {
+	p := clusterAPIProgram()
+	p.what, p.folder, p.pinned, p.main = "Cluster API's development provider", "inmemory", inMemoryModule, inMemoryModule+"/infrastructure/docker"
+	return Provider{program: p, bases: "infrastructure/docker/config/crd/bases"}
+}
+
+// AWS is Cluster API's provider of AWS.
+func AWS() Provider {
+	p := clusterAPIProgram()
+	p.what, p.product, p.folder, p.pinned, p.main, p.packages = "Cluster API's provider of AWS", "Cluster API Provider AWS", "capa", awsModule, awsModule, 2000
+	p.ldflags = func(v string) string { return version(awsModule+"/version", v) }
+	return Provider{program: p, bases: "config/crd/bases"}
+}
+
+// Manager is the path of its manager, which is built if no verified build is in the cache.
+func (p Provider) Manager(ctx context.Context, progress io.Writer) (path string, err error) {
+	dir, err := p.program.get(ctx, progress)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, p.program.binary), nil
+}
+
+// Definitions is the folder with its CustomResourceDefinitions.
+func (p Provider) Definitions(ctx context.Context) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	dir, err := moduleDir(ctx, filepath.Join(root, "test", p.program.folder), p.program.pinned)
+	return filepath.Join(dir, p.bases), err
+}

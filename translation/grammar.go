@@ -1,0 +1,276 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math/bits"
+)
+
+type state uint8
+
+// The states before inText may have blanks.
+const (
+	atValue   state = iota // a value must follow
+	atElement              // a value or the end of a list
+	atName                 // a member's name must follow
+	atMember               // a name or the end of an object
+	atColon
+	afterValue
+	atFrame // between frames, or before the first
+	atEnd   // after the only document
+	inText
+	inEscape
+	inHex
+	inWord
+	afterMinus
+	afterZero
+	inInteger
+	afterPoint
+	inFraction
+	afterE
+	afterSign
+	inExponent
+)
+
+// value reads what may stand for a value, or the end of a list.
+func (s *Scanner) value(i int, st state) (int, state, error) {
+	c := s.src[i]
+	if st == atElement {
+		if c == ']' {
+			st, err := s.closed(i)
+			return i + 1, st, err
+		}
+		if s.top&isHide != 0 {
+			if err := s.hold(i); err != nil {
+				return i, st, err
+			}
+		}
+	}
+	if c == '"' && s.automaton.nodes[s.next].value == Nothing {
+		if end := whole(s.src, i+1); end > 0 {
+			st, err := s.after(end)
+			return end, st, err
+		}
+	}
+	st, err := s.begin(i, c)
+	i++
+	if err == nil && s.top>>shift == dead && (st == atMember || st == atElement) {
+		return s.skim(i, st)
+	}
+	return i, st, err
+}
+
+// member reads a name, or the end of an object. Where the name leads to text, a number or a word that no row is about, it goes on behind that, from name to name.
+func (s *Scanner) member(i int, st state) (int, state, error) {
+	c := s.src[i]
+	if c == '}' && st == atMember {
+		st, err := s.closed(i)
+		return i + 1, st, err
+	}
+	if c != '"' {
+		return i, st, s.malformed(i, "no member's name")
+	}
+	if s.top&isHide != 0 {
+		if st == atMember {
+			if err := s.hold(i); err != nil {
+				return i, st, err
+			}
+		}
+		i, st = s.called(i + 1)
+		return i, st, nil
+	}
+	for src := s.src; ; {
+		i, st = s.called(i + 1)
+		if st != atValue || s.automaton.nodes[s.next].value != Nothing || i == len(src) {
+			return i, st, nil
+		}
+		end := scalar(src, i)
+		switch {
+		case end == 0:
+			return i, atValue, nil
+		case end+1 < len(src) && src[end] == ',' && src[end+1] == '"':
+			i = end + 1
+		default:
+			return end, afterValue, nil
+		}
+	}
+}
+
+// between reads what stands behind a value in a container.
+func (s *Scanner) between(i int) (int, state, error) {
+	list := s.top&isList != 0
+	switch c := s.src[i]; {
+	case c == ',':
+		if s.top&isHide != 0 {
+			if err := s.hold(i); err != nil {
+				return i, afterValue, err
+			}
+		}
+		if !list {
+			return i + 1, atName, nil
+		}
+		s.next = s.automaton.nodes[s.top>>shift].element
+		return i + 1, atValue, nil
+	case c == '}' && !list, c == ']' && list:
+		st, err := s.closed(i)
+		return i + 1, st, err
+	}
+	return i, afterValue, s.malformed(i, "neither a comma nor the end after a value")
+}
+
+// frame begins a frame, which may have to be left out.
+func (s *Scanner) frame(i int) (int, state, error) {
+	s.held.space = false
+	s.next = s.automaton.start
+	if s.automaton.hideFrames && s.direction == ToStandard {
+		if err := s.hold(i); err != nil {
+			return i, atFrame, err
+		}
+	}
+	return s.value(i, atValue)
+}
+
+// inText goes on to the end of a text, or to an escape.
+func (s *Scanner) inText(i int) (int, state, error) {
+	i = plain(s.src, i)
+	if i == len(s.src) {
+		return i, inText, nil
+	}
+	var st state
+	var err error
+	switch c := s.src[i]; {
+	case c == '\\':
+		st, s.escape = inEscape, true
+	case c != '"':
+		err = s.malformed(i, "a control character in text")
+	case s.wanted:
+		st, err = s.ended(i)
+	case s.name:
+		st = atColon
+	default:
+		st, err = s.after(i + 1)
+	}
+	return i + 1, st, err
+}
+
+// inEscape reads one byte behind a backslash.
+func (s *Scanner) inEscape(i int, st state) (int, state, error) {
+	c := s.src[i]
+	switch {
+	case st == inEscape && c == 'u':
+		st, s.hex = inHex, 4
+	case st == inEscape && simple[c]:
+		st = inText
+	case st == inHex && hexadecimal(c):
+		if s.hex--; s.hex == 0 {
+			st = inText
+		}
+	default:
+		return i, st, s.malformed(i, "an unknown escape")
+	}
+	return i + 1, st, nil
+}
+
+// inWord reads one byte of true, false or null.
+func (s *Scanner) inWord(i int) (int, state, error) {
+	if s.src[i] != s.word[0] {
+		return i, inWord, s.malformed(i, "an unknown word")
+	}
+	if s.word = s.word[1:]; s.word != "" {
+		return i + 1, inWord, nil
+	}
+	st, err := s.after(i + 1)
+	return i + 1, st, err
+}
+
+// number goes on with a number, or ends it with afterValue. Any other state without more is an error.
+func number(st state, c byte) (state, bool) {
+	digit := c >= '0' && c <= '9'
+	switch st {
+	case afterMinus:
+		if c == '0' {
+			return afterZero, true
+		}
+		return inInteger, digit
+	case inInteger, afterZero:
+		switch {
+		case digit && st == inInteger:
+			return inInteger, true
+		case c == '.':
+			return afterPoint, true
+		case c == 'e' || c == 'E':
+			return afterE, true
+		}
+	case afterPoint:
+		return inFraction, digit
+	case inFraction:
+		switch {
+		case digit:
+			return inFraction, true
+		case c == 'e' || c == 'E':
+			return afterE, true
+		}
+	case afterE:
+		if c == '+' || c == '-' {
+			return afterSign, true
+		}
+		return inExponent, digit
+	case afterSign:
+		return inExponent, digit
+	case inExponent:
+		if digit {
+			return inExponent, true
+		}
+	}
+	return afterValue, false
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+func hexadecimal(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+// simple are the bytes that make an escape with one backslash.
+var simple = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
+// plain is the index of the next byte that may not be passed over in text, or the length of src: a quote, a backslash, a control character. It asks about
+// eight bytes at a time: of the two conditions each sets the highest bit of the first byte that meets it. The bit in which a quote differs from a blank is turned
+// first: then a quote and the control characters are what is not above a blank.
+func plain(src []byte, i int) int {
+	const ones, highest = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(src); i += 8 {
+		w := binary.LittleEndian.Uint64(src[i:])
+		quote, backslash := w^ones*('"'^' '), w^ones*'\\'
+		if found := ((quote-ones*(' '+1))&^quote | (backslash-ones)&^backslash) & highest; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(src) && src[i] != '"' && src[i] != '\\' && src[i] >= ' ' {
+		i++
+	}
+	return i
+}
+
+// unescaped is the text between two quotes without escapes.
+func unescaped(text []byte) []byte {
+	if plain(text, 0) == len(text) {
+		return text
+	}
+	var out string
+	if json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &out) != nil {
+		return text
+	}
+	return []byte(out)
+}
+
+func escaped(text []byte) []byte {
+	out, err := json.Marshal(string(text))
+	if err != nil {
+		return text
+	}
+	return out[1 : len(out)-1]
+}

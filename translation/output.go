@@ -1,0 +1,73 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translation
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// write passes on src[from:to].
+func (s *Scanner) write(to int) error {
+	err := s.put(s.src[s.from:to])
+	s.from = to
+	return err
+}
+
+func (s *Scanner) put(b []byte) error {
+	switch {
+	case s.held.depth == 0:
+		s.dst = append(s.dst, b...)
+	case s.held.dropping:
+	case len(s.held.bytes)+len(b) > maxHeld:
+		return fmt.Errorf("%w: more than %d bytes without a name", ErrTooLarge, maxHeld)
+	default:
+		s.held.bytes = append(s.held.bytes, b...)
+	}
+	return nil
+}
+
+// suspend writes what is before the end of the input, but for held text.
+func (s *Scanner) suspend() error {
+	if !s.wanted {
+		return s.write(len(s.src))
+	}
+	if err := s.write(s.text); err != nil {
+		return err
+	}
+	if len(s.token)+len(s.src)-s.text > maxToken {
+		return s.giveUp()
+	}
+	s.token = append(s.token, s.src[s.text:]...)
+	return nil
+}
+
+// giveUp passes on text that is too long to have a group's name, but prose, which is translated in pieces.
+func (s *Scanner) giveUp() error {
+	text := append(s.token, s.src[s.text:]...)
+	s.token = text[:0]
+	if !s.name && s.automaton.nodes[s.next].value == Prose {
+		if cut := divide(text); cut > 0 {
+			piece, changed := s.direction.prose(nil, text[:cut])
+			if !changed {
+				piece = text[:cut]
+			}
+			err := s.put(piece)
+			s.token = append(s.token, text[cut:]...)
+			return err
+		}
+	}
+	s.wanted = false
+	return s.put(text)
+}
+
+// divide finds where prose may be divided: not in a name, nor in an escape.
+func divide(text []byte) int {
+	for cut := len(text) - 512; cut > 6; cut-- {
+		if !label(text[cut]) && text[cut] != '.' && text[cut] != '/' && bytes.IndexByte(text[cut-6:cut+1], '\\') < 0 {
+			return cut
+		}
+	}
+	return 0
+}
