@@ -297,4 +297,3 @@ func TestTwoProcessesNeverActAtOnce(t *testing.T) {
 		t.Errorf("the first process had %d terms", a.began.Load())
 	}
 }
-
