@@ -3,7 +3,7 @@
 
 // Package terms runs a part of a process while it holds a Lease, and the rest of the process always.
 //
-// Add has a manager compete for the Lease. A term lasts from the moment in which the process gets the Lease until it loses it or is told to end. Each
+// Add has a manager compete for the Lease. A term lasts from the moment in which the process gets the Lease until it loses it or has to end. Each
 // term has a manager of its own, with the controllers that a function adds to it. It reads from the cache of the process, so a second term lists nothing
 // again. When the Lease is lost, the term's controllers stop, and the process competes again.
 //

@@ -153,7 +153,7 @@ func (o *office) release() {
 	}
 }
 
-// watched is a lock of which the holder hears at once that somebody else has it. The elector itself would try to get it back until its deadline.
+// watched is a lock whose holder hears at once that somebody else has it. The elector itself would try to get it back until its deadline.
 type watched struct {
 	resourcelock.Interface
 	leads func() bool

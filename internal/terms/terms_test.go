@@ -49,7 +49,7 @@ type process struct {
 	began, cleared, passes atomic.Int32
 	// heard is how many handlers heard that the third request was made.
 	heard atomic.Int32
-	// hang, where it is not nil, holds each reconciliation up, whoever tells it to end.
+	// hang, where it is not nil, holds each reconciliation up, also after the end of its context.
 	hang chan struct{}
 	// late is what a write after the end of a term came to.
 	late chan error
