@@ -25,7 +25,7 @@ func cacheOptions(pairs authority.Pairs) cache.Options {
 	for _, p := range pairs {
 		machineAPI[p.MachineAPI], clusterAPI[p.ClusterAPI] = cache.Config{}, cache.Config{}
 	}
-	o := cache.Options{DefaultNamespaces: clusterAPI, DefaultTransform: (&ownership{}).share, ByObject: map[client.Object]cache.ByObject{}}
+	o := cache.Options{DefaultNamespaces: clusterAPI, DefaultTransform: newSharing().share, ByObject: map[client.Object]cache.ByObject{}}
 	kinds := []schema.GroupVersionKind{machinev1.GroupVersion.WithKind(controlplane.Kind)}
 	for _, k := range authority.Kinds() {
 		kinds = append(kinds, k.MachineAPIGVK())

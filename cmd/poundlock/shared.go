@@ -4,68 +4,146 @@
 package main
 
 import (
-	"crypto/sha256"
-	"maps"
+	"hash/maphash"
 	"reflect"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ownership has the objects of a cache share what their managed fields have in common. These are half of a cached Machine, and nearly the same in all. What is read
-// from the cache is a copy, so nobody writes to what is shared.
-type ownership struct {
-	mu    sync.Mutex
-	trees map[[sha256.Size]byte]map[string]any
+// sharing has the objects of a cache share what they have in common: most of a Machine is as in the others of its set, and nearly all of its managed fields. What is read
+// from the cache is a copy, or not written to, so nobody writes to what is shared.
+type sharing struct {
+	mu   sync.Mutex
+	seed maphash.Seed
+	// parts are those that were seen twice, and seen are the hashes of all others.
+	parts map[uint64]any
+	seen  map[uint64]struct{}
 }
 
-// most is how many different parts are kept for sharing: more than fleets have, and few enough to forget them never.
-const most = 20000
+// most is how many parts are kept for sharing, and how many hashes of others: more than fleets have in common. Then it begins anew, and what is shared stays so.
+const most = 50_000
 
-// share is a cache's transform.
-func (s *ownership) share(o any) (any, error) {
+// short is the length from which a text is shared.
+const short = 8
+
+func newSharing() *sharing {
+	return &sharing{seed: maphash.MakeSeed(), parts: map[uint64]any{}, seen: map[uint64]struct{}{}}
+}
+
+// share is a cache's transform. It leaves what it is given as it is, for a cache may ask again.
+func (s *sharing) share(o any) (any, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return o, nil // of a built-in kind, or a deletion that was missed
 	}
-	metadata, _ := u.Object["metadata"].(map[string]any)
-	entries, _ := metadata["managedFields"].([]any)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		if tree, ok := entry["fieldsV1"].(map[string]any); ok {
-			entry["fieldsV1"], _ = s.of(tree)
-		}
-	}
-	return u, nil
+	shared, _ := s.of(u.Object)
+	content, _ := shared.(map[string]any)
+	return &unstructured.Unstructured{Object: content}, nil
 }
 
-// of is the tree that all objects share which have the same, and its name.
-func (s *ownership) of(tree map[string]any) (map[string]any, [sha256.Size]byte) {
-	var says strings.Builder
-	for _, field := range slices.Sorted(maps.Keys(tree)) {
-		says.WriteString(strconv.Quote(field))
-		if below, ok := tree[field].(map[string]any); ok {
-			shared, name := s.of(below)
-			if reflect.ValueOf(shared).Pointer() != reflect.ValueOf(below).Pointer() { // else it is shared already, and may be read now
-				tree[field] = shared
-			}
-			says.Write(name[:])
+// of is the part that all objects share which have the same, and its hash.
+func (s *sharing) of(part any) (any, uint64) {
+	const next = 0x9E3779B97F4A7C15 // odd, so that no bit is lost
+	switch v := part.(type) {
+	case map[string]any:
+		out, hash := make(map[string]any, len(v)), uint64(len(v)+1)
+		for name, below := range v {
+			key, h := s.of(name)
+			shared, b := s.of(below)
+			out[key.(string)] = shared  //nolint:forcetypeassert // a text's part is a text
+			hash += (h ^ b*next) * next // in whatever order
 		}
+		if v == nil {
+			return part, hash
+		}
+		return s.keep(out, hash)
+	case []any:
+		out, hash := make([]any, len(v)), uint64(len(v)+2)
+		for i, below := range v {
+			shared, b := s.of(below)
+			out[i], hash = shared, (hash^b)*next
+		}
+		if v == nil {
+			return part, hash
+		}
+		return s.keep(out, hash)
+	case string:
+		hash := maphash.String(s.seed, v)
+		if len(v) < short {
+			return part, hash
+		}
+		return s.keep(part, hash)
 	}
-	name := sha256.Sum256([]byte(says.String()))
-	if known, ok := s.trees[name]; ok {
-		return known, name
+	return part, maphash.Comparable(s.seed, part)
+}
+
+// keep returns the part that is kept, if it is the same.
+func (s *sharing) keep(part any, hash uint64) (any, uint64) {
+	if known, ok := s.parts[hash]; ok {
+		if same(known, part) {
+			return known, hash
+		}
+		return part, hash
 	}
-	if s.trees == nil {
-		s.trees = map[[sha256.Size]byte]map[string]any{}
+	if _, again := s.seen[hash]; !again {
+		if len(s.seen) >= most {
+			clear(s.seen)
+		}
+		s.seen[hash] = struct{}{}
+		return part, hash
 	}
-	if len(s.trees) < most {
-		s.trees[name] = tree
+	if len(s.parts) >= most {
+		clear(s.parts)
 	}
-	return tree, name
+	s.parts[hash] = part
+	return part, hash
+}
+
+// same reports whether two parts are equal whose own parts are shared.
+func same(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name, below := range a {
+			if other, ok := b[name]; !ok || !identical(below, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !identical(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return a == b
+}
+
+// identical is equality of values, and for maps and lists that they are one.
+func identical(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
+	case []any:
+		b, ok := b.([]any)
+		return ok && len(a) == len(b) && reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b
 }

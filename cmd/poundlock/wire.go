@@ -33,7 +33,9 @@ import (
 
 	"github.com/poundlock/poundlock/certs"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/internal/registry"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/internal/terms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers"
@@ -97,20 +99,19 @@ func scheme() *runtime.Scheme {
 func managerOptions(s settings, certificate *lateCertificate) ctrl.Options {
 	drain := s.drain + 25*time.Second // reviews in flight are answered within their timeout
 	return ctrl.Options{
-		Scheme:                        scheme(),
-		Cache:                         cacheOptions(s.pairs),
-		NewCache:                      served.New,
-		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
-		Metrics:                       metricsOptions(s, certificate),
-		HealthProbeBindAddress:        s.healthAddress,
-		PprofBindAddress:              s.profilerAddress,
-		GracefulShutdownTimeout:       &drain,
-		LeaderElection:                s.leaderElect && s.reconcilers,
-		LeaderElectionID:              "poundlock",
-		LeaderElectionNamespace:       s.leaderElection,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &s.lease, RenewDeadline: &s.renew, RetryPeriod: &s.retry,
+		Scheme:                  scheme(),
+		Cache:                   cacheOptions(s.pairs),
+		NewCache:                served.New,
+		Client:                  clientOptions(),
+		Metrics:                 metricsOptions(s, certificate),
+		HealthProbeBindAddress:  s.healthAddress,
+		PprofBindAddress:        s.profilerAddress,
+		GracefulShutdownTimeout: &drain,
 	}
+}
+
+func clientOptions() client.Options {
+	return client.Options{Cache: &client.CacheOptions{Unstructured: true}}
 }
 
 // checkIdentity finds out early that the rules would lock Poundlock itself out.
@@ -195,7 +196,7 @@ func splitAddress(address string) (string, int, error) {
 	return host, port, nil
 }
 
-// addReconcilers adds what moves and mirrors, if the feature gate is on and nobody else does.
+// addReconcilers has the reconcilers run: always, or while this replica holds the Lease.
 func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode) error {
 	if !s.reconcilers {
 		return nil
@@ -203,14 +204,32 @@ func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode)
 	if err := showRival(now); err != nil {
 		return err
 	}
-	log, o := mgr.GetLogger().WithName("gate"), reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate, NotReadyGrace: s.notReadyGrace, Version: s.release}
+	add, err := chosenReconcilers(mgr.GetLogger().WithName("gate"), cfg, s, now)
+	if err != nil {
+		return err
+	}
+	if !s.leaderElect {
+		return add(mgr)
+	}
+	return terms.Add(mgr, terms.Options{
+		Namespace: s.leaderElection, Name: "poundlock", Lease: s.lease, Renew: s.renew, Retry: s.retry, Client: clientOptions(), Setup: add,
+		After: func() {
+			registry.Clear()
+			_ = showRival(now) // once registered, it does not fail
+		},
+	})
+}
+
+// chosenReconcilers are those that move and mirror only if the feature gate is on and nobody else does.
+func chosenReconcilers(log logr.Logger, cfg *rest.Config, s settings, now mode) (func(ctrl.Manager) error, error) {
+	o := reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, Recreate: s.recreate, NotReadyGrace: s.notReadyGrace, Version: s.release}
 	if !now.moves() {
 		log.Info("nothing is mirrored or moved", "gate", gateName, "because", now.String())
-		return reconcilers.ControlPlane(mgr, o)
+		return func(mgr ctrl.Manager) error { return reconcilers.ControlPlane(mgr, o) }, nil
 	}
 	with := &movable{read: func() ([]string, error) { return kindsIn(cfg) }, now: time.Now}
 	if err := with.ask(); err != nil {
-		return err
+		return nil, err
 	}
 	for _, kind := range authority.Kinds() {
 		if !with.has(kind) {
@@ -218,7 +237,7 @@ func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode)
 		}
 	}
 	o.Enabled = with.has
-	return reconcilers.All(mgr, o)
+	return func(mgr ctrl.Manager) error { return reconcilers.All(mgr, o) }, nil
 }
 
 func kindsIn(cfg *rest.Config) ([]string, error) {

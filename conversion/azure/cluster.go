@@ -76,10 +76,14 @@ func agrees(p *pass, path, have, where, want string) {
 
 const publicCloud = "AzurePublicCloud"
 
-// sameCloud holds the cloud in which Machine API makes machines to that of Cluster API. Nothing of it stands in a machine.
+// sameCloud holds the cloud and the subscription in which Machine API makes machines to those of Cluster API. Nothing of them stands in a machine.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
 		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API makes no machines in an extended location")
+	}
+	own, other := first(account(p.Core.ProviderID), p.Env.Account), subscription(p)
+	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's, for without that both are the same
+		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", and Cluster API would look for the machines in this one", fmt.Sprintf(`{"spec":{"subscriptionID":%q}}`, own))
 	}
 	if p.Env.InfraCluster == nil || p.Env.Infrastructure == nil {
 		return

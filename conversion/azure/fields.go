@@ -37,8 +37,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// Where it runs.
 	of.Iso(at("location", elsewhere("Infrastructure", "status.platformStatus.azure.cloudName")),
-		at(elsewhere("AzureCluster", "spec.location"), elsewhere("AzureCluster", "spec.azureEnvironment"), elsewhere("AzureCluster", "spec.extendedLocation")),
-		"Must be the cluster's region, or absent, which means the same; both sides must mean the same cloud (else the message has the command), and no extended location. Spaces and case do not matter: West US is westus.", locationTo, locationFrom),
+		at(elsewhere("AzureCluster", "spec.location"), elsewhere("AzureCluster", "spec.azureEnvironment"), elsewhere("AzureCluster", "spec.subscriptionID"), elsewhere("AzureCluster", "spec.extendedLocation")),
+		"Must be the cluster's region, or absent, which means the same; both sides must mean the same cloud and subscription (else the message has the command), and no extended location. Spaces and case do not matter: West US is westus.", locationTo, locationFrom),
 	of.Iso(at("resourceGroup"), at(elsewhere("AzureCluster", "spec.resourceGroup")),
 		"Must be the cluster's resource group; absent is the Infrastructure's. Case does not matter.", groupTo, groupFrom),
 	of.Iso(at("zone"), at(elsewhere("Machine", "spec.failureDomain"), "failureDomain"),

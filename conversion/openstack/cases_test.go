@@ -189,6 +189,7 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 		"no image":                       {patch: `{"image": {"filter": null}}`, want: []string{required("image.filter.name")}},
 		"a region":                       {patch: `{"identityRef": {"name": "x", "cloudName": "y", "region": "z"}}`, want: []string{notSupported("identityRef.region")}},
 		"an identity of the cluster":     {patch: `{"identityRef": {"name": "x", "cloudName": "y", "type": "ClusterIdentity"}}`, want: []string{notSupported("identityRef.type")}},
+		"an identity that is no secret":  {patch: `{}`, env: cluster("identityRef", map[string]any{"type": "ClusterIdentity", "name": "x"}), want: []string{required("identityRef")}},
 		"an identity without a name":     {patch: `{"identityRef": {"type": "Secret"}}`, want: []string{required("identityRef")}},
 		"a pool of floating IPs":         {patch: `{"floatingIPPoolRef": {"kind": "x", "name": "y"}}`, want: []string{notSupported("floatingIPPoolRef")}},
 		"hints":                          {patch: `{"schedulerHintAdditionalProperties": [{"name": "x", "value": {"type": "Bool", "bool": true}}]}`, want: []string{notSupported("schedulerHintAdditionalProperties")}},

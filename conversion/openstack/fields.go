@@ -41,7 +41,7 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 
 	// The cloud.
 	of.Iso(at("cloudsSecret.name", "cloudsSecret.namespace", "cloudName"), at("identityRef.type", "identityRef.name", "identityRef.cloudName", ofCluster+"spec.identityRef"),
-		"The cluster's own secret and cloud are no identityRef: Cluster API then takes the OpenStackCluster's. Any other secret is one of type Secret, and must exist by this name in Cluster API's namespace too. Machine API's must lie in its own namespace.",
+		"The secret and cloud of the OpenStackCluster are no identityRef: Cluster API then takes those. Any other secret is one of type Secret, and must exist by this name in Cluster API's namespace too. Machine API's must lie in its own namespace.",
 		cloudTo, cloudFrom),
 	of.OnlyCAPI("identityRef.region", "Machine API takes the region from clouds.yaml: say it there, as region_name"),
 

@@ -38,13 +38,13 @@ func cloudTo(p *pass, m *providerSpec, c *infraSpec) {
 		p.Required("cloudsSecret.name", "name the secret with clouds.yaml: without it Machine API makes no server")
 	case cloud == "":
 		p.Required("cloudName", "name the cloud of clouds.yaml: without it Machine API makes no server")
-	case secret.Name != credentials(p) || cloud != clusterCloud(p):
+	case secret.Name != clusterSecret(p) || cloud != clusterCloud(p):
 		c.IdentityRef = &openstackv1.OpenStackIdentityReference{Type: secretKind, Name: secret.Name, CloudName: cloud}
 	}
 }
 
 func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
-	name, cloud := credentials(p), clusterCloud(p)
+	name, cloud := clusterSecret(p), clusterCloud(p)
 	if ref := c.IdentityRef; ref != nil {
 		if ref.Type != secretKind && ref.Type != "" {
 			p.Unsupported("identityRef.type", ref.Type, "Machine API takes its credentials from a secret: supported is Secret")
@@ -52,6 +52,8 @@ func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
 		if name, cloud = ref.Name, ref.CloudName; name == "" || cloud == "" {
 			p.Required("identityRef", "name the secret and its cloud, or leave identityRef out")
 		}
+	} else if name == "" {
+		p.Required("identityRef", "Cluster API takes the OpenStackCluster's identityRef, which is no Secret as Machine API wants one: name a secret and its cloud")
 	}
 	m.CloudsSecret = &corev1.SecretReference{Name: name, Namespace: p.Env.MachineAPINamespace}
 	m.CloudName = cloud
@@ -59,6 +61,17 @@ func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 // secretKind is what Cluster API calls credentials in a secret, and its API server's default.
 const secretKind = "Secret"
+
+// clusterSecret is the secret that Cluster API takes where a machine names none: the OpenStackCluster's, whose cloud may be another project. "" is one that Machine API cannot name.
+func clusterSecret(p *pass) string {
+	if kind, _ := p.Env.InfraClusterString("spec", "identityRef", "type"); kind != "" && kind != secretKind {
+		return ""
+	}
+	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); name != "" {
+		return name
+	}
+	return credentials(p)
+}
 
 func credentials(p *pass) string {
 	if p.Env.CredentialsSecret != "" {

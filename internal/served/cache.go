@@ -50,11 +50,14 @@ type served struct {
 	kinds map[schema.GroupVersionKind]*kind
 	// installed are the names of the CustomResourceDefinitions, such as machines.cluster.x-k8s.io.
 	installed map[string]bool
-	// changed are called after a kind has opened or closed.
-	changed []func()
+	// changed are called in turn.
+	changed []*listener
 	// news wakes the loop that looks for kinds that appear.
 	news chan struct{}
 }
+
+// listener is called after a kind has opened or closed.
+type listener struct{ call func() }
 
 // Missing reports whether an error is that the API server does not serve the kind: the cache's, a mapper's, or a live read's by a mapping that is old.
 func Missing(err error) bool {
@@ -338,8 +341,8 @@ func (c *served) tell() {
 	c.mu.Lock()
 	all := c.changed
 	c.mu.Unlock()
-	for _, f := range all {
-		go f()
+	for _, l := range all {
+		go l.call()
 	}
 }
 

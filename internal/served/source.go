@@ -5,6 +5,7 @@ package served
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -12,19 +13,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Changes queues what of returns each time that a kind of c appears or disappears. A cache that New did not make has no such changes.
+// Changes queues what of returns each time that a kind of c appears or disappears, until the controller stops. A cache that New did not make, or that does not
+// wrap such a cache, has no such changes.
 func Changes(c cache.Cache, of func(context.Context) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		if w, ok := c.(interface{ Unwrap() cache.Cache }); ok {
+			c = w.Unwrap()
+		}
 		s, ok := c.(*served)
 		if !ok {
 			return nil
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.changed = append(s.changed, func() {
+		tell := &listener{func() {
 			for _, r := range of(ctx) {
 				queue.Add(r)
 			}
+		}}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed = append(s.changed, tell)
+		context.AfterFunc(ctx, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.changed = slices.DeleteFunc(slices.Clone(s.changed), func(l *listener) bool { return l == tell })
 		})
 		return nil
 	})

@@ -36,6 +36,7 @@ type options struct {
 	sizes  []int
 	rounds int
 	mirror int
+	memory int
 }
 
 func parse(args []string) (options, error) {
@@ -43,10 +44,11 @@ func parse(args []string) (options, error) {
 	sizes := flags.String("sizes", "10,1000,5000", "how many Machines each way has")
 	rounds := flags.Int("rounds", 400, "how many PATCHes of each kind are timed at each size and way")
 	mirror := flags.Int("mirror", 0, "how many Machines are mirrored; then nothing else is measured")
+	memory := flags.Int("memory", 0, "how many Machines are mirrored already when Poundlock's memory is measured; then nothing else is")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
-	o := options{rounds: *rounds, mirror: *mirror}
+	o := options{rounds: *rounds, mirror: *mirror, memory: *memory}
 	for text := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -68,6 +70,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	if o.mirror > 0 {
 		return mirroring(ctx, crds, o.mirror, out)
+	}
+	if o.memory > 0 {
+		return memory(ctx, crds, o.memory, out)
 	}
 	plane, err := embedded.Start(ctx, embedded.Options{Out: out, CRDs: crds})
 	if err != nil {

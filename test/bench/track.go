@@ -55,6 +55,8 @@ type track struct {
 	admin client.Client
 	noop  *httptest.Server
 	size  int
+	// again starts Poundlock after it was stopped.
+	again func() error
 }
 
 // lay makes the namespaces, the webhooks and the policy, and starts Poundlock's.
@@ -125,10 +127,13 @@ func (t *track) startPoundlock(ctx context.Context, plane *embedded.Plane, args 
 	if err := t.createAll(ctx, []client.Object{clusterAdmin(), validating, mutating}); err != nil {
 		return err
 	}
-	return plane.Attach("poundlock", binary, append([]string{"manager", "--kubeconfig=" + kubeconfig,
-		"--namespaces=" + poundlock + "=" + poundlock + "-twins", "--identity-poundlock=" + identity,
-		"--webhook-bind-address=" + address, "--cert-hosts=127.0.0.1",
-		"--metrics-bind-address=0", "--health-bind-address=0"}, args...)...)
+	t.again = func() error {
+		return plane.Attach("poundlock", binary, append([]string{"manager", "--kubeconfig=" + kubeconfig,
+			"--namespaces=" + poundlock + "=" + poundlock + "-twins", "--identity-poundlock=" + identity,
+			"--webhook-bind-address=" + address, "--cert-hosts=127.0.0.1",
+			"--metrics-bind-address=0", "--health-bind-address=0"}, args...)...)
+	}
+	return t.again()
 }
 
 func freeAddress() (string, error) {

@@ -5,11 +5,12 @@ package chaos
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,7 +71,7 @@ func (o *office) succeed(t *testing.T, before string) {
 	t.Helper()
 	o.leads(t, before)
 	o.leader, o.follower = o.follower, o.leader
-	o.follower.kill() // where it has not ended by itself: it must, and is given time before
+	o.follower.kill()
 	o.follower.start(t)
 	line = o.leader.line
 }
@@ -126,14 +127,21 @@ func (o *office) returns(p *play, c crash) {
 	now := o.leads(p.T, before)
 	close(thaw)
 	must(p.T, o.leader.signal(syscall.SIGCONT))
-	select {
-	case <-o.leader.ended:
-	case <-time.After(patience):
-		p.Errorf("%s still runs, though %s leads", o.leader.name, now)
-	}
+	p.eventually(o.leader.name+" stands by, since "+now+" leads", o.leader.standsBy)
 	p.ends(c.script)
 	o.succeed(p.T, before)
 	p.ends(c.script)
+}
+
+// standsBy reports whether the replica says that it does not lead.
+func (r *replica) standsBy() bool {
+	answer, err := http.Get("http://" + r.metrics + "/metrics")
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	return err == nil && strings.Contains(string(said), `leader_election_master_status{name="poundlock"} 0`)
 }
 
 func TestLeaders(t *testing.T) {

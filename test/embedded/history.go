@@ -32,7 +32,7 @@ func (p *Plane) History(ctx context.Context, prefix string, see func(Stored)) er
 	if err != nil {
 		return err
 	}
-	below := map[string]any{"key": []byte(prefix), "range_end": []byte(prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1))}
+	below := below(prefix)
 	var now struct {
 		Header header `json:"header"`
 		KVs    []kv   `json:"kvs"`

@@ -46,13 +46,13 @@ func TestPoundlockStandsStillBesideItsRival(t *testing.T) {
 	must(t, "-n", "openshift-cluster-api", "delete", "deployment", "cluster-capi-operator")
 }
 
-// restart ends Poundlock's process and starts another, as the kubelet does when it sees that a rival has come or gone.
-func restart(t *testing.T) {
+// restart ends Poundlock's process and starts another, as the kubelet does when it sees that a rival has come or gone. The flags are for this time alone.
+func restart(t *testing.T, flags ...string) {
 	t.Helper()
 	if err := stage.StopManager(); err != nil {
 		t.Fatal(err)
 	}
-	if err := stage.StartManager(context.WithoutCancel(t.Context())); err != nil {
+	if err := stage.StartManager(context.WithoutCancel(t.Context()), flags...); err != nil {
 		t.Fatal(err)
 	}
 }

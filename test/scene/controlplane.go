@@ -59,7 +59,7 @@ func (s *Stage) manageControlPlane(ctx context.Context) error {
 		return err
 	}
 	s.managesControlPlane = true
-	return s.startManager(ctx)
+	return s.StartManager(ctx)
 }
 
 // ManagesControlPlane reports whether there is a whole control plane, and Poundlock manages it.

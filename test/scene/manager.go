@@ -67,11 +67,9 @@ func (s *Stage) MetricsURL() string { return "http://" + local(s.manager.metrics
 // StopManager kills the manager, as a crash would.
 func (s *Stage) StopManager() error { return s.Plane.StopPart(Poundlock) }
 
-// StartManager starts the manager again after StopManager, and returns when it answers.
-func (s *Stage) StartManager(ctx context.Context) error { return s.startManager(ctx) }
-
-func (s *Stage) startManager(ctx context.Context) error {
-	if err := s.Plane.Attach(Poundlock, s.binary(), s.managerArgs()...); err != nil {
+// StartManager starts the manager again after StopManager, and returns when it answers. The flags are for this time alone.
+func (s *Stage) StartManager(ctx context.Context, flags ...string) error {
+	if err := s.Plane.Attach(Poundlock, s.binary(), append(s.managerArgs(), flags...)...); err != nil {
 		return err
 	}
 	if err := s.waitForManager(ctx); err != nil {

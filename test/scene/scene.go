@@ -154,7 +154,7 @@ func (s *Stage) steps() []step {
 	own := []step{
 		{"building Poundlock", s.buildManager},
 		{"installing Poundlock: roles, policies and webhook configurations", s.install},
-		{"starting Poundlock", s.startManager},
+		{"starting Poundlock", func(ctx context.Context) error { return s.StartManager(ctx) }},
 	}
 	switch {
 	case s.options.Bare:

@@ -1,0 +1,123 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platforms_test
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/poundlock/poundlock/conversion/core"
+)
+
+// spelling is one way to write a providerSpec.
+type spelling struct {
+	says  string
+	value map[string]any
+}
+
+// spellings are ways in which people, templates and older tools write a member of a providerSpec: each member in other case, and each that is absent as null and as its type's zero value.
+func spellings(written map[string]any, kind reflect.Type) []spelling {
+	var out []spelling
+	with := func(says string, change func(map[string]any)) {
+		value := runtime.DeepCopyJSON(written)
+		change(value)
+		out = append(out, spelling{says, value})
+	}
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		if other := strings.ToUpper(name[:1]) + name[1:]; other != name && name != "apiVersion" && name != "kind" {
+			with(other, func(m map[string]any) { m[other] = m[name]; delete(m, name) })
+		}
+	}
+	for _, f := range reflect.VisibleFields(kind) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || f.Anonymous {
+			continue
+		}
+		below, _ := written[name].(map[string]any)
+		if _, said := written[name]; !said {
+			with(name+": null", func(m map[string]any) { m[name] = nil })
+			if zero, ok := zeroOf(f.Type); ok {
+				with(fmt.Sprintf("%s: %#v", name, zero), func(m map[string]any) { m[name] = zero })
+			}
+		} else if member := pointed(f.Type); below != nil && member.Kind() == reflect.Struct {
+			for _, s := range spellings(below, member) {
+				with(name+"."+s.says, func(m map[string]any) { m[name] = s.value })
+			}
+		}
+	}
+	return out
+}
+
+func pointed(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// zeroOf is how an encoder without omitempty would write it.
+func zeroOf(t reflect.Type) (any, bool) {
+	switch pointed(t).Kind() {
+	case reflect.String:
+		return "", true
+	case reflect.Bool:
+		return false, true
+	case reflect.Int32, reflect.Int64, reflect.Int:
+		return int64(0), true
+	case reflect.Slice:
+		return []any{}, true
+	case reflect.Map, reflect.Struct:
+		return map[string]any{}, true
+	}
+	return nil, false
+}
+
+// However a providerSpec is written that can move at all: after there and back it is written so.
+func TestEverySpellingComesBack(t *testing.T) {
+	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
+		manifests, _ := filepath.Glob(filepath.Join(folder, "worker*.yaml"))
+		for _, manifest := range manifests {
+			env, o := c.env(t), read(t, manifest)
+			path := []string{"spec", "providerSpec", "value"}
+			if o.GetKind() == "MachineSet" {
+				path = append([]string{"spec", "template"}, path...)
+			}
+			written, _, _ := unstructured.NestedMap(o.Object, path...)
+			moved := 0
+			for _, s := range spellings(written, pointed(reflect.TypeOf(env.Platform.Spec.NewProviderSpec()))) {
+				object := o.DeepCopy()
+				if err := unstructured.SetNestedMap(object.Object, s.value, path...); err != nil {
+					t.Fatal(err)
+				}
+				twin, errs := core.ToClusterAPI(object.GetKind(), object, env)
+				if len(errs) > 0 {
+					continue // it stays where it is
+				}
+				moved++
+				back, errs := core.ToMachineAPI(object.GetKind(), twin, env)
+				if len(errs) > 0 {
+					t.Errorf("%s: with %s it cannot come back: %v", filepath.Base(manifest), s.says, errs.ToAggregate())
+					continue
+				}
+				core.KeepSpelling(object.GetKind(), object, back, env)
+				unstructured.RemoveNestedField(object.Object, "spec", "authoritativeAPI")
+				if diff := gocmp.Diff(object.Object["spec"], back.Object["spec"]); diff != "" {
+					t.Errorf("%s: with %s it comes back otherwise (-was +is):\n%s", filepath.Base(manifest), s.says, diff)
+				}
+			}
+			if moved < 20 {
+				t.Errorf("%s: %d spellings move", filepath.Base(manifest), moved)
+			}
+		}
+	})
+}

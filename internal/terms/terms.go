@@ -1,0 +1,187 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package terms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlelection "sigs.k8s.io/controller-runtime/pkg/leaderelection"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// Options are the parameters of Add.
+type Options struct {
+	// Namespace and Name are the Lease's.
+	Namespace, Name string
+	// Lease is how long others leave a Lease alone that is not renewed, Renew how long its holder tries to renew it, Retry how often.
+	Lease, Renew, Retry time.Duration
+	// Client is how the client of a term reads.
+	Client client.Options
+	// Setup adds the controllers of a term to its manager.
+	Setup func(ctrl.Manager) error
+	// After is called when they have stopped.
+	After func()
+}
+
+// Add has the manager compete for the Lease, in one term after the other.
+func Add(mgr manager.Manager, o Options) error {
+	lock, err := ctrlelection.NewResourceLock(mgr.GetConfig(), mgr, ctrlelection.Options{
+		LeaderElection: true, LeaderElectionNamespace: o.Namespace, LeaderElectionID: o.Name, RenewDeadline: o.Renew,
+	})
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	return mgr.Add(&office{Options: o, mgr: mgr, lock: lock, lender: newLender(mgr.GetCache())})
+}
+
+type office struct {
+	Options
+	mgr    manager.Manager
+	lock   resourcelock.Interface
+	lender *lender
+}
+
+// NeedLeaderElection is false: it elects.
+func (*office) NeedLeaderElection() bool { return false }
+
+// Start serves one term after the other until ctx is done or a term fails.
+func (o *office) Start(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := o.term(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// term waits for the Lease, and serves until ctx is done or the Lease is lost.
+func (o *office) term(ctx context.Context) error {
+	acting, end := context.WithCancel(ctx)
+	defer end()
+	won := make(chan struct{})
+	lock := &watched{Interface: o.lock, lost: end}
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lock, Name: o.Name, LeaseDuration: o.Lease, RenewDeadline: o.Renew, RetryPeriod: o.Retry,
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) { close(won) }, OnStoppedLeading: end},
+	})
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	lock.leads = elector.IsLeader
+
+	// Renewed until the controllers have stopped, also after ctx is done.
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		elector.Run(renewing)
+	}()
+	select {
+	case <-acting.Done():
+	case <-won:
+		err = o.act(acting, elector)
+	}
+	stop()
+	<-over
+	o.release()
+	if err == nil && ctx.Err() == nil {
+		o.mgr.GetLogger().Info("The Lease is lost: the reconcilers have stopped, and begin again when this replica gets it; webhooks go on", "lease", o.lock.Describe())
+	}
+	return err
+}
+
+// act runs the controllers until ctx is done.
+func (o *office) act(ctx context.Context, elector *leaderelection.LeaderElector) error {
+	cfg := rest.CopyConfig(o.mgr.GetConfig())
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return fence{next: next, held: o.held(elector)} })
+	reads := o.lender.lend()
+	defer reads.giveBack()
+	inTime := o.Lease - o.Renew
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme: o.mgr.GetScheme(), Logger: o.mgr.GetLogger(), Client: o.Client,
+		MapperProvider:          func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return o.mgr.GetRESTMapper(), nil },
+		NewCache:                func(*rest.Config, cache.Options) (cache.Cache, error) { return reads, nil },
+		Metrics:                 metricsserver.Options{BindAddress: "0"},
+		Controller:              config.Controller{SkipNameValidation: new(true)}, // the former term's are known by the same names
+		GracefulShutdownTimeout: &inTime,
+	})
+	if err != nil {
+		return err
+	}
+	if err := o.Setup(mgr); err != nil {
+		return err
+	}
+	defer o.After()
+	err = mgr.Start(ctx)
+	if ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded) { // the latter: it still runs
+		return nil
+	}
+	return err
+}
+
+// held reports whether nobody else can have the Lease at this moment.
+func (o *office) held(elector *leaderelection.LeaderElector) func() bool {
+	return func() bool { return elector.IsLeader() && elector.Check(o.Renew-o.Lease) == nil }
+}
+
+// release lets another one have the Lease at once. If it fails, the Lease expires.
+func (o *office) release() {
+	ctx, cancel := context.WithTimeout(context.Background(), o.Renew)
+	defer cancel()
+	record, _, err := o.lock.Get(ctx)
+	if err != nil || record.HolderIdentity != o.lock.Identity() {
+		return
+	}
+	record.HolderIdentity, record.LeaseDurationSeconds = "", 1
+	if err := o.lock.Update(ctx, *record); err != nil {
+		o.mgr.GetLogger().Info("The Lease could not be released, and expires", "lease", o.lock.Describe(), "because", err.Error())
+	}
+}
+
+// watched is a lock whose holder hears at once that somebody else has it. The elector itself would try to get it back until its deadline.
+type watched struct {
+	resourcelock.Interface
+	leads func() bool
+	lost  func()
+}
+
+// Get reads the Lease.
+func (w *watched) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := w.Interface.Get(ctx)
+	if w.leads() && (apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != w.Identity()) {
+		w.lost()
+	}
+	return record, raw, err
+}
+
+// fence refuses to change anything without the Lease.
+type fence struct {
+	next http.RoundTripper
+	held func() bool
+}
+
+// RoundTrip sends a request that reads, and any request while the Lease is held.
+func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet || f.held() {
+		return f.next.RoundTrip(r)
+	}
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+	return nil, fmt.Errorf("%s %s is not sent: this replica does not hold the Lease any more", r.Method, r.URL.Path)
+}
