@@ -16,6 +16,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/embedded"
@@ -90,16 +91,14 @@ func (t *track) multiply(ctx context.Context, plane *embedded.Plane, machines in
 // report waits until the process is at rest, and writes what memory it has and has had.
 func report(ctx context.Context, out io.Writer, plane *embedded.Plane, profiles string, machines int) error {
 	pid := plane.PID("poundlock")
-	for before := -1; ; {
+	before := -1
+	if err := wait.PollUntilContextCancel(ctx, 20*time.Second, true, func(context.Context) (bool, error) {
 		used, err := ticks(pid)
-		if err != nil || ctx.Err() != nil {
-			return join(err, ctx.Err())
-		}
-		if before >= 0 && used-before < 20 {
-			break
-		}
+		rests := before >= 0 && used-before < 20
 		before = used
-		time.Sleep(20 * time.Second)
+		return rests && err == nil, err
+	}); err != nil {
+		return err
 	}
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -6,7 +6,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -137,26 +137,24 @@ const running = `{"status":{"phase":"Running","lastUpdated":"2026-01-01T00:00:00
 
 // mirrored waits until every Machine is mirrored, and returns how long that took.
 func (t *track) mirrored(ctx context.Context, machines int) (time.Duration, error) {
-	began := time.Now()
-	for {
-		done := 0
+	began, done := time.Now(), 0
+	err := wait.PollUntilContextTimeout(ctx, time.Second, time.Hour, true, func(ctx context.Context) (bool, error) {
+		done = 0
 		l := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineList"}}
 		if err := t.admin.List(ctx, l, client.InNamespace(poundlock)); err != nil {
-			return 0, err
+			return false, err
 		}
 		for _, m := range l.Items {
 			if condition(m, "Synchronized") == "True" {
 				done++
 			}
 		}
-		switch took := time.Since(began); {
-		case done == machines:
-			return took, nil
-		case took > time.Hour || ctx.Err() != nil:
-			return 0, fmt.Errorf("after %s %d of %d Machines are mirrored", took, done, machines)
-		}
-		time.Sleep(time.Second)
+		return done == machines, nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("%d of %d Machines are mirrored: %w", done, machines, err)
 	}
+	return time.Since(began), nil
 }
 
 func condition(m unstructured.Unstructured, kind string) string {
@@ -172,17 +170,13 @@ func condition(m unstructured.Unstructured, kind string) string {
 
 // rests waits until Poundlock has asked for nothing about a Machine for some seconds: events come late.
 func (t *track) rests(ctx context.Context, audit string) error {
-	for last := -1; ; {
+	last := -1
+	return wait.PollUntilContextCancel(ctx, 8*time.Second, true, func(context.Context) (bool, error) {
 		asked, err := requests(audit)
-		if err != nil || ctx.Err() != nil {
-			return cmp.Or(err, ctx.Err())
-		}
-		if len(asked) == last {
-			return nil
-		}
+		rests := len(asked) == last
 		last = len(asked)
-		time.Sleep(8 * time.Second)
-	}
+		return rests && err == nil, err
+	})
 }
 
 // highWater is the most memory that a process has had, as Linux counts it; "unknown" elsewhere.
