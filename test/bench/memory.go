@@ -95,7 +95,7 @@ func report(ctx context.Context, out io.Writer, plane *embedded.Plane, profiles 
 		if err != nil || ctx.Err() != nil {
 			return join(err, ctx.Err())
 		}
-		if before >= 0 && used-before < 20 {
+		if before >= 0 && used-before < 60 {
 			break
 		}
 		before = used
