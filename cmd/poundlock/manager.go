@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -224,6 +225,9 @@ func (o *options) nodeSync() (out conversion.NodeSync, err error) {
 
 // run wires and starts; it returns when ctx is done or a part cannot go on.
 func run(ctx context.Context, s settings) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // of a large fleet, most is what is cached; little is allocated once it is mirrored
+	}
 	ctrl.SetLogger(logger(s.verbosity))
 	cfg, err := restConfig(s.kubeconfig)
 	if err != nil {

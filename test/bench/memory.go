@@ -94,7 +94,7 @@ func report(ctx context.Context, out io.Writer, plane *embedded.Plane, profiles 
 	before := -1
 	if err := wait.PollUntilContextCancel(ctx, 20*time.Second, true, func(context.Context) (bool, error) {
 		used, err := ticks(pid)
-		rests := before >= 0 && used-before < 20
+		rests := before >= 0 && used-before < 60
 		before = used
 		return rests && err == nil, err
 	}); err != nil {
