@@ -45,8 +45,8 @@ func Mirrored() string {
 	return either(fmt.Sprintf(`%q in %s`, authority.MirrorAnnotation, object("o.metadata", "annotations")))
 }
 
-// BeginsBesideForeign reports whether a finalizer is put on, after which Machine API has an instance created, on a Machine of which the mirror has reported another one of
-// its name in Cluster API.
+// BeginsBesideForeign reports whether a Machine gets the finalizer after which Machine API has an instance created, while the mirror reports (Synchronized)
+// another Machine of its name in Cluster API.
 func BeginsBesideForeign() string {
 	return fmt.Sprintf(`request.operation == "UPDATE" && %[1]q in %[2]s && !(%[1]q in %[3]s) && %[4]s.exists(c, c.?type.orValue("") == %[5]q && c.?reason.orValue("") == %[6]q)`,
 		authority.MachineAPIMachineFinalizer, list("dyn(object).metadata", "finalizers"), list("dyn(oldObject).metadata", "finalizers"),

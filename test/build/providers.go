@@ -20,7 +20,7 @@ const (
 	awsModule      = "sigs.k8s.io/cluster-api-provider-aws/v2"
 )
 
-// KubeadmBootstrap, KubeadmControlPlane and InMemory make whole clusters together, none of which is outside the memory of InMemory.
+// KubeadmBootstrap, KubeadmControlPlane and InMemory make whole clusters together, in the memory of InMemory alone.
 func KubeadmBootstrap() Provider {
 	return kubeadm("bootstrap")
 }
