@@ -118,7 +118,7 @@ unit: ## Run the short tests only, without the race detector
 
 .PHONY: lint
 lint: ## Run golangci-lint, show that it refuses what the layout forbids, and check the words that are not used
-	$(TOOL) golangci-lint run $(PKG)
+	$(TOOL) golangci-lint run --allow-parallel-runners $(PKG)
 	test/lint/planted.sh
 	@test/lint/words.sh
 	@! git ls-files '*.go' | grep -E '$(NOUNS)' | xargs grep -nE '^\s+go [a-zA-Z.]+\(' || { echo 'these packages are tested without the race detector (NOUNS), so they start no goroutine'; exit 1; }
