@@ -99,9 +99,14 @@ func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.N
 	return c, l.advisory(ctx, &c, needs), nil
 }
 
+// emptiesNamespace reports whether the object's namespace has to be read. A policy has it with each request, so to the rules it is no fact that they need.
+func emptiesNamespace(c policies.Change) bool {
+	return c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != ""
+}
+
 // decisive looks up what a denial may rest on.
 func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
-	if c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != "" {
+	if emptiesNamespace(*c) {
 		namespace, err := l.live(ctx, Ref{GroupVersionKind: corev1.SchemeGroupVersion.WithKind(authority.Namespace), Name: c.Namespace})
 		if err != nil {
 			return err

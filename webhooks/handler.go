@@ -125,7 +125,7 @@ func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.Admi
 
 // facts gathers within the deadline.
 func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
-	if needs == 0 {
+	if needs == 0 && !emptiesNamespace(c) {
 		return c, nil, nil
 	}
 	began := time.Now()

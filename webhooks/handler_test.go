@@ -85,7 +85,7 @@ func serve(t testing.TB, c Catalog, w *world) (http.Handler, *metrics) {
 	}
 	o := Options{
 		Pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}, LookupTimeout: time.Second, Catalog: c, Log: logr.Discard(),
-		Identities: policies.Identities{policies.Poundlock: {"poundlock"}, policies.MachineAPIController: {"mapi"}},
+		Identities: policies.Identities{policies.Poundlock: {"poundlock"}, policies.MachineAPIController: {"mapi"}, policies.NamespaceController: {"namespaces"}},
 	}
 	mux := http.NewServeMux()
 	for path, h := range handlers(o, w.lookups(), m) {
@@ -302,6 +302,31 @@ func TestReviews(t *testing.T) {
 				t.Errorf("got %d, %s: %s, want 422, %s by %s", got.Result.Code, cause.Field, cause.Message, tt.field, tt.denied)
 			}
 		})
+	}
+}
+
+// Who deletes a namespace deletes the Cluster in it, and none in another one: the namespace is looked up.
+func TestTheNamespaceControllerDeletesAClusterWithItsNamespaceAlone(t *testing.T) {
+	const by = `,"userInfo":{"username":"namespaces"}`
+	request := `"kind":{"group":"cluster.x-k8s.io","version":"v1beta2","kind":"Cluster"},"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"clusters"},"namespace":"c","name":"x","operation":"DELETE",
+		"oldObject":{"kind":"Cluster","metadata":{"name":"x","annotations":{"` + authority.HoldsMirrorsAnnotation + `":"1 Machine"}}}`
+	for what, tt := range map[string]struct {
+		namespace, by string
+		allowed       bool
+	}{
+		"the namespace goes":                 {`{"metadata":{"name":"c","deletionTimestamp":"2026-01-01T00:00:00Z"}}`, by, true},
+		"the namespace is gone":              {"", by, true},
+		"the namespace stays":                {`{"metadata":{"name":"c"}}`, by, false},
+		"the namespace goes, and a person's": {`{"metadata":{"name":"c","deletionTimestamp":"2026-01-01T00:00:00Z"}}`, "", false},
+	} {
+		w := world{live: map[string]string{}}
+		if tt.namespace != "" {
+			w.live[" Namespace /c"] = tt.namespace
+		}
+		h, _ := serve(t, All(platforms.List()...), &w)
+		if got := ask(t, h, "/validate/surroundings", request+tt.by); got.Allowed != tt.allowed {
+			t.Errorf("%s: allowed %t, want %t: %v", what, got.Allowed, tt.allowed, got.Result)
+		}
 	}
 }
 
