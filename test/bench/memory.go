@@ -99,7 +99,10 @@ func report(ctx context.Context, out io.Writer, plane *embedded.Plane, profiles 
 			break
 		}
 		before = used
-		time.Sleep(20 * time.Second)
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Second):
+		}
 	}
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
