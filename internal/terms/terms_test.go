@@ -89,7 +89,7 @@ func (p *process) setup(mgr ctrl.Manager, namespace string) error {
 	}
 	c := mgr.GetClient()
 	hears := predicate.NewPredicateFuncs(func(o client.Object) bool {
-		if o.GetAnnotations()["asked"] == "third" && o.GetAnnotations()["done"] == "second" {
+		if o.GetNamespace() == namespace && o.GetAnnotations()["asked"] == "third" && o.GetAnnotations()["done"] == "second" {
 			p.heard.Add(1)
 		}
 		return true
