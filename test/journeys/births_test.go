@@ -13,7 +13,6 @@ import (
 
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
-
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
@@ -241,7 +240,10 @@ func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testi
 	}
 	must(t, c.args("delete")...)
 	eventually(t, name+" has its instance", func() string { return fmt.Sprint(len(instances(name)), field(t, m, ".spec.providerID") != "") }, "1 true")
-	thaw()
+	if err := stage.StopSide(simulation.MachineAPI); err != nil {
+		t.Fatal(err)
+	}
+	thaw() // which starts both sides
 	for _, o := range []object{m, mapiMachine(pattern)} {
 		must(t, o.args("delete")...)
 	}
