@@ -62,7 +62,7 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 		return describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
 	case authority.ForeignBegun:
 		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored, and which would be nobody's if it became the mirror: "+
-			"delete its Machine, and take %s off both while they are being deleted, so that its controllers end what it has", describe(o), authority.PausedAnnotation)
+			"delete its Machine, take %s off that one, and off this one when it is being deleted too, so that its controllers end what it has", describe(o), authority.PausedAnnotation)
 	case authority.NotForeign:
 	}
 	return ""
