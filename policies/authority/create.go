@@ -37,7 +37,7 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		}
 	}
 	return policies.Deny(field.Invalid(requestPath, string(asked), fmt.Sprintf(
-		"%s exists already and is acted on, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: %s",
+		"%s exists already, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: %s",
 		there(c), c.Kind, moveTo(c, MachineAPI))))
 }
 

@@ -80,7 +80,7 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	o := d.Outcome()
 	switch {
-	case asks && strange(c):
+	case asks && (strange(c) || notMade(c)):
 		return policies.Warn(endsStranger(c))
 	case !asks || o.Object != MadeAgain:
 		return policies.Verdict{}
@@ -94,7 +94,14 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 		atOnce(c, o), unlessMoved(c, o))
 }
 
-// endsStranger returns what ends with an object that Poundlock did not make and that Cluster API acts on: all that Cluster API runs for it.
+// notMade reports whether Cluster API's controllers hold a Machine that is paused and is not the mirror yet: what they began for it ends with it.
+func notMade(c policies.Change) bool {
+	kind, _ := KindNamed(c.Kind)
+	return c.Side == policies.ClusterAPI && c.Kind == "Machine" && stand(c).mirror() && c.Old.HasFinalizer(kind.ClusterAPIFinalizer) &&
+		!c.Old.HasFinalizer(SyncFinalizer) && !c.Old.HasAnnotation(MirrorAnnotation) && providerID(c.Old) == ""
+}
+
+// endsStranger returns what ends with an object that Poundlock did not make: all that Cluster API runs for it.
 func endsStranger(c policies.Change) string {
 	what := "its Machines and their instances are deleted"
 	switch id := providerID(c.Old); {
@@ -105,7 +112,11 @@ func endsStranger(c policies.Change) string {
 	case c.Kind == "Machine":
 		what = "an instance that Cluster API creates for it is terminated"
 	}
-	return fmt.Sprintf("Poundlock did not make this %s, and Cluster API acts on it: %s, and %s stays as it is. Its mirror is made when this one is gone", c.Kind, what, there(c))
+	acts := ", and Cluster API acts on it"
+	if c.Old.HasAnnotation(PausedAnnotation) {
+		acts = ""
+	}
+	return fmt.Sprintf("Poundlock did not make this %s%s: %s, and %s stays as it is. Its mirror is made when this one is gone", c.Kind, acts, what, there(c))
 }
 
 // unlessMoved names what happens if Poundlock stores the new authority in the moment of the deletion. A deletion of the Machine API object would be a conflict, but this

@@ -14,8 +14,8 @@ import (
 )
 
 // BesidePolicies refuse, while no webhook answers, what authority/create-machineapi refuses: a Machine or a MachineSet for Machine API beside one of Cluster API's, unless
-// that is its own mirror, is paused, and has no other instance. They have each object of Cluster API's namespace as a parameter, and judge the one of the request's name. They are no twins of the rule: they see what the API
-// server's cache has, and no infrastructure.
+// that is its own mirror, is paused, and has no other instance. They have each object of Cluster API's namespace as a parameter, and judge the one of the request's
+// name. They are no twins of the rule: they see what the API server's cache has, and no infrastructure.
 func BesidePolicies(o Options) []Policy {
 	var out []Policy
 	for _, name := range []string{"Machine", "MachineSet"} {
@@ -35,21 +35,23 @@ func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admi
 	// Machine API's controllers create for their sets, under names that nobody has.
 	exempt := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.MachineAPIController])
 	annotations := object("dyn(params).metadata", "annotations")
-	mirror := fmt.Sprintf(`%[2]q in %[1]s && !%[3]s.exists(c, c.?type.orValue('') == %[4]q && c.?status.orValue('') == "False") && (%[1]s[?%[5]q].orValue('') == "%[6]s/" + dyn(params).metadata.name`,
-		annotations, authority.PausedAnnotation, list(object("dyn(params)", "status"), "conditions"), authority.ConditionPaused, authority.MirrorAnnotation, k.Name)
+	stopped := fmt.Sprintf(`%q in %s && !%s.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "False")`, authority.PausedAnnotation, annotations,
+		list(object("dyn(params)", "status"), "conditions"), authority.ConditionPaused)
+	mirror, restore := fmt.Sprintf(`%s[?%q].orValue('') == "%s/" + dyn(params).metadata.name`, annotations, authority.MirrorAnnotation, k.Name), ""
 	if k.InfraActs() {
 		id := text(object("dyn(params)", "spec"), "providerID")
 		mirror += fmt.Sprintf(` && %[1]s == '' || %[1]s != '' && %[1]s == %[2]s`, id, text(object("dyn(object)", "spec"), "providerID"))
+		restore = fmt.Sprintf(` : %[1]s != '' && %[2]s ? "spec.providerID: Invalid value: " + variables.there + " is paused and has the instance " + %[1]s + ": without this ID Machine API could create a second one: `+
+			`set spec.providerID: " + %[1]s + ", and create it again [authority/create-machineapi]"`, id, stopped)
 	}
-	mirror += ")"
 	other := fmt.Sprintf(`dyn(params).metadata.name != dyn(object).metadata.?name.orValue('') || %s == %q`, text(object("dyn(object)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
 	message := other + // evaluated for each parameter (otherSet)
-		` ? '' : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already and is acted on, so a Machine API " + request.kind.kind + ` +
+		` ? ''` + restore + ` : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already, so a Machine API " + request.kind.kind + ` +
 		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
 	p := policyOfEach(o, name, k.ClusterAPIGVK(), exempt, []string{pair.MachineAPI}, admissionregistrationv1.Validation{
-		Expression:        other + " || " + mirror,
+		Expression:        other + " || " + stopped + " && (" + mirror + ")",
 		MessageExpression: message,
-		Message:           "A Cluster API object of this name exists already and is acted on. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. [authority/create-machineapi]",
+		Message:           "A Cluster API object of this name exists already. Remedy: set spec.authoritativeAPI: ClusterAPI and create it again. [authority/create-machineapi]",
 	})
 	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
 		resourceRule(kind{name: k.Name, resource: k.Resource, version: k.MachineAPI}, "", []admissionregistrationv1.OperationType{admissionregistrationv1.Create}),

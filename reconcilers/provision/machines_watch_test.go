@@ -24,9 +24,9 @@ func TestMachineNews(t *testing.T) {
 		before, after *machinev1beta1.Machine
 		want          bool
 	}{
-		"one that has not begun":                   {reports("1", "a"), reports("2", "b"), true},
-		"one that has begun":                       {reports("1", "a", held), reports("2", "b", held), false},
-		"one of which the mirror reports the same": {reports("1", "a"), reports("2", "a"), false},
+		"one that has not begun":            {reports("1", "a"), reports("2", "b"), true},
+		"one that has begun":                {reports("1", "a", held), reports("2", "b", held), false},
+		"one whose mirror reports the same": {reports("1", "a"), reports("2", "a"), false},
 	} {
 		if got := machineNews(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 			t.Errorf("%s: %t, want %t", sentence, got, c.want)

@@ -213,7 +213,8 @@ func createdTwice(t *testing.T, name, pattern string) (m, c object, thaw func())
 	return m, c, thaw
 }
 
-// What waits for a person's decision waits for it also while no replica answers: Machine API asks for no instance, whatever Cluster API does.
+// What waits for a person's decision waits for it also while no replica answers: Machine API asks for no instance, whatever Cluster API does. What Cluster API began is ended by
+// its controllers, in the order that the condition names.
 func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testing.T) {
 	story(t)
 	const pattern, name = "quiet-pattern", "quiet-twice"
@@ -226,9 +227,9 @@ func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testi
 		t.Fatal(err)
 	}
 	must(t, append(c.args("label"), "try=again")...)
-	eventually(t, "Cluster API begins", func() string {
-		return fmt.Sprint(strings.Contains(field(t, c, ".metadata.finalizers"), "machine.cluster.x-k8s.io"))
-	}, "true")
+	infra := awsMachine(name)
+	eventually(t, "Cluster API begins", func() string { return field(t, infra, ".metadata.ownerReferences[0].kind") }, "Machine")
+	must(t, append(infra.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["awsmachine.infrastructure.cluster.x-k8s.io"]}}`)...) // as the provider's controller would
 	if a := kubectl(t, "", append(m.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["machine.machine.openshift.io"]}}`)...); a.ok || !strings.Contains(a.err, "failed calling webhook") {
 		t.Errorf("Machine API may begin, too: %+v", a)
 	}
@@ -238,7 +239,22 @@ func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testi
 	if err := stage.StartManager(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	must(t, c.args("delete")...)
+	for _, o := range []object{c, infra} {
+		must(t, append(o.args("annotate"), "cluster.x-k8s.io/paused=")...)
+	}
+	eventually(t, "what Cluster API began does not become the mirror", func() string {
+		return fmt.Sprint(strings.Contains(field(t, m, `.status.conditions[?(@.type=="Synchronized")].message`), "whose ID its controllers have not stored"))
+	}, "true")
+	if left := instances(name); len(left) != 0 {
+		t.Errorf("instances: %v", left)
+	}
+	if a := kubectl(t, "", append(c.args("delete"), "--wait=false")...); !a.ok || !strings.Contains(a.err, "an instance that Cluster API creates for it is terminated") {
+		t.Errorf("deleting what Cluster API began: %+v", a)
+	}
+	must(t, append(c.args("annotate"), "cluster.x-k8s.io/paused-")...)
+	eventually(t, "Cluster API deletes "+infra.name, func() string { return fmt.Sprint(field(t, infra, ".metadata.deletionTimestamp") != "") }, "true")
+	must(t, append(infra.args("annotate"), "cluster.x-k8s.io/paused-")...)
+	must(t, append(infra.args("patch"), "--as=system:serviceaccount:openshift-cluster-api:capa-controller-manager", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)...) // as the provider's controller would, which asks the cloud first
 	eventually(t, name+" has its instance", func() string { return fmt.Sprint(len(instances(name)), field(t, m, ".spec.providerID") != "") }, "1 true")
 	if err := stage.StopSide(simulation.MachineAPI); err != nil {
 		t.Fatal(err)
