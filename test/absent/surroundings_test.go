@@ -413,6 +413,20 @@ func (w world) settles(f fleet) {
 		running := w.running()
 		return w.allSynchronized(ctx, slices.DeleteFunc(w.machines(ctx, f.name), func(m *unstructured.Unstructured) bool { return running[m.GetName()] == "" }))
 	})
+	// Until Cluster API's manager has read the Machines of a CRD that is back, it takes a set for empty, and lets it go from under them.
+	w.eventually("Cluster API to see the Machines of its set", func(ctx context.Context) error {
+		set := object("cluster.x-k8s.io/v1beta2", capi, f.name+"-clusterapi")
+		set.SetKind("MachineSet")
+		err := w.Admin.Get(ctx, client.ObjectKeyFromObject(set), set)
+		if apierrors.IsNotFound(err) || set.GetAnnotations()["cluster.x-k8s.io/paused"] != "" {
+			return nil
+		}
+		want, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas")
+		if has, _, _ := unstructured.NestedInt64(set.Object, "status", "replicas"); err == nil && has != want {
+			return fmt.Errorf("it counts %d of %d", has, want)
+		}
+		return err
+	})
 }
 
 // grantEverywhere gives Poundlock the rights of its Role in a namespace in all namespaces, as the guide asks for before the namespace is deleted: the Role goes first.
@@ -437,7 +451,7 @@ func (w world) grantEverywhere(namespace string) {
 func (w world) tidy(f fleet) {
 	w.Helper()
 	w.eventually("the fleet to go", func(ctx context.Context) error {
-		left := 0
+		var left []string
 		for _, kind := range []string{"MachineSetList", "MachineList"} {
 			for namespace, version := range map[string]string{mapi: "machine.openshift.io/v1beta1", capi: "cluster.x-k8s.io/v1beta2"} {
 				all := &unstructured.UnstructuredList{}
@@ -449,7 +463,8 @@ func (w world) tidy(f fleet) {
 					if !strings.HasPrefix(o.GetName(), f.name+"-") {
 						continue
 					}
-					if left++; o.GetDeletionTimestamp() == nil {
+					left = append(left, fmt.Sprintf("%s %s/%s, deleted %v, finalizers %v", o.GetKind(), namespace, o.GetName(), o.GetDeletionTimestamp() != nil, o.GetFinalizers()))
+					if o.GetDeletionTimestamp() == nil {
 						if err := client.IgnoreNotFound(w.Admin.Delete(ctx, &o)); err != nil {
 							return err
 						}
@@ -459,11 +474,11 @@ func (w world) tidy(f fleet) {
 		}
 		for name := range w.running() {
 			if strings.HasPrefix(name, f.name+"-") {
-				return fmt.Errorf("%s runs", name)
+				return fmt.Errorf("%s runs; these are left: %s", name, strings.Join(left, "; "))
 			}
 		}
-		if left > 0 {
-			return fmt.Errorf("%d objects are left", left)
+		if len(left) > 0 {
+			return fmt.Errorf("these are left: %s", strings.Join(left, "; "))
 		}
 		return nil
 	})
