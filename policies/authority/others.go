@@ -40,6 +40,10 @@ func Others() []Other {
 	return []Other{
 		{"Machine API's machine controller", machineAPI, "its finalizer onto a Machine", Refused, "authority/finalizer-fence",
 			"the fence: it writes it before it calls a cloud, so that with the feature gate off no second instance is created", false},
+		{"Machine API's machine controller", machineAPI, "status.providerStatus of a Machine", LetThrough, "authority/provider-status",
+			"it names the instance, so nobody else may write it but Poundlock, and not even its controllers may name an instance that another Machine has", false},
+		{"infrastructure providers of Cluster API", oca + "capa-controller-manager", "the instance in status of a provider's machine (instanceID, vmID, …)", LetThrough, "authority/provider-status",
+			"the same: of the provider's controllers alone, and only an instance that no other Machine has", false},
 		{"Machine API's controllers", machineAPI, "the conditions that they know, as a whole list, into status", PutBack, "authority/status-default",
 			"Synchronized and AuthoritySettled would be lost; what the request leaves out keeps its stored value", false},
 		{"Machine API's controllers", machineAPI, "whole objects, in types that lack spec.authoritativeAPI", PutBack, "authority/request-kept",

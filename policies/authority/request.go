@@ -112,6 +112,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		taintsInTheWay(c, s),
 		synchronizedWarning(c, s),
 		waitWarnings(c, s),
+		failedWarning(c, s),
 		uncountedWarnings(c),
 		bootDataWarning(c),
 		roleWarnings(c),
@@ -236,9 +237,24 @@ func extentWarning(c policies.Change, s standing) []string {
 	return nil
 }
 
-// keepsRunning names the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran it by.
+// failedWarning: Machine API's controllers do nothing more for a Machine whose phase is Failed but delete it. Cluster API fails a Machine whose instance is gone, and
+// one that carries a failure from before, and the mirror says so on the other side.
+func failedWarning(c policies.Change, s standing) []string {
+	if s.inCharge() != ClusterAPI || !failed(c) {
+		return nil
+	}
+	return []string{fmt.Sprintf("status.phase: Cluster API reports this Machine as Failed. It stays Failed after the move, and Machine API's controllers will only delete it. To replace it, delete it now: %s", deleteThere(c))}
+}
+
+// failed reports whether either side of a Machine is in the phase Failed.
+func failed(c policies.Change) bool {
+	return c.Kind == "Machine" && (Read(c.Old).Phase == "Failed" || Read(c.Facts.Twin).Phase == "Failed")
+}
+
+// keepsRunning names the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran it by. Whether that of a
+// Failed Machine runs is not known.
 func keepsRunning(c policies.Change, to API) string {
-	if providerID(c.Old)+providerID(c.Facts.Twin)+providerID(c.Facts.Infra) == "" || to == MachineAPI && c.Facts.Infra == nil {
+	if failed(c) || providerID(c.Old)+providerID(c.Facts.Twin)+providerID(c.Facts.Infra) == "" || to == MachineAPI && c.Facts.Infra == nil {
 		return ""
 	}
 	return " and its instance keeps running"

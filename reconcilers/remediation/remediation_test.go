@@ -195,7 +195,8 @@ type machine struct {
 }
 
 const (
-	owned = "ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: s, uid: u, controller: true}], "
+	mastered = "ownerReferences: [{apiVersion: machine.openshift.io/v1, kind: ControlPlaneMachineSet, name: cluster, uid: u, controller: true}], "
+	owned    = "ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: s, uid: u, controller: true}], "
 	since = "2026-01-01T00:00:00Z"
 )
 
@@ -313,7 +314,7 @@ func (w *world) restricts(t *testing.T) {
 	w.eventually(t, "one-too-many deleted", func() string { return w.remains(t, "one-too-many") })
 }
 
-// owners plays three Machines for which Cluster API is authoritative: owned by a set of Machine API's, by one of Cluster API's, and by one that moves.
+// owners plays Machines for which Cluster API is authoritative: owned by a set of Machine API's, by one of Cluster API's, by one that moves, by a control plane's set, and by none.
 func (w *world) owners(t *testing.T) {
 	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"), `{"spec":{"maxUnhealthy":"100%"}}`)
 	for name, current := range map[string]string{"paused": "MachineAPI", "active": "ClusterAPI", "between": "Migrating"} {
@@ -334,16 +335,23 @@ func (w *world) owners(t *testing.T) {
 		w.patch(t, of(clusterAPI, "Machine", capi, name+"-m"), fmt.Sprintf(
 			`{"metadata":{"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"cluster.x-k8s.io/paused":null},"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":%q,"uid":%q,"controller":true}]}}`, name, set.GetUID()))
 	}
+	// One of the control plane, which a set without a mirror owns, and one like it that has no owner in either API.
+	for name, owner := range map[string]string{"master-m": mastered, "master-alone": ""} {
+		w.machine(t, machine{name: name, current: "ClusterAPI", owner: owner})
+		w.patch(t, of(clusterAPI, "Machine", capi, name), `{"metadata":{"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"cluster.x-k8s.io/paused":null}}}`)
+	}
 	before := w.deletions()
-	w.eventually(t, "paused-m deleted in Cluster API", func() string {
-		o := of(clusterAPI, "Machine", capi, "paused-m")
-		if err := w.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil || o.GetDeletionTimestamp() == nil {
-			return fmt.Sprintf("%v, %v", err, o.Object["metadata"])
-		}
-		return ""
-	})
+	for _, name := range []string{"paused-m", "master-m"} {
+		w.eventually(t, name+" deleted in Cluster API", func() string {
+			o := of(clusterAPI, "Machine", capi, name)
+			if err := w.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil || o.GetDeletionTimestamp() == nil {
+				return fmt.Sprintf("%v, %v", err, o.Object["metadata"])
+			}
+			return ""
+		})
+	}
 	w.poke(t)
-	if got := w.deletions(); len(got) > len(before)+1 || slices.Contains(got, "active-m") || slices.Contains(got, "between-m") {
+	if got := w.deletions(); len(got) > len(before)+2 || slices.Contains(got, "active-m") || slices.Contains(got, "between-m") || slices.Contains(got, "master-alone") {
 		t.Errorf("deleted %v, after %v", got, before)
 	}
 }
@@ -363,7 +371,7 @@ func (w *world) templates(t *testing.T) {
 		}
 		return fmt.Sprintf("%d events", len(l.Items))
 	})
-	if got := w.deletions(); !slices.Equal(got, []string{"in-time", "later", "one-too-many", "paused-m", "sick"}) {
+	if got := w.deletions(); !slices.Equal(got, []string{"in-time", "later", "master-m", "one-too-many", "paused-m", "sick"}) {
 		t.Errorf("deleted %v", got)
 	}
 }
