@@ -23,7 +23,7 @@ func Uncovered[M, C any](t Table[M, C]) []string {
 	}
 	var m, c []string
 	for _, l := range t.Lines() {
-		if wildcard(l.MachineAPI, l.ClusterAPI) && l.Verdict == Both {
+		if wildcard(l.MachineAPI, l.ClusterAPI) && l.Expressible == Both {
 			out = append(out, fmt.Sprintf("row %v %v converts, so it may not end in .*", l.MachineAPI, l.ClusterAPI))
 		}
 		m, c = append(m, below(l.MachineAPI)...), append(c, below(l.ClusterAPI)...)

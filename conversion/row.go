@@ -21,7 +21,7 @@ type Table[M, C any] []Row[M, C]
 type Row[M, C any] struct {
 	machineAPI, clusterAPI []string
 	note                   string
-	verdict                Verdict
+	verdict                Expressible
 	toC                    func(*Pass, *M, *C)
 	toM                    func(*Pass, *C, *M)
 	passes                 string
@@ -29,20 +29,20 @@ type Row[M, C any] struct {
 	parts                  []Line
 }
 
-// Verdict is in which of the two APIs a row's field has a place.
-type Verdict string
+// Expressible is in which of the two APIs a row's field has a place.
+type Expressible string
 
 // The verdicts.
 const (
-	Both           Verdict = "both"
-	OnlyMachineAPI Verdict = "Machine API only"
-	OnlyClusterAPI Verdict = "Cluster API only"
+	Both           Expressible = "both"
+	OnlyMachineAPI Expressible = "Machine API only"
+	OnlyClusterAPI Expressible = "Cluster API only"
 )
 
 // Line is a row as a page or a test reads it.
 type Line struct {
 	MachineAPI, ClusterAPI []string
-	Verdict                Verdict
+	Expressible            Expressible
 	// Note is what changes on the way or, where the field has one place only, why it cannot go.
 	Note string
 	// Passes is the one value of an unconvertible field that is as good as none, because the other side's servers fill
@@ -176,7 +176,7 @@ func (t Table[M, C]) ToMachineAPI(p *Pass, c *C, m *M) {
 func (t Table[M, C]) Lines() []Line {
 	var out []Line
 	for _, r := range t {
-		out = append(out, Line{MachineAPI: r.machineAPI, ClusterAPI: r.clusterAPI, Verdict: r.verdict, Note: r.note, Passes: r.passes})
+		out = append(out, Line{MachineAPI: r.machineAPI, ClusterAPI: r.clusterAPI, Expressible: r.verdict, Note: r.note, Passes: r.passes})
 		out = append(out, r.parts...)
 	}
 	return out

@@ -115,9 +115,9 @@ func operationsText(ops []admissionv1.Operation) string {
 
 func sideText(s policies.Side) string {
 	switch s {
-	case policies.MachineAPI:
+	case policies.SideMachineAPI:
 		return "Machine API"
-	case policies.ClusterAPI:
+	case policies.SideClusterAPI:
 		return "Cluster API"
 	case policies.Surroundings:
 		return "the surroundings"

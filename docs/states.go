@@ -94,7 +94,7 @@ type edge struct {
 func begin() authority.State {
 	return authority.State{
 		Enabled: true, Requested: authority.MachineAPI, InfraActs: true,
-		MachineAPI: authority.Party{Exists: true, Hold: authority.NotHeld},
+		MachineAPI: authority.Party{Exists: true, Finalizer: authority.FinalizerAbsent},
 	}
 }
 
@@ -149,7 +149,7 @@ func moves() []turn {
 		{"Machine API's controllers", machineAPI},
 		{"Cluster API's controllers", func(s authority.State) authority.State { s.ClusterAPI = answers(s.ClusterAPI); return s }},
 		{"the provider's controllers", func(s authority.State) authority.State {
-			if s.Infra = answers(s.Infra); s.Infra.Exists && !s.Infra.Told {
+			if s.Infra = answers(s.Infra); s.Infra.Exists && !s.Infra.PauseRequested {
 				s.Instance = born(s.Instance)
 			}
 			return s
@@ -176,13 +176,13 @@ func handoff(s authority.State) authority.State {
 	case authority.Acknowledge:
 		s.Current, s.Origin = authority.Migrating, s.Current
 	case authority.Pause:
-		on(step.On, func(p *authority.Party) { p.Told = true })
+		on(step.On, func(p *authority.Party) { p.PauseRequested = true })
 	case authority.Release:
-		on(step.On, func(p *authority.Party) { p.Told = false })
+		on(step.On, func(p *authority.Party) { p.PauseRequested = false })
 	case authority.AddFinalizer:
-		on(step.On, func(p *authority.Party) { p.Hold = authority.Held })
+		on(step.On, func(p *authority.Party) { p.Finalizer = authority.FinalizerPresent })
 	case authority.Switch:
-		on(step.Drop, func(p *authority.Party) { p.Hold = authority.NotHeld })
+		on(step.Drop, func(p *authority.Party) { p.Finalizer = authority.FinalizerAbsent })
 		s.Current, s.Origin, s.Synchronized, s.CaughtUp = step.To, authority.Unset, "", false
 	case authority.Rest, authority.Wait, authority.Settle:
 	}
@@ -195,7 +195,7 @@ func mirror(s authority.State) authority.State {
 	}
 	for _, p := range []*authority.Party{&s.ClusterAPI, &s.Infra} {
 		if !p.Exists {
-			*p = authority.Party{Exists: true, Told: true, Hold: authority.NotHeld}
+			*p = authority.Party{Exists: true, PauseRequested: true, Finalizer: authority.FinalizerAbsent}
 		}
 	}
 	s.Synchronized, s.CaughtUp = "True", true
@@ -205,10 +205,10 @@ func mirror(s authority.State) authority.State {
 func machineAPI(s authority.State) authority.State {
 	switch s.Current {
 	case authority.MachineAPI:
-		s.MachineAPI.Says, s.MachineAPI.Hold = authority.SaysActing, authority.Held
+		s.MachineAPI.Acknowledged, s.MachineAPI.Finalizer = authority.AcknowledgedUnpaused, authority.FinalizerPresent
 		s.Instance = born(s.Instance)
 	case authority.ClusterAPI, authority.Migrating:
-		s.MachineAPI.Says = authority.SaysPaused
+		s.MachineAPI.Acknowledged = authority.AcknowledgedPaused
 	case authority.Unset:
 	}
 	return s
@@ -226,10 +226,10 @@ func born(i authority.Instance) authority.Instance {
 func answers(p authority.Party) authority.Party {
 	switch {
 	case !p.Exists:
-	case p.Told:
-		p.Says = authority.SaysPaused
+	case p.PauseRequested:
+		p.Acknowledged = authority.AcknowledgedPaused
 	default:
-		p.Says, p.Hold = authority.SaysActing, authority.Held
+		p.Acknowledged, p.Finalizer = authority.AcknowledgedUnpaused, authority.FinalizerPresent
 	}
 	return p
 }

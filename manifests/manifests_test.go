@@ -523,7 +523,7 @@ func checkGrants(t *testing.T, b *built) {
 		if route.Side == policies.Surroundings || route.Probe {
 			continue // each is read by its name alone, and a probe is never stored
 		}
-		if route.Side == policies.MachineAPI {
+		if route.Side == policies.SideMachineAPI {
 			namespace = MachineAPINamespace
 		}
 		for _, s := range route.Subjects {

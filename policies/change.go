@@ -20,12 +20,12 @@ import (
 type Side string
 
 const (
-	// MachineAPI is OpenShift's machine.openshift.io.
-	MachineAPI Side = "MachineAPI"
-	// ClusterAPI is cluster.x-k8s.io.
-	ClusterAPI Side = "ClusterAPI"
-	// Infrastructure is a provider's half of a Cluster API object: infrastructure.cluster.x-k8s.io.
-	Infrastructure Side = "Infrastructure"
+	// SideMachineAPI is OpenShift's machine.openshift.io.
+	SideMachineAPI Side = "MachineAPI"
+	// SideClusterAPI is cluster.x-k8s.io.
+	SideClusterAPI Side = "ClusterAPI"
+	// SideInfrastructure is a provider's half of a Cluster API object: infrastructure.cluster.x-k8s.io.
+	SideInfrastructure Side = "Infrastructure"
 	// Surroundings are what objects of all three live in: namespaces, CRDs and the Cluster.
 	Surroundings Side = "Surroundings"
 )

@@ -63,7 +63,7 @@ func TestOperations(t *testing.T) {
 }
 
 func TestFixedPoint(t *testing.T) {
-	scope := []Scope{{Side: MachineAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Create}}}
+	scope := []Scope{{Side: SideMachineAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Create}}}
 	whenAbsent := Defaulter{ID: "test/when-absent", On: scope, Default: func(c Change) []Patch {
 		var spec struct{ A string }
 		if json.Unmarshal(c.New.Spec, &spec) == nil && spec.A != "" {
@@ -78,7 +78,7 @@ func TestFixedPoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Change{Subject: Subject{Side: MachineAPI, Kind: "Machine"}, Operation: admissionv1.Create, New: o}
+	c := Change{Subject: Subject{Side: SideMachineAPI, Kind: "Machine"}, Operation: admissionv1.Create, New: o}
 	if err := (Defaulters{whenAbsent}).FixedPoint(c); err != nil {
 		t.Errorf("a default that looks first has a fixed point, got %v", err)
 	}

@@ -14,18 +14,18 @@ import (
 )
 
 func machineUpdate() policies.Change {
-	return policies.Change{Subject: policies.Subject{Side: policies.MachineAPI, Kind: "Machine"}, Operation: admissionv1.Update}
+	return policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine"}, Operation: admissionv1.Update}
 }
 
 func TestScopeCovers(t *testing.T) {
-	scope := policies.Scope{Side: policies.MachineAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Update}}
+	scope := policies.Scope{Side: policies.SideMachineAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Update}}
 	for name, tt := range map[string]struct {
 		change func(*policies.Change)
 		scope  func(*policies.Scope)
 		want   bool
 	}{
 		"what it is written for":            {want: true},
-		"another side":                      {change: func(c *policies.Change) { c.Side = policies.ClusterAPI }},
+		"another side":                      {change: func(c *policies.Change) { c.Side = policies.SideClusterAPI }},
 		"another kind":                      {change: func(c *policies.Change) { c.Kind = "MachineSet" }},
 		"another operation":                 {change: func(c *policies.Change) { c.Operation = admissionv1.Delete }},
 		"a subresource":                     {change: func(c *policies.Change) { c.Subresource = "status" }},
@@ -53,8 +53,8 @@ func TestScopeCovers(t *testing.T) {
 }
 
 func TestSet(t *testing.T) {
-	here := []policies.Scope{{Side: policies.MachineAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Update}}}
-	elsewhere := []policies.Scope{{Side: policies.ClusterAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Update}}}
+	here := []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Update}}}
+	elsewhere := []policies.Scope{{Side: policies.SideClusterAPI, Kinds: []string{"Machine"}, Operations: []admissionv1.Operation{admissionv1.Update}}}
 	says := func(v policies.Verdict) func(policies.Change) policies.Verdict {
 		return func(policies.Change) policies.Verdict { return v }
 	}

@@ -117,7 +117,7 @@ func takeAuthority(crd *apiextensionsv1.CustomResourceDefinition) {
 func (p *place) withoutAuthority(t *testing.T, name string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
-		o := toward(coreKind(policies.MachineAPI, "MachineHealthCheck"), "m", name)
+		o := toward(coreKind(policies.SideMachineAPI, "MachineHealthCheck"), "m", name)
 		p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
 		if value(o, "spec", "authoritativeAPI") == "" {
 			return
@@ -143,7 +143,7 @@ func checks(t *testing.T, p *place, name string) {
 	p.create(t, p.admin, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: %s, namespace: c},
 		spec: {clusterName: x, selector: {matchLabels: {a: b}}}}`, name))
 	created := p.admin.Create(t.Context(), p.object(t, check(name)))
-	edited := p.admin.Patch(t.Context(), toward(coreKind(policies.ClusterAPI, "MachineHealthCheck"), "c", name), merge(`{"spec":{"checks":{"nodeStartupTimeoutSeconds":60}}}`))
+	edited := p.admin.Patch(t.Context(), toward(coreKind(policies.SideClusterAPI, "MachineHealthCheck"), "c", name), merge(`{"spec":{"checks":{"nodeStartupTimeoutSeconds":60}}}`))
 	if want == "" && (created != nil || edited != nil) {
 		t.Errorf("created: %v; edited: %v", created, edited)
 	}
@@ -360,10 +360,10 @@ func denied(t *testing.T, err error, rule, path string) {
 func merge(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
 
 var (
-	mapiMachine  = coreKind(policies.MachineAPI, "Machine")
-	capiMachine  = coreKind(policies.ClusterAPI, "Machine")
-	capiSet      = coreKind(policies.ClusterAPI, "MachineSet")
-	mapiSet      = coreKind(policies.MachineAPI, "MachineSet")
+	mapiMachine  = coreKind(policies.SideMachineAPI, "Machine")
+	capiMachine  = coreKind(policies.SideClusterAPI, "Machine")
+	capiSet      = coreKind(policies.SideClusterAPI, "MachineSet")
+	mapiSet      = coreKind(policies.SideMachineAPI, "MachineSet")
 	settledState = `{"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI"}}`
 )
 

@@ -69,7 +69,7 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 		}
 	}
 	core := c.New
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		core = c.Facts.Twin
 	}
 	if needs.Has(policies.NeedLiveInfra) && core != nil {
@@ -88,9 +88,9 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 // owners reads what owns the object, or is to own it: the MachineSet of a Machine API Machine, the Machines of a provider's machine.
 func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	var out []*policies.Object
-	refs := named(coreKind(policies.ClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...)
-	if c.Side == policies.MachineAPI {
-		refs = named(coreKind(policies.MachineAPI, "MachineSet"), c.Namespace, authority.OwningSet(c.New))
+	refs := named(coreKind(policies.SideClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...)
+	if c.Side == policies.SideMachineAPI {
+		refs = named(coreKind(policies.SideMachineAPI, "MachineSet"), c.Namespace, authority.OwningSet(c.New))
 	}
 	for _, ref := range refs {
 		o, err := l.live(ctx, ref)
@@ -109,9 +109,9 @@ func (l Lookups) holders(ctx context.Context, c policies.Change) ([]string, erro
 	if l.Holding == nil {
 		return nil, nil
 	}
-	namespaces := map[policies.Side]string{policies.MachineAPI: c.TwinNamespace, policies.ClusterAPI: c.Namespace}
-	if c.Side == policies.MachineAPI {
-		namespaces = map[policies.Side]string{policies.MachineAPI: c.Namespace, policies.ClusterAPI: c.TwinNamespace}
+	namespaces := map[policies.Side]string{policies.SideMachineAPI: c.TwinNamespace, policies.SideClusterAPI: c.Namespace}
+	if c.Side == policies.SideMachineAPI {
+		namespaces = map[policies.Side]string{policies.SideMachineAPI: c.Namespace, policies.SideClusterAPI: c.TwinNamespace}
 	}
 	var all []*policies.Object
 	for _, key := range authority.InstanceKeysOf(c) {
@@ -179,7 +179,7 @@ func (l Lookups) sets(ctx context.Context, c policies.Change) ([]*policies.Objec
 		return nil, nil
 	}
 	if authority.InCharge(authority.Read(c.Old)) == authority.MachineAPI {
-		return l.Sets.All(ctx, coreKind(policies.ClusterAPI, kind.Parent), c.TwinNamespace)
+		return l.Sets.All(ctx, coreKind(policies.SideClusterAPI, kind.Parent), c.TwinNamespace)
 	}
-	return l.Sets.All(ctx, coreKind(policies.MachineAPI, kind.Parent), c.Namespace)
+	return l.Sets.All(ctx, coreKind(policies.SideMachineAPI, kind.Parent), c.Namespace)
 }

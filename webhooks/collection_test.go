@@ -53,7 +53,7 @@ func TestEveryRouteAnswersWithoutRequestName(t *testing.T) {
 func everyRequest(t *testing.T, route Route) []policiestest.Case {
 	t.Helper()
 	namespace, twin := policiestest.ClusterAPINamespace, policiestest.MachineAPINamespace
-	if route.Side == policies.MachineAPI {
+	if route.Side == policies.SideMachineAPI {
 		namespace, twin = twin, namespace
 	}
 	object := func(kind schema.GroupVersionKind, namespace, spec, status string) *policies.Object {
@@ -67,13 +67,13 @@ func everyRequest(t *testing.T, route Route) []policiestest.Case {
 	var out []policiestest.Case
 	for _, s := range route.Subjects {
 		kind := s.GroupVersion.WithKind(s.ObjectKind)
-		other := coreKind(policies.MachineAPI, map[string]string{authority.InfraMachine: "Machine", authority.InfraMachineTemplate: "MachineSet"}[s.Kind])
+		other := coreKind(policies.SideMachineAPI, map[string]string{authority.InfraMachine: "Machine", authority.InfraMachineTemplate: "MachineSet"}[s.Kind])
 		switch route.Side {
-		case policies.MachineAPI:
-			other = coreKind(policies.ClusterAPI, s.Kind)
-		case policies.ClusterAPI:
-			other = coreKind(policies.MachineAPI, s.Kind)
-		case policies.Infrastructure:
+		case policies.SideMachineAPI:
+			other = coreKind(policies.SideClusterAPI, s.Kind)
+		case policies.SideClusterAPI:
+			other = coreKind(policies.SideMachineAPI, s.Kind)
+		case policies.SideInfrastructure:
 		}
 		for _, op := range route.Operations {
 			for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {

@@ -151,10 +151,10 @@ func celStrings(values []string) string {
 func (o ConfigOptions) namespaces(r Route) *metav1.LabelSelector {
 	var values []string
 	for _, p := range o.Pairs {
-		if r.Side == policies.MachineAPI || r.Side == policies.Surroundings {
+		if r.Side == policies.SideMachineAPI || r.Side == policies.Surroundings {
 			values = append(values, p.MachineAPI)
 		}
-		if r.Side != policies.MachineAPI {
+		if r.Side != policies.SideMachineAPI {
 			values = append(values, p.ClusterAPI)
 		}
 	}

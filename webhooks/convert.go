@@ -40,21 +40,21 @@ type conversions struct {
 // Unconvertible converts away from the authoritative API, whichever side is under review. What Cluster API has on its own is
 // converted into nothing.
 func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
-	if c.Side == policies.ClusterAPI && c.Facts.Twin == nil {
+	if c.Side == policies.SideClusterAPI && c.Facts.Twin == nil {
 		return nil, nil
 	}
 	switch {
 	case c.Kind == controlplane.Kind:
 		return v.reflected(ctx, c)
-	case c.Side == policies.Infrastructure:
+	case c.Side == policies.SideInfrastructure:
 		return v.provided(ctx, c)
 	}
 	mapi, capi := c.New, c.Facts.Twin
-	if c.Side == policies.ClusterAPI {
+	if c.Side == policies.SideClusterAPI {
 		mapi, capi = capi, mapi
 	}
 	stored := mapi // which API is authoritative is what is stored, not what is asked for
-	if c.Side == policies.MachineAPI && c.Old != nil {
+	if c.Side == policies.SideMachineAPI && c.Old != nil {
 		stored = c.Old
 	}
 	env, err := v.envs.of(ctx, pairOf(c), c.Kind)
@@ -86,7 +86,7 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 		return nil, nil
 	}
 	kind := authority.Kinds()[i].Name
-	capi, err := v.cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.ClusterAPI, kind), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name})
+	capi, err := v.cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, kind), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name})
 	if err != nil || capi == nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (v conversions) infraJSON(ctx context.Context, capi *policies.Object, kind 
 }
 
 func pairOf(c policies.Change) authority.Pair {
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		return authority.Pair{MachineAPI: c.Namespace, ClusterAPI: c.TwinNamespace}
 	}
 	return authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Namespace}

@@ -88,46 +88,46 @@ func TestConversions(t *testing.T) {
 		want           []string // fields
 		wantErr        string
 	}{
-		"all of it converts": {side: policies.MachineAPI, old: awsMachine("MachineAPI", awsMachineSpec), new: awsMachine("ClusterAPI", awsMachineSpec), shelf: awsShelf(t)},
+		"all of it converts": {side: policies.SideMachineAPI, old: awsMachine("MachineAPI", awsMachineSpec), new: awsMachine("ClusterAPI", awsMachineSpec), shelf: awsShelf(t)},
 		"a field of the Machine API that does not": {
-			side: policies.MachineAPI, old: awsMachine("MachineAPI", awsMachineSpec), new: awsMachine("ClusterAPI", awsMachineSpec+`,"deviceIndex":2`),
+			side: policies.SideMachineAPI, old: awsMachine("MachineAPI", awsMachineSpec), new: awsMachine("ClusterAPI", awsMachineSpec+`,"deviceIndex":2`),
 			shelf: awsShelf(t), want: []string{"spec.providerSpec.value.deviceIndex"},
 		},
 		"going back, the twin is converted": {
-			side: policies.MachineAPI, old: settledOn("ClusterAPI"), new: strings.Replace(settledOn("ClusterAPI"), "ClusterAPI", "MachineAPI", 1),
+			side: policies.SideMachineAPI, old: settledOn("ClusterAPI"), new: strings.Replace(settledOn("ClusterAPI"), "ClusterAPI", "MachineAPI", 1),
 			twin: capi, infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"instanceMetadataOptions":{"httpTokens":"optional"}}}`,
 			shelf: awsShelf(t), want: []string{"spec.version"},
 		},
 		"an edit on the Cluster API side is converted": {
-			side: policies.ClusterAPI, old: capi, new: capi, twin: settledOn("ClusterAPI"),
+			side: policies.SideClusterAPI, old: capi, new: capi, twin: settledOn("ClusterAPI"),
 			infra: `{"metadata":{"name":"i"},"spec":{"instanceType":"m6i.large","ami":{"id":"ami-1"},"uncompressedUserData":true}}`,
 			shelf: awsShelf(t), want: []string{"spec.version", "AWSMachine.spec.uncompressedUserData"},
 		},
 		"what Cluster API has on its own is converted into nothing": {
-			side: policies.ClusterAPI, old: capi, new: strings.Replace(capi, `"clusterName"`, `"providerID":"aws:///a/i-1","clusterName"`, 1), shelf: awsShelf(t),
+			side: policies.SideClusterAPI, old: capi, new: strings.Replace(capi, `"clusterName"`, `"providerID":"aws:///a/i-1","clusterName"`, 1), shelf: awsShelf(t),
 		},
 		"a Machine that Cluster API is to make": {
-			side: policies.MachineAPI, new: settledOn("ClusterAPI"), shelf: awsShelf(t), want: []string{"spec.providerSpec.value"},
+			side: policies.SideMachineAPI, new: settledOn("ClusterAPI"), shelf: awsShelf(t), want: []string{"spec.providerSpec.value"},
 		},
 		"no twin to go back to": {
-			side: policies.MachineAPI, old: settledOn("ClusterAPI"), new: settledOn("ClusterAPI"), shelf: awsShelf(t), wantErr: "no Cluster API Machine",
+			side: policies.SideMachineAPI, old: settledOn("ClusterAPI"), new: settledOn("ClusterAPI"), shelf: awsShelf(t), wantErr: "no Cluster API Machine",
 		},
 		"no Infrastructure": {
-			side: policies.MachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), shelf: shelf{}, wantErr: "Infrastructure",
+			side: policies.SideMachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), shelf: shelf{}, wantErr: "Infrastructure",
 		},
 		"a platform nobody converts": {
-			side: policies.MachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), want: []string{""}, // no field, but all of it
+			side: policies.SideMachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), want: []string{""}, // no field, but all of it
 			shelf: shelf{"Infrastructure cluster": decoded(t, `{"status":{"platformStatus":{"type":"Abacus"}}}`)},
 		},
 		"a platform that is not said yet": {
-			side: policies.MachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), wantErr: "platformStatus.type",
+			side: policies.SideMachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), wantErr: "platformStatus.type",
 			shelf: shelf{"Infrastructure cluster": decoded(t, `{"status":{}}`)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{cached: map[string]string{"infrastructure.cluster.x-k8s.io AWSMachine c/i": tt.infra}}
 			c := policies.Change{Subject: policies.Subject{Side: tt.side, Kind: "Machine", Namespace: "m", TwinNamespace: "c"}, Operation: update}
-			if tt.side == policies.ClusterAPI {
+			if tt.side == policies.SideClusterAPI {
 				c.Namespace, c.TwinNamespace = "c", "m"
 			}
 			if tt.old == "" {
@@ -196,7 +196,7 @@ func TestAPlatformThatCannotBeMigrated(t *testing.T) {
 func TestChecksConvertOnEveryPlatform(t *testing.T) {
 	s := shelf{"Infrastructure cluster": decoded(t, `{"status":{"infrastructureName":"x","platformStatus":{"type":"Abacus"}}}`)}
 	c := policies.Change{
-		Subject: policies.Subject{Side: policies.MachineAPI, Kind: "MachineHealthCheck", Namespace: "m", TwinNamespace: "c"}, Operation: create,
+		Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineHealthCheck", Namespace: "m", TwinNamespace: "c"}, Operation: create,
 		New: parsed(t, `{"metadata":{"name":"a","namespace":"m"},"spec":{"selector":{},"unhealthyConditions":[{"type":"Ready","status":"Unknown","timeout":"5m"}]}}`),
 	}
 	errs, err := converting(s, &world{}).Unconvertible(t.Context(), c)

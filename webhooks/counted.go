@@ -61,7 +61,7 @@ func ownerOf(o client.Object) []string {
 func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.Uncounted, error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()
-	if !ok || l.Owned == nil || c.Side != policies.MachineAPI || c.Facts.Twin == nil {
+	if !ok || l.Owned == nil || c.Side != policies.SideMachineAPI || c.Facts.Twin == nil {
 		return nil, nil
 	}
 	roster := authority.Roster{
@@ -99,7 +99,7 @@ func (l Lookups) whyNotMirrored(ctx context.Context, c policies.Change, child au
 	if err != nil {
 		return ""
 	}
-	try := policies.Change{Subject: policies.Subject{Side: policies.MachineAPI, Kind: child.Name, Namespace: c.Namespace, TwinNamespace: c.TwinNamespace},
+	try := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: child.Name, Namespace: c.Namespace, TwinNamespace: c.TwinNamespace},
 		Operation: admissionv1.Update, Old: mirror, New: mirror, Facts: policies.Facts{Twin: machine[authority.ClusterAPI]}}
 	errs, err := l.Converter.Unconvertible(ctx, try)
 	if err != nil || len(errs) == 0 {

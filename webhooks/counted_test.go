@@ -48,13 +48,13 @@ func TestUncountedMachinesAreExplained(t *testing.T) {
 			return field.ErrorList{{Type: field.ErrorTypeInvalid, Field: "spec.version", Detail: "no place"}}, nil
 		}),
 	}
-	c := policies.Change{Subject: policies.Subject{Side: policies.MachineAPI, Kind: "MachineSet", Namespace: "here", TwinNamespace: "there", Name: "a"},
+	c := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineSet", Namespace: "here", TwinNamespace: "there", Name: "a"},
 		Operation: admissionv1.Update, Old: set("m"), New: set("m"), Facts: policies.Facts{Twin: set("c")}}
 	got, err := l.uncounted(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []policies.Uncounted{{Name: "born", By: policies.ClusterAPI, Why: "it has no Machine API object (spec.version: no place)"}}
+	want := []policies.Uncounted{{Name: "born", By: policies.SideClusterAPI, Why: "it has no Machine API object (spec.version: no place)"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -135,7 +135,7 @@ func (r reader) change(route Route, req *request) (policies.Change, error) {
 	}
 	pair, ok := r.pairs.Of(req.Namespace)
 	home, twin := pair.ClusterAPI, pair.MachineAPI
-	if route.Side == policies.MachineAPI {
+	if route.Side == policies.SideMachineAPI {
 		home, twin = twin, home
 	}
 	if route.Side != policies.Surroundings && (!ok || home != req.Namespace) {

@@ -44,7 +44,7 @@ func probes() []Route {
 	lease := []Subject{{Kind: "Lease", GroupVersion: coordinationv1.SchemeGroupVersion, Resource: "leases", ObjectKind: "Lease"}}
 	door := func(name string, mutating bool) Route {
 		return Route{
-			Name: name, Mutating: mutating, Probe: true, Own: true, Side: policies.ClusterAPI, Subjects: lease, Operations: ops(create),
+			Name: name, Mutating: mutating, Probe: true, Own: true, Side: policies.SideClusterAPI, Subjects: lease, Operations: ops(create),
 			FailurePolicy: admissionregistrationv1.Ignore,
 			Conditions:    conditions("is-the-probe", fmt.Sprintf(`object.metadata.?name.orValue("") == %q && request.?dryRun.orValue(false)`, authority.ProbeName)),
 		}

@@ -129,7 +129,7 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	if err != nil {
 		return err
 	}
-	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.ClusterAPI && c.Facts.Twin != nil && !kind.Says(c.Facts.Twin) {
+	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.SideClusterAPI && c.Facts.Twin != nil && !kind.Says(c.Facts.Twin) {
 		c.Facts.Twin = nil // a namesake, which nobody mirrors
 	}
 	return l.belongings(ctx, c, needs)
@@ -223,12 +223,12 @@ func (l Lookups) live(ctx context.Context, ref Ref) (*policies.Object, error) {
 
 // twinRefs names the objects that may be the twin: one by name, but for a template, which several sets may share.
 func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error) {
-	if c.Side == policies.Infrastructure {
+	if c.Side == policies.SideInfrastructure {
 		return l.mirrored(ctx, c)
 	}
-	other := policies.ClusterAPI
-	if c.Side == policies.ClusterAPI {
-		other = policies.MachineAPI
+	other := policies.SideClusterAPI
+	if c.Side == policies.SideClusterAPI {
+		other = policies.SideMachineAPI
 	}
 	return named(coreKind(other, c.Kind), c.TwinNamespace, c.Name), nil
 }
@@ -247,7 +247,7 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 	if err != nil {
 		return nil, err
 	}
-	refs := named(coreKind(policies.MachineAPI, "MachineSet"), c.TwinNamespace, sets...)
+	refs := named(coreKind(policies.SideMachineAPI, "MachineSet"), c.TwinNamespace, sets...)
 	if o.Metadata.Annotations[authority.MirrorAnnotation] == blueprint.Mark {
 		refs = append(named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name), refs...)
 	}
@@ -256,11 +256,11 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 
 // machineOf names the Machine for which a provider's machine stands, unless that one refers to another: then this one is nobody's mirror, whatever it claims.
 func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) []Ref {
-	core := Ref{GroupVersionKind: coreKind(policies.ClusterAPI, "Machine"), Namespace: c.Namespace, Name: name}
+	core := Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, "Machine"), Namespace: c.Namespace, Name: name}
 	if machine, err := l.Cached.Get(ctx, core); err == nil && authority.RefersElsewhere(machine, c) {
 		return nil
 	}
-	return named(coreKind(policies.MachineAPI, "Machine"), c.TwinNamespace, name)
+	return named(coreKind(policies.SideMachineAPI, "Machine"), c.TwinNamespace, name)
 }
 
 // setsOf names every set of the template: those that its marks name, and those whose machines are made from it.
@@ -300,7 +300,7 @@ func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*pol
 // coreOf is the Cluster API object of the pair.
 func coreOf(c policies.Change) *policies.Object {
 	switch {
-	case c.Side != policies.ClusterAPI:
+	case c.Side != policies.SideClusterAPI:
 		return c.Facts.Twin
 	case c.Subresource == "scale":
 		return c.Facts.Stored
@@ -314,7 +314,7 @@ func coreOf(c policies.Change) *policies.Object {
 func ownerNamed(o *policies.Object, name string) string {
 	for _, owner := range o.Metadata.OwnerReferences {
 		gv, err := schema.ParseGroupVersion(owner.APIVersion)
-		if err == nil && gv.Group == coreKind(policies.ClusterAPI, "Machine").Group && owner.Kind == "Machine" {
+		if err == nil && gv.Group == coreKind(policies.SideClusterAPI, "Machine").Group && owner.Kind == "Machine" {
 			return owner.Name
 		}
 	}
@@ -323,7 +323,7 @@ func ownerNamed(o *policies.Object, name string) string {
 
 func coreKind(side policies.Side, name string) schema.GroupVersionKind {
 	kind, _ := authority.KindNamed(name)
-	if side == policies.MachineAPI {
+	if side == policies.SideMachineAPI {
 		return kind.MachineAPIGVK()
 	}
 	return kind.ClusterAPIGVK()

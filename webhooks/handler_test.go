@@ -547,7 +547,7 @@ func TestRequestsThatCannotBeRead(t *testing.T) {
 
 func TestAPanicIsAnAnswer(t *testing.T) {
 	c := Catalog{Rules: policies.Set{{
-		ID: "test/panics", On: []policies.Scope{{Side: policies.ClusterAPI, Kinds: []string{"Machine"}, Operations: ops(create)}},
+		ID: "test/panics", On: []policies.Scope{{Side: policies.SideClusterAPI, Kinds: []string{"Machine"}, Operations: ops(create)}},
 		Check: func(policies.Change) policies.Verdict { panic("index out of range") },
 	}}}
 	h, m := serve(t, c, &world{})

@@ -127,7 +127,7 @@ func (r indexReferrers) MachineSets(ctx context.Context, namespace, template str
 	defer cancel()
 	defer r.metrics.lookup("cache", time.Now())
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(coreKind(policies.ClusterAPI, "MachineSet").GroupVersion().WithKind("MachineSetList"))
+	list.SetGroupVersionKind(coreKind(policies.SideClusterAPI, "MachineSet").GroupVersion().WithKind("MachineSetList"))
 	err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{templateIndex: template}, client.UnsafeDisableDeepCopy)
 	if served.Missing(err) {
 		return nil, nil
@@ -174,11 +174,11 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 // index prepares the cache, before it is started, for what will be listed.
 func index(ctx context.Context, c cluster.Cluster) error {
 	set := &unstructured.Unstructured{}
-	set.SetGroupVersionKind(coreKind(policies.ClusterAPI, "MachineSet"))
+	set.SetGroupVersionKind(coreKind(policies.SideClusterAPI, "MachineSet"))
 	if err := c.GetFieldIndexer().IndexField(ctx, set, templateIndex, templateOf); err != nil {
 		return fmt.Errorf("indexing Cluster API MachineSets by template: %w", err)
 	}
-	for _, side := range []policies.Side{policies.MachineAPI, policies.ClusterAPI} {
+	for _, side := range []policies.Side{policies.SideMachineAPI, policies.SideClusterAPI} {
 		machine := &unstructured.Unstructured{}
 		machine.SetGroupVersionKind(coreKind(side, "Machine"))
 		if err := c.GetFieldIndexer().IndexField(ctx, machine, ownerIndex, ownerOf); err != nil {

@@ -23,7 +23,7 @@ var updateGolden = flag.Bool("update", false, "write the golden files")
 func TestAnswersInProse(t *testing.T) {
 	spec := field.NewPath("spec")
 	change := policies.Change{Subject: policies.Subject{
-		Side: policies.ClusterAPI, Kind: "Machine", Resource: schema.GroupResource{Group: "cluster.x-k8s.io", Resource: "machines"},
+		Side: policies.SideClusterAPI, Kind: "Machine", Resource: schema.GroupResource{Group: "cluster.x-k8s.io", Resource: "machines"},
 		Namespace: "c", Name: "a",
 	}, Operation: update}
 	locked := "Machine API is authoritative for this Machine: change machines.machine.openshift.io m/a instead"

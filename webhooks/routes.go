@@ -106,7 +106,7 @@ func Routes(c Catalog) []Route {
 	says := `object.?spec != oldObject.?spec || ` + cel.Dependents("object")
 	routes := []Route{
 		{
-			Name: "machine-api-default", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
+			Name: "machine-api-default", Mutating: true, Side: policies.SideMachineAPI, Subjects: mapi,
 			Operations: ops(create), FailurePolicy: ignore, Own: true,
 			Conditions: []admissionregistrationv1.MatchCondition{{
 				Name:       "authority-is-not-named",
@@ -114,30 +114,30 @@ func Routes(c Catalog) []Route {
 			}},
 		},
 		{
-			Name: "machine-api-keep", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
+			Name: "machine-api-keep", Mutating: true, Side: policies.SideMachineAPI, Subjects: mapi,
 			Operations: ops(update), FailurePolicy: ignore, Own: true,
 			Conditions: conditions("leaves-out-a-request", cel.DropsRequest()),
 		},
 		{
-			Name: "machine-api-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: mapi,
+			Name: "machine-api-status-default", Mutating: true, Side: policies.SideMachineAPI, Subjects: mapi,
 			Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved, Own: true,
 			Conditions: leavesOut(),
 		},
-		{Name: "machine-api", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer() + " || " + cel.BeginsBesideForeign()},
-		{Name: "machine-api-status", Side: policies.MachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
+		{Name: "machine-api", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(create, update), FailurePolicy: fail, closed: moved + " || " + cel.ChangesSyncFinalizer() + " || " + cel.BeginsBesideForeign()},
+		{Name: "machine-api-status", Side: policies.SideMachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
 		// A Scale has neither label nor annotation of its set's, so no condition recognizes a mirror's: policies that know the sets (cel.ScalePolicies) hold it.
-		{Name: "machine-api-scale", Side: policies.MachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
-		{Name: "machine-api-delete", Side: policies.MachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
-		{Name: "cluster-api", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds},
-		{Name: "cluster-api-scale", Side: policies.ClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
-		{Name: "cluster-api-delete", Side: policies.ClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
+		{Name: "machine-api-scale", Side: policies.SideMachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
+		{Name: "machine-api-delete", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
+		{Name: "cluster-api", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(create, update), FailurePolicy: fail, closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds},
+		{Name: "cluster-api-scale", Side: policies.SideClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
+		{Name: "cluster-api-delete", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{
-			Name: "infrastructure-create", Side: policies.Infrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,
+			Name: "infrastructure-create", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,
 			Conditions: conditions("binds-an-instance", binds),
 		},
-		{Name: "infrastructure", Side: policies.Infrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds, Conditions: heldOrPaused},
+		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds, Conditions: heldOrPaused},
 		{
-			Name: "infrastructure-status", Side: policies.Infrastructure, Subjects: machinesOf(infra), Subresource: "status", Operations: ops(update), FailurePolicy: fail,
+			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Subresource: "status", Operations: ops(update), FailurePolicy: fail,
 			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
 		},
 		{
@@ -147,28 +147,28 @@ func Routes(c Catalog) []Route {
 		},
 		{
 			// An edit of metadata is not even asked about: no controller shall wait with its finalizer because nobody answers here.
-			Name: "control-plane", Side: policies.MachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail, closed: moved,
+			Name: "control-plane", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail, closed: moved,
 			Conditions: conditions("says-something", `request.operation == "CREATE" || `+says),
 		},
 		{
 			// What this door asks only warns of an edit of metadata.
-			Name: "control-plane-release", Side: policies.MachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
+			Name: "control-plane-release", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
 			Conditions: append(conditions("says-nothing", "!("+says+")"),
 				conditions("removes-the-finalizer", fmt.Sprintf(`has(oldObject.metadata.deletionTimestamp) && %[1]q in oldObject.metadata.?finalizers.orValue([]) && !(%[1]q in object.metadata.?finalizers.orValue([]))`, controlplane.Finalizer))...),
 		},
 		{
-			Name: "control-plane-status-default", Mutating: true, Side: policies.MachineAPI, Subjects: set,
+			Name: "control-plane-status-default", Mutating: true, Side: policies.SideMachineAPI, Subjects: set,
 			Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved, Own: true,
 			Conditions: leavesOut(),
 		},
-		{Name: "control-plane-status", Side: policies.MachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
+		{Name: "control-plane-status", Side: policies.SideMachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail, closed: moved},
 		// A DELETE comes to one of these two: what would end the control plane is refused when nobody answers, too.
 		{
-			Name: "control-plane-foreground", Side: policies.MachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,
+			Name: "control-plane-foreground", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,
 			Conditions: conditions("in-the-foreground", cel.InForeground()),
 		},
 		{
-			Name: "control-plane-delete", Side: policies.MachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: ignore,
+			Name: "control-plane-delete", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: ignore,
 			// Like held: nothing belongs to a set that is inactive.
 			Conditions: append(conditions("not-in-the-foreground", "!("+cel.InForeground()+")"), conditions("has-finalizers-or-is-inactive",
 				`oldObject.metadata.?finalizers.orValue([]).size() > 0 || oldObject.?spec.?state.orValue("") != "Active"`)...),

@@ -61,7 +61,7 @@ cluster-capi-operator runs, it writes nothing. docs/providers.md describes what 
   # Also on a platform that is off by default.
   poundlock install --enable-platform=Nutanix`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd.Flags(), o.config, os.LookupEnv); err != nil {
+			if err := resolveSettings(cmd.Flags(), o.config, os.LookupEnv); err != nil {
 				return err
 			}
 			return o.run(cmd.Context())

@@ -112,7 +112,7 @@ func managerCommand() *cobra.Command {
   # The webhooks alone, with the certificate that the service CA mounts.
   poundlock manager --reconcilers=false --cert-dir /etc/poundlock/serving`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd.Flags(), o.config, os.LookupEnv); err != nil {
+			if err := resolveSettings(cmd.Flags(), o.config, os.LookupEnv); err != nil {
 				return err
 			}
 			settings, err := o.settings()

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settle gives every flag that was not typed the value of its environment variable, or of its line in the file.
+// resolveSettings gives every flag that was not typed the value of its environment variable, or of its line in the file.
 // A line that is no flag, and a value that does not parse, is an error that names where it stands.
-func settle(flags *pflag.FlagSet, file string, lookup func(string) (string, bool)) error {
+func resolveSettings(flags *pflag.FlagSet, file string, lookup func(string) (string, bool)) error {
 	lines, err := readSettings(file)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func TestSettle(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err := settle(flags, file, func(name string) (string, bool) { v, ok := tc.env[name]; return v, ok })
+			err := resolveSettings(flags, file, func(name string) (string, bool) { v, ok := tc.env[name]; return v, ok })
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("got %v, want an error with %q", err, tc.err)

@@ -92,7 +92,7 @@ func (trip Trip[A, B]) make(r *rand.Rand) *A {
 
 func (trip Trip[A, B]) fill(r *rand.Rand, tame bool) *A {
 	var none []string
-	oneSided := slices.DeleteFunc(slices.Clone(trip.Lines), func(l conversion.Line) bool { return l.Verdict == conversion.Both || len(trip.Own(l)) == 0 })
+	oneSided := slices.DeleteFunc(slices.Clone(trip.Lines), func(l conversion.Line) bool { return l.Expressible == conversion.Both || len(trip.Own(l)) == 0 })
 	for _, l := range oneSided {
 		if tame || r.IntN(min(8, max(2, len(oneSided)))) > 0 {
 			none = append(none, trip.Own(l)...)
@@ -110,7 +110,7 @@ func (trip Trip[A, B]) fill(r *rand.Rand, tame bool) *A {
 func (trip Trip[A, B]) unconvertible(a *A) []string {
 	var out []string
 	for _, l := range trip.Lines {
-		if l.Verdict == conversion.Both {
+		if l.Expressible == conversion.Both {
 			continue
 		}
 		for _, path := range trip.Own(l) {

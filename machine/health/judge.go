@@ -25,10 +25,10 @@ type Judgement struct {
 	// MaxUnhealthy is how many of them may be other than healthy, in Machines.
 	MaxUnhealthy int
 	// Verdicts are on every Machine, in the order in which they were given.
-	Verdicts []Verdict
+	Verdicts []Assessment
 	// Remediate are those who are to be remediated now, in the same order: unhealthy, the caller's own, not spared, and nothing if the
 	// check is restricted.
-	Remediate []Verdict
+	Remediate []Assessment
 	// Next is how long it takes from now until another Machine is unhealthy if nothing changes; 0 for never.
 	Next time.Duration
 }
@@ -67,7 +67,7 @@ func Judge(spec *machinev1beta1.MachineHealthCheckSpec, targets []Target, now ti
 	return j, nil
 }
 
-func (j *Judgement) add(v Verdict) {
+func (j *Judgement) add(v Assessment) {
 	j.Verdicts = append(j.Verdicts, v)
 	if v.Healthy() {
 		j.Healthy++
@@ -77,8 +77,8 @@ func (j *Judgement) add(v Verdict) {
 	}
 }
 
-func due(verdicts []Verdict, mine func(*machinev1beta1.Machine) bool) []Verdict {
-	var out []Verdict
+func due(verdicts []Assessment, mine func(*machinev1beta1.Machine) bool) []Assessment {
+	var out []Assessment
 	for _, v := range verdicts {
 		if v.Unhealthy() && v.Spared == "" && (mine == nil || mine(v.Machine)) {
 			out = append(out, v)
@@ -90,7 +90,7 @@ func due(verdicts []Verdict, mine func(*machinev1beta1.Machine) bool) []Verdict 
 // spared returns why an unhealthy Machine is left alone. "MachineHealthChecks only remediate Machines that have owners" (converting › MachineHealthCheck
 // remediates Machine): nobody would replace the others. A machine of the control plane is no case of its own: it has an
 // owner where a ControlPlaneMachineSet looks after it. A remediation template does not delete, so it is for Machines without an owner too.
-func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Verdict) string {
+func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Assessment) string {
 	if !v.Unhealthy() {
 		return ""
 	}

@@ -34,8 +34,8 @@ type Target struct {
 // Deleting reports whether the Machine is being deleted, which remediates whatever is wrong with it.
 func (t Target) Deleting() bool { return !t.Machine.DeletionTimestamp.IsZero() }
 
-// Verdict is what is to be said about one Machine.
-type Verdict struct {
+// Assessment is what is to be said about one Machine.
+type Assessment struct {
 	Target
 	// Cause is what is wrong, "" if nothing is.
 	Cause Cause
@@ -48,18 +48,18 @@ type Verdict struct {
 }
 
 // Unhealthy reports whether the fault has lasted long enough.
-func (v Verdict) Unhealthy() bool { return v.Cause != "" && v.In == 0 }
+func (v Assessment) Unhealthy() bool { return v.Cause != "" && v.In == 0 }
 
 // Healthy reports whether nothing is wrong. A Machine may be neither, while its fault has not lasted long enough.
-func (v Verdict) Healthy() bool { return v.Cause == "" && !v.Deleting() }
+func (v Assessment) Healthy() bool { return v.Cause == "" && !v.Deleting() }
 
 // Of judges one Machine by the check's conditions and startup timeout. Its Spared is empty: Judge fills it in.
-func Of(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Verdict {
+func Of(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Assessment {
 	switch m := t.Machine; {
 	case m.Status.Phase != nil && *m.Status.Phase == machinev1beta1.PhaseFailed:
-		return Verdict{Target: t, Cause: MachineFailed, Message: failed(m)}
+		return Assessment{Target: t, Cause: MachineFailed, Message: failed(m)}
 	case t.Node == nil && m.Status.NodeRef != nil:
-		return Verdict{Target: t, Cause: NodeGone, Message: fmt.Sprintf("its Node %s is gone", m.Status.NodeRef.Name)}
+		return Assessment{Target: t, Cause: NodeGone, Message: fmt.Sprintf("its Node %s is gone", m.Status.NodeRef.Name)}
 	case t.Node == nil:
 		return starting(spec, t, now)
 	}
@@ -73,23 +73,23 @@ func failed(m *machinev1beta1.Machine) string {
 	return "it has failed"
 }
 
-func starting(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Verdict {
+func starting(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Assessment {
 	timeout := DefaultStartupTimeout
 	if spec.NodeStartupTimeout != nil {
 		timeout = spec.NodeStartupTimeout.Duration
 	}
 	if timeout <= 0 {
-		return Verdict{Target: t} // "disable startup checks by setting this value explicitly to 0"
+		return Assessment{Target: t} // "disable startup checks by setting this value explicitly to 0"
 	}
-	return Verdict{
+	return Assessment{
 		Target: t, Cause: StartupTimeout, In: remaining(t.Machine.CreationTimestamp.Time, timeout, now),
 		Message: fmt.Sprintf("it has had no Node within %s of its creation", timeout),
 	}
 }
 
 // conditions names the condition that is due first: the check's conditions are combined by a logical or.
-func conditions(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Verdict {
-	first := Verdict{Target: t}
+func conditions(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Assessment {
+	first := Assessment{Target: t}
 	for _, named := range spec.UnhealthyConditions {
 		c, ok := conditionOf(t.Node, named.Type)
 		if !ok || c.Status != named.Status {

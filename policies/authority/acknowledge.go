@@ -37,24 +37,24 @@ func Acknowledges(infraKind string) Acknowledgement {
 	return ByCondition
 }
 
-// infraSays reads the provider's answer. A release of it that has the condition is believed, whatever others do.
-func (o Objects) infraSays() Answer {
+// infraAcknowledged reads the provider's answer. A release of it that has the condition is believed, whatever others do.
+func (o Objects) infraAcknowledged() AcknowledgedState {
 	if o.Infra == nil {
-		return NoAnswer
+		return NotAcknowledged
 	}
-	if a := answer(Paused(o.Infra).Status); a != NoAnswer {
+	if a := answer(Paused(o.Infra).Status); a != NotAcknowledged {
 		return a
 	}
 	switch Acknowledges(o.Infra.Kind) {
 	case ByBlockMove:
 		return either(o.Infra.HasAnnotation(BlockMoveAnnotation))
 	case ByPatience:
-		if told := o.Infra.HasAnnotation(PausedAnnotation); !told || !o.InfraUnheard {
+		if told := o.Infra.HasAnnotation(PausedAnnotation); !told || !o.InfraPausedLately {
 			return either(!told)
 		}
 	case ByCondition:
 	}
-	return NoAnswer
+	return NotAcknowledged
 }
 
 // acknowledged reports whether the controllers of the object under review have acknowledged, on the object itself, the pause that a move asks for. Of a provider
@@ -62,22 +62,22 @@ func (o Objects) infraSays() Answer {
 func acknowledged(c policies.Change) bool {
 	o := stored(c)
 	switch c.Side {
-	case policies.MachineAPI:
+	case policies.SideMachineAPI:
 		return Read(o).Condition(ConditionPaused).Status == "True"
-	case policies.ClusterAPI:
+	case policies.SideClusterAPI:
 		return o.HasAnnotation(PausedAnnotation) && Paused(o).Status == "True"
-	case policies.Infrastructure:
-		return o.HasAnnotation(PausedAnnotation) && Objects{Infra: o, InfraUnheard: true}.infraSays() == SaysPaused
+	case policies.SideInfrastructure:
+		return o.HasAnnotation(PausedAnnotation) && Objects{Infra: o, InfraPausedLately: true}.infraAcknowledged() == AcknowledgedPaused
 	case policies.Surroundings:
 	}
 	return false
 }
 
-func either(acting bool) Answer {
+func either(acting bool) AcknowledgedState {
 	if acting {
-		return SaysActing
+		return AcknowledgedUnpaused
 	}
-	return SaysPaused
+	return AcknowledgedPaused
 }
 
 // InfraFinalizer is the finalizer under which a provider's machine controller cleans up: by the convention of all providers but one,

@@ -19,20 +19,20 @@ func TestHowAProviderSaysThatItIsPaused(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		kind, annotations, status string
 		unheard                   bool
-		want                      Answer
+		want                      AcknowledgedState
 	}{
-		"no condition where one is due":                        {"AWSMachine", told, `{}`, false, NoAnswer},
-		"the condition":                                        {"AWSMachine", told, paused, false, SaysPaused},
-		"the condition of the newer form":                      {"VSphereMachine", ``, newer, false, SaysActing},
-		"Azure's, which may not be moved yet":                  {"AzureMachine", told + ", " + blocks, `{}`, false, SaysActing},
-		"Azure's, which may":                                   {"AzureMachine", told, `{}`, false, SaysPaused},
-		"Azure's, released and not looked at yet":              {"AzureMachine", ``, `{}`, false, SaysPaused},
-		"Azure's of a later release, which has the condition":  {"AzureMachine", told + ", " + blocks, paused, false, SaysPaused},
-		"GCP's, told a moment ago":                             {"GCPMachine", told, `{}`, true, NoAnswer},
-		"GCP's, told long enough ago":                          {"GCPMachine", told, `{}`, false, SaysPaused},
-		"GCP's, not told":                                      {"GCPMachine", ``, `{}`, true, SaysActing},
-		"OpenStack's, told long enough ago":                    {"OpenStackMachine", told, `{"conditions": []}`, false, SaysPaused},
-		"OpenStack's of a later release, which still works on": {"OpenStackMachine", told, newer, false, SaysActing},
+		"no condition where one is due":                        {"AWSMachine", told, `{}`, false, NotAcknowledged},
+		"the condition":                                        {"AWSMachine", told, paused, false, AcknowledgedPaused},
+		"the condition of the newer form":                      {"VSphereMachine", ``, newer, false, AcknowledgedUnpaused},
+		"Azure's, which may not be moved yet":                  {"AzureMachine", told + ", " + blocks, `{}`, false, AcknowledgedUnpaused},
+		"Azure's, which may":                                   {"AzureMachine", told, `{}`, false, AcknowledgedPaused},
+		"Azure's, released and not looked at yet":              {"AzureMachine", ``, `{}`, false, AcknowledgedPaused},
+		"Azure's of a later release, which has the condition":  {"AzureMachine", told + ", " + blocks, paused, false, AcknowledgedPaused},
+		"GCP's, told a moment ago":                             {"GCPMachine", told, `{}`, true, NotAcknowledged},
+		"GCP's, told long enough ago":                          {"GCPMachine", told, `{}`, false, AcknowledgedPaused},
+		"GCP's, not told":                                      {"GCPMachine", ``, `{}`, true, AcknowledgedUnpaused},
+		"OpenStack's, told long enough ago":                    {"OpenStackMachine", told, `{"conditions": []}`, false, AcknowledgedPaused},
+		"OpenStack's of a later release, which still works on": {"OpenStackMachine", told, newer, false, AcknowledgedUnpaused},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			infra, err := policies.ParseObject([]byte(`{"kind": "` + c.kind + `", "metadata": {"annotations": {` + c.annotations + `}}, "status": ` + c.status + `}`))
@@ -40,7 +40,7 @@ func TestHowAProviderSaysThatItIsPaused(t *testing.T) {
 				t.Fatal(err)
 			}
 			kind, _ := KindNamed("Machine")
-			if got := (Objects{Kind: kind, Infra: infra, InfraUnheard: c.unheard}).State().Infra.Says; got != c.want {
+			if got := (Objects{Kind: kind, Infra: infra, InfraPausedLately: c.unheard}).State().Infra.Acknowledged; got != c.want {
 				t.Errorf("says %d, want %d", got, c.want)
 			}
 		})
@@ -58,16 +58,16 @@ func TestAcknowledgementOfACheck(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		kind, annotations, conditions string
 		unheard                       bool
-		want                          Answer
+		want                          AcknowledgedState
 		told, blind                   bool
 	}{
-		"nothing is known":                     {"MachineHealthCheck", ``, ``, false, SaysActing, false, true},
-		"told a moment ago":                    {"MachineHealthCheck", ours, ``, true, NoAnswer, true, true},
-		"told long enough ago":                 {"MachineHealthCheck", ours, ``, false, SaysPaused, true, true},
-		"a person's pause":                     {"MachineHealthCheck", theirs, ``, false, SaysActing, false, true},
-		"a controller that knows authority":    {"MachineHealthCheck", ``, paused, false, SaysPaused, false, false},
-		"one that knows it, and an annotation": {"MachineHealthCheck", ours, acts, false, SaysActing, true, false},
-		"a set, with any annotation":           {"MachineSet", ours, ``, false, NoAnswer, false, false},
+		"nothing is known":                     {"MachineHealthCheck", ``, ``, false, AcknowledgedUnpaused, false, true},
+		"told a moment ago":                    {"MachineHealthCheck", ours, ``, true, NotAcknowledged, true, true},
+		"told long enough ago":                 {"MachineHealthCheck", ours, ``, false, AcknowledgedPaused, true, true},
+		"a person's pause":                     {"MachineHealthCheck", theirs, ``, false, AcknowledgedUnpaused, false, true},
+		"a controller that knows authority":    {"MachineHealthCheck", ``, paused, false, AcknowledgedPaused, false, false},
+		"one that knows it, and an annotation": {"MachineHealthCheck", ours, acts, false, AcknowledgedUnpaused, true, false},
+		"a set, with any annotation":           {"MachineSet", ours, ``, false, NotAcknowledged, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			check, err := policies.ParseObject([]byte(`{"kind": "` + c.kind + `", "metadata": {"annotations": {` + c.annotations + `}}, "status": {"conditions": [` + c.conditions + `]}}`))
@@ -75,9 +75,9 @@ func TestAcknowledgementOfACheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			kind, _ := KindNamed(c.kind)
-			s := Objects{Kind: kind, MachineAPI: check, MachineAPIUnheard: c.unheard}.State()
-			if s.MachineAPI.Says != c.want || s.MachineAPI.Told != c.told || s.Blind != c.blind {
-				t.Errorf("says %d, told %t, blind %t", s.MachineAPI.Says, s.MachineAPI.Told, s.Blind)
+			s := Objects{Kind: kind, MachineAPI: check, MachineAPIPausedLately: c.unheard}.State()
+			if s.MachineAPI.Acknowledged != c.want || s.MachineAPI.PauseRequested != c.told || s.Blind != c.blind {
+				t.Errorf("says %d, told %t, blind %t", s.MachineAPI.Acknowledged, s.MachineAPI.PauseRequested, s.Blind)
 			}
 		})
 	}

@@ -54,7 +54,7 @@ func besideMirror(c policies.Change) bool {
 
 // stopped reports whether an object of Cluster API's is paused, and its controllers do not say otherwise. Of one that was restored they have yet to say anything.
 func stopped(o *policies.Object) bool {
-	return o == nil || o.HasAnnotation(PausedAnnotation) && answer(Paused(o).Status) != SaysActing
+	return o == nil || o.HasAnnotation(PausedAnnotation) && answer(Paused(o).Status) != AcknowledgedUnpaused
 }
 
 // sameInstance wants the instance of the mirror: without its ID the Machine API's controllers may create a second one.

@@ -84,7 +84,7 @@ func TestDefaulters(t *testing.T) {
 		for _, kind := range append([]string{"Machine", "MachineSet", "MachineHealthCheck"}, others[tt.sub]...) {
 			t.Run(name+" ("+kind+")", func(t *testing.T) {
 				c := policies.Change{
-					Subject:   policies.Subject{Side: policies.MachineAPI, Kind: kind, Subresource: tt.sub, Name: "x"},
+					Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: kind, Subresource: tt.sub, Name: "x"},
 					Actor:     tt.by,
 					Operation: admissionv1.Create, Old: parse(t, tt.old), New: parse(t, tt.new), Facts: policies.Facts{Twin: parse(t, strings.ReplaceAll(tt.twin, mirrorOf, kind+"/x"))},
 				}
@@ -108,7 +108,7 @@ func TestDefaulters(t *testing.T) {
 
 // What a release does not name may not be filled in: its cluster-version-operator would take it out, for ever.
 func TestTheReleasesCheckIsLeftAsItIs(t *testing.T) {
-	c := policies.Change{Subject: policies.Subject{Side: policies.MachineAPI, Kind: "MachineHealthCheck"}, Operation: admissionv1.Create}
+	c := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineHealthCheck"}, Operation: admissionv1.Create}
 	for name, tt := range map[string]struct {
 		object string
 		want   int

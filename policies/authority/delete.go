@@ -13,13 +13,13 @@ import (
 )
 
 // deleted reads a DELETE; asks is false where there is nothing to say: Poundlock asks itself, or there is no twin that would stay behind.
-func deleted(c policies.Change) (d Deleted, asks bool) {
+func deleted(c policies.Change) (d DeletionRequest, asks bool) {
 	s := stand(c)
 	on := ClusterAPI
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		on = MachineAPI
 	}
-	return Deleted{Kind: c.Kind, On: on, Authority: s.inCharge(), Owned: owned(c.Old), Propagation: propagation(c)},
+	return DeletionRequest{Kind: c.Kind, On: on, Authority: s.inCharge(), Owned: owned(c.Old), Propagation: propagation(c)},
 		c.Actor != policies.Poundlock && c.Facts.Twin != nil && !c.Facts.Twin.Deleting() && s.inCharge() != Unset
 }
 
@@ -42,7 +42,7 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 		return policies.Verdict{}
 	}
 	api := ClusterAPI
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		api = MachineAPI
 	}
 	return policies.Warn(fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative are deleted with their instances. With --cascade=background none does", api.Text()))
@@ -97,7 +97,7 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 // notMade reports whether Cluster API's controllers hold a Machine that is paused and is not the mirror yet: what they began for it ends with it.
 func notMade(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
-	return c.Side == policies.ClusterAPI && c.Kind == "Machine" && stand(c).mirror() && c.Old.HasFinalizer(kind.ClusterAPIFinalizer) &&
+	return c.Side == policies.SideClusterAPI && c.Kind == "Machine" && stand(c).mirror() && c.Old.HasFinalizer(kind.ClusterAPIFinalizer) &&
 		!c.Old.HasFinalizer(SyncFinalizer) && !c.Old.HasAnnotation(MirrorAnnotation) && providerID(c.Old) == ""
 }
 

@@ -21,7 +21,7 @@ func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 	if o == nil || c.Operation == admissionv1.Delete && c.Actor == policies.Anyone {
 		return false
 	}
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		return twin != nil || !o.HasFinalizer(SyncFinalizer)
 	}
 	if twin == nil {

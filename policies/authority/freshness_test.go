@@ -33,10 +33,10 @@ func TestACacheDecidesNoPersonsDeletion(t *testing.T) {
 		old       *policies.Object
 		want      bool
 	}{
-		{"an update is refused for a moment too long at worst", admissionv1.Update, policies.ClusterAPI, policies.Anyone, paused, true},
-		{"a deletion that is warned of wrongly is stored all the same", admissionv1.Delete, policies.ClusterAPI, policies.Anyone, paused, false},
-		{"on the other side the twin may be going", admissionv1.Delete, policies.MachineAPI, policies.Anyone, mirrored, false},
-		{"a controller reads no warnings", admissionv1.Delete, policies.ClusterAPI, policies.ClusterAPIController, paused, true},
+		{"an update is refused for a moment too long at worst", admissionv1.Update, policies.SideClusterAPI, policies.Anyone, paused, true},
+		{"a deletion that is warned of wrongly is stored all the same", admissionv1.Delete, policies.SideClusterAPI, policies.Anyone, paused, false},
+		{"on the other side the twin may be going", admissionv1.Delete, policies.SideMachineAPI, policies.Anyone, mirrored, false},
+		{"a controller reads no warnings", admissionv1.Delete, policies.SideClusterAPI, policies.ClusterAPIController, paused, true},
 	} {
 		change := policies.Change{Operation: c.operation, Actor: c.actor, Old: c.old}
 		change.Side = c.side

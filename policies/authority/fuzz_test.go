@@ -26,7 +26,7 @@ var garbage = []string{
 // changes are every request that a door can pass on about two objects, with each object as each fact.
 func changes(before, after, fact *policies.Object) []policies.Change {
 	var out []policies.Change
-	for _, side := range []policies.Side{policies.MachineAPI, policies.ClusterAPI, policies.Infrastructure} {
+	for _, side := range []policies.Side{policies.SideMachineAPI, policies.SideClusterAPI, policies.SideInfrastructure} {
 		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck", authority.InfraMachine, authority.InfraMachineTemplate} {
 			for _, sub := range []string{"", "status", "scale"} {
 				for _, actor := range []policies.Actor{policies.Anyone, policies.ClusterAPIController, policies.Autoscaler} {

@@ -32,7 +32,7 @@ func SpecLocked(c policies.Change) policies.Verdict {
 // mayChange are the exceptions to the lock of a spec: which API is authoritative may always be asked for, and what a row of Grants names.
 func mayChange(c policies.Change) []string {
 	granted := grantedFields(c, "spec")
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		return append(granted, authorityField)
 	}
 	return granted
@@ -94,7 +94,7 @@ func InfraLocked(c policies.Change) policies.Verdict {
 
 // kindOf is the object's own kind, AWSMachine say; the rules' name of it where a manifest left it out. A review of /scale has no object of that kind.
 func kindOf(c policies.Change) string {
-	if (c.Side == policies.Infrastructure || c.Kind == InfraCluster) && c.Old != nil && c.Old.Kind != "" {
+	if (c.Side == policies.SideInfrastructure || c.Kind == InfraCluster) && c.Old != nil && c.Old.Kind != "" {
 		return c.Old.Kind
 	}
 	return c.Kind
@@ -153,7 +153,7 @@ func ScaleLocked(c policies.Change) policies.Verdict {
 
 func scaleThere(c policies.Change) string {
 	group := "machine.openshift.io"
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		group = "cluster.x-k8s.io"
 	}
 	return fmt.Sprintf("kubectl -n %s scale %s.%s %s --replicas=%d", c.TwinNamespace, c.Resource.Resource, group, c.Name, replicas(c.New))
@@ -195,7 +195,7 @@ func denySpec(c policies.Change, reason string, except ...string) policies.Verdi
 // contentOf is how an object's spec is compared. What a provider reads is exact: an empty object asks for spot instances,
 // for one. In the fields that the APIs themselves define, empty and absent mean the same.
 func contentOf(c policies.Change) policies.Comparison {
-	if c.Side == policies.Infrastructure {
+	if c.Side == policies.SideInfrastructure {
 		return policies.Comparison{Exact: []string{specPath.String()}}
 	}
 	return policies.Comparison{Exact: ProviderSpecFields()}

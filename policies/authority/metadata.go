@@ -131,7 +131,7 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 
 // marks reports whether a change is one of the mark by which Poundlock recognizes a mirror, on a mirror.
 func (m metadataChange) marks(s standing) bool {
-	return m.annotation && m.key == MirrorAnnotation && s.side != policies.MachineAPI && s.Current == MachineAPI
+	return m.annotation && m.key == MirrorAnnotation && s.side != policies.SideMachineAPI && s.Current == MachineAPI
 }
 
 // markReason is what can be done by a person who wants a mirror to be none: the other object does not have the mark.
@@ -169,14 +169,14 @@ func Older() map[string]string {
 
 // nameThere is what the other API calls a label or annotation.
 func nameThere(c policies.Change, key string) string {
-	if name, older := Older()[key]; older && c.Side == policies.MachineAPI {
+	if name, older := Older()[key]; older && c.Side == policies.SideMachineAPI {
 		return name
 	}
 	for machineAPI, clusterAPI := range Renamed() {
 		switch {
-		case c.Side == policies.MachineAPI && key == machineAPI:
+		case c.Side == policies.SideMachineAPI && key == machineAPI:
 			return clusterAPI
-		case c.Side == policies.ClusterAPI && key == clusterAPI:
+		case c.Side == policies.SideClusterAPI && key == clusterAPI:
 			return machineAPI
 		}
 	}
@@ -219,13 +219,13 @@ func (m metadataChange) word(name string) string {
 
 // pauses leaves the pause annotation to PausedOwned, which has the message about it.
 func pauses(c policies.Change, m metadataChange) bool {
-	return m.annotation && m.key == PausedAnnotation && (c.Side != policies.MachineAPI || PausesCheck(c.Old))
+	return m.annotation && m.key == PausedAnnotation && (c.Side != policies.SideMachineAPI || PausesCheck(c.Old))
 }
 
 // unpauses reports whether a request takes Cluster API's pause off a Machine API object, where a person has put it: the Machine API's health checks and the
 // autoscaler obey it, whichever API is authoritative.
 func unpauses(c policies.Change, m metadataChange) bool {
-	return c.Side == policies.MachineAPI && m.annotation && m.key == PausedAnnotation && m.removed
+	return c.Side == policies.SideMachineAPI && m.annotation && m.key == PausedAnnotation && m.removed
 }
 
 // deleteMachineAnnotation chooses the Machine that goes when its set is scaled down.
@@ -318,5 +318,5 @@ func Propagation(c policies.Change) policies.Verdict {
 // propagates reports whether the request is Cluster API's own, on what a MachineSet of its propagates to.
 func propagates(c policies.Change) bool {
 	return c.Actor == policies.ClusterAPIController &&
-		(c.Side == policies.ClusterAPI && c.Kind == "Machine" || c.Kind == InfraMachine)
+		(c.Side == policies.SideClusterAPI && c.Kind == "Machine" || c.Kind == InfraMachine)
 }

@@ -158,14 +158,14 @@ func order(s State) (Step, bool) {
 			return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is authoritative."}, true
 		}
 		acts := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.stands() }) != 0
-		return Step{Action: Release, On: WhoMachineAPI, Reason: ReasonReleasing, Message: "Machine API is authoritative and may act."}, s.MachineAPI.Told && !acts
+		return Step{Action: Release, On: WhoMachineAPI, Reason: ReasonReleasing, Message: "Machine API is authoritative and may act."}, s.MachineAPI.PauseRequested && !acts
 	}
 	if s.untold().Has(WhoMachineAPI) {
 		return Step{Action: Pause, On: WhoMachineAPI, Reason: ReasonPausing, Message: "Machine API is paused: Cluster API is authoritative."}, true
 	}
-	told := s.who(ClusterAPI, func(p Party) bool { return p.Told })
-	waits := s.who(ClusterAPI, func(p Party) bool { return p.Told && p.Says != SaysPaused && !p.Deleting })
-	if !s.InfraActs && s.Infra.Told {
+	told := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested })
+	waits := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested && p.Acknowledged != AcknowledgedPaused && !p.Deleting })
+	if !s.InfraActs && s.Infra.PauseRequested {
 		told |= WhoInfra
 	}
 	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is authoritative and may act."},
@@ -175,12 +175,12 @@ func order(s State) (Step, bool) {
 // withheld reports that a Cluster API set stays paused: it would create a Machine for each of the Machine API's set that it does not count yet. A move checks
 // this before its switch, but a set may be Cluster API's from the first and own Machines of the Machine API. A set that is being deleted creates none.
 func (s State) withheld() bool {
-	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.Told && !s.ClusterAPI.Deleting
+	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
 // CountMatters reports whether the next step depends on Uncounted: a move is asked for or under way, or Cluster API is to be released.
 func (s State) CountMatters() bool {
-	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.Told
+	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
 
 // HoldersMatter reports whether the next step depends on other Machines that have the same ID.
@@ -188,7 +188,7 @@ func (s State) HoldersMatter() bool { return s.InfraActs && (s.asked() || s.Curr
 
 // stands reports whether no controller acts because of the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
 func (p Party) stands() bool {
-	return p.Says == SaysPaused || p.Deleting && p.Hold == NoHold
+	return p.Acknowledged == AcknowledgedPaused || p.Deleting && p.Finalizer == NoFinalizer
 }
 
 func (s State) asked() bool { return s.Requested.Other() == s.Current }
@@ -257,13 +257,13 @@ func unsettled(s State) (Step, bool) {
 	if who := s.who(out, func(p Party) bool { return p.Exists && !p.stands() }); who != 0 {
 		return s.say(ReasonNotPaused, who, "%s is authoritative: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
 	}
-	if who := s.who(ClusterAPI, func(p Party) bool { return p.Told && p.Says != SaysPaused }); who != 0 {
+	if who := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested && p.Acknowledged != AcknowledgedPaused }); who != 0 {
 		return s.say(ReasonNotPaused, who, "Cluster API is authoritative: waiting until its controllers acknowledge their last pause, before it ends."), true
 	}
 	if s.withheld() {
 		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: it would create another in its place."), true
 	}
-	if who := s.who(in, func(p Party) bool { return p.Exists && p.Says != SaysActing }); who != 0 {
+	if who := s.who(in, func(p Party) bool { return p.Exists && p.Acknowledged != AcknowledgedUnpaused }); who != 0 {
 		return s.say(ReasonNotResumed, who, "%s is authoritative: waiting until its controllers acknowledge that they are no longer paused.", in.Text()), true
 	}
 	return Step{}, false
@@ -320,7 +320,7 @@ func (s State) machine() Who {
 
 // pause is step 4. The Machine API pauses itself on seeing Migrating.
 func pause(s State) (Step, bool) {
-	early := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told && p.Says == SaysPaused })
+	early := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.PauseRequested && p.Acknowledged == AcknowledgedPaused })
 	if s.Origin == ClusterAPI && early != 0 {
 		return s.wait(ReasonPausedElsewhere, early, "Cluster API was already paused before this move, so a new pause cannot be detected: "+
 			"unpause it (check Cluster.spec.paused) to continue."), true
@@ -334,7 +334,7 @@ func stop(s State) (Step, bool) {
 
 // running is step 5.
 func running(s State) (Step, bool) {
-	who := s.who(s.Origin, func(p Party) bool { return p.Exists && p.Says != SaysPaused })
+	who := s.who(s.Origin, func(p Party) bool { return p.Exists && p.Acknowledged != AcknowledgedPaused })
 	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
 }
 
@@ -356,16 +356,16 @@ func last(s State) Step {
 // target that does not was never given it: the source's own controller took its finalizer off, because its work is done.
 func (s State) handedOver() bool {
 	source, target := s.core(s.Origin), s.core(s.Origin.Other())
-	return (source.lost() || s.infraLost()) && target.Exists && target.Hold != NotHeld
+	return (source.lost() || s.infraLost()) && target.Exists && target.Finalizer != FinalizerAbsent
 }
 
 // lost reports whether the object is being deleted and no finalizer holds it for a cleanup.
-func (p Party) lost() bool { return p.Deleting && p.Hold == NotHeld }
+func (p Party) lost() bool { return p.Deleting && p.Finalizer == FinalizerAbsent }
 
 // infraLost reports that the provider's object, under which Cluster API would delete the instance, has gone after its
 // finalizer moved: the Machine API object holds its own, which it got while Cluster API stood still.
 func (s State) infraLost() bool {
-	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Hold == Held && (!s.Infra.Exists || s.Infra.lost())
+	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Finalizer == FinalizerPresent && (!s.Infra.Exists || s.Infra.lost())
 }
 
 // over ends a move that can only go forth.
@@ -380,7 +380,7 @@ func over(s State) Step {
 // is released by order, when it has answered; the Machine API has no annotation to keep an unanswered order in, so
 // its answer is awaited here: otherwise that answer, late, could be taken for the answer to the next request.
 func back(s State) Step {
-	if s.Origin == MachineAPI && s.MachineAPI.Says != SaysPaused && !s.MachineAPI.Deleting && !s.Blind {
+	if s.Origin == MachineAPI && s.MachineAPI.Acknowledged != AcknowledgedPaused && !s.MachineAPI.Deleting && !s.Blind {
 		return s.say(ReasonNotPaused, WhoMachineAPI, "The move is cancelled: authority goes back to Machine API as soon as its controllers acknowledge the pause that had begun.")
 	}
 	if who := s.unheld(s.Origin); who != 0 {
@@ -392,12 +392,12 @@ func back(s State) Step {
 
 // unheld are the objects of a side that lack their finalizer and can be given it.
 func (s State) unheld(a API) Who {
-	return s.who(a, func(p Party) bool { return p.Exists && p.Hold == NotHeld && !p.Deleting })
+	return s.who(a, func(p Party) bool { return p.Exists && p.Finalizer == FinalizerAbsent && !p.Deleting })
 }
 
 // held are the objects of a side whose finalizer can be taken off without ending a deletion.
 func (s State) held(a API) Who {
-	return s.who(a, func(p Party) bool { return p.Hold == Held && !p.Deleting })
+	return s.who(a, func(p Party) bool { return p.Finalizer == FinalizerPresent && !p.Deleting })
 }
 
 func (s State) deleting() Who {
@@ -406,8 +406,8 @@ func (s State) deleting() Who {
 
 // untold are Cluster API's objects without the pause annotation, and the Machine API's where a blind controller is to stand still.
 func (s State) untold() Who {
-	who := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.Told })
-	if m := s.MachineAPI; s.Blind && s.Current != MachineAPI && m.Exists && !m.Told && !m.Deleting {
+	who := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.PauseRequested })
+	if m := s.MachineAPI; s.Blind && s.Current != MachineAPI && m.Exists && !m.PauseRequested && !m.Deleting {
 		who |= WhoMachineAPI
 	}
 	return who

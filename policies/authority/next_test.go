@@ -14,17 +14,17 @@ import (
 
 // Parties of a Machine, as the stories below need them.
 var (
-	acting     = Party{Exists: true, Says: SaysActing, Hold: Held}
-	standing   = Party{Exists: true, Says: SaysPaused, Hold: NotHeld}
-	told       = Party{Exists: true, Told: true, Says: SaysActing, Hold: Held}
-	toldStands = Party{Exists: true, Told: true, Says: SaysPaused, Hold: NotHeld}
+	acting     = Party{Exists: true, Acknowledged: AcknowledgedUnpaused, Finalizer: FinalizerPresent}
+	standing   = Party{Exists: true, Acknowledged: AcknowledgedPaused, Finalizer: FinalizerAbsent}
+	told       = Party{Exists: true, PauseRequested: true, Acknowledged: AcknowledgedUnpaused, Finalizer: FinalizerPresent}
+	toldStands = Party{Exists: true, PauseRequested: true, Acknowledged: AcknowledgedPaused, Finalizer: FinalizerAbsent}
 )
 
-func held(p Party) Party     { p.Hold = Held; return p }
-func silent(p Party) Party   { p.Says = NoAnswer; return p }
+func held(p Party) Party     { p.Finalizer = FinalizerPresent; return p }
+func silent(p Party) Party   { p.Acknowledged = NotAcknowledged; return p }
 func deleting(p Party) Party { p.Deleting = true; return p }
-func untold(p Party) Party   { p.Told = false; return p }
-func stands(p Party) Party   { p.Says = SaysPaused; return p }
+func untold(p Party) Party   { p.PauseRequested = false; return p }
+func stands(p Party) Party   { p.Acknowledged = AcknowledgedPaused; return p }
 
 // inMachineAPI is a settled Machine for which the Machine API is authoritative; inClusterAPI its counterpart.
 func inMachineAPI(change ...func(*State)) State {
@@ -59,7 +59,7 @@ func shared(s *State)       { s.Instance = InstanceShared }
 const everyObject = WhoMachineAPI | WhoClusterAPI | WhoInfra
 
 func aSet(s *State) {
-	s.InfraActs, s.Infra, s.MachineAPI.Hold = false, Party{}, NoHold
+	s.InfraActs, s.Infra, s.MachineAPI.Finalizer = false, Party{}, NoFinalizer
 }
 
 func TestNext(t *testing.T) {
@@ -186,7 +186,7 @@ func TestNext(t *testing.T) {
 			}),
 			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonCompleted}},
 		"a set of the Machine API has no finalizer to hand over": {
-			inMachineAPI(toClusterAPI, migrating, aSet, func(s *State) { s.MachineAPI.Says, s.ClusterAPI = SaysPaused, held(toldStands) }),
+			inMachineAPI(toClusterAPI, migrating, aSet, func(s *State) { s.MachineAPI.Acknowledged, s.ClusterAPI = AcknowledgedPaused, held(toldStands) }),
 			Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Reason: ReasonCompleted}},
 		"the same towards the Machine API": {
 			inClusterAPI(toMachineAPI, migrating, func(s *State) {
@@ -204,7 +204,7 @@ func TestNext(t *testing.T) {
 		"a Machine that is going and that nobody holds is not released": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), held(toldStands) }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
 		"the template that the mirror made paused is released with its set": {
-			inClusterAPI(aSet, func(s *State) { s.Infra = Party{Exists: true, Told: true} }), Step{Action: Release, On: WhoInfra, Reason: ReasonReleasing}},
+			inClusterAPI(aSet, func(s *State) { s.Infra = Party{Exists: true, PauseRequested: true} }), Step{Action: Release, On: WhoInfra, Reason: ReasonReleasing}},
 		"a set that was Cluster API's from the first stays paused while it does not count a Machine of the Machine API's": {
 			inClusterAPI(aSet, func(s *State) { s.ClusterAPI, s.Uncounted = held(toldStands), WhoMachineAPI }), Step{Action: Wait, On: WhoMachines, Reason: ReasonUncounted}},
 		"a set that counts more is released, as after a move that was cancelled": {

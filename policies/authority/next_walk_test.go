@@ -29,7 +29,7 @@ func TestNextInEveryState(t *testing.T) {
 func everyState(visit func(State)) {
 	var cores, mapis []Party
 	for _, p := range everyParty() {
-		if p.Hold != NoHold || !p.Exists {
+		if p.Finalizer != NoFinalizer || !p.Exists {
 			cores = append(cores, p)
 		}
 		mapis = append(mapis, p)
@@ -37,7 +37,7 @@ func everyState(visit func(State)) {
 	for _, set := range []bool{false, true} {
 		infras := cores
 		if set {
-			infras = []Party{{}, {Exists: true, Told: true}}
+			infras = []Party{{}, {Exists: true, PauseRequested: true}}
 		}
 		for _, current := range []API{Unset, MachineAPI, ClusterAPI, Migrating} {
 			for _, requested := range []API{Unset, MachineAPI, ClusterAPI} {
@@ -54,7 +54,7 @@ func everyState(visit func(State)) {
 							s := State{Enabled: true, Current: current, Requested: requested, Origin: origin, InfraActs: !set,
 								Synchronized: synchronized, CaughtUp: bits&1 != 0, Instance: instance}
 							for _, s.MachineAPI = range mapis {
-								if s.Blind = s.MachineAPI.Told; s.Blind && !set {
+								if s.Blind = s.MachineAPI.PauseRequested; s.Blind && !set {
 									continue // no controller of a Machine obeys the annotation
 								}
 								for _, s.ClusterAPI = range cores {
@@ -79,9 +79,9 @@ func everyState(visit func(State)) {
 func everyParty() []Party {
 	all := []Party{{}}
 	for bits := range 4 {
-		for _, says := range []Answer{NoAnswer, SaysActing, SaysPaused} {
-			for _, hold := range []Hold{NoHold, NotHeld, Held} {
-				all = append(all, Party{Exists: true, Deleting: bits&1 != 0, Told: bits&2 != 0, Says: says, Hold: hold})
+		for _, says := range []AcknowledgedState{NotAcknowledged, AcknowledgedUnpaused, AcknowledgedPaused} {
+			for _, hold := range []FinalizerState{NoFinalizer, FinalizerAbsent, FinalizerPresent} {
+				all = append(all, Party{Exists: true, Deleting: bits&1 != 0, PauseRequested: bits&2 != 0, Acknowledged: says, Finalizer: hold})
 			}
 		}
 	}
@@ -108,13 +108,15 @@ func brokenBy(s State, step Step) (broken []string) {
 	case Acknowledge:
 		claim(s.Current.Other() != Unset && step.To == s.Current.Other() && step.To == s.Requested, "only a request is acknowledged")
 		claim(s.Synchronized == "True" && s.CaughtUp, "a request is acknowledged on a mirror that is up to date")
-		claim(allOf(partiesOf(s, step.To), func(p Party) bool { return p.Says == SaysPaused && !p.Deleting }), "the target has acknowledged its pause")
-		claim(allOf(partiesOf(s, s.Current), func(p Party) bool { return p.Says == SaysActing && !p.Told && !p.Deleting }), "the source has acknowledged that it acts")
+		claim(allOf(partiesOf(s, step.To), func(p Party) bool { return p.Acknowledged == AcknowledgedPaused && !p.Deleting }), "the target has acknowledged its pause")
+		claim(allOf(partiesOf(s, s.Current), func(p Party) bool { return p.Acknowledged == AcknowledgedUnpaused && !p.PauseRequested && !p.Deleting }), "the source has acknowledged that it acts")
 		claim(s.Uncounted == 0, "both sets count the same Machines")
 		claim(s.Instance == InstanceKnown, "a machine in the making stays")
 	case Switch:
 		claim(s.Current == Migrating && s.Origin.Other() != Unset, "a switch comes from Migrating, of a known origin")
-		claim(step.To == s.Origin || allOf(source, func(p Party) bool { return !p.Exists || p.Says == SaysPaused && (p.Told || s.Origin == MachineAPI) }), "the source stands still")
+		claim(step.To == s.Origin || allOf(source, func(p Party) bool {
+			return !p.Exists || p.Acknowledged == AcknowledgedPaused && (p.PauseRequested || s.Origin == MachineAPI)
+		}), "the source stands still")
 		claim(step.To == s.Origin || gone || s.Synchronized == "True" && s.CaughtUp, "the mirror has caught up")
 		claim(step.To == s.Origin || gone || s.Instance != InstanceUnknown && s.Instance != InstanceShared, "the instance is known, and nobody else's")
 		claim(step.To == s.Requested || step.To == s.Origin || gone, "a switch goes where it is asked to, or back")
@@ -123,17 +125,19 @@ func brokenBy(s State, step Step) (broken []string) {
 		if step.To == s.Origin {
 			target = source
 		}
-		claim(allOf(target, func(p Party) bool { return p.Hold != NotHeld || p.Deleting }), "the next authoritative hold their finalizers")
+		claim(allOf(target, func(p Party) bool { return p.Finalizer != FinalizerAbsent || p.Deleting }), "the next authoritative hold their finalizers")
 		claim(step.Drop&whoOf(step.To) == 0, "the next authoritative keep their finalizers")
 	case Release:
 		if step.On == WhoMachineAPI {
 			claim(s.Current == MachineAPI, "no controller of the Machine API is released before the switch is stored")
-			claim(allOf(partiesOf(s, ClusterAPI), func(p Party) bool { return !p.Exists || p.Says == SaysPaused || p.Deleting && p.Hold == NoHold }), "it is not released while Cluster API acts")
+			claim(allOf(partiesOf(s, ClusterAPI), func(p Party) bool {
+				return !p.Exists || p.Acknowledged == AcknowledgedPaused || p.Deleting && p.Finalizer == NoFinalizer
+			}), "it is not released while Cluster API acts")
 			break
 		}
 		claim(s.Current == ClusterAPI, "nobody is released before the switch is stored")
-		claim(s.MachineAPI.Says == SaysPaused || s.MachineAPI.Deleting && s.MachineAPI.Hold == NoHold, "nobody is released while the Machine API acts")
-		claim(!s.Uncounted.Has(WhoMachineAPI) || s.ClusterAPI.Deleting || !s.ClusterAPI.Told, "no set is released that would create a Machine in the place of another")
+		claim(s.MachineAPI.Acknowledged == AcknowledgedPaused || s.MachineAPI.Deleting && s.MachineAPI.Finalizer == NoFinalizer, "nobody is released while the Machine API acts")
+		claim(!s.Uncounted.Has(WhoMachineAPI) || s.ClusterAPI.Deleting || !s.ClusterAPI.PauseRequested, "no set is released that would create a Machine in the place of another")
 	case Pause:
 		claim(s.Current == Migrating || step.On&whoOf(s.Current) == 0, "an authority is not paused")
 	case AddFinalizer:
@@ -169,7 +173,7 @@ func allOf(ps []Party, is func(Party) bool) bool {
 
 // goneFrom reports whether the source can no longer clean up.
 func goneFrom(s State) bool {
-	lost := func(p Party) bool { return p.Deleting && p.Hold == NotHeld }
+	lost := func(p Party) bool { return p.Deleting && p.Finalizer == FinalizerAbsent }
 	if s.Origin == ClusterAPI {
 		return lost(s.ClusterAPI) || s.InfraActs && (!s.Infra.Exists || lost(s.Infra))
 	}
@@ -195,7 +199,7 @@ type world struct {
 
 type thing struct {
 	exists, told, deleting, fin bool
-	says                        Answer
+	says                        AcknowledgedState
 	// seesActing is the controllers' view: whether they may act, by what they have seen.
 	seesActing bool
 	// coming are the changes of that which they have not seen yet, in order: a for act, p for pause. A watch lags.
@@ -236,20 +240,20 @@ func (w *world) publish() {
 }
 
 func (w world) state() State {
-	hold := func(th thing, none bool) Hold {
+	hold := func(th thing, none bool) FinalizerState {
 		switch {
 		case none:
-			return NoHold
+			return NoFinalizer
 		case th.fin:
-			return Held
+			return FinalizerPresent
 		}
-		return NotHeld
+		return FinalizerAbsent
 	}
 	party := func(th thing, none bool) Party {
 		if !th.exists {
 			return Party{}
 		}
-		return Party{Exists: true, Deleting: th.deleting, Told: th.told, Says: th.says, Hold: hold(th, none)}
+		return Party{Exists: true, Deleting: th.deleting, PauseRequested: th.told, Acknowledged: th.says, Finalizer: hold(th, none)}
 	}
 	s := State{Enabled: true, Requested: w.spec, Current: w.status, Origin: w.origin, InfraActs: !w.set, Blind: w.blind,
 		MachineAPI: party(w.mapi, w.set), ClusterAPI: party(w.core, w.check), Synchronized: "Unknown", CaughtUp: w.caughtUp, Instance: InstanceKnown}
@@ -257,7 +261,7 @@ func (w world) state() State {
 		s.Infra = party(w.infra, false)
 	}
 	if w.blind {
-		s.MachineAPI.Says = w.judged()
+		s.MachineAPI.Acknowledged = w.judged()
 	}
 	if w.synced {
 		s.Synchronized = "True"
@@ -266,14 +270,14 @@ func (w world) state() State {
 }
 
 // judged is what is taken for the answer of a blind controller: patience is over once it has seen its last order.
-func (w world) judged() Answer {
+func (w world) judged() AcknowledgedState {
 	switch {
 	case !w.mapi.told:
-		return SaysActing
+		return AcknowledgedUnpaused
 	case w.mapi.seesActing || w.mapi.coming != "":
-		return NoAnswer
+		return NotAcknowledged
 	}
-	return SaysPaused
+	return AcknowledgedPaused
 }
 
 func (w world) source() API {
@@ -336,9 +340,9 @@ func (w world) controllers() []world {
 			if c.who == WhoMachineAPI && n.set && (th.deleting || n.blind) {
 				return // a MachineSet that is being deleted never answers
 			}
-			th.says, n.dirty = SaysPaused, n.dirty|c.who
+			th.says, n.dirty = AcknowledgedPaused, n.dirty|c.who
 			if th.seesActing {
-				th.says = SaysActing
+				th.says = AcknowledgedUnpaused
 			}
 		})
 		add(func(n *world) {
@@ -457,18 +461,18 @@ func (w world) wrong() string {
 func TestHandoffWalk(t *testing.T) {
 	for name, start := range map[string]world{
 		"a machine that is Machine API's": {spec: MachineAPI, status: MachineAPI, origin: MachineAPI, instance: true,
-			mapi: thing{exists: true, fin: true, says: SaysActing, seesActing: true}},
+			mapi: thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true}},
 		"a new machine for Cluster API": {spec: ClusterAPI, mapi: thing{exists: true}},
 		"a machine that was Cluster API's alone": {spec: ClusterAPI, instance: true, mapi: thing{exists: true},
-			core: thing{exists: true, fin: true, says: SaysActing, seesActing: true}, infra: thing{exists: true, fin: true, says: SaysActing, seesActing: true}},
+			core: thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true}, infra: thing{exists: true, fin: true, says: AcknowledgedUnpaused, seesActing: true}},
 		"a set that is Machine API's": {set: true, spec: MachineAPI, status: MachineAPI, origin: MachineAPI,
-			mapi: thing{exists: true, says: SaysActing, seesActing: true}},
+			mapi: thing{exists: true, says: AcknowledgedUnpaused, seesActing: true}},
 		"a check that is Cluster API's": {set: true, check: true, spec: ClusterAPI, status: ClusterAPI, origin: ClusterAPI,
-			mapi: thing{exists: true, says: SaysPaused}, core: thing{exists: true, says: SaysActing, seesActing: true}},
+			mapi: thing{exists: true, says: AcknowledgedPaused}, core: thing{exists: true, says: AcknowledgedUnpaused, seesActing: true}},
 		"a check that is Machine API's, whose controller is blind": {set: true, check: true, blind: true, spec: MachineAPI, status: MachineAPI, origin: MachineAPI,
 			mapi: thing{exists: true, seesActing: true}},
 		"a check that is Cluster API's, whose controller in Machine API is blind": {set: true, check: true, blind: true, spec: ClusterAPI, status: ClusterAPI, origin: ClusterAPI,
-			mapi: thing{exists: true, told: true}, core: thing{exists: true, says: SaysActing, seesActing: true}},
+			mapi: thing{exists: true, told: true}, core: thing{exists: true, says: AcknowledgedUnpaused, seesActing: true}},
 	} {
 		t.Run(name, func(t *testing.T) { walkFrom(t, start) })
 	}
@@ -563,8 +567,8 @@ func (w *world) round() {
 		if !th.exists || w.set && th == &w.mapi && th.deleting {
 			continue
 		}
-		if th.says = SaysPaused; th.seesActing {
-			th.says = SaysActing
+		if th.says = AcknowledgedPaused; th.seesActing {
+			th.says = AcknowledgedUnpaused
 		}
 	}
 	w.mirror()

@@ -5,9 +5,9 @@ package authority
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Deleted is a deletion that somebody asks for, of an object that has a twin which is not being deleted itself. Deletion.Next is how it is brought
+// DeletionRequest is a deletion that somebody asks for, of an object that has a twin which is not being deleted itself. Deletion.Next is how it is brought
 // about, step by step; Outcome is what comes of it, so that admission can say so beforehand.
-type Deleted struct {
+type DeletionRequest struct {
 	// Kind is the object's kind, On the API that it is deleted in.
 	Kind string
 	On   API
@@ -54,7 +54,7 @@ type Outcome struct {
 }
 
 // Outcome returns the effect of the deletion (converting › Summary of the rules, › Deletion of Machines; DESIGN §3.3).
-func (d Deleted) Outcome() Outcome {
+func (d DeletionRequest) Outcome() Outcome {
 	switch {
 	case d.On == d.Authority:
 		return Outcome{Goes, Goes, d.ends()}
@@ -67,7 +67,7 @@ func (d Deleted) Outcome() Outcome {
 }
 
 // ends is what the end of the authoritative object does.
-func (d Deleted) ends() Instances {
+func (d DeletionRequest) ends() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":
 		return NoInstance
@@ -80,7 +80,7 @@ func (d Deleted) ends() Instances {
 }
 
 // spares is what the end of a mirror does.
-func (d Deleted) spares() Instances {
+func (d DeletionRequest) spares() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":
 		return NoInstance

@@ -61,7 +61,7 @@ func TestOutcomes(t *testing.T) {
 		{check, mapi, mapi, false, "", goes, goes, none},
 		{check, capi, capi, false, "", goes, goes, none},
 	} {
-		d := authority.Deleted{Kind: c.kind, On: c.on, Authority: c.charge, Owned: c.owned, Propagation: c.propagation}
+		d := authority.DeletionRequest{Kind: c.kind, On: c.on, Authority: c.charge, Owned: c.owned, Propagation: c.propagation}
 		want := authority.Outcome{Object: c.object, Twin: c.twin, Instances: c.instances}
 		if diff := cmp.Diff(want, d.Outcome()); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", d, diff)
@@ -75,7 +75,7 @@ func TestOutcomesAreWhatTheStepsLeadTo(t *testing.T) {
 		for _, on := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 			for _, charge := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 				for _, owned := range []bool{false, true} {
-					asked := authority.Deleted{Kind: kind, On: on, Authority: charge, Owned: owned}
+					asked := authority.DeletionRequest{Kind: kind, On: on, Authority: charge, Owned: owned}
 					d := authority.Deletion{Authority: charge, MachineAPI: authority.Present, ClusterAPI: authority.Present, Held: true, Marked: true, Owned: owned && kind == "Machine"}
 					set(&d, on, authority.Deleting)
 					twinDeleted := false

@@ -36,7 +36,7 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 
 // mirrored reports whether the object has a twin. A Machine API object without a status stays editable as today.
 func mirrored(c policies.Change, s standing) bool {
-	return c.Facts.Twin != nil && (c.Side != policies.MachineAPI || s.Current != Unset)
+	return c.Facts.Twin != nil && (c.Side != policies.SideMachineAPI || s.Current != Unset)
 }
 
 // mayOwn lets through who keeps owner references by trade: a MachineSet's controller that adopts or releases its Machines, on the side that is

@@ -16,7 +16,7 @@ import (
 
 // instanceFields are the fields beneath spec by which controllers find an instance, by side. A provider's controller may have two.
 func instanceFields(side policies.Side) []string {
-	if side == policies.Infrastructure {
+	if side == policies.SideInfrastructure {
 		return []string{"providerID", "instanceID"}
 	}
 	return []string{"providerID"}
@@ -44,7 +44,7 @@ func shares(shape Shape) bool {
 
 // hasMirror reports whether the object has a twin. Poundlock's finalizer on a Machine API object shows it, so that this needs no lookup.
 func hasMirror(c policies.Change) bool {
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		return c.Old.HasFinalizer(SyncFinalizer)
 	}
 	return c.Facts.Twin != nil
@@ -53,7 +53,7 @@ func hasMirror(c policies.Change) bool {
 // findsInstances reports whether the actor writes the IDs of instances: the controllers of the object's own API, and first Cluster API's core, which
 // copies the ID from its provider's objects.
 func findsInstances(c policies.Change) bool {
-	return controls(c.Actor, c.Side) || c.Actor == policies.ClusterAPIController && c.Side == policies.Infrastructure
+	return controls(c.Actor, c.Side) || c.Actor == policies.ClusterAPIController && c.Side == policies.SideInfrastructure
 }
 
 // changedInstance are the fields of a stored ID that an update changes.
@@ -140,7 +140,7 @@ func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 			return !slices.ContainsFunc(statusIDsAnew(c), func(id string) bool { return Names(id, providerID(m)) })
 		})
 	}
-	if c.Side != policies.Infrastructure {
+	if c.Side != policies.SideInfrastructure {
 		return Holders(machines, c.Name, InfraReferenceOf(c.New).Name)
 	}
 	return Holders(machines, append(MachineOwners(c.New), c.Name)[0], c.Name)
@@ -177,7 +177,7 @@ func specTexts(o *policies.Object) map[string]string {
 		_ = json.Unmarshal(orNull(o.Spec), &fields)
 	}
 	out := map[string]string{}
-	for _, name := range instanceFields(policies.Infrastructure) {
+	for _, name := range instanceFields(policies.SideInfrastructure) {
 		var text string
 		if json.Unmarshal(orNull(fields[name]), &text) == nil {
 			out[name] = text

@@ -34,7 +34,7 @@ func ProviderStatusUnique(c policies.Change) policies.Verdict {
 	switch {
 	case len(names) == 0:
 		return policies.Verdict{}
-	case c.Side == policies.MachineAPI:
+	case c.Side == policies.SideMachineAPI:
 		path = path.Child("providerStatus")
 		if !controls(c.Actor, c.Side) {
 			return policies.Verdict{} // ProviderStatusOwned has refused it
@@ -72,7 +72,7 @@ func instanceStatus(side policies.Side, o *policies.Object) json.RawMessage {
 	switch {
 	case o == nil:
 		return nil
-	case side == policies.MachineAPI:
+	case side == policies.SideMachineAPI:
 		return statusFields(o)["providerStatus"]
 	}
 	return o.Status

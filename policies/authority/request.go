@@ -277,10 +277,10 @@ func Unconvertible(c policies.Change) policies.Verdict {
 	}
 	s := stand(c)
 	switch {
-	case s.inCharge() == ClusterAPI && c.Side == policies.MachineAPI && hopeless(c):
+	case s.inCharge() == ClusterAPI && c.Side == policies.SideMachineAPI && hopeless(c):
 		return policies.Warn(append(unconvertibleWarnings(c, ClusterAPI, ""),
 			fmt.Sprintf("nothing is made of this %s, and its spec is locked: delete it, and create it with spec.authoritativeAPI %s", c.Kind, MachineAPI))...)
-	case s.inCharge() == ClusterAPI && c.Side == policies.MachineAPI:
+	case s.inCharge() == ClusterAPI && c.Side == policies.SideMachineAPI:
 		return refusals(c, ClusterAPI, "nothing is made of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")
 	}
 	if c.Operation == admissionv1.Update && !changesSpec(c) {
@@ -302,7 +302,7 @@ func changesAuthority(c policies.Change) bool {
 	}
 	s := stand(c)
 	if c.Operation == admissionv1.Create {
-		if c.Side != policies.MachineAPI {
+		if c.Side != policies.SideMachineAPI {
 			return c.Facts.Twin != nil && s.Current == ClusterAPI && reads(c)
 		}
 		// Without a twin it is what the first Cluster API object is made from, whichever API is authoritative.
@@ -317,10 +317,10 @@ func changesAuthority(c policies.Change) bool {
 // changesContent reports whether an update changes what is converted: the spec, or names that a person changes. Controllers write names all the time, and
 // read no warning.
 func changesContent(c policies.Change) bool {
-	if c.Side == policies.Infrastructure && !reads(c) {
+	if c.Side == policies.SideInfrastructure && !reads(c) {
 		return false
 	}
-	return changesSpec(c) || c.Side != policies.Infrastructure && c.Actor == policies.Anyone && len(metadataChanges(c)) > 0
+	return changesSpec(c) || c.Side != policies.SideInfrastructure && c.Actor == policies.Anyone && len(metadataChanges(c)) > 0
 }
 
 // reads reports whether a warning is for anybody's eyes: Cluster API's controllers make and change its objects without looking at one.
@@ -341,7 +341,7 @@ func ofNames(c policies.Change) field.ErrorList {
 	return out
 }
 
-func requestsHere(c policies.Change) bool { return c.Side == policies.MachineAPI && requests(c) }
+func requestsHere(c policies.Change) bool { return c.Side == policies.SideMachineAPI && requests(c) }
 
 // TemplateAuthority: "By setting the spec.template.spec.authoritativeAPI to ClusterAPI, the Machine API MachineSet will
 // create Machine API Machines with their authoritativeAPI pre-filled to ClusterAPI" (converting › Creation of new Machines).

@@ -36,15 +36,15 @@ func names(kinds []Kind) []string {
 }
 
 func mapi(kinds []string, ops []admissionv1.Operation) policies.Scope {
-	return policies.Scope{Side: policies.MachineAPI, Kinds: kinds, Operations: ops}
+	return policies.Scope{Side: policies.SideMachineAPI, Kinds: kinds, Operations: ops}
 }
 
 func capi(kinds []string, ops []admissionv1.Operation) policies.Scope {
-	return policies.Scope{Side: policies.ClusterAPI, Kinds: kinds, Operations: ops}
+	return policies.Scope{Side: policies.SideClusterAPI, Kinds: kinds, Operations: ops}
 }
 
 func infra(kinds []string, ops []admissionv1.Operation) policies.Scope {
-	return policies.Scope{Side: policies.Infrastructure, Kinds: kinds, Operations: ops}
+	return policies.Scope{Side: policies.SideInfrastructure, Kinds: kinds, Operations: ops}
 }
 
 func sub(name string, s policies.Scope) policies.Scope {
@@ -118,7 +118,7 @@ func Rules() policies.Set {
 			Remedy: "Scale the set of the authoritative API: the message has the command.",
 			On:     on(sub("scale", mapi(machineSet, onUpdate)), sub("scale", capi(machineSet, onUpdate))),
 			Needs: func(c policies.Change) policies.Need {
-				if c.Side == policies.MachineAPI {
+				if c.Side == policies.SideMachineAPI {
 					return policies.NeedStored
 				}
 				return policies.NeedStored | policies.NeedTwin
@@ -339,7 +339,7 @@ func Rules() policies.Set {
 // metadataMatters: only a change of labels or annotations on a locked object can be in conflict with its twin. On
 // Cluster API's side the twin shows whether it is locked, and SpecLocked looks it up anyway.
 func metadataMatters(c policies.Change) bool {
-	return len(metadataChanges(c)) > 0 && (c.Side != policies.MachineAPI || stand(c).locked())
+	return len(metadataChanges(c)) > 0 && (c.Side != policies.SideMachineAPI || stand(c).locked())
 }
 
 func ownershipMatters(c policies.Change) bool {
@@ -360,9 +360,9 @@ func besideTwin(c policies.Change) bool {
 // contentMatters is changesAuthority as far as it can be decided before the twin is read.
 func contentMatters(c policies.Change) bool {
 	if c.Operation == admissionv1.Create {
-		return c.Side == policies.MachineAPI || reads(c)
+		return c.Side == policies.SideMachineAPI || reads(c)
 	}
-	if c.Side == policies.MachineAPI && stand(c).inCharge() != MachineAPI || requestsHere(c) {
+	if c.Side == policies.SideMachineAPI && stand(c).inCharge() != MachineAPI || requestsHere(c) {
 		return false
 	}
 	return changesContent(c)

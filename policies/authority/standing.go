@@ -25,11 +25,11 @@ type standing struct {
 // API's, whose objects say themselves which API is authoritative.
 func stand(c policies.Change) standing {
 	mapi := c.Facts.Twin
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		mapi = stored(c)
 	}
 	shape := Read(mapi)
-	if c.Side == policies.MachineAPI && c.Operation == admissionv1.Create {
+	if c.Side == policies.SideMachineAPI && c.Operation == admissionv1.Create {
 		// An API server drops status on create: what a manifest claims there never comes true.
 		shape = Shape{Requested: shape.Requested}
 	}
@@ -69,7 +69,7 @@ func (s standing) inCharge() API { return InCharge(s.Shape) }
 // mirror reports whether the object under review is the one that is not authoritative. While a move runs both are
 // locked; that is moving's answer, not this one's.
 func (s standing) mirror() bool {
-	if s.side == policies.MachineAPI {
+	if s.side == policies.SideMachineAPI {
 		return s.Current == ClusterAPI
 	}
 	// An empty status locks the Cluster API side until Poundlock has stored which API is authoritative (DESIGN §3.3).
@@ -85,7 +85,7 @@ func (s standing) locked() bool { return s.mirror() || s.moving() }
 // seenTo reports whether one of Cluster API's controllers sees to what Poundlock did not make and what is not paused (ForeignTo): it acts on its own
 // instance, and could not even end that if it were locked.
 func (s standing) seenTo(c policies.Change) bool {
-	return s.mirror() && c.Side != policies.MachineAPI && (c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController) &&
+	return s.mirror() && c.Side != policies.SideMachineAPI && (c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController) &&
 		!c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation)
 }
 
@@ -97,18 +97,18 @@ func (s standing) leaving() bool { return s.moving() && sideOf(s.SynchronizedAPI
 func controls(a policies.Actor, side policies.Side) bool {
 	switch a {
 	case policies.MachineAPIController:
-		return side == policies.MachineAPI
+		return side == policies.SideMachineAPI
 	case policies.ClusterAPIController:
-		return side == policies.ClusterAPI
+		return side == policies.SideClusterAPI
 	case policies.InfrastructureController:
-		return side == policies.Infrastructure
+		return side == policies.SideInfrastructure
 	}
 	return false
 }
 
 // sideOf reports whether a side belongs to an API: a provider's objects are Cluster API's.
 func sideOf(api API, side policies.Side) bool {
-	if side == policies.MachineAPI {
+	if side == policies.SideMachineAPI {
 		return api == MachineAPI
 	}
 	return api == ClusterAPI
@@ -143,11 +143,11 @@ func here(c policies.Change) string { return address(c.Resource.String(), c.Name
 // there names its twin; for a provider's object, the Machine API object whose machine it is.
 func there(c policies.Change) string {
 	group := "machine.openshift.io"
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		group = "cluster.x-k8s.io"
 	}
 	resource, name := c.Resource.Resource, c.Name
-	if c.Side == policies.Infrastructure {
+	if c.Side == policies.SideInfrastructure {
 		resource, name = "machines", twinName(c)
 		switch {
 		case c.Facts.Twin != nil && c.Facts.Twin.Kind == ControlPlane:
@@ -173,7 +173,7 @@ func address(resource, namespace, name string) string {
 // moveTo is the command that hands the pair to an API.
 func moveTo(c policies.Change, api API) string {
 	target := there(c)
-	if c.Side == policies.MachineAPI {
+	if c.Side == policies.SideMachineAPI {
 		target = here(c)
 	}
 	resource, object, _ := strings.Cut(target, " ")

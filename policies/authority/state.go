@@ -43,31 +43,31 @@ type State struct {
 // Party is one object of the two or three that change hands together. The zero Party is absent.
 type Party struct {
 	Exists, Deleting bool
-	// Told reports that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead, but for a kind that obeys the
+	// PauseRequested reports that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead, but for a kind that obeys the
 	// annotation: there it is Poundlock's own.
-	Told bool
-	Says Answer
-	Hold Hold
+	PauseRequested bool
+	Acknowledged   AcknowledgedState
+	Finalizer      FinalizerState
 }
 
-// Answer is what an object's controllers said last, in its Paused condition.
-type Answer uint8
+// AcknowledgedState is what an object's controllers said last, in its Paused condition.
+type AcknowledgedState uint8
 
-// The answers. None is no condition, or Unknown.
+// The states. NotAcknowledged: there is no condition, or it is Unknown.
 const (
-	NoAnswer Answer = iota
-	SaysActing
-	SaysPaused
+	NotAcknowledged AcknowledgedState = iota
+	AcknowledgedUnpaused
+	AcknowledgedPaused
 )
 
-// Hold is whether an object carries the finalizer under which its controllers promise to clean up.
-type Hold uint8
+// FinalizerState is whether an object carries the finalizer under which its controllers promise to clean up.
+type FinalizerState uint8
 
-// The holds. NoHold: the kind has no such finalizer.
+// The states. NoFinalizer: the kind has no such finalizer.
 const (
-	NoHold Hold = iota
-	NotHeld
-	Held
+	NoFinalizer FinalizerState = iota
+	FinalizerAbsent
+	FinalizerPresent
 )
 
 // Objects are the objects that a State is made from; nil is absent.
@@ -76,11 +76,11 @@ type Objects struct {
 	MachineAPI, ClusterAPI, Infra *policies.Object
 	// InfraFinalizer is the finalizer under which the provider's controllers clean up, "" where they have none.
 	InfraFinalizer string
-	// InfraUnheard reports that the provider's object was paused so lately that an earlier pass of its controller may still run. It
+	// InfraPausedLately reports that the provider's object was paused so lately that an earlier pass of its controller may still run. It
 	// matters with providers that never answer (ByPatience).
-	InfraUnheard bool
-	// MachineAPIUnheard reports the same of the Machine API object. It matters with a Blind controller.
-	MachineAPIUnheard bool
+	InfraPausedLately bool
+	// MachineAPIPausedLately reports the same of the Machine API object. It matters with a Blind controller.
+	MachineAPIPausedLately bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
 	Uncounted []policies.Uncounted
 	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
@@ -110,7 +110,7 @@ func (o Objects) State() State {
 		s.InfraActs = false
 	}
 	for _, u := range o.Uncounted {
-		if u.By == policies.MachineAPI {
+		if u.By == policies.SideMachineAPI {
 			s.Uncounted |= WhoMachineAPI
 		} else {
 			s.Uncounted |= WhoClusterAPI
@@ -118,9 +118,9 @@ func (o Objects) State() State {
 	}
 	if s.InfraActs {
 		s.Infra = party(o.Infra, Condition{}, o.InfraFinalizer)
-		s.Infra.Says = o.infraSays()
+		s.Infra.Acknowledged = o.infraAcknowledged()
 	} else if o.Infra.HasAnnotation(MirrorAnnotation) {
-		s.Infra = Party{Exists: true, Told: o.Infra.HasAnnotation(PausedAnnotation)}
+		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
 	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source())
 	return s
@@ -131,23 +131,23 @@ func party(o *policies.Object, paused Condition, finalizer string) Party {
 		return Party{}
 	}
 	return Party{
-		Exists: true, Deleting: o.Deleting(), Told: o.HasAnnotation(PausedAnnotation),
-		Says: answer(paused.Status), Hold: hold(o, finalizer),
+		Exists: true, Deleting: o.Deleting(), PauseRequested: o.HasAnnotation(PausedAnnotation),
+		Acknowledged: answer(paused.Status), Finalizer: hold(o, finalizer),
 	}
 }
 
 // machineAPIParty is the Machine API object, and whether its controller is blind: of a kind that obeys the annotation, one without a condition Paused.
 func (o Objects) machineAPIParty(shape Shape) (p Party, blind bool) {
 	p = party(o.MachineAPI, shape.Condition(ConditionPaused), o.Kind.MachineAPIFinalizer)
-	p.Told = p.Exists && o.Kind.ObeysAnnotation && PausesCheck(o.MachineAPI)
-	if !p.Exists || !o.Kind.ObeysAnnotation || p.Says != NoAnswer {
+	p.PauseRequested = p.Exists && o.Kind.ObeysAnnotation && PausesCheck(o.MachineAPI)
+	if !p.Exists || !o.Kind.ObeysAnnotation || p.Acknowledged != NotAcknowledged {
 		return p, false
 	}
 	switch {
-	case !p.Told:
-		p.Says = SaysActing
-	case !o.MachineAPIUnheard:
-		p.Says = SaysPaused
+	case !p.PauseRequested:
+		p.Acknowledged = AcknowledgedUnpaused
+	case !o.MachineAPIPausedLately:
+		p.Acknowledged = AcknowledgedPaused
 	}
 	return p, true
 }
@@ -157,24 +157,24 @@ func PausesCheck(o *policies.Object) bool {
 	return o.HasAnnotation(PausedAnnotation) && o.Metadata.Annotations[PausedAnnotation] == PausedByPoundlock
 }
 
-func answer(s metav1.ConditionStatus) Answer {
+func answer(s metav1.ConditionStatus) AcknowledgedState {
 	switch s {
 	case metav1.ConditionTrue:
-		return SaysPaused
+		return AcknowledgedPaused
 	case metav1.ConditionFalse:
-		return SaysActing
+		return AcknowledgedUnpaused
 	}
-	return NoAnswer
+	return NotAcknowledged
 }
 
-func hold(o *policies.Object, finalizer string) Hold {
+func hold(o *policies.Object, finalizer string) FinalizerState {
 	switch {
 	case finalizer == "":
-		return NoHold
+		return NoFinalizer
 	case o.HasFinalizer(finalizer):
-		return Held
+		return FinalizerPresent
 	}
-	return NotHeld
+	return FinalizerAbsent
 }
 
 // source is the API that the mirror is made from.

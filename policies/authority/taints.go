@@ -18,7 +18,7 @@ const TaintGate = "MachineTaintPropagation"
 // taintWarning warns of taints that convert and that Cluster API may refuse nevertheless. Poundlock cannot read whether the gate is on. A twin that has
 // taints shows that Cluster API takes them.
 func taintWarning(c policies.Change, so string) []string {
-	if c.Side != policies.MachineAPI || !tainted(c.New) || tainted(c.Facts.Twin) || hopeless(c) {
+	if c.Side != policies.SideMachineAPI || !tainted(c.New) || tainted(c.Facts.Twin) || hopeless(c) {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: Cluster API refuses taints while its feature gate %s is off, as it is by default: then %s", taintPath(c.Kind), TaintGate, so)}

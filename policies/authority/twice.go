@@ -22,9 +22,9 @@ func Begins(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
 	adds := func(finalizer string) bool { return c.New.HasFinalizer(finalizer) && !c.Old.HasFinalizer(finalizer) }
 	switch c.Side {
-	case policies.MachineAPI:
+	case policies.SideMachineAPI:
 		return adds(kind.MachineAPIFinalizer)
-	case policies.ClusterAPI:
+	case policies.SideClusterAPI:
 		return adds(kind.ClusterAPIFinalizer) && !c.New.HasAnnotation(PausedAnnotation)
 	}
 	return false
@@ -39,8 +39,8 @@ func CreatedTwice(c policies.Change) policies.Verdict {
 	s := stand(c)
 	why := ""
 	switch {
-	case c.Side == policies.ClusterAPI && InCharge(s.Shape) == ClusterAPI && !s.moving():
-	case c.Side == policies.ClusterAPI:
+	case c.Side == policies.SideClusterAPI && InCharge(s.Shape) == ClusterAPI && !s.moving():
+	case c.Side == policies.SideClusterAPI:
 		why = neither(there(c))
 	case fenceOpen(s): // FinalizerFence refuses the rest
 		if why = besideClusterAPI(c, c.Facts.Twin, there(c)); why == "" && c.Facts.Infra != nil {

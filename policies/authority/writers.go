@@ -76,118 +76,118 @@ func Grants() []Grant {
 	return []Grant{
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.ClusterAPI, Kinds: machineSet, Fields: []string{"spec.replicas"}, Effects: Writes, While: MirroredByClusterAPI,
+			Side: policies.SideClusterAPI, Kinds: machineSet, Fields: []string{"spec.replicas"}, Effects: Writes, While: MirroredByClusterAPI,
 			Why: "it scales the Cluster API set, whichever side is authoritative",
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.ClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + deleteMachineAnnotation + "]"}, Effects: Writes, While: ByMachineAPI,
+			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + deleteMachineAnnotation + "]"}, Effects: Writes, While: ByMachineAPI,
 			Why: "it marks the Machine that it has drained, or another one would be deleted, and takes the mark back where it could not scale",
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.MachineAPI, Kinds: machineSet, Fields: []string{"spec.replicas"}, Effects: Writes, While: ByClusterAPI,
+			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: []string{"spec.replicas"}, Effects: Writes, While: ByClusterAPI,
 			Why: "in the releases so far it knows the Machine API's sets alone, and scales them",
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
-			Side: policies.MachineAPI, Kinds: machine, Fields: annotated("machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"), Effects: Writes, While: ByClusterAPI,
+			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated("machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine"), Effects: Writes, While: ByClusterAPI,
 			Why: "the same: it marks the Machine under both names, and takes both back",
 		},
 		{
 			Writer: "Machine API's machine controllers", Actor: policies.MachineAPIController,
-			Side: policies.MachineAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.metadata"}, Effects: Writes, While: LeavingMachineAPI,
+			Side: policies.SideMachineAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.metadata"}, Effects: Writes, While: LeavingMachineAPI,
 			Why: "until they have acknowledged their pause they write down the instance that they have asked for, and mark one that may be interrupted",
 		},
 		{
 			Writer: "Machine API's machine controllers", Actor: policies.MachineAPIController,
-			Side: policies.MachineAPI, Kinds: machine, Fields: append(
+			Side: policies.SideMachineAPI, Kinds: machine, Fields: append(
 				labelled("machine.openshift.io/region", "machine.openshift.io/zone", "machine.openshift.io/instance-type", "machine.openshift.io/interruptible-instance"),
 				annotated("machine.openshift.io/instance-state", "machine.openshift.io/instance-power-state")...), Effects: Writes, While: ByClusterAPI | Moving,
 			Why: "with the feature gate off they do not look at authoritativeAPI; they write what the instance is, and in which state",
 		},
 		{
 			Writer: "providers' MachineSet controllers of the Machine API", Actor: policies.MachineAPIController,
-			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotated(
+			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(
 				"machine.openshift.io/vCPU", "machine.openshift.io/memoryMb", "machine.openshift.io/GPU", "capacity.cluster-autoscaler.kubernetes.io/labels",
 			), Effects: Writes, While: ByClusterAPI | Moving,
 			Why: "most of them do not look at authoritativeAPI; they write how large a machine of the set's providerSpec is, for the autoscaler",
 		},
 		{
 			Writer: "Cluster API's core controllers", Actor: policies.ClusterAPIController,
-			Side: policies.ClusterAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.failureDomain", "spec.bootstrap", "spec.infrastructureRef"}, Effects: Writes, While: LeavingClusterAPI,
+			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.failureDomain", "spec.bootstrap", "spec.infrastructureRef"}, Effects: Writes, While: LeavingClusterAPI,
 			Why: "until they have acknowledged their pause they write down what the provider and the bootstrap provider tell them",
 		},
 		{
 			Writer: "Cluster API's core controllers", Actor: policies.ClusterAPIController,
-			Side: policies.ClusterAPI, Kinds: []string{"MachineSet", "MachineHealthCheck"}, Fields: names, Effects: Writes, While: LeavingClusterAPI,
+			Side: policies.SideClusterAPI, Kinds: []string{"MachineSet", "MachineHealthCheck"}, Fields: names, Effects: Writes, While: LeavingClusterAPI,
 			Why: "the same: they write the label of the Cluster",
 		},
 		{
 			Writer: "infrastructure provider", Actor: policies.InfrastructureController,
-			Side: policies.Infrastructure, Kinds: []string{InfraMachine}, Fields: append([]string{"spec"}, names...), Effects: Writes, While: LeavingClusterAPI,
+			Side: policies.SideInfrastructure, Kinds: []string{InfraMachine}, Fields: append([]string{"spec"}, names...), Effects: Writes, While: LeavingClusterAPI,
 			Why: "until it has acknowledged its pause it writes down the instance that it has asked for: which fields, differs from one provider to the other",
 		},
 		{
 			Writer: "Cluster API's MachineSet controller", Actor: policies.ClusterAPIController,
-			Side: policies.ClusterAPI, Kinds: machine, Fields: slices.Concat(names, PropagatedFields()), Effects: Writes, While: MirroredByClusterAPI | Moving,
+			Side: policies.SideClusterAPI, Kinds: machine, Fields: slices.Concat(names, PropagatedFields()), Effects: Writes, While: MirroredByClusterAPI | Moving,
 			Why: "it writes its template's metadata and some fields onto its Machines in place, paused ones too, and stalls if it may not",
 		},
 		{
 			Writer: "Cluster API's MachineSet controller", Actor: policies.ClusterAPIController,
-			Side: policies.Infrastructure, Kinds: []string{InfraMachine}, Fields: names, Effects: Writes, While: MirroredByClusterAPI | Moving,
+			Side: policies.SideInfrastructure, Kinds: []string{InfraMachine}, Fields: names, Effects: Writes, While: MirroredByClusterAPI | Moving,
 			Why: "it writes its template's metadata onto the infrastructure machines, too",
 		},
 		{
 			Writer: "garbage collector", Actor: policies.GarbageCollector,
-			Side: policies.MachineAPI, Kinds: kinds, Fields: owners, Effects: Writes, While: AnyPhase,
+			Side: policies.SideMachineAPI, Kinds: kinds, Fields: owners, Effects: Writes, While: AnyPhase,
 			Why: "it removes references to owners that are gone",
 		},
 		{
 			Writer: "garbage collector", Actor: policies.GarbageCollector,
-			Side: policies.ClusterAPI, Kinds: kinds, Fields: owners, Effects: Writes, While: AnyPhase,
+			Side: policies.SideClusterAPI, Kinds: kinds, Fields: owners, Effects: Writes, While: AnyPhase,
 			Why: "the same",
 		},
 		{
 			Writer: "garbage collector", Actor: policies.GarbageCollector,
-			Side: policies.Infrastructure, Kinds: infra, Fields: slices.Concat(owners, finalizers), Effects: Writes, While: AnyPhase,
+			Side: policies.SideInfrastructure, Kinds: infra, Fields: slices.Concat(owners, finalizers), Effects: Writes, While: AnyPhase,
 			Why: "the same, and it removes its own finalizers",
 		},
 		{
 			Writer: "garbage collector", Actor: policies.GarbageCollector,
-			Side: policies.Infrastructure, Kinds: infra, Fields: []string{"metadata.name"}, Effects: Deletes, While: AnyPhase,
+			Side: policies.SideInfrastructure, Kinds: infra, Fields: []string{"metadata.name"}, Effects: Deletes, While: AnyPhase,
 			Why: "it deletes what belongs to an owner that is gone",
 		},
 		{
 			Writer: "namespace controller", Actor: policies.NamespaceController,
-			Side: policies.Infrastructure, Kinds: infra, Fields: []string{"metadata.name"}, Effects: Deletes, While: AnyPhase,
+			Side: policies.SideInfrastructure, Kinds: infra, Fields: []string{"metadata.name"}, Effects: Deletes, While: AnyPhase,
 			Why: "it empties a namespace that is being deleted",
 		},
 		{
 			Writer: "infrastructure provider", Actor: policies.InfrastructureController,
-			Side: policies.Infrastructure, Kinds: infra, Fields: finalizers, Effects: Writes, While: AnyPhase,
+			Side: policies.SideInfrastructure, Kinds: infra, Fields: finalizers, Effects: Writes, While: AnyPhase,
 			Why: "it adds its finalizer even while paused",
 		},
 		{
 			Writer: "control-plane-machine-set-operator", Actor: policies.ControlPlaneOperator,
-			Side: policies.MachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: AnyPhase, Only: ownedByControlPlane,
+			Side: policies.SideMachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: AnyPhase, Only: ownedByControlPlane,
 			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whoever runs them, and releases them when the set is deleted, or that never ends",
 		},
 		{
 			Writer: "cluster-etcd-operator", Actor: policies.EtcdOperator,
-			Side: policies.MachineAPI, Kinds: machine, Fields: []string{preDrainField}, Effects: Writes, While: AnyPhase, Only: changesEtcdHook,
+			Side: policies.SideMachineAPI, Kinds: machine, Fields: []string{preDrainField}, Effects: Writes, While: AnyPhase, Only: changesEtcdHook,
 			Why: "it holds each Machine of the control plane until the etcd member has left, and lets go of it on the Machine API's side alone; the mirror carries both over",
 		},
 		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator, Manager: "cluster-autoscaler-operator",
-			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotated(
+			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(
 				"machine.openshift.io/cluster-api-autoscaler-node-group-min-size", "machine.openshift.io/cluster-api-autoscaler-node-group-max-size",
 			), Effects: Writes, While: ByClusterAPI,
 			Why: "it writes the limits of a MachineAutoscaler, which supports no kind but the Machine API's MachineSet; a MachineAutoscaler is not deleted before they are removed",
 		},
 		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator,
-			Side: policies.MachineAPI, Kinds: machineSet, Fields: annotated(
+			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(
 				"autoscaling.openshift.io/machineautoscaler",
 				"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory", "capacity.cluster-autoscaler.kubernetes.io/gpu-count",
 				"capacity.cluster-autoscaler.kubernetes.io/gpu-type", "capacity.cluster-autoscaler.kubernetes.io/maxPods",
@@ -255,7 +255,7 @@ func Annotated(side policies.Side) []Grant {
 func LeftAlone(kind, of string) []string {
 	var out []string
 	for _, g := range grants {
-		if g.Side == policies.MachineAPI && slices.Contains(g.Kinds, kind) && g.While&ByClusterAPI != 0 && g.Manager == "" {
+		if g.Side == policies.SideMachineAPI && slices.Contains(g.Kinds, kind) && g.While&ByClusterAPI != 0 && g.Manager == "" {
 			out = append(out, g.Names(of)...)
 		}
 	}

@@ -62,8 +62,8 @@ func TestNoGrantWidensAnotherLock(t *testing.T) {
 	slices.Sort(paths)
 	slices.Sort(actors)
 	kinds := map[policies.Side][]string{
-		policies.MachineAPI: {"Machine", "MachineSet", "MachineHealthCheck"}, policies.ClusterAPI: {"Machine", "MachineSet", "MachineHealthCheck"},
-		policies.Infrastructure: {authority.InfraMachine, authority.InfraMachineTemplate},
+		policies.SideMachineAPI: {"Machine", "MachineSet", "MachineHealthCheck"}, policies.SideClusterAPI: {"Machine", "MachineSet", "MachineHealthCheck"},
+		policies.SideInfrastructure: {authority.InfraMachine, authority.InfraMachineTemplate},
 	}
 	used, tried := map[string]bool{}, 0
 	for side, names := range kinds {
@@ -125,13 +125,13 @@ func granted(a attempt, actor policies.Actor) (row string, ok bool) {
 // exempt is what a lock lets a side's own controllers do on other grounds: to own what they are authoritative for, also while authority leaves, and to say which
 // instance an object has.
 func exempt(a attempt, actor policies.Actor) bool {
-	own := map[policies.Actor]policies.Side{policies.MachineAPIController: policies.MachineAPI, policies.ClusterAPIController: policies.ClusterAPI, policies.InfrastructureController: policies.Infrastructure}
+	own := map[policies.Actor]policies.Side{policies.MachineAPIController: policies.SideMachineAPI, policies.ClusterAPIController: policies.SideClusterAPI, policies.InfrastructureController: policies.SideInfrastructure}
 	leaving, rests := authority.LeavingClusterAPI|authority.LeftClusterAPI, authority.ByClusterAPI
-	if a.side == policies.MachineAPI {
+	if a.side == policies.SideMachineAPI {
 		leaving, rests = authority.LeavingMachineAPI|authority.LeftMachineAPI, authority.ByMachineAPI
 	}
 	if a.path == "spec.providerID" && a.phase == rests {
-		return own[actor] == a.side || actor == policies.ClusterAPIController && a.side == policies.Infrastructure
+		return own[actor] == a.side || actor == policies.ClusterAPIController && a.side == policies.SideInfrastructure
 	}
 	return own[actor] == a.side && (a.phase == rests || a.path == "metadata.ownerReferences" && a.phase&leaving != 0)
 }
@@ -187,7 +187,7 @@ func object(a attempt, requested string, has bool, value string) string {
 		at[names[len(names)-1]] = value
 	}
 	o := map[string]any{"metadata": metadata, "spec": spec}
-	if a.side == policies.MachineAPI {
+	if a.side == policies.SideMachineAPI {
 		o["status"] = json.RawMessage(statuses[a.phase])
 	} else if a.phase&left != 0 {
 		o["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Paused", "status": "True"}}}

@@ -42,7 +42,7 @@ func update(t testing.TB, before, after map[string]any) policies.Change {
 	}
 	return policies.Change{
 		Subject: policies.Subject{
-			Side: policies.MachineAPI, Kind: "MachineSet", Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: "machinesets"},
+			Side: policies.SideMachineAPI, Kind: "MachineSet", Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: "machinesets"},
 			Namespace: policiestest.MachineAPINamespace, Name: "worker-a", TwinNamespace: policiestest.ClusterAPINamespace,
 		},
 		Operation: admissionv1.Update, Old: object(before), New: object(after),

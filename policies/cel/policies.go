@@ -102,11 +102,11 @@ func (d door) rows() ([]row, error) {
 		}
 		rule := all[i]
 		for _, s := range rule.On {
-			if s.Side != policies.MachineAPI && s.Side != policies.Surroundings {
+			if s.Side != policies.SideMachineAPI && s.Side != policies.Surroundings {
 				return nil, fmt.Errorf("twin %s: it sees %s objects, policies are written for the Machine API's and the surroundings", t.Rule, s.Side)
 			}
 		}
-		if cmp.Or(d.side, policies.MachineAPI) == rule.On[0].Side && strings.HasPrefix(t.Rule, d.family+"/") && t.Warns == d.warns && rule.On[0].Subresource == d.subresource {
+		if cmp.Or(d.side, policies.SideMachineAPI) == rule.On[0].Side && strings.HasPrefix(t.Rule, d.family+"/") && t.Warns == d.warns && rule.On[0].Subresource == d.subresource {
 			out = append(out, row{t, rule})
 		}
 	}
@@ -341,7 +341,7 @@ func exactFields() [][]string {
 func granted(o Options, of string, effect authority.Effect) string {
 	var rows []string
 	for _, g := range authority.Grants() {
-		if names := g.Names(of); g.Side == policies.MachineAPI && g.Only == nil && g.Effects&effect == effect && len(names) > 0 {
+		if names := g.Names(of); g.Side == policies.SideMachineAPI && g.Only == nil && g.Effects&effect == effect && len(names) > 0 {
 			rows = append(rows, fmt.Sprintf(`(request.userInfo.username in %s && request.kind.kind in %s && variables.phase in %s ? %s : [])`,
 				quoteAll(o.Identities[g.Actor]), quoteAll(g.Kinds), quoteAll(phases(g.While)), quoteAll(names)))
 		}

@@ -47,7 +47,7 @@ func TestEnginesAgree(t *testing.T) {
 	e := compile(t)
 	denied := 0
 	for _, c := range cases {
-		if c.Change.Side != policies.MachineAPI && c.Change.Side != policies.Surroundings {
+		if c.Change.Side != policies.SideMachineAPI && c.Change.Side != policies.Surroundings {
 			continue
 		}
 		t.Run(c.Rule+"/"+c.Name, func(t *testing.T) {

@@ -29,7 +29,7 @@ type Future struct {
 
 // Moment is a step, or what is waited for before the next one.
 type Moment struct {
-	Step
+	PlannedStep
 	// Name is the Machine's. One that is made has xxxxx where five letters will be.
 	Name string
 	// Waits is what is waited for; "" where the moment is a step.
@@ -55,7 +55,7 @@ func Ahead(v View) Future {
 				continue // what is adopted or amended is so only in the cluster
 			}
 			done[key], added = true, true
-			f.Moments = append(f.Moments, Moment{Step: s, Name: name, Now: pass == 0})
+			f.Moments = append(f.Moments, Moment{PlannedStep: s, Name: name, Now: pass == 0})
 		}
 		if added {
 			continue
@@ -64,7 +64,7 @@ func Ahead(v View) Future {
 		if waits == "" && len(f.Last.Problems) == 0 {
 			return f
 		}
-		settled := w.settle(&f.Last)
+		settled := w.finishNext(&f.Last)
 		if waits != "" && !w.own[settled] { // what follows from a step goes without saying
 			f.Moments = append(f.Moments, Moment{Waits: waits, Now: pass == 0})
 		}
@@ -91,7 +91,7 @@ func imagine(v View) *imagined {
 }
 
 // do does a step that makes or deletes a Machine, and returns the Machine's name.
-func (w *imagined) do(p *Plan, s Step) string {
+func (w *imagined) do(p *Plan, s PlannedStep) string {
 	switch s.Verb {
 	case Create:
 		return w.create(p, s)
@@ -104,7 +104,7 @@ func (w *imagined) do(p *Plan, s Step) string {
 }
 
 // create makes a Machine without a Node.
-func (w *imagined) create(p *Plan, s Step) string {
+func (w *imagined) create(p *Plan, s PlannedStep) string {
 	w.made++
 	m := p.Machine(s.Index)
 	m.Name = w.free(m.Name, s.Index.Number)
@@ -135,9 +135,9 @@ func (w *imagined) change(name string, do func(*machinev1beta1.Machine)) {
 	w.Machines[at] = *m
 }
 
-// settle ends the next thing that is under way, and returns the Machine's name, "" where nothing is. What joins comes first; then goes what is being deleted,
+// finishNext ends the next thing that is under way, and returns the Machine's name, "" where nothing is. What joins comes first; then goes what is being deleted,
 // where its index has another Machine that is ready before others: etcd's hook lets it go then.
-func (w *imagined) settle(p *Plan) string {
+func (w *imagined) finishNext(p *Plan) string {
 	if w.Authority == authority.Migrating {
 		w.Authority = authority.Unset
 		return w.Set.Name

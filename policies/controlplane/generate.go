@@ -365,7 +365,7 @@ func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[
 func (w World) denied(before, after any) string {
 	c := policies.Change{
 		Subject: policies.Subject{
-			Side: policies.MachineAPI, Kind: Kind, Namespace: w.Namespace, Name: Name,
+			Side: policies.SideMachineAPI, Kind: Kind, Namespace: w.Namespace, Name: Name,
 			Resource: schema.GroupResource{Group: machinev1.GroupName, Resource: Resource},
 		},
 		Operation: admissionv1.Create,

@@ -26,22 +26,22 @@ const (
 	AsFound Reason = "AsFound"
 )
 
-// Deed is what the generator writes.
-type Deed string
+// GeneratorWrite is what the generator writes.
+type GeneratorWrite string
 
 // The deeds.
 const (
-	// Produce creates the set: there is none.
-	Produce Deed = "Produce"
-	// Follow patches the set: the cluster has changed since it was generated.
-	Follow Deed = "Follow"
-	// Remake deletes the set, which nobody has edited: what cannot be changed in it is wrong. It is recreated when it is gone.
-	Remake Deed = "Remake"
+	// CreateSet creates the set: there is none.
+	CreateSet GeneratorWrite = "Produce"
+	// PatchSet patches the set: the cluster has changed since it was generated.
+	PatchSet GeneratorWrite = "Follow"
+	// RecreateSet deletes the set, which nobody has edited: what cannot be changed in it is wrong. It is recreated when it is gone.
+	RecreateSet GeneratorWrite = "Remake"
 )
 
-// Upkeep is what the generator does about the set that is there, if anything.
-type Upkeep struct {
-	Do Deed
+// GeneratorPlan is what the generator does about the set that is there, if anything.
+type GeneratorPlan struct {
+	Write GeneratorWrite
 	// Object is what is created.
 	Object map[string]any
 	// Patch is a merge patch of the stored set: what is the generator's, and nothing beside.
@@ -50,26 +50,26 @@ type Upkeep struct {
 	Condition metav1.Condition
 	// Refusal is why no set is generated, or why the one that is there cannot follow.
 	Refusal *Refusal
-	// Says is what is done, for an event.
-	Says string
+	// Note is what is done, for an event.
+	Note string
 }
 
-// Keep decides about the set that is stored, nil for none, as JSON has it. One that is active, being deleted, or a person's own is not touched.
-func Keep(stored map[string]any, w World) Upkeep {
+// PlanGeneration decides about the set that is stored, nil for none, as JSON has it. One that is active, being deleted, or a person's own is not touched.
+func PlanGeneration(stored map[string]any, w World) GeneratorPlan {
 	if stored == nil {
 		g, refusal := Generate(w)
 		if refusal != nil {
-			return Upkeep{Refusal: refusal}
+			return GeneratorPlan{Refusal: refusal}
 		}
-		return Upkeep{Do: Produce, Object: g.object(), Says: "Generated, Inactive. " + g.says()}
+		return GeneratorPlan{Write: CreateSet, Object: g.object(), Note: "Generated, Inactive. " + g.says()}
 	}
 	k, ours := keeping(stored)
 	if !ours {
-		return Upkeep{}
+		return GeneratorPlan{}
 	}
 	g, refusal := Generate(w)
 	if refusal != nil {
-		return Upkeep{Refusal: refusal, Condition: generated(refusal)}
+		return GeneratorPlan{Refusal: refusal, Condition: generated(refusal)}
 	}
 	return k.follow(g, w)
 }
@@ -124,15 +124,15 @@ func keeping(object map[string]any) (*keeper, bool) {
 // fixed are the members of a set that cannot be changed once it is there.
 func fixed() []string { return []string{"replicas", "selector"} }
 
-func (k *keeper) follow(g *Generated, w World) Upkeep {
+func (k *keeper) follow(g *Generated, w World) GeneratorPlan {
 	next, m := g.content(), merger{platformNamed(PlatformOf(w.Infrastructure))}
-	u := Upkeep{Condition: metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionTrue, Reason: string(AsFound), Message: g.says()}}
+	u := GeneratorPlan{Condition: metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionTrue, Reason: string(AsFound), Message: g.says()}}
 	for _, name := range fixed() {
 		if reflect.DeepEqual(k.stored[name], next[name]) {
 			continue
 		}
 		if len(m.edits(k.last, k.stored)) == 0 && !g.vacant {
-			return Upkeep{Do: Remake, Condition: u.Condition, Says: fmt.Sprintf("Deleted, to be generated anew: spec.%s cannot be changed, and is to be %s.", name, text(next[name]))}
+			return GeneratorPlan{Write: RecreateSet, Condition: u.Condition, Note: fmt.Sprintf("Deleted, to be generated anew: spec.%s cannot be changed, and is to be %s.", name, text(next[name]))}
 		}
 		u.Refusal = refuse(CannotFollow, "spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: kubectl -n %s delete %s.%s %s --cascade=background",
 			name, text(next[name]), text(k.stored[name]), g.unless(), w.Namespace, Resource, machinev1.GroupName, Name)
@@ -190,7 +190,7 @@ func kept(domains, before any) any {
 }
 
 // patch reports what is to be written, if anything: the fields that follow, and what the set was generated with.
-func (u *Upkeep) patch(k *keeper, next, merged map[string]any) {
+func (u *GeneratorPlan) patch(k *keeper, next, merged map[string]any) {
 	patch := map[string]any{}
 	if spec := mergePatch(k.stored, merged); len(spec) > 0 {
 		patch["spec"] = spec
@@ -199,8 +199,8 @@ func (u *Upkeep) patch(k *keeper, next, merged map[string]any) {
 		patch["metadata"] = map[string]any{"annotations": map[string]any{GeneratedAnnotation: string(raw(next))}}
 	}
 	if len(patch) > 0 {
-		u.Do, u.Patch = Follow, patch
-		u.Says = "Follows the control plane. " + u.Condition.Message
+		u.Write, u.Patch = PatchSet, patch
+		u.Note = "Follows the control plane. " + u.Condition.Message
 	}
 }
 

@@ -170,8 +170,8 @@ func TestWhatASetIsGeneratedFrom(t *testing.T) {
 			for _, do := range c.do {
 				do(p)
 			}
-			u := controlplane.Keep(nil, p.World)
-			if u.Do != controlplane.Produce {
+			u := controlplane.PlanGeneration(nil, p.World)
+			if u.Write != controlplane.CreateSet {
 				t.Fatalf("%+v", u.Refusal)
 			}
 			for path, want := range c.want {
@@ -179,8 +179,8 @@ func TestWhatASetIsGeneratedFrom(t *testing.T) {
 					t.Errorf("%s: %s", path, d)
 				}
 			}
-			if !strings.Contains(u.Says, c.left) || c.left == "" && strings.Contains(u.Says, "Left out") {
-				t.Errorf("says %q", u.Says)
+			if !strings.Contains(u.Note, c.left) || c.left == "" && strings.Contains(u.Note, "Left out") {
+				t.Errorf("says %q", u.Note)
 			}
 		})
 	}
@@ -261,7 +261,7 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 		before []planting
 		edit   map[string]any // what a person makes of the set, by path; nil removes
 		then   []planting
-		do     controlplane.Deed
+		do     controlplane.GeneratorWrite
 		want   map[string]any // what is stored in the end, by path
 		reason controlplane.Reason
 		words  string
@@ -314,16 +314,16 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 			for _, do := range c.before {
 				do(p)
 			}
-			stored := controlplane.Keep(nil, p.World).Object
+			stored := controlplane.PlanGeneration(nil, p.World).Object
 			for path, v := range c.edit {
 				stored = merged(stored, nested(strings.Split(path, "."), v))
 			}
 			for _, do := range c.then {
 				do(p)
 			}
-			u := controlplane.Keep(stored, p.World)
-			if u.Do != c.do || u.Condition.Reason != string(c.reason) || !strings.Contains(u.Condition.Message, c.words) {
-				t.Errorf("does %q and says %s: %s; want %q, %s and %q", u.Do, u.Condition.Reason, u.Condition.Message, c.do, c.reason, c.words)
+			u := controlplane.PlanGeneration(stored, p.World)
+			if u.Write != c.do || u.Condition.Reason != string(c.reason) || !strings.Contains(u.Condition.Message, c.words) {
+				t.Errorf("does %q and says %s: %s; want %q, %s and %q", u.Write, u.Condition.Reason, u.Condition.Message, c.do, c.reason, c.words)
 			}
 			end := merged(stored, u.Patch)
 			for path, want := range c.want {
@@ -331,8 +331,8 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 					t.Errorf("%s: %s", path, d)
 				}
 			}
-			if u.Do == controlplane.Follow {
-				if again := controlplane.Keep(end, p.World); again.Do != "" {
+			if u.Write == controlplane.PatchSet {
+				if again := controlplane.PlanGeneration(end, p.World); again.Write != "" {
 					t.Errorf("it is never enough: %s", raw(t, again.Patch))
 				}
 			}
@@ -350,16 +350,16 @@ func TestASetFollowsWhateverAProviderSpecSays(t *testing.T) {
 			var base, then map[string]any
 			into(t, kit.AnyProviderSpec(r), &base)
 			into(t, kit.AnyProviderSpec(r), &then)
-			stored := controlplane.Keep(nil, planted(t, kit, base, 3).World).Object
+			stored := controlplane.PlanGeneration(nil, planted(t, kit, base, 3).World).Object
 			now := planted(t, kit, then, 3)
-			fresh := controlplane.Keep(nil, now.World).Object
+			fresh := controlplane.PlanGeneration(nil, now.World).Object
 			if stored == nil || fresh == nil {
 				continue
 			}
 			edit := nested(strings.Split(below+"spec.providerSpec.value.userDataSecret.name", "."), "mine")
 			stored, fresh = merged(stored, edit), merged(fresh, edit)
-			u := controlplane.Keep(stored, now.World)
-			if u.Do == "" {
+			u := controlplane.PlanGeneration(stored, now.World)
+			if u.Write == "" {
 				continue
 			}
 			followed++
@@ -367,8 +367,8 @@ func TestASetFollowsWhateverAProviderSpecSays(t *testing.T) {
 			if d := cmp.Diff(fresh, end); d != "" {
 				t.Errorf("of %s\nand %s: %s", raw(t, base), raw(t, then), d)
 			}
-			if again := controlplane.Keep(end, now.World); again.Do != "" || !strings.Contains(again.Condition.Message, "userDataSecret.name master-user-data → mine") {
-				t.Errorf("%q %s", again.Do, again.Condition.Message)
+			if again := controlplane.PlanGeneration(end, now.World); again.Write != "" || !strings.Contains(again.Condition.Message, "userDataSecret.name master-user-data → mine") {
+				t.Errorf("%q %s", again.Write, again.Condition.Message)
 			}
 		}
 		if followed == 0 {
@@ -388,11 +388,11 @@ func nested(way []string, v any) map[string]any {
 func TestAGeneratedSetDependsOnNoOrder(t *testing.T) {
 	everyPlatform(t, func(t *testing.T, kit conversiontest.Kit) {
 		p := planted(t, kit, kit.ProviderSpec, 3)
-		one := controlplane.Keep(nil, p.World)
+		one := controlplane.PlanGeneration(nil, p.World)
 		for i, j := 0, len(p.Machines)-1; i < j; i, j = i+1, j-1 {
 			p.Machines[i], p.Machines[j] = p.Machines[j], p.Machines[i]
 		}
-		if d := cmp.Diff(one, controlplane.Keep(nil, p.World)); d != "" {
+		if d := cmp.Diff(one, controlplane.PlanGeneration(nil, p.World)); d != "" {
 			t.Error(d)
 		}
 		var again map[string]any

@@ -279,8 +279,8 @@ func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecSays(t *testing.T) {
 			if c := asked(t, nil, &controlplane.View{Set: g.Set, Machines: p.Machines, Infrastructure: p.Infrastructure, Now: noon}); !controlplane.Rules().Judge(c).Allowed() {
 				t.Errorf("refused: %v", said(controlplane.Rules(), c))
 			}
-			u := controlplane.Keep(nil, p.World)
-			if again := controlplane.Keep(u.Object, p.World); again.Do != "" || again.Condition.Status != metav1.ConditionTrue || strings.Contains(again.Condition.Message, "edited") {
+			u := controlplane.PlanGeneration(nil, p.World)
+			if again := controlplane.PlanGeneration(u.Object, p.World); again.Write != "" || again.Condition.Status != metav1.ConditionTrue || strings.Contains(again.Condition.Message, "edited") {
 				t.Errorf("what was just generated is followed by %+v", again)
 			}
 		}

@@ -128,7 +128,7 @@ func Make(v View) Plan {
 		p.Invalid = append(p.Invalid, field.Invalid(specPath.Child("selector"), metav1.FormatLabelSelector(&v.Set.Spec.Selector), err.Error()))
 	}
 	p.place(v)
-	p.settle(t)
+	p.assignDomains(t)
 	p.compare(t)
 	p.judge(v)
 	p.Waits, p.Next = p.waits(), graceEnds(v)
@@ -220,9 +220,9 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, n
 	}
 }
 
-// settle gives each index its failure domain: as far as may be the one in which its youngest Machine is. Where a domain has too many indexes, one whose
+// assignDomains gives each index its failure domain: as far as may be the one in which its youngest Machine is. Where a domain has too many indexes, one whose
 // Machine is replaced anyway moves before one whose Machine would stay.
-func (p *Plan) settle(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
+func (p *Plan) assignDomains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	have, moves := make([]int, len(p.Indexes)), make([]int, len(p.Indexes))
 	for i := range p.Indexes {
 		have[i] = p.domainOf(p.row, p.Indexes[i])

@@ -29,7 +29,7 @@ const (
 )
 
 func on(ops ...admissionv1.Operation) []policies.Scope {
-	return []policies.Scope{{Side: policies.MachineAPI, Kinds: []string{Kind}, Operations: ops}}
+	return []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{Kind}, Operations: ops}}
 }
 
 // world is the need of a rule that reads the control plane, for a request that changes the set's spec.

@@ -98,7 +98,7 @@ func asked(t testing.TB, stored *machinev1.ControlPlaneMachineSet, v *controlpla
 	t.Helper()
 	c := policies.Change{
 		Subject: policies.Subject{
-			Side: policies.MachineAPI, Kind: controlplane.Kind, Namespace: "m", Name: v.Set.Name,
+			Side: policies.SideMachineAPI, Kind: controlplane.Kind, Namespace: "m", Name: v.Set.Name,
 			Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: controlplane.Resource},
 		},
 		Operation: admissionv1.Create, New: object(t, v.Set),

@@ -29,8 +29,8 @@ const (
 	Delete Verb = "Delete"
 )
 
-// Step is one thing to do.
-type Step struct {
+// PlannedStep is one thing to do.
+type PlannedStep struct {
 	Verb  Verb
 	Index Index
 	// Machine is the one that is adopted, amended or deleted.
@@ -59,21 +59,21 @@ const surge = 1
 
 // Steps are what is to be done now. All may be done in one pass; at most one of them makes or deletes a Machine, and the one after that follows
 // from what has then become of it. An inactive set does nothing, and neither does one with problems.
-func (p *Plan) Steps() []Step {
+func (p *Plan) Steps() []PlannedStep {
 	if !p.Active || len(p.Problems) > 0 || p.authority == authority.Migrating {
 		return nil
 	}
-	var out []Step
+	var out []PlannedStep
 	for _, i := range p.Indexes {
 		for _, m := range i.Machines {
 			if m.moving() {
 				continue
 			}
 			if !m.Deleting && !m.Adopted {
-				out = append(out, Step{Verb: Adopt, Index: i, Machine: m, Why: "It belongs to the control plane that the set manages."})
+				out = append(out, PlannedStep{Verb: Adopt, Index: i, Machine: m, Why: "It belongs to the control plane that the set manages."})
 			}
 			if all := m.In(InPlace); !m.Deleting && len(all) > 0 {
-				out = append(out, Step{Verb: Amend, Index: i, Machine: m, Why: "It differs in what can be changed in place: " + told(all) + "."})
+				out = append(out, PlannedStep{Verb: Amend, Index: i, Machine: m, Why: "It differs in what can be changed in place: " + told(all) + "."})
 			}
 		}
 	}
@@ -84,29 +84,29 @@ func (p *Plan) Steps() []Step {
 }
 
 // change is the one Machine that is made or deleted next.
-func (p *Plan) change() (Step, bool) {
+func (p *Plan) change() (PlannedStep, bool) {
 	if p.moves() != "" {
-		return Step{}, false
+		return PlannedStep{}, false
 	}
 	for _, row := range []struct {
 		cause Cause
-		find  func() (Step, bool)
+		find  func() (PlannedStep, bool)
 	}{
-		{Surplus, p.surplus}, {Replaced, func() (Step, bool) { return p.unasked(replaced) }}, {Superseded, func() (Step, bool) { return p.unasked(superseded) }}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
+		{Surplus, p.surplus}, {Replaced, func() (PlannedStep, bool) { return p.unasked(replaced) }}, {Superseded, func() (PlannedStep, bool) { return p.unasked(superseded) }}, {Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
 		if s, ok := row.find(); ok {
 			s.Cause = row.cause
 			return s, true
 		}
 	}
-	return Step{}, false
+	return PlannedStep{}, false
 }
 
 // room reports whether one Machine more may exist. It counts those that are being deleted.
 func (p *Plan) room() bool { return len(p.machines()) < p.Replicas+surge }
 
 // surplus is a second Machine of an index that is as it should be: two passes have made one each, or somebody else has.
-func (p *Plan) surplus() (Step, bool) {
+func (p *Plan) surplus() (PlannedStep, bool) {
 	for _, i := range p.Indexes {
 		var good []MachineState
 		for _, m := range i.Machines {
@@ -120,9 +120,9 @@ func (p *Plan) surplus() (Step, bool) {
 		slices.SortStableFunc(good, func(a, b MachineState) int {
 			return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
 		})
-		return Step{Verb: Delete, Index: i, Machine: good[len(good)-1], Why: fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: good[len(good)-1], Why: fmt.Sprintf("Index %d has %s already.", i.Number, good[0].Name)}, true
 	}
-	return Step{}, false
+	return PlannedStep{}, false
 }
 
 func allOf(all []MachineState, is func(MachineState) bool) bool {
@@ -130,23 +130,23 @@ func allOf(all []MachineState, is func(MachineState) bool) bool {
 }
 
 // unasked is what is done at the first index that calls for it. OnDelete leaves it to a person.
-func (p *Plan) unasked(find func(Index) (Step, bool)) (Step, bool) {
+func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) (PlannedStep, bool) {
 	if p.Strategy == machinev1.OnDelete {
-		return Step{}, false
+		return PlannedStep{}, false
 	}
 	for _, i := range p.Indexes {
 		if s, ok := find(i); ok {
 			return s, true
 		}
 	}
-	return Step{}, false
+	return PlannedStep{}, false
 }
 
 // undeleted are the deletions that OnDelete leaves to a person: of each index the Machine that is no longer needed beside another.
-func (p *Plan) undeleted() []Step {
-	var out []Step
+func (p *Plan) undeleted() []PlannedStep {
+	var out []PlannedStep
 	for _, i := range p.Indexes {
-		for _, find := range []func(Index) (Step, bool){replaced, superseded} {
+		for _, find := range []func(Index) (PlannedStep, bool){replaced, superseded} {
 			if s, ok := find(i); ok && p.Strategy == machinev1.OnDelete {
 				out = append(out, s)
 				break
@@ -157,77 +157,77 @@ func (p *Plan) undeleted() []Step {
 }
 
 // replaced is an outdated Machine whose replacement is ready.
-func replaced(i Index) (Step, bool) {
+func replaced(i Index) (PlannedStep, bool) {
 	at := slices.IndexFunc(i.Machines, func(m MachineState) bool { return m.Updated() && m.Ready })
 	old := slices.IndexFunc(i.Machines, func(m MachineState) bool { return !m.Updated() && !m.Deleting })
 	if at < 0 || old < 0 {
-		return Step{}, false
+		return PlannedStep{}, false
 	}
-	return Step{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement " + i.Machines[at].Name + " is ready."}, true
+	return PlannedStep{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement " + i.Machines[at].Name + " is ready."}, true
 }
 
 // superseded is one of two Machines of an index. Neither is both ready and equal to the template, since the template has changed once more while
 // one was being replaced: it gives way before another one is made, or there would be more Machines at the index with each change.
-func superseded(i Index) (Step, bool) {
+func superseded(i Index) (PlannedStep, bool) {
 	staying := slices.DeleteFunc(slices.Clone(i.Machines), func(m MachineState) bool { return m.Deleting })
 	slices.SortStableFunc(staying, func(a, b MachineState) int {
 		return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
 	})
 	if len(staying) < 2 {
-		return Step{}, false
+		return PlannedStep{}, false
 	}
 	stays, goes := staying[0], staying[len(staying)-1]
 	if !slices.ContainsFunc(staying, MachineState.Updated) {
-		return Step{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", told(goes.In(Rollout)), stays.Name)}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", told(goes.In(Rollout)), stays.Name)}, true
 	}
 	if goes.Updated() && !goes.Ready && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
-		return Step{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
 	}
-	return Step{}, false
+	return PlannedStep{}, false
 }
 
 // vacant is an index without a Machine.
-func (p *Plan) vacant() (Step, bool) {
+func (p *Plan) vacant() (PlannedStep, bool) {
 	for _, i := range p.Indexes {
 		if len(i.Machines) == 0 && p.room() {
-			return Step{Verb: Create, Index: i, Why: fmt.Sprintf("Index %d has no Machine.", i.Number)}, true
+			return PlannedStep{Verb: Create, Index: i, Why: fmt.Sprintf("Index %d has no Machine.", i.Number)}, true
 		}
 	}
-	return Step{}, false
+	return PlannedStep{}, false
 }
 
 // leaving is an index whose Machines are all being deleted. Where there is no room for one more, the Machine has to be gone first.
-func (p *Plan) leaving() (Step, bool) {
+func (p *Plan) leaving() (PlannedStep, bool) {
 	if p.Strategy == machinev1.Recreate || !p.room() {
-		return Step{}, false
+		return PlannedStep{}, false
 	}
 	for _, i := range p.Indexes {
 		if len(i.Machines) > 0 && !slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting }) {
-			return Step{Verb: Create, Index: i, Why: i.Machines[0].Name + " is being deleted."}, true
+			return PlannedStep{Verb: Create, Index: i, Why: i.Machines[0].Name + " is being deleted."}, true
 		}
 	}
-	return Step{}, false
+	return PlannedStep{}, false
 }
 
 // renew begins to replace the next outdated Machine: those that are not ready first, since there is least to lose, then index by index. Nothing is
 // begun while a Machine is on its way in or out.
-func (p *Plan) renew() (Step, bool) {
+func (p *Plan) renew() (PlannedStep, bool) {
 	next := p.Outdated()
 	if len(next) == 0 || p.Strategy == machinev1.OnDelete || p.busy() != "" {
-		return Step{}, false
+		return PlannedStep{}, false
 	}
 	i := next[0]
 	old := i.outdated()
 	if p.Strategy == machinev1.Recreate {
 		if old.Ready && p.lost() != "" {
-			return Step{}, false
+			return PlannedStep{}, false
 		}
-		return Step{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " + told(old.In(Rollout)) + "."}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " + told(old.In(Rollout)) + "."}, true
 	}
 	if !p.room() {
-		return Step{}, false
+		return PlannedStep{}, false
 	}
-	return Step{Verb: Create, Index: i, Why: old.Name + " is outdated: " + told(old.In(Rollout)) + "."}, true
+	return PlannedStep{Verb: Create, Index: i, Why: old.Name + " is outdated: " + told(old.In(Rollout)) + "."}, true
 }
 
 // busy returns which Machine is on its way in or out, "" if none is.

@@ -163,7 +163,7 @@ func void(d Difference) bool {
 
 // Changes reports whether a Machine is created or deleted now.
 func (p *Plan) Changes() bool {
-	return slices.ContainsFunc(p.Steps(), func(s Step) bool { return s.Verb == Create || s.Verb == Delete })
+	return slices.ContainsFunc(p.Steps(), func(s PlannedStep) bool { return s.Verb == Create || s.Verb == Delete })
 }
 
 // Refused reports whether the API server refuses the Machine that would come next.

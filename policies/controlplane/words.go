@@ -58,12 +58,12 @@ func (p *Plan) beside() string {
 func (p *Plan) alone() []Index {
 	left := p.undeleted()
 	return slices.DeleteFunc(p.Outdated(), func(i Index) bool {
-		return slices.ContainsFunc(left, func(s Step) bool { return s.Index.Number == i.Number })
+		return slices.ContainsFunc(left, func(s PlannedStep) bool { return s.Index.Number == i.Number })
 	})
 }
 
 // reason is why a step is taken, within a sentence.
-func reason(s Step) string {
+func reason(s PlannedStep) string {
 	why := strings.TrimSuffix(s.Why, ".")
 	for _, begins := range []string{"It", "Index"} {
 		if strings.HasPrefix(why, begins) {
@@ -138,7 +138,7 @@ func (p *Plan) changes(all []Moment) []string {
 		case m.Verb == Create:
 			deeds = append(deeds, deed{Create, fmt.Sprintf("at index %d%s", m.Index.Number, m.Index.where())})
 		case m.Verb == Delete:
-			deeds = append(deeds, deed{Delete, fmt.Sprintf("%s (%s)", m.Name, reason(m.Step))})
+			deeds = append(deeds, deed{Delete, fmt.Sprintf("%s (%s)", m.Name, reason(m.PlannedStep))})
 		}
 	}
 	var out []string

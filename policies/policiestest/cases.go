@@ -329,9 +329,9 @@ func exactly(object json.RawMessage, members map[string]json.RawMessage) (json.R
 }
 
 func (s setting) facts(kind string) (f policies.Facts, err error) {
-	twin := setting{Side: policies.ClusterAPI}
-	if s.Side != policies.MachineAPI {
-		twin.Side = policies.MachineAPI
+	twin := setting{Side: policies.SideClusterAPI}
+	if s.Side != policies.SideMachineAPI {
+		twin.Side = policies.SideMachineAPI
 	}
 	if f.Twin, err = twin.object(coreKind(kind), s.Twin); err != nil {
 		return f, err
@@ -339,7 +339,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 	if f.Stored, err = s.object(kind, s.Stored); err != nil {
 		return f, err
 	}
-	infra := setting{Side: policies.Infrastructure}
+	infra := setting{Side: policies.SideInfrastructure}
 	if f.Infra, err = infra.object("InfraMachine", s.Infra); err != nil {
 		return f, err
 	}
@@ -349,14 +349,14 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 	}
 	f.Uncounted, f.Holders = s.Uncounted, s.Holders
 	for _, raw := range s.Owners {
-		owner, err := setting{Side: policies.ClusterAPI}.object("Machine", raw)
+		owner, err := setting{Side: policies.SideClusterAPI}.object("Machine", raw)
 		if err != nil {
 			return f, err
 		}
 		f.Owners = append(f.Owners, owner)
 	}
 	for _, raw := range s.Sets {
-		set, err := setting{Side: policies.ClusterAPI}.object("MachineSet", raw)
+		set, err := setting{Side: policies.SideClusterAPI}.object("MachineSet", raw)
 		if err != nil {
 			return f, err
 		}

@@ -26,9 +26,9 @@ var plurals = map[string]string{
 var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate", "InfraCluster": "AWSCluster"}
 
 var versions = map[policies.Side]schema.GroupVersion{
-	policies.MachineAPI:     {Group: "machine.openshift.io", Version: "v1beta1"},
-	policies.ClusterAPI:     {Group: "cluster.x-k8s.io", Version: "v1beta2"},
-	policies.Infrastructure: {Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"},
+	policies.SideMachineAPI:     {Group: "machine.openshift.io", Version: "v1beta1"},
+	policies.SideClusterAPI:     {Group: "cluster.x-k8s.io", Version: "v1beta2"},
+	policies.SideInfrastructure: {Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"},
 }
 
 // version of a kind on a side: the Machine API has two.
@@ -56,14 +56,14 @@ func (s setting) subject(kind string) policies.Subject {
 		Resource:  schema.GroupResource{Group: version(s.Side, kind).Group, Resource: plurals[kind]},
 		Namespace: s.namespace(), Name: ObjectName, TwinNamespace: MachineAPINamespace,
 	}
-	if s.Side == policies.MachineAPI {
+	if s.Side == policies.SideMachineAPI {
 		subject.TwinNamespace = ClusterAPINamespace
 	}
 	return subject
 }
 
 func (s setting) namespace() string {
-	if s.Side == policies.MachineAPI {
+	if s.Side == policies.SideMachineAPI {
 		return MachineAPINamespace
 	}
 	return ClusterAPINamespace

@@ -33,23 +33,23 @@ const (
 )
 
 // reasons are those of the events that tell of a deed.
-func reasons() map[controlplane.Deed]string {
-	return map[controlplane.Deed]string{
-		controlplane.Produce: reasonGenerated, controlplane.Follow: reasonFollowed, controlplane.Remake: reasonRegenerating,
+func reasons() map[controlplane.GeneratorWrite]string {
+	return map[controlplane.GeneratorWrite]string{
+		controlplane.CreateSet: reasonGenerated, controlplane.PatchSet: reasonFollowed, controlplane.RecreateSet: reasonRegenerating,
 	}
 }
 
 // apply does the one next action. Without one, it reports the set's state.
-func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, u controlplane.Upkeep) error {
+func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, u controlplane.GeneratorPlan) error {
 	var err error
 	about := set
-	switch u.Do {
-	case controlplane.Produce:
+	switch u.Write {
+	case controlplane.CreateSet:
 		about = &unstructured.Unstructured{Object: u.Object}
 		err = r.writer.Create(ctx, about, owner)
-	case controlplane.Follow:
+	case controlplane.PatchSet:
 		err = r.patch(ctx, set, u.Patch)
-	case controlplane.Remake:
+	case controlplane.RecreateSet:
 		err = r.remove(ctx, set)
 	default:
 		return r.report(ctx, set, u)
@@ -60,9 +60,9 @@ func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, 
 	if err != nil {
 		return fmt.Errorf("writing ControlPlaneMachineSet %s: %w", r.key, err)
 	}
-	r.meters.writes.WithLabelValues(string(u.Do)).Inc()
-	log.FromContext(ctx).Info("Generated set written", "set", r.key, "deed", u.Do, "says", u.Says)
-	r.recorder.Eventf(about, nil, corev1.EventTypeNormal, reasons()[u.Do], string(u.Do), "%s", notes.Cut(u.Says, notes.Longest))
+	r.meters.writes.WithLabelValues(string(u.Write)).Inc()
+	log.FromContext(ctx).Info("Generated set written", "set", r.key, "deed", u.Write, "says", u.Note)
+	r.recorder.Eventf(about, nil, corev1.EventTypeNormal, reasons()[u.Write], string(u.Write), "%s", notes.Cut(u.Note, notes.Longest))
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (r *reconciler) remove(ctx context.Context, set *unstructured.Unstructured)
 func refused(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }
 
 // refusal reports a refused write, and returns the error that prevents the report.
-func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured, u controlplane.Upkeep, why error) string {
+func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured, u controlplane.GeneratorPlan, why error) string {
 	u.Refusal = &controlplane.Refusal{Reason: reasonWriteRefused, Says: fmt.Sprintf("The API server refuses what is generated; it is tried again: %v", why)}
 	if set != nil {
 		u.Condition = metav1.Condition{Type: controlplane.ConditionGenerated, Status: metav1.ConditionFalse, Reason: reasonWriteRefused, Message: u.Refusal.Says}
@@ -109,7 +109,7 @@ func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured
 }
 
 // report reports the set's state: of a set that exists in its condition, of one that does not in an event.
-func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured, u controlplane.Upkeep) error {
+func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured, u controlplane.GeneratorPlan) error {
 	r.meters.refused(u.Refusal)
 	if set != nil {
 		r.told = ""

@@ -73,7 +73,7 @@ const afterConflict = 200 * time.Millisecond
 // Reconcile looks at the one set, and does one thing about it.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	set, u, err := r.look(ctx, r.cache)
-	if err == nil && (u.Do == controlplane.Produce || u.Do == controlplane.Remake) {
+	if err == nil && (u.Write == controlplane.CreateSet || u.Write == controlplane.RecreateSet) {
 		// The cache calls for a creation or a deletion. It may lag: the API server decides.
 		set, u, err = r.look(ctx, r.live)
 	}
@@ -91,7 +91,7 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 }
 
 // look reads all that there is to decide from. The set is nil where there is none.
-func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructured.Unstructured, controlplane.Upkeep, error) {
+func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructured.Unstructured, controlplane.GeneratorPlan, error) {
 	set := r.named()
 	var content map[string]any
 	err := from.Get(ctx, r.key, set)
@@ -99,15 +99,15 @@ func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructure
 	case apierrors.IsNotFound(err) && !served.Missing(err):
 		set = nil
 	case err != nil:
-		return nil, controlplane.Upkeep{}, fmt.Errorf("reading ControlPlaneMachineSet %s: %w", r.key, err)
+		return nil, controlplane.GeneratorPlan{}, fmt.Errorf("reading ControlPlaneMachineSet %s: %w", r.key, err)
 	default:
 		content = set.Object
 	}
 	w, err := reading.World(ctx, from, r.key.Namespace)
 	if err != nil {
-		return nil, controlplane.Upkeep{}, err
+		return nil, controlplane.GeneratorPlan{}, err
 	}
-	return set, controlplane.Keep(content, w), nil
+	return set, controlplane.PlanGeneration(content, w), nil
 }
 
 // named is the set without its content.

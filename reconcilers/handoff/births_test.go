@@ -28,7 +28,7 @@ func (w *world) born(from authority.API) {
 	w.Helper()
 	w.silent = true
 	w.machineAPI(from)
-	w.settle(from)
+	w.waitSettled(from)
 }
 
 // waits lets everybody have their turns, and expects the move to wait for the instance.
@@ -53,7 +53,7 @@ func TestABirth(t *testing.T) {
 		w.request(from.Other())
 		w.waits(from)
 		w.silent = false
-		w.settle(from.Other())
+		w.waitSettled(from.Other())
 		w.inCharge(from.Other())
 	})
 }
@@ -77,13 +77,13 @@ func TestADecision(t *testing.T) {
 		decide()
 		w.waits(authority.Migrating)
 		w.request(from) // the move is cancelled, and asked for again: the decision does not count for that
-		w.settle(from)
+		w.waitSettled(from)
 		w.request(from.Other())
 		w.waits(from)
 		decide()
 		w.waits(authority.Migrating)
 		decide()
-		w.settle(from.Other())
+		w.waitSettled(from.Other())
 		w.inCharge(from.Other())
 	})
 }
@@ -112,7 +112,7 @@ func TestUntouched(t *testing.T) {
 	if s := w.shape(); s.Current != authority.ClusterAPI {
 		t.Fatalf("status %s: %s", s.Current, s.Condition(authority.ConditionSettled).Message)
 	}
-	w.settle(authority.ClusterAPI)
+	w.waitSettled(authority.ClusterAPI)
 	w.inCharge(authority.ClusterAPI)
 	w.everybody()
 	w.pass()
@@ -136,7 +136,7 @@ func TestHeldAtAdoption(t *testing.T) {
 func TestAnInstanceOfTwo(t *testing.T) {
 	eitherWay(t, func(w *world, from authority.API) {
 		w.machineAPI(from)
-		w.settle(from)
+		w.waitSettled(from)
 		id, _, _ := unstructured.NestedString(w.of(w.mapi()).Object, "spec", "providerID")
 		if id == "" {
 			w.Fatal("no ID")
@@ -179,7 +179,7 @@ func TestAnInstanceOfTwo(t *testing.T) {
 			w.Fatalf("status %s, %s: %s", s.Current, w.reason(), s.Condition(authority.ConditionSettled).Message)
 		}
 		correct("aws:///us-east-1a/i-two")
-		w.settle(from.Other())
+		w.waitSettled(from.Other())
 		w.inCharge(from.Other())
 	})
 }

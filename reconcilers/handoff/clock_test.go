@@ -34,10 +34,10 @@ func TestAClockThatJumps(t *testing.T) {
 func (w *world) thereAndBack() (writes int64) {
 	w.Helper()
 	w.machineAPI(authority.MachineAPI)
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 	for _, to := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {
 		w.request(to)
-		w.settle(to)
+		w.waitSettled(to)
 		w.inCharge(to)
 		if n := w.pass(); n != 0 {
 			w.Errorf("an idle pass wrote %d times", n)

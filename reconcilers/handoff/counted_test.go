@@ -64,7 +64,7 @@ func (w *world) waitsFor(current authority.API, words string) {
 func TestASetThatIsAskedToMoveWaitsForItsMachines(t *testing.T) {
 	w := newWorld(t, "MachineSet")
 	w.machineAPI(authority.MachineAPI)
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 	w.machine(authority.MachineAPI, "x", true)
 	w.request(authority.ClusterAPI)
 	w.waitsFor(authority.MachineAPI, "Machine x: it has no Cluster API object")
@@ -72,7 +72,7 @@ func TestASetThatIsAskedToMoveWaitsForItsMachines(t *testing.T) {
 	w.waitsFor(authority.MachineAPI, "Machine x: its Cluster API object has no owner reference")
 	w.gone(authority.ClusterAPI, "x")
 	w.machine(authority.ClusterAPI, "x", true)
-	w.settle(authority.ClusterAPI)
+	w.waitSettled(authority.ClusterAPI)
 }
 
 // A set makes Machines until it has paused, after the request was acknowledged.
@@ -81,7 +81,7 @@ func TestASetThatIsOnItsWayWaitsForItsMachines(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			w := newWorld(t, "MachineSet")
 			w.machineAPI(authority.ClusterAPI)
-			w.settle(authority.ClusterAPI)
+			w.waitSettled(authority.ClusterAPI)
 			w.request(authority.MachineAPI)
 			for w.shape().Current != authority.Migrating {
 				w.everybody()
@@ -96,10 +96,10 @@ func TestASetThatIsOnItsWayWaitsForItsMachines(t *testing.T) {
 				w.gone(authority.ClusterAPI, "born")
 			case "cancelled":
 				w.request(authority.ClusterAPI)
-				w.settle(authority.ClusterAPI)
+				w.waitSettled(authority.ClusterAPI)
 				return
 			}
-			w.settle(authority.MachineAPI)
+			w.waitSettled(authority.MachineAPI)
 		})
 	}
 }
@@ -114,5 +114,5 @@ func TestASetThatIsAdoptedIsNotReleasedBeforeItCountsItsMachines(t *testing.T) {
 		t.Fatal("Cluster API's set is released, and would create a Machine")
 	}
 	w.machine(authority.ClusterAPI, "before", true)
-	w.settle(authority.ClusterAPI)
+	w.waitSettled(authority.ClusterAPI)
 }

@@ -55,7 +55,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	}
 	if p.kind.ObeysAnnotation {
 		p.hears = unheard(p.machineAPI, r.now())
-		p.objects.MachineAPIUnheard = p.hears > 0
+		p.objects.MachineAPIPausedLately = p.hears > 0
 	}
 	if err := r.gatherHolders(ctx, p); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 	if p.infra != nil && authority.Acknowledges(kind.Kind) == authority.ByPatience {
 		p.hears = unheard(p.infra, r.now())
 	}
-	p.objects.InfraUnheard = p.hears > 0
+	p.objects.InfraPausedLately = p.hears > 0
 	return err
 }
 

@@ -30,11 +30,11 @@ func kinds(t *testing.T, story func(*world)) {
 func TestThereAndBack(t *testing.T) {
 	kinds(t, func(w *world) {
 		w.machineAPI(authority.MachineAPI)
-		w.settle(authority.MachineAPI)
+		w.waitSettled(authority.MachineAPI)
 		for range 2 {
 			for _, to := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {
 				w.request(to)
-				w.settle(to)
+				w.waitSettled(to)
 				w.inCharge(to)
 				if n := w.pass(); n != 0 {
 					w.Errorf("an idle pass wrote %d times", n)
@@ -47,11 +47,11 @@ func TestThereAndBack(t *testing.T) {
 func TestTelling(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.MachineAPI)
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 	before := w.completed()
 	w.heard() // of the adoption
 	w.request(authority.ClusterAPI)
-	w.settle(authority.ClusterAPI)
+	w.waitSettled(authority.ClusterAPI)
 	if n := w.completed() - before; n != 1 {
 		t.Errorf("counted %v moves", n)
 	}
@@ -109,7 +109,7 @@ func TestMadeForClusterAPI(t *testing.T) {
 		if got := w.shape().Current; got != authority.ClusterAPI {
 			w.Fatalf("adopted as %q", got)
 		}
-		w.settle(authority.ClusterAPI)
+		w.waitSettled(authority.ClusterAPI)
 		w.inCharge(authority.ClusterAPI)
 	})
 }
@@ -126,7 +126,7 @@ func TestCancel(t *testing.T) {
 func cancelAfterEach(t *testing.T, from authority.API, answered bool) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(from)
-	w.settle(from)
+	w.waitSettled(from)
 	for passes := 1; ; passes++ {
 		w.request(from.Other())
 		for range passes {
@@ -143,7 +143,7 @@ func cancelAfterEach(t *testing.T, from authority.API, answered bool) {
 			w.everybody()
 		}
 		w.request(from)
-		w.settle(from)
+		w.waitSettled(from)
 		w.inCharge(from)
 		if n := w.pass(); n != 0 {
 			t.Errorf("cancelled after %d passes: an idle pass wrote %d times", passes, n)
@@ -154,7 +154,7 @@ func cancelAfterEach(t *testing.T, from authority.API, answered bool) {
 func TestWaits(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.MachineAPI)
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"conditions": with(conditionsOf(w.of(w.mapi())),
 		condition(authority.ConditionSynchronized, "False", "Error", "Unconvertible", "spec.providerSpec.value.deviceIndex: no", now()))}})
 	w.heard()
@@ -176,7 +176,7 @@ func TestWaits(t *testing.T) {
 	if got := w.shape().Current; got != authority.MachineAPI {
 		t.Errorf("status moved to %s", got)
 	}
-	w.settle(authority.ClusterAPI) // the mirror can run again
+	w.waitSettled(authority.ClusterAPI) // the mirror can run again
 	if now := w.waiting(); len(now) > 0 {
 		t.Errorf("the metric says that it waits: %v", now)
 	}
@@ -186,7 +186,7 @@ func TestWaits(t *testing.T) {
 func TestAFailedMachine(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.MachineAPI)
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"phase": "Failed"}})
 	w.merge(w.provider(), "status", map[string]any{"status": map[string]any{"ready": nil}}) // as the mirror has it of what never came up
 	w.request(authority.ClusterAPI)
@@ -241,7 +241,7 @@ func (r refusing) Patch(ctx context.Context, o client.Object, patch client.Patch
 func TestAStepThatFails(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.ClusterAPI)
-	w.settle(authority.ClusterAPI)
+	w.waitSettled(authority.ClusterAPI)
 	w.heard()
 	w.request(authority.MachineAPI)
 	able := w.r.writer
@@ -261,14 +261,14 @@ func TestAStepThatFails(t *testing.T) {
 		t.Errorf("events:\n%s", heard)
 	}
 	w.r.writer = able
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 }
 
 // TestStaleDecision has somebody else write between what the handoff reads and what it writes.
 func TestStaleDecision(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.MachineAPI)
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 	w.request(authority.ClusterAPI)
 	w.everybody()
 	p, err := w.r.gather(t.Context(), w.r.live, keyOf(w))
@@ -302,7 +302,7 @@ func TestDisabled(t *testing.T) {
 func TestDeletedOnItsWay(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.MachineAPI)
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 	w.request(authority.ClusterAPI)
 	for w.shape().Current != authority.Migrating {
 		w.mirrorRuns()

@@ -27,7 +27,7 @@ func blind(t *testing.T, from authority.API) (w *world, clock *time.Duration) {
 	if from == authority.ClusterAPI {
 		*clock += heardAfter + 2*time.Second // managed fields have whole seconds
 	}
-	w.settle(from)
+	w.waitSettled(from)
 	return w, clock
 }
 
@@ -48,7 +48,7 @@ func TestACheckOfABlindController(t *testing.T) {
 	if message := w.shape().Condition(authority.ConditionSettled).Message; !strings.Contains(message, "30s") {
 		t.Errorf("it says %q", message)
 	}
-	w.settleLater(authority.ClusterAPI, clock)
+	w.acknowledgeLater(authority.ClusterAPI, clock)
 	w.inCharge(authority.ClusterAPI)
 
 	w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{authority.PausedAnnotation: nil}}})
@@ -56,20 +56,20 @@ func TestACheckOfABlindController(t *testing.T) {
 	if !w.told(w.mapi()) {
 		t.Error("its pause is not put back")
 	}
-	w.settleLater(authority.ClusterAPI, clock)
+	w.acknowledgeLater(authority.ClusterAPI, clock)
 
 	w.request(authority.MachineAPI)
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 	w.inCharge(authority.MachineAPI)
 	if n := w.pass(); n != 0 {
 		t.Errorf("an idle pass wrote %d times", n)
 	}
 }
 
-func (w *world) settleLater(on authority.API, clock *time.Duration) {
+func (w *world) acknowledgeLater(on authority.API, clock *time.Duration) {
 	w.Helper()
 	*clock += heardAfter + 2*time.Second
-	w.settle(on)
+	w.waitSettled(on)
 }
 
 // A person's own pause, with any other value, is none of Poundlock's business before a move, and taken over by it.
@@ -77,7 +77,7 @@ func TestACheckThatAPersonHasPaused(t *testing.T) {
 	w, clock := blind(t, authority.MachineAPI)
 	w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{authority.PausedAnnotation: ""}}})
 	w.everybody()
-	w.settle(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
 	if !w.told(w.mapi()) {
 		t.Fatal("a person's pause is gone")
 	}
@@ -86,7 +86,7 @@ func TestACheckThatAPersonHasPaused(t *testing.T) {
 		w.everybody()
 		w.pass()
 	}
-	w.settleLater(authority.ClusterAPI, clock)
+	w.acknowledgeLater(authority.ClusterAPI, clock)
 	w.inCharge(authority.ClusterAPI)
 }
 
@@ -102,7 +102,7 @@ func TestCancelOfABlindCheck(t *testing.T) {
 				w.pass()
 			}
 			w.request(from)
-			w.settleLater(from, clock)
+			w.acknowledgeLater(from, clock)
 			w.inCharge(from)
 		}
 	}

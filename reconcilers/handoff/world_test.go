@@ -348,8 +348,8 @@ func (w *world) judge() {
 	}
 }
 
-// settle lets everybody go on in turn until the handoff says that it is settled.
-func (w *world) settle(on authority.API) {
+// waitSettled lets everybody go on in turn until the handoff says that it is settled.
+func (w *world) waitSettled(on authority.API) {
 	w.Helper()
 	for range 40 {
 		w.everybody()

@@ -61,16 +61,16 @@ func (s *state) stream() (f stream, back bool) {
 	}
 	switch s.source() {
 	case authority.ClusterAPI:
-		return stream{s, s.machineAPI, s.core, policies.MachineAPI}, true
+		return stream{s, s.machineAPI, s.core, policies.SideMachineAPI}, true
 	case authority.MachineAPI:
-		return stream{s, s.core, s.machineAPI, policies.ClusterAPI}, s.isMirror(s.core)
+		return stream{s, s.core, s.machineAPI, policies.SideClusterAPI}, s.isMirror(s.core)
 	}
 	return stream{}, false
 }
 
 // there is an annotation's name on the authority.
 func (f stream) there(key string) string {
-	if f.side == policies.MachineAPI {
+	if f.side == policies.SideMachineAPI {
 		return core.ClusterAPIAnnotation(key)
 	}
 	return key
@@ -220,7 +220,7 @@ func (f stream) emptied() bool {
 
 // minSize is the annotation of the authority with the fewest replicas that the autoscaler may ask for.
 func (f stream) minSize() string {
-	if f.side == policies.MachineAPI {
+	if f.side == policies.SideMachineAPI {
 		return clusterv1.AutoscalerMinSizeAnnotation
 	}
 	return "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
@@ -228,7 +228,7 @@ func (f stream) minSize() string {
 
 // marks are the annotations by which the controllers of a side choose the Machine that goes first.
 func marks(side policies.Side) []string {
-	if side == policies.MachineAPI {
+	if side == policies.SideMachineAPI {
 		return []string{machineAPIDelete, core.OldDeleteAnnotation}
 	}
 	return []string{clusterv1.DeleteMachineAnnotation}
@@ -245,10 +245,10 @@ func markOf(o *unstructured.Unstructured, side policies.Side) (key, value string
 }
 
 func (f stream) sourceSide() policies.Side {
-	if f.side == policies.MachineAPI {
-		return policies.ClusterAPI
+	if f.side == policies.SideMachineAPI {
+		return policies.SideClusterAPI
 	}
-	return policies.MachineAPI
+	return policies.SideMachineAPI
 }
 
 // chosen carries over the mark of a Machine, and that it was taken back.
@@ -286,9 +286,9 @@ func (f stream) unmark(names []string) *write {
 // A Machine may have another authority than its set, and need not convert: then its mirror gets the mark alone.
 func (s *state) markedFor(side policies.Side) *write {
 	from, to, origin := s.machineAPI, s.core, authority.MachineAPI
-	other := policies.ClusterAPI
-	if side == policies.ClusterAPI {
-		from, to, origin, other = s.core, s.machineAPI, authority.ClusterAPI, policies.MachineAPI
+	other := policies.SideClusterAPI
+	if side == policies.SideClusterAPI {
+		from, to, origin, other = s.core, s.machineAPI, authority.ClusterAPI, policies.SideMachineAPI
 	}
 	switch {
 	case presence(to) != authority.Present:
@@ -329,7 +329,7 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *st
 	}
 	machine, _ := authority.KindNamed("Machine")
 	here, there, namespace := machine.MachineAPIGVK(), machine.ClusterAPIGVK(), s.pair.ClusterAPI
-	if f.side == policies.ClusterAPI {
+	if f.side == policies.SideClusterAPI {
 		here, there, namespace = there, here, s.pair.MachineAPI
 	}
 	found, err := all(ctx, from, here, f.mirror.GetNamespace())
@@ -346,7 +346,7 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *st
 			return err
 		}
 		m := &state{kind: machine, pair: s.pair, name: o.GetName(), machineAPI: o, core: twin}
-		if f.side == policies.ClusterAPI {
+		if f.side == policies.SideClusterAPI {
 			m.machineAPI, m.core = twin, o
 		}
 		s.markedMachines = append(s.markedMachines, m)
@@ -387,9 +387,9 @@ func (s *state) unclaimed(want, live *unstructured.Unstructured) []string {
 // mirrorSide is the side to which the pair is mirrored.
 func (s *state) mirrorSide() policies.Side {
 	if s.source() == authority.ClusterAPI {
-		return policies.MachineAPI
+		return policies.SideMachineAPI
 	}
-	return policies.ClusterAPI
+	return policies.SideClusterAPI
 }
 
 // claimed reports whether the mirror has applied to an object.

@@ -132,14 +132,14 @@ func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgemen
 	return failures
 }
 
-func madeFor(request *metav1.PartialObjectMetadata, c *check, v health.Verdict) bool {
+func madeFor(request *metav1.PartialObjectMetadata, c *check, v health.Assessment) bool {
 	by, named := request.Annotations[checkAnnotation]
 	return (!named || by == c.stored.GetName()) && slices.ContainsFunc(request.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == v.Machine.UID })
 }
 
 // request creates what is missing. A request of that name that is another's (of a Machine that had the name before) stands in the way until the collector takes it.
 func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement, template *unstructured.Unstructured, requests map[string]*metav1.PartialObjectMetadata) error {
-	missing := func(v health.Verdict) bool { return requests[v.Machine.Name] == nil }
+	missing := func(v health.Assessment) bool { return requests[v.Machine.Name] == nil }
 	if !slices.ContainsFunc(j.Remediate, missing) {
 		return nil
 	}
@@ -147,8 +147,8 @@ func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement
 	if err != nil || !ok {
 		return err
 	}
-	j.Remediate = slices.DeleteFunc(j.Remediate, func(v health.Verdict) bool { return !missing(v) })
-	return r.each(ctx, c, j.Remediate, func(ctx context.Context, c *check, v health.Verdict) error {
+	j.Remediate = slices.DeleteFunc(j.Remediate, func(v health.Assessment) bool { return !missing(v) })
+	return r.each(ctx, c, j.Remediate, func(ctx context.Context, c *check, v health.Assessment) error {
 		request, err := requestFor(c, v, template)
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement
 	})
 }
 
-func requestFor(c *check, v health.Verdict, template *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func requestFor(c *check, v health.Assessment, template *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	content, ok, err := unstructured.NestedMap(template.Object, "spec", "template")
 	if err != nil || !ok {
 		return nil, fmt.Errorf("the remediation template %s has no spec.template to make a request from: give it one", template.GetName())

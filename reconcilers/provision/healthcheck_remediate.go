@@ -66,7 +66,7 @@ func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement,
 }
 
 // each looks at each Machine's Node as it is stored before it acts on the Machine: a Node that has just recovered, or just come, ends it.
-func (r *healthChecks) each(ctx context.Context, c *check, verdicts []health.Verdict, act func(context.Context, *check, health.Verdict) error) error {
+func (r *healthChecks) each(ctx context.Context, c *check, verdicts []health.Assessment, act func(context.Context, *check, health.Assessment) error) error {
 	var failures error
 	for _, v := range verdicts {
 		t, err := r.target(ctx, r.live, v.Machine)
@@ -82,7 +82,7 @@ func (r *healthChecks) each(ctx context.Context, c *check, verdicts []health.Ver
 }
 
 // cure deletes the Machine that was looked at, or asks for its host to be restarted.
-func (r *healthChecks) cure(ctx context.Context, c *check, v health.Verdict) error {
+func (r *healthChecks) cure(ctx context.Context, c *check, v health.Assessment) error {
 	if c.stored.GetAnnotations()[strategyAnnotation] == strategyBareMetal && v.Cause != health.MachineFailed {
 		return r.reboot(ctx, c, v)
 	}
@@ -94,7 +94,7 @@ func (r *healthChecks) cure(ctx context.Context, c *check, v health.Verdict) err
 	return r.told(ctx, c, v, "Deleted", "delete", err)
 }
 
-func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Verdict) error {
+func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment) error {
 	if _, asked := v.Machine.Annotations[rebootAnnotation]; asked {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Verdict) e
 }
 
 // told reports what was done about a Machine, on the Machine and on the check, and counts it.
-func (r *healthChecks) told(ctx context.Context, c *check, v health.Verdict, past, action string, err error) error {
+func (r *healthChecks) told(ctx context.Context, c *check, v health.Assessment, past, action string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s of Machine %s: %w", action, v.Machine.Name, err)
 	}

@@ -100,7 +100,7 @@ func newMachines(m manager.Manager, o Options) (*machines, error) {
 }
 
 func (c *machines) frame() *gated[*machinev1beta1.Machine] {
-	return &gated[*machinev1beta1.Machine]{client: c.client, clock: c.clock, on: c.gated, read: c.read, work: c.work, settle: c.settle}
+	return &gated[*machinev1beta1.Machine]{client: c.client, clock: c.clock, on: c.gated, read: c.read, work: c.work, settle: c.resolveCreation}
 }
 
 // read goes past the cache: all that follows, a creation above all, rests on which API is authoritative now. Every write of the pass carries the

@@ -227,14 +227,14 @@ func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 	return &stop{after: c.pace.boot}, nil
 }
 
-// settle finds out, before a pause is acknowledged, what has become of a creation whose answer is not known.
+// resolveCreation finds out, before a pause is acknowledged, what has become of a creation whose answer is not known.
 //
 // If there is an instance, what is known of it is stored. If Exists answers false, that may be a provider that is slow to tell: the
 // contract lets Exists be wrong where a second Create would find the first one's instance, and no Create is allowed here. So false must still be the
 // answer when the last call has ended, at the latest, and a provider has had its time to show what it made. After that, nothing that this
 // controller or the one before it has asked for can turn up. (The caller stores the times: they hold as far as the clocks of the
 // replicas agree.)
-func (c *machines) settle(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
+func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
 	if !machine.CreationOpen(m) {
 		return reconcile.Result{}, nil
 	}

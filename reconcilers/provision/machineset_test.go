@@ -75,8 +75,8 @@ func (p *place) scale(n int) {
 	p.merge(p.set(), false, `{"spec": {"replicas": %d}}`, n)
 }
 
-// settles waits for so many Machines, and for the set to say so.
-func (p *place) settles(n int) {
+// waitForMachines waits for so many Machines, and for the set to say so.
+func (p *place) waitForMachines(n int) {
 	p.Helper()
 	p.eventually(fmt.Sprintf("%d Machines", n), func() bool {
 		set := p.set()
@@ -124,7 +124,7 @@ func TestMachineSetScales(t *testing.T) {
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(3)
-	p.settles(3)
+	p.waitForMachines(3)
 	for _, m := range p.standing() {
 		want := metav1.OwnerReference{
 			APIVersion: "machine.openshift.io/v1beta1", Kind: "MachineSet", Name: "workers", UID: set.UID, Controller: new(true), BlockOwnerDeletion: new(true),
@@ -138,14 +138,14 @@ func TestMachineSetScales(t *testing.T) {
 	}
 	p.idle(func() { p.merge(p.set(), false, `{"metadata": {"labels": {"poke": "1"}}}`) })
 	p.scale(5)
-	p.settles(5)
+	p.waitForMachines(5)
 	p.scale(2)
-	p.settles(2)
+	p.waitForMachines(2)
 	if err := p.Delete(t.Context(), &p.standing()[0]); err != nil {
 		t.Fatal(err)
 	}
 	p.eventually("the set makes another", func() bool { return p.requests.count("POST", "machines") == 6 })
-	p.settles(2)
+	p.waitForMachines(2)
 	p.idle(func() { p.merge(&p.standing()[0], false, `{"metadata": {"labels": {"poke": "1"}}}`) })
 	if made, gone := p.requests.count("POST", "machines"), p.requests.count("DELETE", "machines"); made != 6 || gone != 3 {
 		t.Errorf("created %d and deleted %d, want 6 and 3: %v", made, gone, p.requests.changes())
@@ -161,7 +161,7 @@ func TestMachineSetScalesThroughScale(t *testing.T) {
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(1)
-	p.settles(1)
+	p.waitForMachines(1)
 	scale := &autoscalingv1.Scale{}
 	if err := p.SubResource("scale").Get(t.Context(), set, scale); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestMachineSetScalesThroughScale(t *testing.T) {
 	if err := p.SubResource("scale").Update(t.Context(), set, client.WithSubResourceBody(scale)); err != nil {
 		t.Fatal(err)
 	}
-	p.settles(4)
+	p.waitForMachines(4)
 }
 
 // TestMachineSetDefaultsToOne: a set whose number was taken away has one Machine.
@@ -181,7 +181,7 @@ func TestMachineSetDefaultsToOne(t *testing.T) {
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
 	p.newSet(1, func(s *machinev1beta1.MachineSet) { s.Spec.Replicas = nil })
-	p.settles(1)
+	p.waitForMachines(1)
 }
 
 func TestMachineSetDeletesByPolicy(t *testing.T) {
@@ -195,7 +195,7 @@ func TestMachineSetDeletesByPolicy(t *testing.T) {
 			}
 			p.newSet(1, func(s *machinev1beta1.MachineSet) { s.Spec.DeletePolicy = policy })
 			p.run(AddMachineSets, onlyGated())
-			p.settles(1)
+			p.waitForMachines(1)
 			if got := p.machineNames(); got[0] != want {
 				t.Errorf("%v is left, want %s", got, want)
 			}
@@ -205,12 +205,12 @@ func TestMachineSetDeletesByPolicy(t *testing.T) {
 		p := newPlace(t)
 		p.newSet(3)
 		p.run(AddMachineSets, onlyGated())
-		p.settles(3)
+		p.waitForMachines(3)
 		marked := p.standing()[1]
 		p.merge(&marked, true, `{"status": {"authoritativeAPI": "ClusterAPI"}}`)
 		p.merge(&marked, false, `{"metadata": {"annotations": {"machine.openshift.io/delete-machine": ""}}}`)
 		p.scale(2)
-		p.settles(2)
+		p.waitForMachines(2)
 		if slices.Contains(p.machineNames(), marked.Name) {
 			t.Errorf("%s is still there", marked.Name)
 		}
@@ -269,7 +269,7 @@ func TestMachineSetNeverMakesOneTooMany(t *testing.T) {
 			stop()
 		}
 		stop := p.run(AddMachineSets, onlyGated())
-		p.settles(n)
+		p.waitForMachines(n)
 		p.rests()
 		stop()
 	}
@@ -290,7 +290,7 @@ func TestMachineSetMakesManyInBatches(t *testing.T) {
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
 	p.newSet(70)
-	p.settles(70)
+	p.waitForMachines(70)
 	if made := p.requests.count("POST", "machines"); made != 70 {
 		t.Errorf("created %d", made)
 	}
@@ -301,14 +301,14 @@ func TestMachineSetTemplateAuthority(t *testing.T) {
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
 	p.newSet(2, func(s *machinev1beta1.MachineSet) { s.Spec.Template.Spec.AuthoritativeAPI = "ClusterAPI" })
-	p.settles(2)
+	p.waitForMachines(2)
 	for _, m := range p.standing() {
 		if m.Spec.AuthoritativeAPI != "ClusterAPI" {
 			t.Errorf("%s is born with %q", m.Name, m.Spec.AuthoritativeAPI)
 		}
 	}
 	p.scale(1)
-	p.settles(1)
+	p.waitForMachines(1)
 }
 
 // TestMachineSetIsGated: it says which API is authoritative before it acts, pauses, says so also while it is being deleted, and goes on afterwards.
@@ -316,7 +316,7 @@ func TestMachineSetIsGated(t *testing.T) {
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(1)
-	p.settles(1)
+	p.waitForMachines(1)
 	p.paused(set, "False", "AuthoritativeAPIMachineAPI")
 
 	p.merge(set, true, `{"status": {"authoritativeAPI": "Migrating"}}`)
@@ -331,7 +331,7 @@ func TestMachineSetIsGated(t *testing.T) {
 	}
 	p.merge(set, true, `{"status": {"authoritativeAPI": "Migrating"}}`)
 	p.merge(set, true, `{"status": {"authoritativeAPI": "MachineAPI"}}`)
-	p.settles(3)
+	p.waitForMachines(3)
 	p.paused(set, "False", "AuthoritativeAPIMachineAPI")
 
 	p.merge(set, false, `{"metadata": {"finalizers": ["example.com/hold"]}}`)
@@ -366,7 +366,7 @@ func TestMachineSetWithItsGateOff(t *testing.T) {
 	set := p.newSet(2, func(s *machinev1beta1.MachineSet) { s.Spec.AuthoritativeAPI = "ClusterAPI" })
 	p.merge(set, true, `{"status": {"authoritativeAPI": "ClusterAPI"}}`)
 	p.run(AddMachineSets, Options{})
-	p.settles(2)
+	p.waitForMachines(2)
 	if conditions := p.set().Status.Conditions; len(conditions) != 0 {
 		t.Errorf("it says %v", conditions)
 	}
@@ -391,7 +391,7 @@ func TestMachineSetThatIsInvalid(t *testing.T) {
 	p.merge(set, true, `{"status": {"authoritativeAPI": "MachineAPI"}}`)
 	p.eventually("it is told once", func() bool { return p.reasons(set)["InvalidConfiguration"] == 1 })
 	p.merge(set, false, `{"spec": {"template": {"metadata": {"labels": {"set": "workers"}}}}}`)
-	p.settles(2)
+	p.waitForMachines(2)
 	if s := p.set().Status; s.ErrorReason != nil || s.ErrorMessage != nil {
 		t.Errorf("it still says %v", *s.ErrorMessage)
 	}
@@ -402,7 +402,7 @@ func TestMachineSetNumbers(t *testing.T) {
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
 	p.newSet(3, func(s *machinev1beta1.MachineSet) { s.Spec.MinReadySeconds = 3 })
-	p.settles(3)
+	p.waitForMachines(3)
 	numbers := func(labeled, ready, available int32) {
 		t.Helper()
 		p.eventually(fmt.Sprintf("%d labeled, %d ready, %d available", labeled, ready, available), func() bool {

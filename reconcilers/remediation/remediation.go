@@ -111,7 +111,7 @@ func (r *reconciler) judge(ctx context.Context, from client.Reader, req reconcil
 }
 
 // carry deletes the Machine that was judged, if its stored Node still has the conditions of the cached one.
-func (r *reconciler) carry(ctx context.Context, s *state, v health.Verdict) error {
+func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) error {
 	t, err := r.target(ctx, r.live, v.Machine)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Verdict) erro
 }
 
 // tell reports on the Machine and on the check what was done and why.
-func (r *reconciler) tell(ctx context.Context, s *state, v health.Verdict) {
+func (r *reconciler) tell(ctx context.Context, s *state, v health.Assessment) {
 	o := s.authoritative(v.Machine)
 	r.meters.remediations.WithLabelValues(string(v.Cause)).Inc()
 	log.FromContext(ctx).Info("Remediation carried over", "machine", o.GetName(), "check", s.core.GetName(), "cause", v.Cause, "message", v.Message)

@@ -95,7 +95,7 @@ func TestAFieldThatAdmissionFills(t *testing.T) {
 	s := &script{}
 	r := w.operator(s)
 	w.found(larger)
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.2xlarge", 3)
 	if n := s.count("create c-master"); n != 3 {
 		t.Errorf("%d Machines were created for three", n)
@@ -123,7 +123,7 @@ func TestAFieldThatAdmissionWritesOtherwiseEachTime(t *testing.T) {
 		p := &set.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.ProviderSpec
 		p.Value.Raw = []byte(strings.Replace(string(p.Value.Raw), `{`, `{"keyName":"mine",`, 1))
 	})
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantSays("Degraded", "True AlteredMachines", "keyName", "-0")
 	if n := s.count("create c-master"); n != 1 || s.count("delete") != 0 {
 		t.Errorf("it wrote %v", s.log)
@@ -136,7 +136,7 @@ func TestAMachineThatTheAPIServerRefuses(t *testing.T) {
 	s := &script{}
 	r := w.operator(s)
 	w.found(larger)
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantSays("Degraded", "True MachineRefused", "no m6i.2xlarge here", "index 0 in a")
 	w.wantSays("Progressing", "False Stopped", "no m6i.2xlarge here")
 	if n := s.count("create c-master"); n != 0 {
@@ -148,7 +148,7 @@ func TestAMachineThatTheAPIServerRefuses(t *testing.T) {
 	}
 	end()
 	w.triedAs("m6i.2xlarge", "nothing refuses", func(_ map[string]any, err error) bool { return err == nil })
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.2xlarge", 3)
 }
 
@@ -177,6 +177,6 @@ func TestARefusalThatNoDryRunShows(t *testing.T) {
 	w.wantSays("Degraded", "True MachineRefused", "no Machines on a Sunday")
 	s.refusal = nil
 	w.now = w.now.Add(unwatched)
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.2xlarge", 3)
 }

@@ -84,7 +84,7 @@ func (r *reconciler) steps(s *state) []write {
 	return out
 }
 
-func (r *reconciler) take(ctx context.Context, s *state, step controlplane.Step) error {
+func (r *reconciler) take(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	switch step.Verb {
 	case controlplane.Adopt:
 		return r.adopt(ctx, s, step)
@@ -98,7 +98,7 @@ func (r *reconciler) take(ctx context.Context, s *state, step controlplane.Step)
 	return nil
 }
 
-func (r *reconciler) adopt(ctx context.Context, s *state, step controlplane.Step) error {
+func (r *reconciler) adopt(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m := stored(step)
 	owners := s.plan.Owners(step.Machine.Machine())
 	if err := r.patch(ctx, m, map[string]any{"ownerReferences": owners}, nil); err != nil {
@@ -108,7 +108,7 @@ func (r *reconciler) adopt(ctx context.Context, s *state, step controlplane.Step
 	return nil
 }
 
-func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Step) error {
+func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m := stored(step)
 	change := s.plan.Amendment(step.Machine)
 	metadata, _ := change["metadata"].(map[string]any)
@@ -121,7 +121,7 @@ func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Step
 }
 
 // create creates the Machine under a name derived from its inputs. Two that decide from the same inputs make the same name, and the API server takes one.
-func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Step) error {
+func (r *reconciler) create(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m, err := reading.Unstructured(s.plan.Machine(step.Index))
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Ste
 }
 
 // remove deletes the Machine if it still is what was decided from.
-func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Step) error {
+func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m := stored(step)
 	uid, version := m.GetUID(), m.GetResourceVersion()
 	err := r.writer.Delete(ctx, m, client.Preconditions{UID: &uid, ResourceVersion: &version})
@@ -153,7 +153,7 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Ste
 }
 
 // stored is the step's Machine, as far as a write needs it.
-func stored(step controlplane.Step) *unstructured.Unstructured {
+func stored(step controlplane.PlannedStep) *unstructured.Unstructured {
 	from := step.Machine.Machine()
 	m := object(machineKind)
 	m.SetNamespace(from.Namespace)

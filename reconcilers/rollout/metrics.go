@@ -56,6 +56,6 @@ func (m meters) show(p *controlplane.Plan) {
 	}
 }
 
-func (m meters) count(step controlplane.Step) {
+func (m meters) count(step controlplane.PlannedStep) {
 	m.changes.WithLabelValues(string(step.Verb), string(step.Cause)).Inc()
 }

@@ -28,14 +28,14 @@ func TestARemoval(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, ended at write %d", how, at), func(t *testing.T) {
 				w := newWorld(t, 3)
 				w.found()
-				w.settle(w.operator(nil))
+				w.waitForRest(w.operator(nil))
 				w.wantDone("m6i.xlarge", 3)
 				w.must(w.Client.Delete(t.Context(), w.set(), client.PropagationPolicy(how)))
 				w.untilGone(&script{at: at, sent: at%2 == 0})
 				w.wantKept("c-master-0", "c-master-1", "c-master-2")
 
 				w.found(larger) // and again
-				w.settle(w.operator(nil))
+				w.waitForRest(w.operator(nil))
 				w.wantDone("m6i.2xlarge", 3)
 			})
 		}
@@ -94,7 +94,7 @@ func TestARemovalInTheForeground(t *testing.T) {
 		t.Run(says, func(t *testing.T) {
 			w := newWorld(t, 3)
 			w.found()
-			w.settle(w.operator(nil))
+			w.waitForRest(w.operator(nil))
 			w.must(w.Client.Delete(t.Context(), w.set(), client.PropagationPolicy(metav1.DeletePropagationForeground)))
 			for faster && w.deleted() < 3 {
 				w.must(t.Context().Err())
@@ -112,7 +112,7 @@ func TestARemovalInTheForeground(t *testing.T) {
 			}
 			w.least = 0
 			w.found()
-			w.settle(w.operator(nil))
+			w.waitForRest(w.operator(nil))
 			w.wantDone("m6i.xlarge", 0)
 		})
 	}
@@ -143,7 +143,7 @@ func TestMachinesOfAFormerSet(t *testing.T) {
 		w.must(w.Update(t.Context(), &m))
 	}
 	w.found()
-	w.settle(w.operator(nil))
+	w.waitForRest(w.operator(nil))
 	w.wantDone("m6i.xlarge", 3)
 	for _, m := range w.machines() {
 		if len(m.OwnerReferences) != 2 || m.OwnerReferences[0].UID != keeper.UID {

@@ -26,7 +26,7 @@ func TestARollout(t *testing.T) {
 			w := newWorld(t, replicas)
 			r := w.operator(nil)
 			w.found()
-			w.settle(r)
+			w.waitForRest(r)
 			w.wantDone("m6i.xlarge", replicas)
 			if got := w.names()[0]; got != "c-master-0" {
 				t.Errorf("a set that changes nothing replaced a Machine: %v", w.names())
@@ -38,7 +38,7 @@ func TestARollout(t *testing.T) {
 			if got := w.operatorSays("Upgradeable"); !strings.HasPrefix(got, "False RollingOut") {
 				t.Errorf("Upgradeable says %q while Machines are replaced", got)
 			}
-			w.settle(r)
+			w.waitForRest(r)
 			w.wantDone("m6i.2xlarge", replicas)
 			for _, name := range w.names() {
 				if !regexp.MustCompile(`^c-master-[a-z0-9]{5}-[0-4]$`).MatchString(name) {
@@ -52,7 +52,7 @@ func TestARollout(t *testing.T) {
 func TestAnIdlePassWritesNothing(t *testing.T) {
 	w := newWorld(t, 3)
 	w.found()
-	w.settle(w.operator(nil))
+	w.waitForRest(w.operator(nil))
 	s := &script{}
 	r := w.operator(s)
 	for range 5 {
@@ -71,7 +71,7 @@ func TestARolloutIsCutOffAtEachOfItsWrites(t *testing.T) {
 	count := &script{}
 	w := newWorld(t, 3)
 	w.found(larger)
-	w.settle(w.operator(count))
+	w.waitForRest(w.operator(count))
 	w.wantDone("m6i.2xlarge", 3)
 	t.Logf("%d writes: %v", count.writes, count.log)
 	first := rand.IntN(2) // each write is cut off before or after it in one run, and the other way in another: both take five minutes
@@ -81,8 +81,8 @@ func TestARolloutIsCutOffAtEachOfItsWrites(t *testing.T) {
 			w := newWorld(t, 3)
 			w.found(larger)
 			s := &script{at: at, sent: sent}
-			w.settle(w.operator(s))
-			w.settle(w.operator(nil))
+			w.waitForRest(w.operator(s))
+			w.waitForRest(w.operator(nil))
 			w.wantDone("m6i.2xlarge", 3)
 		})
 	}
@@ -92,7 +92,7 @@ func TestTwoOperatorsMakeNoMoreThanOne(t *testing.T) {
 	w := newWorld(t, 3)
 	one, other := w.operator(nil), w.operator(nil)
 	w.found(larger)
-	w.settle(one, other)
+	w.waitForRest(one, other)
 	w.wantDone("m6i.2xlarge", 3)
 
 	// Both have decided before either writes: they mean the same Machine.
@@ -107,7 +107,7 @@ func TestTwoOperatorsMakeNoMoreThanOne(t *testing.T) {
 	if err := carryOut(t.Context(), other.steps(states[1])); err == nil {
 		t.Error("the second one's was made, too")
 	}
-	w.settle(one, other)
+	w.waitForRest(one, other)
 	w.wantDone("m6i.4xlarge", 3)
 }
 
@@ -115,13 +115,13 @@ func TestOnDelete(t *testing.T) {
 	w := newWorld(t, 3)
 	r := w.operator(nil)
 	w.found(larger, strategy(machinev1.OnDelete))
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantSays("Progressing", "False WaitingForDeletion", "c-master-1", "instanceType m6i.xlarge → m6i.2xlarge")
 	if got := w.names(); got[0] != "c-master-0" || len(got) != 3 {
 		t.Errorf("it replaced by itself: %v", got)
 	}
 	w.delete("c-master-1")
-	w.settle(r)
+	w.waitForRest(r)
 	if got := w.names(); len(got) != 3 || !strings.HasSuffix(got[2], "-1") || got[2] == "c-master-1" {
 		t.Errorf("Machines are %v", got)
 	}
@@ -133,11 +133,11 @@ func TestOnDelete(t *testing.T) {
 func TestRecreate(t *testing.T) {
 	w := newWorld(t, 3)
 	w.found(larger, strategy(machinev1.Recreate))
-	w.settle(w.operator(nil))
+	w.waitForRest(w.operator(nil))
 	w.wantSays("Degraded", "True RecreateDisabled")
 	w.recreate = true
 	r := w.operator(nil)
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantSays("Progressing", "True WaitingForHook", "c-master-0", "EtcdQuorumOperator of clusteroperator/etcd", "edit machines.machine.openshift.io c-master-0")
 	for range 3 {
 		for _, m := range w.machines() {
@@ -146,7 +146,7 @@ func TestRecreate(t *testing.T) {
 				w.must(w.Update(t.Context(), &m))
 			}
 		}
-		w.settle(r)
+		w.waitForRest(r)
 	}
 	w.wantDone("m6i.2xlarge", 2)
 	if w.most > 3 {
@@ -175,7 +175,7 @@ func TestOneThatIsNotReadyIsReplacedBeforeItGoes(t *testing.T) {
 		t.Fatalf("Machines are %v", made)
 	}
 	w.etcdAway = false
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.2xlarge", 2)
 }
 
@@ -184,7 +184,7 @@ func TestAReplacementThatFails(t *testing.T) {
 	r := w.operator(nil)
 	w.broken = true
 	w.found(larger)
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantSays("Degraded", "True FailedMachines", "-0")
 	if got := w.operatorSays("Degraded"); !strings.HasPrefix(got, "True FailedMachines") {
 		t.Errorf("the ClusterOperator says %q", got)
@@ -200,7 +200,7 @@ func TestAReplacementThatFails(t *testing.T) {
 	}
 	w.broken = false
 	w.delete(failed)
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.2xlarge", 3)
 }
 
@@ -208,14 +208,14 @@ func TestOneThatFailsAloneStopsNothingElse(t *testing.T) {
 	w := newWorld(t, 3)
 	r := w.operator(nil)
 	w.found()
-	w.settle(r)
+	w.waitForRest(r)
 	for _, m := range w.machines() {
 		if m.Name == "c-master-0" {
 			w.must(w.phase(&m, "Failed", m.Status.NodeRef))
 		}
 	}
 	w.delete("c-master-1")
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantSays("Degraded", "True FailedMachines", "c-master-0")
 	if got := w.names(); len(got) != 3 || slices.Contains(got, "c-master-1") {
 		t.Errorf("Machines are %v", got)
@@ -237,12 +237,12 @@ func TestANodeWithoutAMachine(t *testing.T) {
 	w.now = stray.CreationTimestamp.Add(controlplane.Grace)
 	pass(t, r)
 	w.wantSays("Degraded", "True UnmanagedNodes", stray.Name)
-	w.settle(r)
+	w.waitForRest(r)
 	if len(w.names()) > 4 || w.set().Status.UpdatedReplicas > 1 {
 		t.Errorf("it went on: %v", w.names())
 	}
 	w.must(w.Delete(t.Context(), stray))
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.2xlarge", 3)
 }
 
@@ -251,21 +251,21 @@ func TestAnInfrastructureThatIsLost(t *testing.T) {
 	w := newWorld(t, 3)
 	r := w.operator(nil)
 	w.found()
-	w.settle(r)
+	w.waitForRest(r)
 	before := w.names()
 	w.must(w.Delete(t.Context(), &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}))
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantSays("Degraded", "True UnknownPlatform", "status.platformStatus.type")
 	w.must(w.Create(t.Context(), &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}))
 	w.edit(larger)
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantSays("Degraded", "True UnknownPlatform")
 	if got := w.names(); !slices.Equal(got, before) {
 		t.Errorf("Machines are %v, and were %v", got, before)
 	}
 	w.edit(sized("m6i.xlarge"))
 	w.describe()
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.xlarge", 3)
 	if got := w.names(); !slices.Equal(got, before) {
 		t.Errorf("Machines are %v, and were %v", got, before)
@@ -278,7 +278,7 @@ func TestANodeThatOutlivesItsMachine(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	r := w.operator(nil)
 	w.found()
-	w.settle(r)
+	w.waitForRest(r)
 	w.delete("c-master-2")
 	for _, m := range w.machines() {
 		if m.Name == "c-master-2" {
@@ -302,7 +302,7 @@ func TestADanglingNodeReferenceStopsNothingElse(t *testing.T) {
 	w.must(w.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.pair.MachineAPI + "-c-master-1"}}))
 	w.unready["c-master-1"], w.least = true, 2
 	w.found(larger)
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.2xlarge", 2)
 }
 
@@ -310,9 +310,9 @@ func TestWhatIsGoneIsMadeAgain(t *testing.T) {
 	w := newWorld(t, 3)
 	r := w.operator(nil)
 	w.found()
-	w.settle(r)
+	w.waitForRest(r)
 	w.delete("c-master-2")
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.xlarge", 2)
 	if got := w.names()[2]; !strings.HasSuffix(got, "-2") || got == "c-master-2" {
 		t.Errorf("Machines are %v", w.names())
@@ -324,15 +324,15 @@ func TestATemplateThatIsTakenBack(t *testing.T) {
 	r := w.operator(nil)
 	w.found(larger)
 	w.etcdAway = true
-	w.settle(r)
+	w.waitForRest(r)
 	w.edit(sized("m6i.4xlarge"))
 	w.etcdAway = false
-	w.settle(r)
+	w.waitForRest(r)
 	w.edit(sized("m6i.xlarge"))
 	pass(t, r)
 	w.live()
 	w.edit(sized("m6i.4xlarge"))
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.4xlarge", 3)
 }
 
@@ -345,7 +345,7 @@ func TestWhatDiffersInPlaceIsChangedInPlace(t *testing.T) {
 		t.Spec.Labels = map[string]string{"rack": "1"}
 		t.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
 	})
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantDone("m6i.xlarge", 3)
 	for _, m := range w.machines() {
 		if m.Annotations["team"] != "x" || m.Spec.Labels["rack"] != "1" || len(m.Spec.Taints) != 1 || len(m.Spec.LifecycleHooks.PreDrain) != 1 {
@@ -355,7 +355,7 @@ func TestWhatDiffersInPlaceIsChangedInPlace(t *testing.T) {
 	w.edit(func(set *machinev1.ControlPlaneMachineSet) {
 		set.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.Taints = nil
 	})
-	w.settle(r)
+	w.waitForRest(r)
 	for _, m := range w.machines() {
 		if len(m.Spec.Taints) > 0 {
 			t.Errorf("%s has still %v", m.Name, m.Spec.Taints)
@@ -368,7 +368,7 @@ func TestAnInactiveSetIsOnlyTold(t *testing.T) {
 	s := &script{}
 	r := w.operator(s)
 	w.found(larger, inactive)
-	w.settle(r)
+	w.waitForRest(r)
 	w.wantSays("Progressing", "False Inactive", "made Active it would replace 3 of 3")
 	if n := w.set().Status; n.Replicas != 3 || n.ReadyReplicas != 3 || n.UpdatedReplicas != 0 || len(w.set().Finalizers) > 0 {
 		t.Errorf("%+v", n)

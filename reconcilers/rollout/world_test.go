@@ -449,8 +449,8 @@ func pass(t *testing.T, r *reconciler) (reconcile.Result, error) {
 	return result, err
 }
 
-// settle lets operators and the world take turns until nothing moves any more, or an operator has ended.
-func (w *world) settle(operators ...*reconciler) (ended bool) {
+// waitForRest lets operators and the world take turns until nothing moves any more, or an operator has ended.
+func (w *world) waitForRest(operators ...*reconciler) (ended bool) {
 	w.t.Helper()
 	for range 300 {
 		before := w.versions()

@@ -34,7 +34,7 @@ func memory(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinitio
 		return err
 	}
 	t := &track{admin: admin}
-	if err := t.settleDown(ctx, poundlock, 1); err != nil {
+	if err := t.createRunning(ctx, poundlock, 1); err != nil {
 		return err
 	}
 	if err := t.createAll(ctx, surroundings(poundlock)); err != nil {

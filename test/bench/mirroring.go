@@ -63,7 +63,7 @@ func mirroring(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefini
 	}
 	t := &track{admin: admin}
 	for _, ns := range []string{poundlock, bare} {
-		if err := t.settleDown(ctx, ns, machines); err != nil {
+		if err := t.createRunning(ctx, ns, machines); err != nil {
 			return err
 		}
 	}
@@ -109,8 +109,8 @@ rules:
 - {level: None}
 `
 
-// settleDown makes Machines as they are in a cluster before anybody mirrors them: their instances run, and their status says so.
-func (t *track) settleDown(ctx context.Context, namespace string, machines int) error {
+// createRunning makes Machines as they are in a cluster before anybody mirrors them: their instances run, and their status says so.
+func (t *track) createRunning(ctx context.Context, namespace string, machines int) error {
 	for _, ns := range []string{namespace, namespace + "-twins"} {
 		if err := t.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}); err != nil {
 			return err

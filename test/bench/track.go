@@ -171,7 +171,7 @@ func (t *track) grow(ctx context.Context, size int) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return t.settle(ctx)
+	return t.waitForPolicy(ctx)
 }
 
 // pair makes a Machine for which Machine API is authoritative, and its paused mirror.
@@ -191,9 +191,9 @@ func (t *track) pair(ctx context.Context, way string, i int) error {
 	return nil
 }
 
-// settle waits until a change to the newest Machine of the CEL way is judged by params that include its twin: the policy's informer
+// waitForPolicy waits until a change to the newest Machine of the CEL way is judged by params that include its twin: the policy's informer
 // lags behind a fleet that has just grown.
-func (t *track) settle(ctx context.Context) error {
+func (t *track) waitForPolicy(ctx context.Context) error {
 	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := t.patch(ctx, params, t.size-1, patch{body: func(int) string { return `{"metadata":{"annotations":{"example.com/settled":"no"}}}` }}, 0)
 		return err == nil, nil

@@ -119,14 +119,14 @@ func (p *Plane) start(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		p.settle()
+		p.reportExits()
 		fmt.Fprintf(p.options.Out, "the control plane is ready after %.1f s: https://127.0.0.1:%d, folder %s\n", time.Since(began).Seconds(), p.ports.API, p.dir)
 	}
 	return err
 }
 
-// settle has exits reported from now on.
-func (p *Plane) settle() {
+// reportExits has exits reported from now on.
+func (p *Plane) reportExits() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started = true

@@ -88,7 +88,7 @@ func (d setDeletion) String() string {
 
 // promise is what the review's policy says of the deletion.
 func (d setDeletion) promise() authority.Outcome {
-	asked := authority.Deleted{Kind: "MachineSet", On: d.on, Authority: d.authority, Propagation: d.cascade.propagation}
+	asked := authority.DeletionRequest{Kind: "MachineSet", On: d.on, Authority: d.authority, Propagation: d.cascade.propagation}
 	switch d.cascade.finalizer {
 	case metav1.FinalizerDeleteDependents:
 		asked.Propagation = metav1.DeletePropagationForeground

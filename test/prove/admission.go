@@ -75,11 +75,11 @@ func (p *pairs) change(r review) policies.Change {
 	if p.check {
 		kind, resource = "MachineHealthCheck", "machinehealthchecks"
 	}
-	onM := policies.Subject{Side: policies.MachineAPI, Kind: kind, Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: resource},
+	onM := policies.Subject{Side: policies.SideMachineAPI, Kind: kind, Resource: schema.GroupResource{Group: "machine.openshift.io", Resource: resource},
 		Namespace: "mapi", TwinNamespace: "capi", Name: "one"}
-	onC := policies.Subject{Side: policies.ClusterAPI, Kind: kind, Resource: schema.GroupResource{Group: "cluster.x-k8s.io", Resource: resource},
+	onC := policies.Subject{Side: policies.SideClusterAPI, Kind: kind, Resource: schema.GroupResource{Group: "cluster.x-k8s.io", Resource: resource},
 		Namespace: "capi", TwinNamespace: "mapi", Name: "one"}
-	onI := policies.Subject{Side: policies.Infrastructure, Kind: authority.InfraMachine,
+	onI := policies.Subject{Side: policies.SideInfrastructure, Kind: authority.InfraMachine,
 		Resource: schema.GroupResource{Group: "infrastructure.cluster.x-k8s.io", Resource: "awsmachines"}, Namespace: "capi", TwinNamespace: "mapi", Name: "one"}
 	m, c, i := p.stored(r.m, "machine.openshift.io/v1beta1", kind, 1), p.stored(r.c, "cluster.x-k8s.io/v1beta2", kind, 1), p.stored(r.i, "infrastructure.cluster.x-k8s.io/v1beta2", "AWSMachine", 1)
 	onCore := policies.Facts{Twin: c, TwinLive: true, Infra: i}

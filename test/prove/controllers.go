@@ -162,7 +162,7 @@ func (w *pair) terminate(known bool) {
 	}
 	w.cloud &^= byM | byC | answer
 	if w.will == 0 {
-		w.cloud |= bereft
+		w.cloud |= endedUnasked
 	}
 }
 
@@ -217,7 +217,7 @@ func (t *turn) clusterAPI(c clusterAPI) {
 			t.may(c.by, c.name+" puts its finalizer on", func(n *pair) { t.finalizers(n, c, v.seen|ctlFin) })
 		}
 	default:
-		if !v.seen.has(says) && !w.at(c.on).has(says) && !(t.mute && c.on == ofI) {
+		if !v.seen.has(says) && !w.at(c.on).has(says) && !(t.neverAcknowledges && c.on == ofI) {
 			t.may(c.by, c.name+" says "+saying(says), func(n *pair) { n.at(c.on).say(says); n.wrote(c.on, c.by, false) })
 		}
 		if v.seen.mayAct() && v.seen.has(ctlFin) {
@@ -298,7 +298,7 @@ func (t *turn) remembers() {
 func (t *turn) clock() {
 	w := &t.was
 	v := w.infra
-	if t.mute && w.i.has(told) && !w.i.has(heard) && v.seen.has(told) && (v.next == 0 || v.next.has(told)) && w.cloud&answer == 0 {
+	if t.neverAcknowledges && w.i.has(told) && !w.i.has(heard) && v.seen.has(told) && (v.next == 0 || v.next.has(told)) && w.cloud&answer == 0 {
 		t.may(clock, "the provider's object has been told for half a minute", func(n *pair) { n.i.set(heard) })
 	}
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// brood is how many Machines a family has at most.
-const brood = 2
+// maxMachines is how many Machines a family has at most.
+const maxMachines = 2
 
 // family is a pair of MachineSets and the pairs of their Machines. Which API is authoritative for each has settled: what is walked here is deletion.
 type family struct {
-	sm, sc member
-	kids   [brood]kid
+	sm, sc   member
+	machines [maxMachines]ownedMachine
 	// replicas is what the authoritative set is to have.
 	replicas uint8
 	// step is the request that the mirror has decided on and not yet made, for the set or a Machine.
 	step decision
-	// doomed: the Cluster API namespace is being deleted, with all that is in it.
-	doomed bool
+	// namespaceDeleted: the Cluster API namespace is being deleted, with all that is in it.
+	namespaceDeleted bool
 }
 
 // member is an object of the family.
@@ -54,19 +54,19 @@ func (m member) presence() authority.Presence {
 	return authority.Present
 }
 
-// kid is the pair of a Machine.
-type kid struct {
+// ownedMachine is the pair of a Machine.
+type ownedMachine struct {
 	m, c member
-	// runs reports that it has an instance, bereft that it was ended although nobody asked.
-	runs, bereft bool
-	ends         end
+	// runs reports that it has an instance, endedUnasked that it was terminated although nobody asked.
+	runs, endedUnasked bool
+	ends               end
 	// clusters says for which Cluster API is authoritative it.
 	clusters bool
 	// freed: the collector made it an orphan, as somebody asked.
 	freed bool
 }
 
-func (k kid) charge() authority.API {
+func (k ownedMachine) charge() authority.API {
 	if k.clusters || !k.m.has(here) {
 		return authority.ClusterAPI // what has no twin any more acts on its own
 	}
@@ -116,7 +116,7 @@ const (
 // families is the model of a family.
 type families struct {
 	rules
-	// set is which API is authoritative for the sets, kid of the Machines that there are, and that a Machine API set makes by its template.
+	// set is which API is authoritative for the sets, machine of the Machines that there are, and that a Machine API set makes by its template.
 	set, kid authority.API
 	begin    map[string]family
 	may      deeds
@@ -128,7 +128,7 @@ func (f *families) starts() map[string]family { return f.begin }
 func newFamily(of int, charge authority.API) family {
 	w := family{sm: here | synch, sc: here | synch | holds, replicas: uint8(of)}
 	for i := range of {
-		w.kids[i] = kid{m: here | synch | holds | mine, c: here | synch | holds | mine, runs: true, clusters: charge == authority.ClusterAPI}
+		w.machines[i] = ownedMachine{m: here | synch | holds | mine, c: here | synch | holds | mine, runs: true, clusters: charge == authority.ClusterAPI}
 	}
 	return w
 }
@@ -140,7 +140,7 @@ func (w *family) sets(a authority.API) *member {
 	return &w.sc
 }
 
-func (k *kid) on(a authority.API) *member {
+func (k *ownedMachine) on(a authority.API) *member {
 	if a == authority.MachineAPI {
 		return &k.m
 	}
@@ -152,21 +152,21 @@ func (w *family) bury() {
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		if s := w.sets(a); s.has(going) && *s&(synch|holds|foreground|orphans) == 0 {
 			*s = 0
-			for i := range w.kids {
-				if k := w.kids[i].on(a); k.has(mine) {
+			for i := range w.machines {
+				if k := w.machines[i].on(a); k.has(mine) {
 					*k = *k&^mine | once
 				}
 			}
 		}
-		for i := range w.kids {
-			if k := w.kids[i].on(a); k.has(going) && *k&(synch|holds|foreground|orphans) == 0 {
+		for i := range w.machines {
+			if k := w.machines[i].on(a); k.has(going) && *k&(synch|holds|foreground|orphans) == 0 {
 				*k = 0
 			}
 		}
 	}
-	for i := range w.kids {
-		if k := &w.kids[i]; !k.m.has(here) && !k.c.has(here) && !k.runs && !k.bereft {
-			*k = kid{}
+	for i := range w.machines {
+		if k := &w.machines[i]; !k.m.has(here) && !k.c.has(here) && !k.runs && !k.endedUnasked {
+			*k = ownedMachine{}
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (w *family) touched(was *family) bool {
 	if w.step.of == 0 {
 		return w.sm != was.sm || w.sc != was.sc
 	}
-	return w.kids[w.step.of-1] != was.kids[w.step.of-1]
+	return w.machines[w.step.of-1] != was.machines[w.step.of-1]
 }
 
 // unlocked are the deeds that carry no resourceVersion: deletions name the object by its UID.
@@ -227,7 +227,7 @@ func (t *familyTurn) mirror() {
 		}
 		return
 	}
-	for of := range uint8(brood + 1) {
+	for of := range uint8(maxMachines + 1) {
 		if do := t.decide(of); do != nothing {
 			t.may(familyMirror, "the mirror looks at "+t.subject(of), func(w *family) { w.step = decision{do: do, of: of} })
 		}
@@ -241,13 +241,13 @@ func (t *familyTurn) decide(of uint8) deed {
 	w := &t.was
 	charge, m, c := t.set, w.sm, w.sc
 	if of > 0 {
-		charge, m, c = w.kids[of-1].charge(), w.kids[of-1].m, w.kids[of-1].c
+		charge, m, c = w.machines[of-1].charge(), w.machines[of-1].m, w.machines[of-1].c
 	}
 	if !m.has(here) {
 		charge = authority.Unset
 	}
 	d := authority.Deletion{Authority: charge, MachineAPI: m.presence(), ClusterAPI: c.presence(), Marked: m.has(synch) || c.has(synch)}
-	if w.doomed {
+	if w.namespaceDeleted {
 		d.Surroundings = authority.Go
 	}
 	mirror := t.mirrorOf(charge, m, c)
@@ -297,9 +297,9 @@ func (t *familyTurn) parentOf(mirror member, side authority.API) authority.Paren
 
 // undetached is the first Machine on a side that the end of its set would end, from 1 on; 0: none.
 func (t *familyTurn) undetached(side authority.API) uint8 {
-	for i := range t.was.kids {
-		k := t.was.kids[i].on(side)
-		if k.has(here|mine) && !(side == authority.MachineAPI && k.has(off) && t.marks(t.was.kids[i])) {
+	for i := range t.was.machines {
+		k := t.was.machines[i].on(side)
+		if k.has(here|mine) && !(side == authority.MachineAPI && k.has(off) && t.marks(t.was.machines[i])) {
 			return uint8(i + 1)
 		}
 	}
@@ -347,7 +347,7 @@ func held(m member, d deed) deed {
 func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 	w := &t.was
 	switch {
-	case w.doomed && (!m.has(here) || !c.has(here)):
+	case w.namespaceDeleted && (!m.has(here) || !c.has(here)):
 		return nothing // it recreates nothing until its surroundings are there again
 	case !m.has(here):
 		if of > 0 && c.presence() == authority.Present && c.has(mine) && w.sc.presence() == authority.Present && w.sm.presence() == authority.Present && t.set == authority.ClusterAPI {
@@ -378,14 +378,14 @@ func (t *familyTurn) restores(charge authority.API, m, c member) bool {
 	if charge == authority.ClusterAPI {
 		machine, mirror = c, m
 	}
-	return !t.was.doomed && t.set == charge.Other() && mirror.has(mine) && !mirror.has(off) && !machine.has(mine) &&
+	return !t.was.namespaceDeleted && t.set == charge.Other() && mirror.has(mine) && !mirror.has(off) && !machine.has(mine) &&
 		t.was.sm.presence() == authority.Present && t.was.sc.presence() == authority.Present
 }
 
 func (t *familyTurn) perform(w *family, d decision) {
 	m, c := &w.sm, &w.sc
 	if d.of > 0 {
-		m, c = &w.kids[d.of-1].m, &w.kids[d.of-1].c
+		m, c = &w.machines[d.of-1].m, &w.machines[d.of-1].c
 	}
 	remove := func(o *member) {
 		if o.has(here) && !o.has(going) {
@@ -417,15 +417,15 @@ func (t *familyTurn) perform(w *family, d decision) {
 		*c &^= synch
 	case detachM:
 		if i := t.undetachedOf(w, authority.MachineAPI); i > 0 {
-			if t.marks(w.kids[i-1]) {
-				w.kids[i-1].m |= off
+			if t.marks(w.machines[i-1]) {
+				w.machines[i-1].m |= off
 			} else {
-				w.kids[i-1].m &^= mine | once
+				w.machines[i-1].m &^= mine | once
 			}
 		}
 	case detachC:
 		if i := t.undetachedOf(w, authority.ClusterAPI); i > 0 {
-			w.kids[i-1].c &^= mine | once
+			w.machines[i-1].c &^= mine | once
 		}
 	case joinM:
 		owner(m, authority.MachineAPI)
@@ -452,7 +452,7 @@ func (t *familyTurn) perform(w *family, d decision) {
 }
 
 // marks reports whether a Machine API Machine is detached by a mark: one for which the Machine API is authoritative has to be taken out of the collector's reach.
-func (t *familyTurn) marks(k kid) bool { return k.clusters || t.marksOnly }
+func (t *familyTurn) marks(k ownedMachine) bool { return k.clusters || t.marksOnly }
 
 func (t *familyTurn) undetachedOf(w *family, side authority.API) uint8 {
 	u := familyTurn{t.families, *w, nil}
@@ -494,7 +494,7 @@ func (t *familyTurn) controllers() {
 	if w.sc.has(going|holds) && acts == authority.ClusterAPI {
 		t.endSet()
 	}
-	for i := range w.kids {
+	for i := range w.machines {
 		t.machineController(i)
 	}
 }
@@ -502,11 +502,11 @@ func (t *familyTurn) controllers() {
 // endSet is Cluster API's controller of a MachineSet that is being deleted: it deletes the set's Machines, and waits until they are gone.
 func (t *familyTurn) endSet() {
 	left := false
-	for i := range t.was.kids {
-		c := t.was.kids[i].c
+	for i := range t.was.machines {
+		c := t.was.machines[i].c
 		left = left || c.has(here|mine)
 		if c.has(here|mine) && !c.has(going) {
-			t.may(familyController, fmt.Sprintf("Cluster API's controller deletes Machine %d of the MachineSet that is being deleted", i+1), func(w *family) { w.kids[i].c |= going })
+			t.may(familyController, fmt.Sprintf("Cluster API's controller deletes Machine %d of the MachineSet that is being deleted", i+1), func(w *family) { w.machines[i].c |= going })
 		}
 	}
 	if !left {
@@ -515,20 +515,20 @@ func (t *familyTurn) endSet() {
 }
 
 func (t *familyTurn) machineController(i int) {
-	k := t.was.kids[i]
+	k := t.was.machines[i]
 	acts := k.charge()
 	o := *k.on(acts)
 	switch {
 	case o.presence() == authority.Present && !o.has(holds):
-		t.may(familyController, fmt.Sprintf("%s's controller puts its finalizer on Machine %d", acts.Text(), i+1), func(w *family) { *w.kids[i].on(acts) |= holds })
+		t.may(familyController, fmt.Sprintf("%s's controller puts its finalizer on Machine %d", acts.Text(), i+1), func(w *family) { *w.machines[i].on(acts) |= holds })
 	case o.presence() == authority.Present && !k.runs:
-		t.may(familyController, fmt.Sprintf("%s's controller creates the instance of Machine %d", acts.Text(), i+1), func(w *family) { w.kids[i].runs = true })
+		t.may(familyController, fmt.Sprintf("%s's controller creates the instance of Machine %d", acts.Text(), i+1), func(w *family) { w.machines[i].runs = true })
 	case acts == authority.ClusterAPI && o.has(going|once):
 		// Cluster API never ends a Machine whose MachineSet it does not find.
 	case o.has(going | holds):
 		t.may(familyController, fmt.Sprintf("%s's controller ends the instance of Machine %d", acts.Text(), i+1), func(w *family) {
-			n := &w.kids[i]
-			n.bereft = n.runs && n.ends == stays
+			n := &w.machines[i]
+			n.endedUnasked = n.runs && n.ends == stays
 			n.runs = false
 			*n.on(acts) &^= holds
 		})
@@ -538,24 +538,24 @@ func (t *familyTurn) machineController(i int) {
 // scale keeps the authoritative set at its number: it deletes one of its Machines, whichever API is authoritative for that, or makes one.
 func (t *familyTurn) scale(a authority.API) {
 	n, free, last := 0, -1, -1
-	for i := range t.was.kids {
-		switch k := t.was.kids[i].on(a); {
+	for i := range t.was.machines {
+		switch k := t.was.machines[i].on(a); {
 		case k.has(here|mine) && !k.has(going):
 			n, last = n+1, i
-		case t.was.kids[i] == kid{}:
+		case t.was.machines[i] == ownedMachine{}:
 			free = i
 		}
 	}
 	switch {
 	case n > int(t.was.replicas):
 		t.may(familyController, fmt.Sprintf("the MachineSet's controller scales down and deletes Machine %d", last+1), func(w *family) {
-			w.kids[last].ends = ends
-			*w.kids[last].on(a) |= going
+			w.machines[last].ends = ends
+			*w.machines[last].on(a) |= going
 		})
-	case n < int(t.was.replicas) && free >= 0 && !(t.was.doomed && a == authority.ClusterAPI): // nothing is created in a namespace that is being deleted
+	case n < int(t.was.replicas) && free >= 0 && !(t.was.namespaceDeleted && a == authority.ClusterAPI): // nothing is created in a namespace that is being deleted
 		t.may(familyController, fmt.Sprintf("the MachineSet's controller makes Machine %d", free+1), func(w *family) {
-			w.kids[free].clusters = a == authority.ClusterAPI || t.kid == authority.ClusterAPI
-			*w.kids[free].on(a) = here | mine
+			w.machines[free].clusters = a == authority.ClusterAPI || t.kid == authority.ClusterAPI
+			*w.machines[free].on(a) = here | mine
 		})
 	}
 }
@@ -565,11 +565,11 @@ func (t *familyTurn) collector() {
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		s, name := *t.was.sets(a), a.Text()
 		left := false
-		for i := range t.was.kids {
-			k := *t.was.kids[i].on(a)
+		for i := range t.was.machines {
+			k := *t.was.machines[i].on(a)
 			left = left || k.has(here|mine)
 			if k.presence() == authority.Present && (k.has(once) || k.has(mine) && s.has(foreground)) {
-				t.may(familyCollector, fmt.Sprintf("the garbage collector deletes %s's Machine %d", name, i+1), func(w *family) { *w.kids[i].on(a) |= going })
+				t.may(familyCollector, fmt.Sprintf("the garbage collector deletes %s's Machine %d", name, i+1), func(w *family) { *w.machines[i].on(a) |= going })
 			}
 		}
 		if s.has(foreground) && !left {
@@ -578,8 +578,8 @@ func (t *familyTurn) collector() {
 		if s.has(orphans) {
 			t.may(familyCollector, "the garbage collector makes orphans of the Machines of "+name+"'s MachineSet", func(w *family) {
 				*w.sets(a) &^= orphans
-				for i := range w.kids {
-					k := &w.kids[i]
+				for i := range w.machines {
+					k := &w.machines[i]
 					k.freed = k.freed || k.on(a).has(mine) && t.setEnds(a)
 					*k.on(a) &^= mine | once
 				}
@@ -591,11 +591,11 @@ func (t *familyTurn) collector() {
 // namespace is the namespace controller: it deletes what is in a namespace that is being deleted, in any order.
 func (t *familyTurn) namespace() {
 	w := &t.was
-	if t.can(vanishes) && !w.doomed {
+	if t.can(vanishes) && !w.namespaceDeleted {
 		t.may(familyUser, "somebody deletes the Cluster API namespace", func(w *family) {
-			w.doomed = true
-			for i := range w.kids {
-				switch k := &w.kids[i]; {
+			w.namespaceDeleted = true
+			for i := range w.machines {
+				switch k := &w.machines[i]; {
 				case k.charge() == authority.ClusterAPI:
 					k.ends = ends
 				case k.ends == ends:
@@ -604,15 +604,15 @@ func (t *familyTurn) namespace() {
 			}
 		})
 	}
-	if !w.doomed {
+	if !w.namespaceDeleted {
 		return
 	}
 	if w.sc.presence() == authority.Present {
 		t.may(familyCollector, "the namespace controller deletes Cluster API's MachineSet", func(w *family) { w.sc |= going })
 	}
-	for i := range w.kids {
-		if w.kids[i].c.presence() == authority.Present {
-			t.may(familyCollector, fmt.Sprintf("the namespace controller deletes Cluster API's Machine %d", i+1), func(w *family) { w.kids[i].c |= going })
+	for i := range w.machines {
+		if w.machines[i].c.presence() == authority.Present {
+			t.may(familyCollector, fmt.Sprintf("the namespace controller deletes Cluster API's Machine %d", i+1), func(w *family) { w.machines[i].c |= going })
 		}
 	}
 }
@@ -622,17 +622,17 @@ func (t *familyTurn) people() {
 	w := &t.was
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		t.deleteSet(a)
-		for i := range w.kids {
-			if k := *w.kids[i].on(a); k.presence() == authority.Present {
+		for i := range w.machines {
+			if k := *w.machines[i].on(a); k.presence() == authority.Present {
 				t.may(familyUser, fmt.Sprintf("somebody deletes %s's Machine %d", a.Text(), i+1), func(w *family) {
-					w.kids[i].ends = t.meantKid(&t.was, i, a)
-					*w.kids[i].on(a) |= going
+					w.machines[i].ends = t.meantKid(&t.was, i, a)
+					*w.machines[i].on(a) |= going
 				})
 			}
 		}
 	}
 	if t.can(edits) {
-		t.may(familyUser, "somebody scales the authoritative MachineSet", func(w *family) { w.replicas = (w.replicas + 1) % (brood + 1) })
+		t.may(familyUser, "somebody scales the authoritative MachineSet", func(w *family) { w.replicas = (w.replicas + 1) % (maxMachines + 1) })
 	}
 	if t.can(recreates) && !w.sm.has(here) && w.sc.presence() == authority.Present && t.set == authority.ClusterAPI {
 		t.may(familyUser, "somebody makes the Machine API MachineSet again", func(w *family) { w.sm = here })
@@ -641,12 +641,12 @@ func (t *familyTurn) people() {
 
 // meantKid reports whether a Machine's deletion is meant to end its instance. A mirror whose set is on its way out may be taken for the collector's.
 func (t *familyTurn) meantKid(w *family, i int, on authority.API) end {
-	k := &w.kids[i]
+	k := &w.machines[i]
 	charge := k.charge()
 	switch o := *k.on(on); {
 	case k.ends == ends || charge == on:
 		return ends
-	case w.doomed:
+	case w.namespaceDeleted:
 		return either // nothing is carried over
 	case o&(mine|once) == 0 || o.has(off) || !k.on(charge).has(here):
 		return k.ends
@@ -666,9 +666,9 @@ func (t *familyTurn) deleteSet(a authority.API) {
 	}{{0, ""}, {foreground, ", in the foreground"}, {orphans, ", leaving orphans"}} {
 		t.may(familyUser, "somebody deletes "+a.Text()+"'s MachineSet"+policy.name, func(w *family) {
 			*w.sets(a) |= going | policy.bit
-			for i := range w.kids {
-				if w.kids[i].ends = t.meant(w, i, a, policy.bit); w.doomed && w.kids[i].ends == ends && w.kids[i].charge() == authority.MachineAPI {
-					w.kids[i].ends = either
+			for i := range w.machines {
+				if w.machines[i].ends = t.meant(w, i, a, policy.bit); w.namespaceDeleted && w.machines[i].ends == ends && w.machines[i].charge() == authority.MachineAPI {
+					w.machines[i].ends = either
 				}
 			}
 		})
@@ -678,7 +678,7 @@ func (t *familyTurn) deleteSet(a authority.API) {
 // meant returns what the deletion of a set means for a Machine: all that the authoritative set owns ends with it, unless orphans are to be left. Of the
 // mirror, a deletion in the foreground has the collector delete what it owns at once: the Machines that its side is authoritative for may end before anybody can prevent it.
 func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) end {
-	k := &w.kids[i]
+	k := &w.machines[i]
 	switch {
 	case k.ends == ends && k.on(k.charge()).presence() == authority.Present && (policy == orphans || !t.setEnds(on) || !k.on(on).has(mine)):
 		return either // for a mirror of a Machine that was deleted, it is no longer known whether that was the collector
@@ -704,9 +704,9 @@ func (t *familyTurn) setEnds(a authority.API) bool {
 }
 
 func (f *families) wrong(w family) string {
-	for i, k := range w.kids {
+	for i, k := range w.machines {
 		switch {
-		case k.bereft:
+		case k.endedUnasked:
 			return fmt.Sprintf("the instance of Machine %d was ended, and nobody asked for that", i+1)
 		case k.runs && !k.m.has(here) && !k.c.has(here):
 			return fmt.Sprintf("the instance of Machine %d was left behind: neither object is there any more", i+1)
@@ -730,9 +730,9 @@ func (f *families) unrest(w family) string {
 		}
 	}
 	acts := f.setActs(w)
-	for i, k := range w.kids {
+	for i, k := range w.machines {
 		switch {
-		case !w.doomed && w.sets(acts).presence() == authority.Present && k.on(acts).has(here) && !k.on(acts).has(mine) && k.m.has(here) && !k.freed:
+		case !w.namespaceDeleted && w.sets(acts).presence() == authority.Present && k.on(acts).has(here) && !k.on(acts).has(mine) && k.m.has(here) && !k.freed:
 			return fmt.Sprintf("Machine %d runs, and %s's MachineSet, which goes on, does not count it", i+1, acts.Text())
 		case k.m.has(going) || k.c.has(going):
 			return fmt.Sprintf("the deletion of Machine %d never ends", i+1)
@@ -740,7 +740,7 @@ func (f *families) unrest(w family) string {
 			return fmt.Sprintf("a stale sync finalizer is left on Machine %d", i+1)
 		case k.ends == ends && k.runs:
 			return fmt.Sprintf("the instance of Machine %d was to end, and runs", i+1)
-		case (k.m.has(here) || k.c.has(here)) && !k.runs && !(w.doomed && k.clusters):
+		case (k.m.has(here) || k.c.has(here)) && !k.runs && !(w.namespaceDeleted && k.clusters):
 			return fmt.Sprintf("Machine %d has no instance", i+1)
 		}
 	}
@@ -749,7 +749,7 @@ func (f *families) unrest(w family) string {
 
 func (f *families) describe(w family) string {
 	out := fmt.Sprintf("MachineSets: Machine API %s, Cluster API %s", w.sm.presence(), w.sc.presence())
-	for i, k := range w.kids {
+	for i, k := range w.machines {
 		out += fmt.Sprintf("; Machine %d: Machine API %s, Cluster API %s, instance: %v", i+1, k.m.presence(), k.c.presence(), k.runs)
 	}
 	return out

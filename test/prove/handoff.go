@@ -21,15 +21,15 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 		s.Requested = m.requested()
 	}
 	if p.set {
-		s.MachineAPI.Hold = authority.NoHold
+		s.MachineAPI.Finalizer = authority.NoFinalizer
 	} else {
 		s.Infra = party(i)
-		if p.mute && i.has(there) {
-			s.Infra.Says = p.believed(i)
+		if p.neverAcknowledges && i.has(there) {
+			s.Infra.Acknowledged = p.believed(i)
 		}
 	}
 	if p.check {
-		s.ClusterAPI.Hold = authority.NoHold
+		s.ClusterAPI.Finalizer = authority.NoFinalizer
 	}
 	switch {
 	case m.has(synced):
@@ -71,25 +71,25 @@ func (p *pairs) strange(m, c, i object) bool {
 
 // believed is what authority.Objects reads of a provider that never answers (ByPatience): it acts until the pause is written, and has paused when patience
 // is over.
-func (p *pairs) believed(i object) authority.Answer {
+func (p *pairs) believed(i object) authority.AcknowledgedState {
 	switch {
 	case !i.has(told):
-		return authority.SaysActing
+		return authority.AcknowledgedUnpaused
 	case i.has(heard) || p.impatient:
-		return authority.SaysPaused
+		return authority.AcknowledgedPaused
 	}
-	return authority.NoAnswer
+	return authority.NotAcknowledged
 }
 
 func party(o object) authority.Party {
 	if !o.has(there) {
 		return authority.Party{}
 	}
-	hold := authority.NotHeld
+	hold := authority.FinalizerAbsent
 	if o.has(ctlFin) {
-		hold = authority.Held
+		hold = authority.FinalizerPresent
 	}
-	return authority.Party{Exists: true, Deleting: o.has(leaving), Told: o.has(told), Says: o.says(), Hold: hold}
+	return authority.Party{Exists: true, Deleting: o.has(leaving), PauseRequested: o.has(told), Acknowledged: o.says(), Finalizer: hold}
 }
 
 // decided is the handoff's plan for what it has read: the requests of one step, in reconcilers/handoff's order.
@@ -179,7 +179,7 @@ func (t *turn) beginHandoff() {
 	w := &t.was
 	now := t.decided(w.m, w.c, w.i)
 	switch {
-	case now == 0 && !t.can(drowsy):
+	case now == 0 && !t.can(anyDelay):
 	case !t.can(torn):
 		if now != 0 {
 			t.may(handoff, "the handoff reads everything", func(n *pair) { n.handoff = pass{phase: writing, left: now} })

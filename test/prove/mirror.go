@@ -245,7 +245,7 @@ func (t *turn) beginMirror() {
 	w := &t.was
 	now := t.mirrored(w.m, w.c, w.i)
 	switch {
-	case now == 0 && !t.can(drowsy):
+	case now == 0 && !t.can(anyDelay):
 	case !t.can(torn):
 		if now != 0 {
 			t.may(mirror, "the mirror reads everything", func(n *pair) { n.mirror = pass{phase: writing, left: now} })

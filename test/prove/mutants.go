@@ -67,7 +67,7 @@ func acknowledges(s authority.State) authority.Step {
 func mutants() []mutant {
 	return []mutant{
 		{"the target is released before the switch is stored", nextBut(func(s authority.State, step authority.Step) authority.Step {
-			if step.Action == authority.Switch && step.To == authority.ClusterAPI && !step.Cancelled && s.ClusterAPI.Told {
+			if step.Action == authority.Switch && step.To == authority.ClusterAPI && !step.Cancelled && s.ClusterAPI.PauseRequested {
 				return authority.Step{Action: authority.Release, On: authority.WhoClusterAPI | authority.WhoInfra, Reason: authority.ReasonReleasing}
 			}
 			return step
@@ -104,7 +104,7 @@ func mutants() []mutant {
 			}
 		}, walkOf(flips|edits, machineOfMachineAPI)},
 		{"the provider's object is released before its Machine is held", nextBut(func(s authority.State, step authority.Step) authority.Step {
-			if s.Current == authority.ClusterAPI && s.Infra.Told && s.Infra.Says == authority.SaysPaused && s.MachineAPI.Says == authority.SaysPaused {
+			if s.Current == authority.ClusterAPI && s.Infra.PauseRequested && s.Infra.Acknowledged == authority.AcknowledgedPaused && s.MachineAPI.Acknowledged == authority.AcknowledgedPaused {
 				return authority.Step{Action: authority.Release, On: authority.WhoInfra, Reason: authority.ReasonReleasing}
 			}
 			return step
@@ -130,7 +130,7 @@ func mutants() []mutant {
 		{"a person's decision outlives the pause of the source", func(r *rules) { r.decidesOnce = true }, walkOf(flips|crashes|decides, newMachineForClusterAPI)},
 		{"the mirror stops while authority moves", func(r *rules) { r.stopsInTransit = true }, walkOf(flips, machineOfMachineAPI)},
 		{"the mirror reads which API is authoritative before it reads what it writes to", func(r *rules) { r.authorityFirst = true },
-			walkOf(flips|edits|torn|drowsy, setOfMachineAPI)},
+			walkOf(flips|edits|torn|anyDelay, setOfMachineAPI)},
 		{"a row lets a neighbour write what a mirror has of its authority", func(r *rules) { r.wideRow = true }, walkOf(flips|visits, setOfMachineAPI)},
 		{"what makes the mirror changes one that was made meanwhile", func(r *rules) { r.createsOver = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},
 		{"patches carry no resourceVersion", func(r *rules) { r.unlocked = true }, walkOf(flips|edits|leaders, setOfMachineAPI)},

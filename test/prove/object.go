@@ -99,14 +99,14 @@ func (o object) presence() authority.Presence {
 	return authority.Present
 }
 
-func (o object) says() authority.Answer {
+func (o object) says() authority.AcknowledgedState {
 	switch {
 	case o.has(paused):
-		return authority.SaysPaused
+		return authority.AcknowledgedPaused
 	case o.has(acting):
-		return authority.SaysActing
+		return authority.AcknowledgedUnpaused
 	}
-	return authority.NoAnswer
+	return authority.NotAcknowledged
 }
 
 func (o *object) say(bit object) {

@@ -77,8 +77,8 @@ const (
 	byC
 	// answer: the provider's controller has made the instance and not yet stored that.
 	answer
-	// bereft: an instance was ended that nobody asked to end.
-	bereft
+	// endedUnasked: an instance was ended that nobody asked to end.
+	endedUnasked
 )
 
 func (c cloud) runs() bool { return c&(byM|byC) != 0 }
@@ -87,7 +87,7 @@ func (c cloud) runs() bool { return c&(byM|byC) != 0 }
 type will uint8
 
 const (
-	doomed will = 1 << iota
+	deletionExpected will = 1 << iota
 	maybe
 )
 
@@ -114,8 +114,8 @@ type pairs struct {
 	set bool
 	// check reports that it is a MachineHealthCheck: a set on which no controller puts a finalizer.
 	check bool
-	// mute reports that the provider's controller never acknowledges a pause: Poundlock waits for half a minute.
-	mute bool
+	// neverAcknowledges reports that the provider's controller never acknowledges a pause: Poundlock waits for half a minute.
+	neverAcknowledges bool
 	// family is the pair of MachineSets that owns the pair; zero: none.
 	family authority.Parent
 	may    deeds
@@ -139,9 +139,9 @@ const (
 	crashes
 	// halts: people pause the Cluster as a whole.
 	halts
-	// torn: a pass reads its objects one after the other. drowsy: and begins also when there was nothing to do.
+	// torn: a pass reads its objects one after the other. anyDelay: and begins also when there was nothing to do.
 	torn
-	drowsy
+	anyDelay
 	// skips: a cache may stop at versions between.
 	skips
 	// leaders: a former leader goes on.
@@ -339,7 +339,7 @@ func (p *pairs) wrong(w pair) string {
 		return "both sides' controllers can act"
 	case w.cloud&(byM|byC) == byM|byC:
 		return "there are two instances"
-	case w.cloud&bereft != 0:
+	case w.cloud&endedUnasked != 0:
 		return "an instance was ended that nobody asked to end"
 	case w.cloud.runs() && !w.m.has(there|ctlFin) && !w.i.has(there|ctlFin) && !p.can(leaders):
 		return "an instance has nobody who holds a finalizer to delete it under"
@@ -371,7 +371,7 @@ func (p *pairs) unrest(w pair) string {
 	switch src := w.source(); {
 	case !w.m.has(there) && !w.c.has(there):
 		return ""
-	case w.will&doomed != 0:
+	case w.will&deletionExpected != 0:
 		return "what was deleted is still there"
 	case p.can(twice) && p.strange(w.m, w.c, w.i):
 		if w.m.has(failed) {
@@ -408,7 +408,9 @@ func (p *pairs) unrest(w pair) string {
 }
 
 // acts reports whether a provider's controller that sees this acts, and has said so if it ever does.
-func (p *pairs) acts(seen object) bool { return seen.has(acting) || p.mute && seen.mayAct() }
+func (p *pairs) acts(seen object) bool {
+	return seen.has(acting) || p.neverAcknowledges && seen.mayAct()
+}
 
 // byPerson are the reasons of a wait that only the person who paused the Cluster can end.
 var byPerson = map[string]bool{authority.ReasonPausedElsewhere: true, authority.ReasonNotResumed: true, authority.ReasonNotPaused: true}

@@ -122,7 +122,7 @@ func (t *turn) means(w *pair, on authority.API) will {
 	shape := authority.Shape{Requested: w.m.requested(), Current: w.m.status(), SynchronizedAPI: w.m.origin()}
 	switch charge := authority.InCharge(shape); {
 	case !w.m.has(there):
-		return doomed
+		return deletionExpected
 	case t.can(twice) && t.strange(w.m, w.c, w.i):
 		if on == authority.MachineAPI && w.cloud&byM == 0 && w.m&(ctlFin|syncFin) == 0 || on == authority.ClusterAPI && w.cloud&byC == 0 && !w.c.has(ctlFin) {
 			return 0 // it has no part in what the other runs
@@ -131,9 +131,9 @@ func (t *turn) means(w *pair, on authority.API) will {
 	case w.m.status() != w.m.requested() || !w.m.has(syncFin) || w.c.has(there) && !w.c.has(syncFin):
 		return maybe // it meets a move, or the creation of the pair: the faster one wins
 	case charge == on:
-		return doomed
+		return deletionExpected
 	case t.family != (authority.Parent{}) && w.m.has(syncFin):
-		return doomed // "Delete, has mirror, has owner: Sync controller deletes …"
+		return deletionExpected // "Delete, has mirror, has owner: Sync controller deletes …"
 	}
 	return 0
 }

@@ -16,8 +16,8 @@ type scene struct {
 	set  bool
 	// check: a set that no controller holds.
 	check bool
-	// mute: a provider that never acknowledges a pause.
-	mute bool
+	// neverAcknowledges: a provider that never acknowledges a pause.
+	neverAcknowledges bool
 	// family is the pair of MachineSets that owns a Machine; zero: none.
 	family authority.Parent
 	world  func() pair
@@ -29,11 +29,11 @@ func ownedBy(a authority.API) authority.Parent {
 
 var (
 	machineOfMachineAPI   = scene{name: "a Machine that is Machine API's", world: ofMachineAPI}
-	machineOfMuteProvider = scene{name: "a Machine that is Machine API's, of a provider that never answers", mute: true, world: ofMachineAPI}
-	newMachineOfMute      = scene{name: "a new Machine for Cluster API, of a provider that never answers", mute: true, world: func() pair { return pair{m: there | fresh | wants} }}
+	machineOfMuteProvider = scene{name: "a Machine that is Machine API's, of a provider that never answers", neverAcknowledges: true, world: ofMachineAPI}
+	newMachineOfMute      = scene{name: "a new Machine for Cluster API, of a provider that never answers", neverAcknowledges: true, world: func() pair { return pair{m: there | fresh | wants} }}
 	birthInMachineAPI     = scene{name: "a Machine for which Machine API has asked for an instance", world: bornInMachineAPI}
 	birthInClusterAPI     = scene{name: "a Machine for which Cluster API has asked for an instance", world: bornInClusterAPI}
-	birthInMuteProvider   = scene{name: "a Machine for which a provider that never answers has asked for an instance", mute: true, world: func() pair {
+	birthInMuteProvider   = scene{name: "a Machine for which a provider that never answers has asked for an instance", neverAcknowledges: true, world: func() pair {
 		w := bornInClusterAPI()
 		w.c.clear(paused)
 		w.i.clear(acting)
@@ -104,7 +104,7 @@ type walking func(rules, int) result
 // walkOf walks a pair.
 func walkOf(may deeds, s scene) walking {
 	return func(r rules, most int) result {
-		m := &pairs{rules: r, set: s.set, check: s.check, mute: s.mute, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
+		m := &pairs{rules: r, set: s.set, check: s.check, neverAcknowledges: s.neverAcknowledges, family: s.family, may: may, begin: map[string]pair{s.name: s.world()},
 			handoffs: map[[3]object]plan{}, mirrors: map[[3]object]plan{}, gates: map[object]gate{}, answers: map[review]bool{}}
 		return resultOf(m, most)
 	}
@@ -146,9 +146,9 @@ func bounds() []bound {
 	add(true, birthBeforeAdoption, flips|recreates|crashes)
 	add(true, machineOfMachineAPI, deletes)
 	add(true, ownedOfMachineAPI, deletes)
-	add(true, setOfMachineAPI, flips|edits|torn|drowsy|crashes)
+	add(true, setOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, setOfMachineAPI, flips|deletes)
-	add(true, checkOfMachineAPI, flips|edits|torn|drowsy|crashes)
+	add(true, checkOfMachineAPI, flips|edits|torn|anyDelay|crashes)
 	add(true, checkOfMachineAPI, flips|deletes)
 	add(true, setOfMachineAPI, flips|edits|visits|crashes)
 	add(true, machineOfMachineAPI, flips|visits|crashes)
@@ -163,11 +163,11 @@ func bounds() []bound {
 	add(false, newInClusterAPI, twice|skips)
 	add(false, newMachineForClusterAPI, flips|edits|visits|crashes)
 	add(false, machineOfMachineAPI, flips|edits|visits|deletes)
-	add(false, setOfMachineAPI, flips|edits|torn|drowsy|crashes|skips|leaders)
-	add(false, machineOfMachineAPI, flips|edits|torn|drowsy)
+	add(false, setOfMachineAPI, flips|edits|torn|anyDelay|crashes|skips|leaders)
+	add(false, machineOfMachineAPI, flips|edits|torn|anyDelay)
 	add(false, machineOfMachineAPI, flips|edits|skips|leaders)
 	add(false, machineOfMachineAPI, flips|halts)
-	add(false, machineOfMuteProvider, flips|skips|torn|drowsy)
+	add(false, machineOfMuteProvider, flips|skips|torn|anyDelay)
 	add(false, machineOfMuteProvider, flips|deletes)
 	add(false, newMachineOfMute, flips|deletes)
 	add(false, machineOfMachineAPI, deletes|torn|crashes)
@@ -210,7 +210,7 @@ var deedNames = []struct {
 	name string
 }{
 	{flips, "requests and aborts"}, {edits, "edits or scaling"}, {deletes, "deletions"}, {recreates, "objects recreated"}, {crashes, "crashes"}, {halts, "Cluster.spec.paused"},
-	{torn, "reads at two moments"}, {drowsy, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {decides, "a person who decides"},
+	{torn, "reads at two moments"}, {anyDelay, "at any time"}, {skips, "caches that lag by two versions"}, {leaders, "a former leader"}, {decides, "a person who decides"},
 	{vanishes, "a namespace that is deleted"},
 	{visits, "neighbours that write"},
 	{twice, "Machines created in both APIs at once"},

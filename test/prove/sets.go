@@ -36,7 +36,7 @@ type setPair struct {
 type setSide struct {
 	here     bool
 	replicas uint8
-	says     authority.Answer
+	says     authority.AcknowledgedState
 }
 
 // machinePair is the pair of a Machine. refused: the mirror cannot make the other object.
@@ -94,13 +94,13 @@ func (f *setPairs) starts() map[string]setPair { return f.begin }
 // newSetPair is a set in step with two Machines; fresh is one that was just made, without its mirror.
 func newSetPair(charge authority.API, fresh bool) setPair {
 	w := setPair{current: charge, origin: charge, requested: charge, known: !fresh, behind: fresh}
-	w.m = setSide{here: true, replicas: 1, says: authority.SaysPaused}
-	w.c = setSide{here: !fresh, replicas: 1, says: authority.SaysPaused}
+	w.m = setSide{here: true, replicas: 1, says: authority.AcknowledgedPaused}
+	w.c = setSide{here: !fresh, replicas: 1, says: authority.AcknowledgedPaused}
 	w.held, w.told = !fresh, charge == authority.MachineAPI && !fresh
 	if charge == authority.MachineAPI {
-		w.m.says = authority.SaysActing
+		w.m.says = authority.AcknowledgedUnpaused
 	} else {
-		w.c.says = authority.SaysActing
+		w.c.says = authority.AcknowledgedUnpaused
 	}
 	if fresh {
 		w.c = setSide{}
@@ -126,14 +126,14 @@ func (w *setPair) set(a authority.API) *setSide {
 
 func (w *setPair) state(uncounted authority.Who) authority.State {
 	s := authority.State{Enabled: true, Requested: w.requested, Current: w.current, Origin: w.origin, CaughtUp: !w.behind && w.known, Instance: authority.InstanceKnown, Uncounted: uncounted,
-		MachineAPI: authority.Party{Exists: true, Says: w.m.says}, Synchronized: metav1.ConditionUnknown}
+		MachineAPI: authority.Party{Exists: true, Acknowledged: w.m.says}, Synchronized: metav1.ConditionUnknown}
 	if w.known {
 		s.Synchronized = metav1.ConditionTrue
 	}
 	if w.c.here {
-		s.ClusterAPI = authority.Party{Exists: true, Told: w.told, Says: w.c.says, Hold: authority.NotHeld}
+		s.ClusterAPI = authority.Party{Exists: true, PauseRequested: w.told, Acknowledged: w.c.says, Finalizer: authority.FinalizerAbsent}
 		if w.held {
-			s.ClusterAPI.Hold = authority.Held
+			s.ClusterAPI.Finalizer = authority.FinalizerPresent
 		}
 	}
 	return s
@@ -355,9 +355,9 @@ func (t *setTurn) mirrorMachine(i int, k machinePair) {
 func (t *setTurn) machineAPI() {
 	w := &t.was
 	acts := w.current == authority.MachineAPI
-	says := authority.SaysPaused
+	says := authority.AcknowledgedPaused
 	if acts {
-		says = authority.SaysActing
+		says = authority.AcknowledgedUnpaused
 	}
 	if w.m.says != says {
 		t.do(setController, fmt.Sprintf("Machine API's set controller acknowledges, acting: %v", acts), func(w *setPair) { w.m.says = says })
@@ -443,11 +443,11 @@ func (t *setTurn) clusterAPI() {
 		t.creates(authority.ClusterAPI)
 	case w.deleting:
 		t.do(setController, "Cluster API's set deletes a Machine", func(w *setPair) { w.delete(authority.ClusterAPI); w.deleting = false })
-	case w.told && w.c.says != authority.SaysPaused:
-		t.do(setController, "Cluster API's set controller acknowledges its pause", func(w *setPair) { w.c.says = authority.SaysPaused })
+	case w.told && w.c.says != authority.AcknowledgedPaused:
+		t.do(setController, "Cluster API's set controller acknowledges its pause", func(w *setPair) { w.c.says = authority.AcknowledgedPaused })
 	case w.told:
-	case w.c.says != authority.SaysActing || !w.held:
-		t.do(setController, "Cluster API's set controller acknowledges that it acts", func(w *setPair) { w.c.says, w.held = authority.SaysActing, true })
+	case w.c.says != authority.AcknowledgedUnpaused || !w.held:
+		t.do(setController, "Cluster API's set controller acknowledges that it acts", func(w *setPair) { w.c.says, w.held = authority.AcknowledgedUnpaused, true })
 	case n < w.c.replicas && w.room():
 		t.do(setController, "Cluster API's set controller decides to create a Machine", func(w *setPair) { w.judge(authority.ClusterAPI); w.creating = true })
 	case n > w.c.replicas:
@@ -495,12 +495,12 @@ func (t *setTurn) deletesMirror() {
 		}
 	}
 	switch {
-	case w.current == authority.MachineAPI && w.c.here && w.told && w.c.says == authority.SaysPaused:
+	case w.current == authority.MachineAPI && w.c.here && w.told && w.c.says == authority.AcknowledgedPaused:
 		t.do(setUser, "somebody deletes Cluster API's set, which is the mirror", func(w *setPair) {
 			w.c, w.told, w.held = setSide{}, false, false
 			leaves(w, authority.ClusterAPI)
 		})
-	case w.current == authority.ClusterAPI && !w.told && w.c.says == authority.SaysActing && w.m.says == authority.SaysPaused:
+	case w.current == authority.ClusterAPI && !w.told && w.c.says == authority.AcknowledgedUnpaused && w.m.says == authority.AcknowledgedPaused:
 		t.do(setUser, "somebody deletes the Machine API's set, which is the mirror, and recreates it", func(w *setPair) {
 			w.requested, w.known, w.behind = authority.ClusterAPI, false, true
 			leaves(w, authority.MachineAPI)
@@ -514,7 +514,7 @@ func (f *setPairs) wrong(w setPair) string {
 		return "a set created a Machine in the place of one that there is"
 	case w.excess == deletedForNothing:
 		return "a set deleted a Machine that nobody asked to end"
-	case w.current == authority.MachineAPI && w.c.here && !w.told && w.m.says == authority.SaysActing && w.c.says == authority.SaysActing && w.creating:
+	case w.current == authority.MachineAPI && w.c.here && !w.told && w.m.says == authority.AcknowledgedUnpaused && w.c.says == authority.AcknowledgedUnpaused && w.creating:
 		return "both sets act"
 	}
 	return ""

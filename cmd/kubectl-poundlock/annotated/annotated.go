@@ -41,14 +41,14 @@ type Place struct {
 }
 
 // Rows are the lines of a table that have something to say about the object that is written. to is that object's side.
-func Rows(lines []conversion.Line, to conversion.Verdict, at Place) []Row {
+func Rows(lines []conversion.Line, to conversion.Expressible, at Place) []Row {
 	var out []Row
 	for i, l := range lines {
 		from, into := l.MachineAPI, l.ClusterAPI
 		if to == conversion.OnlyMachineAPI {
 			from, into = into, from
 		}
-		if l.Verdict != conversion.Both || slices.ContainsFunc(slices.Concat(from, into), passesOn) {
+		if l.Expressible != conversion.Both || slices.ContainsFunc(slices.Concat(from, into), passesOn) {
 			continue
 		}
 		for _, path := range into {

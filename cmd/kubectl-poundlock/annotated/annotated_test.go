@@ -15,14 +15,14 @@ import (
 
 func TestACommentStandsWhereSomethingChanged(t *testing.T) {
 	lines := []conversion.Line{
-		{MachineAPI: []string{"same"}, ClusterAPI: []string{"same"}, Verdict: conversion.Both},
-		{MachineAPI: []string{"noted"}, ClusterAPI: []string{"noted"}, Verdict: conversion.Both, Note: "Absent is one."},
-		{MachineAPI: []string{"old"}, ClusterAPI: []string{"new"}, Verdict: conversion.Both},
-		{MachineAPI: []string{"list[].a", "list[].b"}, ClusterAPI: []string{"items[].a", "items[].b"}, Verdict: conversion.Both, Note: "In order."},
-		{ClusterAPI: []string{"always"}, Verdict: conversion.Both, Note: "Always so."},
-		{MachineAPI: []string{"zone"}, ClusterAPI: []string{"Machine: spec.domain"}, Verdict: conversion.Both},
-		{MachineAPI: []string{"absent"}, ClusterAPI: []string{"missing"}, Verdict: conversion.Both, Note: "Nobody reads this."},
-		{ClusterAPI: []string{"only"}, Verdict: conversion.OnlyClusterAPI, Note: "cannot go"},
+		{MachineAPI: []string{"same"}, ClusterAPI: []string{"same"}, Expressible: conversion.Both},
+		{MachineAPI: []string{"noted"}, ClusterAPI: []string{"noted"}, Expressible: conversion.Both, Note: "Absent is one."},
+		{MachineAPI: []string{"old"}, ClusterAPI: []string{"new"}, Expressible: conversion.Both},
+		{MachineAPI: []string{"list[].a", "list[].b"}, ClusterAPI: []string{"items[].a", "items[].b"}, Expressible: conversion.Both, Note: "In order."},
+		{ClusterAPI: []string{"always"}, Expressible: conversion.Both, Note: "Always so."},
+		{MachineAPI: []string{"zone"}, ClusterAPI: []string{"Machine: spec.domain"}, Expressible: conversion.Both},
+		{MachineAPI: []string{"absent"}, ClusterAPI: []string{"missing"}, Expressible: conversion.Both, Note: "Nobody reads this."},
+		{ClusterAPI: []string{"only"}, Expressible: conversion.OnlyClusterAPI, Note: "cannot go"},
 	}
 	source := map[string]any{"spec": map[string]any{"value": map[string]any{"same": "x", "noted": int64(1), "old": "y"}}}
 	rows := annotated.Rows(lines, conversion.OnlyClusterAPI, annotated.Place{Name: "value", Source: "spec.value", Target: "spec"})

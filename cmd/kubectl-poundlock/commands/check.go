@@ -187,7 +187,7 @@ func judge(f *fleet.Fleet, c fleet.Cluster, to authority.API) report {
 // knownFailures refuses a word of --fail-on that no object can ever have: it would fail on nothing.
 func knownFailures(words []string) error {
 	var verdicts []string
-	for _, v := range preflight.Verdicts() {
+	for _, v := range preflight.Readinesses() {
 		verdicts = append(verdicts, string(v))
 	}
 	known := slices.Concat(verdicts, reference.ReasonNames())
@@ -240,7 +240,7 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 
 // reader writes the report for somebody who has never seen one.
 type reader struct {
-	display.Paper
+	display.Output
 	report
 	output
 }
@@ -259,7 +259,7 @@ func (w reader) write() {
 	w.reasons()
 	w.neighbours()
 	for _, text := range w.Assumed {
-		w.Linef("\n%s", w.Beside(display.Wrap(text, "", w.Width)))
+		w.Linef("\n%s", w.Dim(display.Wrap(text, "", w.Width)))
 	}
 	if w.wide() {
 		w.warnings()
@@ -295,20 +295,20 @@ func (w reader) table() {
 	w.Table(w.headless(rows))
 }
 
-func (w reader) answer(v preflight.Verdict) string {
+func (w reader) answer(v preflight.Readiness) string {
 	switch v {
 	case preflight.Ready:
-		return w.Good("yes")
+		return w.Green("yes")
 	case preflight.Blocked:
-		return w.Bad("no")
+		return w.Red("no")
 	case preflight.Unknown:
-		return w.Careful("unknown")
+		return w.Yellow("unknown")
 	case preflight.Waiting:
-		return w.Careful("not yet")
+		return w.Yellow("not yet")
 	case preflight.Moving:
-		return w.Careful("moving")
+		return w.Yellow("moving")
 	}
-	return w.Beside("is there")
+	return w.Dim("is there")
 }
 
 func (w reader) why(f preflight.Finding) string {
@@ -333,7 +333,7 @@ func (w reader) why(f preflight.Finding) string {
 func (w reader) sum() {
 	var parts []string
 	for _, part := range []struct {
-		verdict preflight.Verdict
+		verdict preflight.Readiness
 		text    string
 	}{
 		{preflight.Ready, "could move today"}, {preflight.Blocked, "cannot"}, {preflight.Unknown, "unknown"}, {preflight.Waiting, "not yet"},
@@ -343,7 +343,7 @@ func (w reader) sum() {
 			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
 		}
 	}
-	w.Linef("%s: %s.", w.Point(display.Count(len(w.Objects), "object")), strings.Join(parts, ", "))
+	w.Linef("%s: %s.", w.Bold(display.Count(len(w.Objects), "object")), strings.Join(parts, ", "))
 }
 
 func (w reader) reasons() {
@@ -356,7 +356,7 @@ func (w reader) reasons() {
 		if g.Field != "" {
 			title = g.Field
 		}
-		w.Linef("\n[%d] %s  %s", i+1, w.Point(title), w.Beside(objectsText(g.Objects)))
+		w.Linef("\n[%d] %s  %s", i+1, w.Bold(title), w.Dim(objectsText(g.Objects)))
 		w.Linef("%s", display.Wrap(g.Message, "    ", w.Width))
 	}
 	w.Linef("\n%s", display.Wrap("More about a field or a reason: kubectl poundlock explain "+w.firstTopic(), "", w.Width))
@@ -370,7 +370,7 @@ func (w reader) neighbours() {
 	}
 	w.Linef("\nWho else writes to these, and what changes for them:")
 	for _, n := range all {
-		w.Linef("\n%s  %s", w.Point(n.Who), w.Beside(objectsText(n.Objects)))
+		w.Linef("\n%s  %s", w.Bold(n.Who), w.Dim(objectsText(n.Objects)))
 		w.Linef("%s", display.Wrap(n.What, "    ", w.Width))
 	}
 }
@@ -416,7 +416,7 @@ func (w reader) warnings() {
 		if len(f.Warnings) == 0 {
 			continue
 		}
-		w.Linef("\nWhat the webhook answers to a request for %s:", w.Point(f.Ref()))
+		w.Linef("\nWhat the webhook answers to a request for %s:", w.Bold(f.Ref()))
 		for _, text := range f.Warnings {
 			w.Linef("%s", display.Wrap(text, "    ", w.Width))
 		}

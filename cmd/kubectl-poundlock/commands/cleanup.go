@@ -94,7 +94,7 @@ func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
 	if err != nil {
 		return err
 	}
-	c := &cleaner{plugin: p, Paper: p.out(), cleanupOptions: o, client: client}
+	c := &cleaner{plugin: p, Output: p.out(), cleanupOptions: o, client: client}
 	if c.marked, err = c.surroundings(ctx, pairs); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
 
 type cleaner struct {
 	*plugin
-	display.Paper
+	display.Output
 	cleanupOptions
 	client dynamic.Interface
 	// own are Poundlock's admission objects.
@@ -189,7 +189,7 @@ func object(i fleet.Item) string {
 }
 
 func (c *cleaner) refuse(obstacles []leaving.Obstacle) error {
-	c.Linef("\n%s", c.Bad("Not now:"))
+	c.Linef("\n%s", c.Red("Not now:"))
 	for _, o := range obstacles {
 		c.Linef("\n%s", display.Wrap("- "+o.What, "  ", c.Width))
 		c.Linef("%s", display.Wrap(o.Remedy, "    ", c.Width))
@@ -382,7 +382,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error 
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("deleting %s %s: %w", o.Resource, o.name, err)
 		}
-		c.Linef("%s/%s  %s", o.Resource, o.name, c.Good("deleted"+c.rehearsed()))
+		c.Linef("%s/%s  %s", o.Resource, o.name, c.Green("deleted"+c.rehearsed()))
 	}
 	left := 0
 	for _, change := range changes {
@@ -393,9 +393,9 @@ func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error 
 			return ended{codeInterrupted, "interrupted; the same command goes on from here"}
 		case err != nil:
 			left++
-			c.Linef("%s  %s", object(change.Item), c.Bad("not taken off: "+err.Error()))
+			c.Linef("%s  %s", object(change.Item), c.Red("not taken off: "+err.Error()))
 		default:
-			c.Linef("%s  %s", object(change.Item), c.Good(what(change)+" taken off"+c.rehearsed()))
+			c.Linef("%s  %s", object(change.Item), c.Green(what(change)+" taken off"+c.rehearsed()))
 		}
 	}
 	for _, o := range c.marked {
@@ -406,9 +406,9 @@ func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error 
 			return ended{codeInterrupted, "interrupted; the same command goes on from here"}
 		case err != nil:
 			left++
-			c.Linef("%s  %s", where, c.Bad("not taken off: "+err.Error()))
+			c.Linef("%s  %s", where, c.Red("not taken off: "+err.Error()))
 		default:
-			c.Linef("%s  %s", where, c.Good("1 mark taken off"+c.rehearsed()))
+			c.Linef("%s  %s", where, c.Green("1 mark taken off"+c.rehearsed()))
 		}
 	}
 	if left > 0 {

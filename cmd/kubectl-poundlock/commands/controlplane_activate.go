@@ -63,7 +63,7 @@ func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivat
 	if m.stored == nil {
 		return m.none()
 	}
-	a := &activation{masters: m, Paper: p.out(), controlPlaneActivateOptions: o, trial: t}
+	a := &activation{masters: m, Output: p.out(), controlPlaneActivateOptions: o, trial: t}
 	seen, err := m.see(ctx, sourceOf(""), m.stored)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivat
 // activation carries out one command.
 type activation struct {
 	*masters
-	display.Paper
+	display.Output
 	controlPlaneActivateOptions
 	*trial
 }
@@ -88,13 +88,13 @@ func (a *activation) activate(ctx context.Context, r controlplane.Report, in pol
 	case a.stored.GetDeletionTimestamp() != nil:
 		return ended{codeNo, "the set is being deleted: nothing was changed"}
 	}
-	foresight{a.Paper, false}.write(r)
+	foresight{a.Output, false}.write(r)
 	if err := a.allowed(r, in); err != nil {
 		return err
 	}
 	a.Linef("")
 	for _, f := range forecast(r) {
-		a.Linef("%s", display.Wrap(a.Point(f), "", a.Width))
+		a.Linef("%s", display.Wrap(a.Bold(f), "", a.Width))
 	}
 	if a.dryRun == "client" {
 		a.Linef("\nNothing was changed (--dry-run=client).")
@@ -110,8 +110,8 @@ func (a *activation) activate(ctx context.Context, r controlplane.Report, in pol
 
 // forecast is what is confirmed. Where Machines are but owned, the webhook's words are that nothing is done, just below the steps that do that.
 func forecast(r controlplane.Report) []string {
-	owns := func(s controlplane.Step) bool { return s.Verb == string(policy.Adopt) }
-	if len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s controlplane.Step) bool { return !owns(s) }) {
+	owns := func(s controlplane.ForecastStep) bool { return s.Verb == string(policy.Adopt) }
+	if len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s controlplane.ForecastStep) bool { return !owns(s) }) {
 		return []string{"No Machine is created, changed or deleted."}
 	}
 	var out []string
@@ -132,7 +132,7 @@ func (a *activation) allowed(r controlplane.Report, in policies.ControlPlane) er
 		return err
 	}
 	if !judged.Allowed {
-		foresight{a.Paper, false}.admission(*judged)
+		foresight{a.Output, false}.admission(*judged)
 	}
 	if len(r.Problems) > 0 || !judged.Allowed {
 		return ended{codeNo, "nothing was changed: fix that first"}
@@ -158,7 +158,7 @@ func (a *activation) patch(ctx context.Context) error {
 	a.Linef("")
 	for _, text := range a.warned {
 		if o := (controlplane.Opinion{Message: text}); !forecasts(o) { // said above
-			foresight{a.Paper, false}.opinion(a.Careful("warning: "), o)
+			foresight{a.Output, false}.opinion(a.Yellow("warning: "), o)
 		}
 	}
 	switch {
@@ -167,7 +167,7 @@ func (a *activation) patch(ctx context.Context) error {
 	case err != nil:
 		return ended{codeNo, fmt.Sprintf("refused: %v", err)}
 	}
-	a.Linef("controlplanemachineset/%s %s.", a.stored.GetName(), a.Good(done))
+	a.Linef("controlplanemachineset/%s %s.", a.stored.GetName(), a.Green(done))
 	if a.dryRun == "none" {
 		a.Linef("\nIts operator carries it out: kubectl poundlock controlplane status --watch")
 	}

@@ -160,7 +160,7 @@ func (w *lookout) show(s controlplane.Standing, err error) error {
 
 // roster writes where a set is for people.
 type roster struct {
-	display.Paper
+	display.Output
 	wide bool
 	now  time.Time
 }
@@ -177,22 +177,22 @@ func (w roster) write(s controlplane.Standing) {
 	for _, text := range s.Unread {
 		w.remark("Not read: " + text)
 	}
-	foresight{w.Paper, w.wide}.problems(s.Problems)
+	foresight{w.Output, w.wide}.problems(s.Problems)
 	if len(s.WaitsFor) > 0 {
 		w.Linef("\nWaited for:")
 		for _, text := range s.WaitsFor {
-			foresight{w.Paper, w.wide}.hang("  - ", text)
+			foresight{w.Output, w.wide}.hang("  - ", text)
 		}
 	}
 }
 
 func (w roster) set(s controlplane.Standing) {
-	state := w.Good(s.State)
+	state := w.Green(s.State)
 	if s.State != "Active" {
-		state = w.Careful(s.State)
+		state = w.Yellow(s.State)
 	}
 	if s.Deleting {
-		state += w.Careful(" (being deleted)")
+		state += w.Yellow(" (being deleted)")
 	}
 	n := s.Numbers
 	w.Table([][]string{
@@ -206,9 +206,9 @@ func (w roster) authority(s controlplane.Standing) string {
 	case s.AuthoritativeAPI == authority.Unset:
 		return dash("")
 	case s.AuthoritativeAPI == authority.Migrating:
-		return w.Careful("moving to " + s.RequestedAPI.Text())
+		return w.Yellow("moving to " + s.RequestedAPI.Text())
 	case s.RequestedAPI != authority.Unset && s.RequestedAPI != s.AuthoritativeAPI:
-		return w.Careful(s.AuthoritativeAPI.Text() + " → " + s.RequestedAPI.Text())
+		return w.Yellow(s.AuthoritativeAPI.Text() + " → " + s.RequestedAPI.Text())
 	}
 	return s.AuthoritativeAPI.Text()
 }
@@ -218,7 +218,7 @@ func (w roster) indexes(s controlplane.Standing) {
 	if w.wide {
 		rows[0] = append(rows[0], "NODE", "OWNED", "AUTHORITY")
 	}
-	f := foresight{w.Paper, w.wide}
+	f := foresight{w.Output, w.wide}
 	for _, i := range s.Indexes {
 		for _, m := range i.Machines {
 			row := []string{fmt.Sprint(i.Index), dash(i.FailureDomain), m.Name, dash(w.phase(m)), f.yes(m.Ready), f.yes(m.Updated), w.differs(m)}
@@ -228,7 +228,7 @@ func (w roster) indexes(s controlplane.Standing) {
 			rows = append(rows, row)
 		}
 		if len(i.Machines) == 0 {
-			rows = append(rows, []string{fmt.Sprint(i.Index), dash(i.FailureDomain), "-", w.Careful("none is there")})
+			rows = append(rows, []string{fmt.Sprint(i.Index), dash(i.FailureDomain), "-", w.Yellow("none is there")})
 		}
 	}
 	w.Table(rows)
@@ -237,9 +237,9 @@ func (w roster) indexes(s controlplane.Standing) {
 func (w roster) phase(m controlplane.Machine) string {
 	switch {
 	case m.Failed:
-		return w.Bad(m.Phase)
+		return w.Red(m.Phase)
 	case m.Deleting && m.Phase != "Deleting":
-		return w.Careful(strings.TrimSpace(m.Phase + " (being deleted)"))
+		return w.Yellow(strings.TrimSpace(m.Phase + " (being deleted)"))
 	}
 	return m.Phase
 }
@@ -249,7 +249,7 @@ func (w roster) differs(m controlplane.Machine) string {
 	const most = 3
 	var out []string
 	for _, d := range m.In(policy.Rollout) {
-		out = append(out, foresight{w.Paper, w.wide}.field(d.Path))
+		out = append(out, foresight{w.Output, w.wide}.field(d.Path))
 	}
 	if more := len(out) - most; more > 0 && !w.wide {
 		out = append(out[:most], fmt.Sprintf("and %d more", more))
@@ -291,7 +291,7 @@ func (w roster) conditions(s controlplane.Standing) {
 	add("clusteroperator/"+policy.OperatorName, s.ClusterOperator)
 	w.Table(rows)
 	for _, c := range said {
-		w.Linef("\n%s  %s", w.Point(c.Type+"="+c.Status), w.Beside(c.Reason))
+		w.Linef("\n%s  %s", w.Bold(c.Type+"="+c.Status), w.Dim(c.Reason))
 		w.Linef("%s", display.Wrap(c.Message, "    ", w.Width))
 	}
 }
@@ -301,12 +301,12 @@ func (w roster) status(c controlplane.Condition) string {
 	case "":
 		return c.Status
 	case c.Status:
-		return w.Good(c.Status)
+		return w.Green(c.Status)
 	}
 	if c.Type == "Progressing" {
-		return w.Careful(c.Status)
+		return w.Yellow(c.Status)
 	}
-	return w.Bad(c.Status)
+	return w.Red(c.Status)
 }
 
 func (w roster) since(c controlplane.Condition) string {
@@ -329,4 +329,4 @@ func (w roster) remarks(s controlplane.Standing) {
 	}
 }
 
-func (w roster) remark(text string) { w.Linef("\n%s", display.Wrap(w.Careful(text), "", w.Width)) }
+func (w roster) remark(text string) { w.Linef("\n%s", display.Wrap(w.Yellow(text), "", w.Width)) }

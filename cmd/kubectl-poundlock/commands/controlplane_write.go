@@ -16,7 +16,7 @@ import (
 
 // foresight writes a plan for people.
 type foresight struct {
-	display.Paper
+	display.Output
 	wide bool
 }
 
@@ -38,7 +38,7 @@ func (w foresight) head(r controlplane.Report) {
 		from = ", as " + r.Source + " has it"
 	}
 	parts := []string{r.State, r.Strategy, dash(r.Platform), display.Count(r.Replicas, "replica")}
-	w.Linef("%s: %s%s", w.Point("controlplanemachineset/"+r.Name), strings.Join(parts, ", "), from)
+	w.Linef("%s: %s%s", w.Bold("controlplanemachineset/"+r.Name), strings.Join(parts, ", "), from)
 }
 
 func (w foresight) indexes(r controlplane.Report) {
@@ -55,7 +55,7 @@ func (w foresight) indexes(r controlplane.Report) {
 			rows = append(rows, row)
 		}
 		if len(i.Machines) == 0 {
-			rows = append(rows, []string{fmt.Sprint(i.Index), dash(i.FailureDomain), "-", "-", "-", w.Careful("none is there: created")})
+			rows = append(rows, []string{fmt.Sprint(i.Index), dash(i.FailureDomain), "-", "-", "-", w.Yellow("none is there: created")})
 		}
 	}
 	w.Table(rows)
@@ -63,26 +63,26 @@ func (w foresight) indexes(r controlplane.Report) {
 
 func (w foresight) yes(is bool) string {
 	if is {
-		return w.Good("yes")
+		return w.Green("yes")
 	}
-	return w.Careful("no")
+	return w.Yellow("no")
 }
 
 // fate is what becomes of a Machine, in a few words.
 func (w foresight) fate(r controlplane.Report, m controlplane.Machine) string {
 	switch {
 	case m.Deleting:
-		return w.Careful("goes: it is being deleted")
+		return w.Yellow("goes: it is being deleted")
 	case r.Deleting:
 		return "stays"
 	case len(r.Invalid) > 0:
 		return "nothing: the set is invalid"
-	case m.Updated && slices.ContainsFunc(r.Steps, func(s controlplane.Step) bool { return s.Verb == string(policy.Delete) && s.Machine == m.Name }):
-		return w.Careful("is deleted: see the steps")
+	case m.Updated && slices.ContainsFunc(r.Steps, func(s controlplane.ForecastStep) bool { return s.Verb == string(policy.Delete) && s.Machine == m.Name }):
+		return w.Yellow("is deleted: see the steps")
 	case !m.Updated:
-		return w.Careful("is outdated: replaced")
+		return w.Yellow("is outdated: replaced")
 	case m.Failed:
-		return w.Bad("has failed")
+		return w.Red("has failed")
 	case len(m.In(policy.InPlace)) > 0:
 		return "stays, changed in place"
 	}
@@ -141,7 +141,7 @@ func (w foresight) steps(r controlplane.Report) {
 		w.Linef("It is Inactive, and does nothing. Made Active, this is what it would do, in this order:")
 	}
 	for i, s := range r.Steps {
-		w.hang(fmt.Sprintf("%3d. ", i+1), w.when(s)+w.deed(s)+" "+w.Beside(s.Why))
+		w.hang(fmt.Sprintf("%3d. ", i+1), w.when(s)+w.deed(s)+" "+w.Dim(s.Why))
 	}
 }
 
@@ -151,14 +151,14 @@ func (w foresight) hang(mark, text string) {
 	w.Linef("%s%s", mark, strings.TrimLeft(lines, " "))
 }
 
-func (w foresight) when(s controlplane.Step) string {
+func (w foresight) when(s controlplane.ForecastStep) string {
 	if s.Now {
-		return w.Point("now: ")
+		return w.Bold("now: ")
 	}
 	return "then: "
 }
 
-func (w foresight) deed(s controlplane.Step) string {
+func (w foresight) deed(s controlplane.ForecastStep) string {
 	at := ""
 	if s.Index != nil {
 		at = fmt.Sprintf(" at index %d", *s.Index)
@@ -172,9 +172,9 @@ func (w foresight) deed(s controlplane.Step) string {
 	case string(policy.Amend):
 		return "change " + s.Machine + "."
 	case string(policy.Create):
-		return w.Good("create "+s.Machine) + at + "."
+		return w.Green("create "+s.Machine) + at + "."
 	case string(policy.Delete):
-		return w.Bad("delete "+s.Machine) + at + "."
+		return w.Red("delete "+s.Machine) + at + "."
 	}
 	return "wait:"
 }
@@ -183,9 +183,9 @@ func (w foresight) problems(all []controlplane.Problem) {
 	if len(all) == 0 {
 		return
 	}
-	w.Linef("\n%s", w.Bad("It can do nothing until this is fixed:"))
+	w.Linef("\n%s", w.Red("It can do nothing until this is fixed:"))
 	for _, p := range all {
-		w.Linef("\n  %s", w.Point(p.Reason))
+		w.Linef("\n  %s", w.Bold(p.Reason))
 		w.Linef("%s", display.Wrap(p.Message+".", "    ", w.Width))
 	}
 }
@@ -196,16 +196,16 @@ func (w foresight) admission(a controlplane.Admission) {
 		allows, refuses = "The API server, in a dry run, lets it through", "The API server, in a dry run, refuses it"
 	}
 	if a.Allowed {
-		w.Linef("\n%s.", w.Good(allows))
+		w.Linef("\n%s.", w.Green(allows))
 	} else {
-		w.Linef("\n%s:", w.Bad(refuses))
+		w.Linef("\n%s:", w.Red(refuses))
 	}
 	for _, o := range a.Refusals {
-		w.opinion(w.Bad("refused: "), o)
+		w.opinion(w.Red("refused: "), o)
 	}
 	for _, o := range a.Warnings {
 		if !forecasts(o) { // said above, at greater length
-			w.opinion(w.Careful("warning: "), o)
+			w.opinion(w.Yellow("warning: "), o)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func unless(same bool, err error) error {
 
 // difference writes a comparison for people.
 type difference struct {
-	display.Paper
+	display.Output
 	pair fleet.Pair
 	all  bool
 }
@@ -128,7 +128,7 @@ func (w difference) write(c twins.Comparison) {
 	if len(c.Unspeakable) > 0 {
 		w.Linef("The two sides of %s cannot be compared in the words of one API:", w.pair.Ref())
 		for _, u := range c.Unspeakable {
-			w.Linef("\n%s  %s", w.Point(u.Path), w.Beside("of "+u.Side.Text()))
+			w.Linef("\n%s  %s", w.Bold(u.Path), w.Dim("of "+u.Side.Text()))
 			w.Linef("%s", display.Wrap(u.Reason, "    ", w.Width))
 		}
 		return
@@ -139,14 +139,14 @@ func (w difference) write(c twins.Comparison) {
 		switch {
 		case r.Differs():
 			differ++
-			rows = append(rows, []string{w.Bad("≠"), r.Path, dash(r.MachineAPI), dash(r.ClusterAPI)})
+			rows = append(rows, []string{w.Red("≠"), r.Path, dash(r.MachineAPI), dash(r.ClusterAPI)})
 		case r.Own && w.all:
 			own++
-			rows = append(rows, []string{w.Beside("·"), r.Path, dash(r.MachineAPI), dash(r.ClusterAPI)})
+			rows = append(rows, []string{w.Dim("·"), r.Path, dash(r.MachineAPI), dash(r.ClusterAPI)})
 		case r.Own:
 			own++
 		case w.all:
-			rows = append(rows, []string{" ", r.Path, dash(r.MachineAPI), w.Beside(dash(r.ClusterAPI))})
+			rows = append(rows, []string{" ", r.Path, dash(r.MachineAPI), w.Dim(dash(r.ClusterAPI))})
 		}
 	}
 	if len(rows) > 1 {

@@ -66,14 +66,14 @@ func (p *plugin) explain(o output, asked string) error {
 	return nil
 }
 
-func explained(w display.Paper, t reference.Topic) {
-	w.Linef("%s  %s", w.Point(t.Name), w.Beside(t.About))
+func explained(w display.Output, t reference.Topic) {
+	w.Linef("%s  %s", w.Bold(t.Name), w.Dim(t.About))
 	for _, part := range t.Parts {
 		text := strings.ReplaceAll(part.Text, "`", "")
 		if part.Heading == "" {
 			w.Linef("\n%s", display.Wrap(text, "  ", w.Width))
 			continue
 		}
-		w.Linef("%s", display.Wrap(w.Beside(part.Heading+":")+" "+text, "  ", w.Width))
+		w.Linef("%s", display.Wrap(w.Dim(part.Heading+":")+" "+text, "  ", w.Width))
 	}
 }

@@ -134,9 +134,9 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 	if o.withMachines {
 		q.Kinds, q.Selector = nil, nil // the Machines of a set are found by the set, whatever their labels
 	}
-	m := &mover{plugin: p, Paper: p.out(), migrateOptions: o, to: to, query: q}
+	m := &mover{plugin: p, Output: p.out(), migrateOptions: o, to: to, query: q}
 	if o.format == "json" {
-		m.Paper = display.Paper{Writer: io.Discard}
+		m.Output = display.Output{Writer: io.Discard}
 	}
 	if m.client, err = p.client(m); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (p *plugin) carriedOut(ctx context.Context, namespace string) error {
 // mover carries out one command.
 type mover struct {
 	*plugin
-	display.Paper
+	display.Output
 	migrateOptions
 	to     authority.API
 	query  fleet.Query
@@ -246,7 +246,7 @@ func (m *mover) forth(ctx context.Context, f *fleet.Fleet) error {
 }
 
 // mayMoveControlPlane asks about Machines of the control plane by name: they are seldom meant by a selector, and etcd runs on them.
-func (m *mover) mayMoveControlPlane(ctx context.Context, steps []moving.Step) error {
+func (m *mover) mayMoveControlPlane(ctx context.Context, steps []moving.PlannedMove) error {
 	var names []string
 	for _, s := range steps {
 		if role(s.Pair) == controlPlaneRole {
@@ -283,7 +283,7 @@ func role(p fleet.Pair) string {
 	return controlPlaneRole
 }
 
-func (m *mover) plan(f *fleet.Fleet) []moving.Step {
+func (m *mover) plan(f *fleet.Fleet) []moving.PlannedMove {
 	cluster := f.Describe(fleet.Cluster{})
 	var findings []preflight.Finding
 	for _, pair := range f.Pairs {
@@ -293,7 +293,7 @@ func (m *mover) plan(f *fleet.Fleet) []moving.Step {
 	return moving.Plan(f.Pairs, findings)
 }
 
-func (m *mover) show(plan []moving.Step) {
+func (m *mover) show(plan []moving.PlannedMove) {
 	if len(plan) == 0 {
 		return
 	}
@@ -301,7 +301,7 @@ func (m *mover) show(plan []moving.Step) {
 	for _, s := range plan {
 		rows = append(rows, []string{s.Pair.Ref(), dash(role(s.Pair)), s.Pair.InCharge().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
 	}
-	if !slices.ContainsFunc(plan, func(s moving.Step) bool { return role(s.Pair) != "" }) {
+	if !slices.ContainsFunc(plan, func(s moving.PlannedMove) bool { return role(s.Pair) != "" }) {
 		for i, row := range rows {
 			rows[i] = slices.Delete(row, 1, 2)
 		}
@@ -312,7 +312,7 @@ func (m *mover) show(plan []moving.Step) {
 		if s.Action != moving.Leave {
 			continue
 		}
-		m.Linef("\n%s cannot move:", m.Point(s.Pair.Ref()))
+		m.Linef("\n%s cannot move:", m.Bold(s.Pair.Ref()))
 		for _, field := range s.Finding.Fields {
 			m.Linef("%s", display.Wrap(field.Path+": "+field.Reason, "    ", m.Width))
 		}
@@ -325,13 +325,13 @@ func (m *mover) show(plan []moving.Step) {
 func (m *mover) action(a moving.Action) string {
 	switch a {
 	case moving.Leave:
-		return m.Bad(string(a))
+		return m.Red(string(a))
 	case moving.Skip:
-		return m.Beside(string(a))
+		return m.Dim(string(a))
 	case moving.Follow:
-		return m.Careful(string(a))
+		return m.Yellow(string(a))
 	}
-	return m.Good(string(a))
+	return m.Green(string(a))
 }
 
 func firstReason(f preflight.Finding) string {
@@ -342,7 +342,7 @@ func firstReason(f preflight.Finding) string {
 }
 
 // rehearse has the server say what it thinks of each request.
-func (m *mover) rehearse(ctx context.Context, steps []moving.Step) error {
+func (m *mover) rehearse(ctx context.Context, steps []moving.PlannedMove) error {
 	var failed error
 	m.Linef("")
 	for _, s := range steps {
@@ -356,7 +356,7 @@ func (m *mover) rehearse(ctx context.Context, steps []moving.Step) error {
 }
 
 // ask sends the requests and leaves the rest to Poundlock.
-func (m *mover) ask(ctx context.Context, steps []moving.Step) error {
+func (m *mover) ask(ctx context.Context, steps []moving.PlannedMove) error {
 	m.Linef("")
 	for _, s := range steps {
 		err := m.request(ctx, s.Pair, m.to, "")
@@ -407,16 +407,16 @@ func (m *mover) told(ref, what string, err error) {
 	}
 	m.record(e)
 	if err != nil {
-		m.Linef("%s  %s  %s", m.clock(), ref, m.Bad("refused: "+err.Error()))
+		m.Linef("%s  %s  %s", m.clock(), ref, m.Red("refused: "+err.Error()))
 	} else {
 		m.Linef("%s  %s  %s", m.clock(), ref, what)
 	}
 	for _, text := range m.warned {
-		m.Linef("%s", display.Wrap(m.Careful("warning:")+" "+text, "            ", m.Width))
+		m.Linef("%s", display.Wrap(m.Yellow("warning:")+" "+text, "            ", m.Width))
 	}
 }
 
-func (m *mover) clock() string { return m.Beside(m.Now().Format(time.TimeOnly)) }
+func (m *mover) clock() string { return m.Dim(m.Now().Format(time.TimeOnly)) }
 
 // request changes spec.authoritativeAPI of the object as it was read.
 func (m *mover) request(ctx context.Context, pair fleet.Pair, to authority.API, dryRun string) error {
@@ -444,7 +444,7 @@ func (m *mover) request(ctx context.Context, pair fleet.Pair, to authority.API, 
 const fieldManager = "kubectl-poundlock"
 
 // follow requests as many as may be on the way, and prints each step until all are there.
-func (m *mover) follow(ctx context.Context, plan []moving.Step) error {
+func (m *mover) follow(ctx context.Context, plan []moving.PlannedMove) error {
 	m.Linef("")
 	began := m.Now()
 	run := moving.NewRun(plan, m.to, m.maxInFlight, m.timeout, began)
@@ -514,15 +514,15 @@ func (m *mover) line(l moving.Line) {
 	what := l.What
 	switch {
 	case l.Good:
-		what = m.Good(what)
+		what = m.Green(what)
 	case l.Bad:
-		what = m.Bad(what)
+		what = m.Red(what)
 	}
 	m.record(event{
 		Object: l.Ref, Event: l.What, Message: l.Detail, Seconds: l.After.Seconds(),
 		Arrived: l.Arrived, Total: l.Total, LeftSeconds: l.Left.Seconds(), Failed: l.Bad,
 	})
-	m.Linef("%s  %s  %s  %s", m.clock(), l.Ref, what, m.Beside("after "+duration.HumanDuration(l.After)+counter(l)))
+	m.Linef("%s  %s  %s  %s", m.clock(), l.Ref, what, m.Dim("after "+duration.HumanDuration(l.After)+counter(l)))
 	if l.Detail != "" {
 		m.Linef("%s", display.Wrap(l.Detail, "            ", m.Width))
 	}
@@ -593,7 +593,7 @@ func (m *mover) settled(ctx context.Context, cancelled []fleet.Pair) error {
 			if still[key] = p.Moving(); !still[key] {
 				what := "is with " + p.InCharge().Text()
 				m.record(event{Object: p.Ref(), Event: what, Seconds: m.Now().Sub(began).Seconds()})
-				m.Linef("%s  %s  %s", m.clock(), p.Ref(), m.Good(what))
+				m.Linef("%s  %s  %s", m.clock(), p.Ref(), m.Green(what))
 				delete(left, key)
 			}
 		}

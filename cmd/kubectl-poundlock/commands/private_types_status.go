@@ -192,7 +192,7 @@ func (p *plugin) privateTypesStatus(ctx context.Context) error {
 		}
 	}
 	for _, problem := range problems {
-		out.Linef("%s %s.", out.Bad("Problem:"), problem)
+		out.Linef("%s %s.", out.Red("Problem:"), problem)
 	}
 	if len(problems) > 0 {
 		return ended{codeNo, ""}

@@ -141,13 +141,13 @@ func (p *plugin) providersTable(view *install.View) {
 		out.Table(rows)
 	}
 	if view.Problem != nil {
-		out.Linef("%s %s", out.Bad("The release is not applied:"), view.Problem)
+		out.Linef("%s %s", out.Red("The release is not applied:"), view.Problem)
 	}
 	if view.Waits != "" {
-		out.Linef("%s %s", out.Careful("The release is not applied yet:"), view.Waits)
+		out.Linef("%s %s", out.Yellow("The release is not applied yet:"), view.Waits)
 	}
 	if len(view.Missing) > 0 {
-		out.Linef("%s %s. The content that was installed last stays applied.", out.Careful("Their ConfigMaps are missing:"), strings.Join(view.Missing, ", "))
+		out.Linef("%s %s. The content that was installed last stays applied.", out.Yellow("Their ConfigMaps are missing:"), strings.Join(view.Missing, ", "))
 	}
 }
 

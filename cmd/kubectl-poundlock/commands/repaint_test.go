@@ -29,7 +29,7 @@ func TestAWatchFitsTheTerminal(t *testing.T) {
 			s.Progress = overview.ProgressOf(s.Objects)
 			out := &bytes.Buffer{}
 			const height = 20
-			glance{Paper: display.Paper{Writer: out, Height: height, Terminal: true}, now: time.Now()}.repaint(s)
+			glance{Output: display.Output{Writer: out, Height: height, Terminal: true}, now: time.Now()}.repaint(s)
 			if lines := strings.Count(out.String(), "\n"); lines >= height {
 				t.Errorf("%d objects: %d lines on a terminal of %d", objects, lines, height)
 			}

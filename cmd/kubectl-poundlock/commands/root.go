@@ -129,7 +129,7 @@ Exit codes:
 	return root
 }
 
-func (p *plugin) out() display.Paper { return display.PaperOf(p.Out, p.Env) }
+func (p *plugin) out() display.Output { return display.OutputOf(p.Out, p.Env) }
 
 // pairs are the pairs of namespaces that are meant: -n names one of them, by either of its namespaces.
 func (p *plugin) pairs() (authority.Pairs, error) {

@@ -192,7 +192,7 @@ func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) er
 
 // glance writes the fleet for people.
 type glance struct {
-	display.Paper
+	display.Output
 	output
 	now time.Time
 }
@@ -201,7 +201,7 @@ func (w glance) wide() bool { return w.format == "wide" }
 
 func (w glance) write(s survey) {
 	if s.Away != "" {
-		w.Linef("%s\n", w.Bad(display.Wrap(s.Away, "", w.Width)))
+		w.Linef("%s\n", w.Red(display.Wrap(s.Away, "", w.Width)))
 	}
 	if len(s.Objects) == 0 {
 		w.Linef("No Machine, MachineSet or MachineHealthCheck was found.")
@@ -214,7 +214,7 @@ func (w glance) write(s survey) {
 		w.Linef("%s", w.bar(p))
 	}
 	if s.leftAlone > 0 {
-		w.Linef("%s", w.Beside(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", display.Count(s.leftAlone, "MachineHealthCheck"))))
+		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", display.Count(s.leftAlone, "MachineHealthCheck"))))
 	}
 	w.messages(s.Objects)
 	w.others(s)
@@ -236,13 +236,13 @@ func (w glance) repaint(s survey) {
 // writeWithin leaves out the sentences, and objects that are in order.
 func (w glance) writeWithin(s survey, height int) {
 	if s.Away != "" {
-		w.Linef("%s", w.Bad(s.Away))
+		w.Linef("%s", w.Red(s.Away))
 	}
 	const headings, more, counts = 1, 1, 1
 	shown, left := overview.Fit(s.Objects, height-headings-more-counts-len(s.Progress)-min(len(s.Away), 1)*2)
 	w.rows(shown)
 	if left > 0 {
-		w.Linef("%s", w.Beside(fmt.Sprintf("and %d more", left)))
+		w.Linef("%s", w.Dim(fmt.Sprintf("and %d more", left)))
 	}
 	w.counts(s.Objects)
 	for _, p := range s.Progress {
@@ -253,14 +253,14 @@ func (w glance) writeWithin(s survey, height int) {
 // others names who else acts in the cluster.
 func (w glance) others(s survey) {
 	if s.Rival != "" {
-		w.Linef("\n%s", w.Bad(display.Wrap("Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove "+s.Rival+".", "", w.Width)))
+		w.Linef("\n%s", w.Red(display.Wrap("Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove "+s.Rival+".", "", w.Width)))
 	}
 	var names []string
 	for _, who := range slices.Sorted(maps.Keys(s.Neighbours)) {
 		names = append(names, fmt.Sprintf("%s (%d)", who, s.Neighbours[who]))
 	}
 	if len(names) > 0 {
-		w.Linef("\n%s", w.Beside(display.Wrap("Written to by others, too: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check", "", w.Width)))
+		w.Linef("\n%s", w.Dim(display.Wrap("Written to by others, too: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check", "", w.Width)))
 	}
 }
 
@@ -300,11 +300,11 @@ func yesNo(s metav1.ConditionStatus) string {
 func (w glance) authority(s overview.Standing) string {
 	switch {
 	case s.Current == authority.Unset:
-		return w.Careful("nobody yet → " + dash(s.Requested.Text()))
+		return w.Yellow("nobody yet → " + dash(s.Requested.Text()))
 	case s.Current == authority.Migrating:
-		return w.Careful(s.Origin.Text() + " ⇒ " + s.Requested.Text())
+		return w.Yellow(s.Origin.Text() + " ⇒ " + s.Requested.Text())
 	case s.Moving():
-		return w.Careful(s.Current.Text() + " → " + s.Requested.Text())
+		return w.Yellow(s.Current.Text() + " → " + s.Requested.Text())
 	}
 	return s.Current.Text()
 }
@@ -312,13 +312,13 @@ func (w glance) authority(s overview.Standing) string {
 func (w glance) truth(s metav1.ConditionStatus) string {
 	switch s {
 	case metav1.ConditionTrue:
-		return w.Good("yes")
+		return w.Green("yes")
 	case metav1.ConditionFalse:
-		return w.Bad("no")
+		return w.Red("no")
 	case "":
 		return "-"
 	}
-	return w.Careful("unknown")
+	return w.Yellow("unknown")
 }
 
 func (w glance) since(s overview.Standing) string {
@@ -333,7 +333,7 @@ func (w glance) waits(s overview.Standing) string {
 	if s.Deleting {
 		reason = strings.TrimSpace(reason + " (being deleted)")
 	}
-	return w.Careful(reason)
+	return w.Yellow(reason)
 }
 
 func (w glance) counts(all []overview.Standing) {
@@ -354,7 +354,7 @@ func (w glance) counts(all []overview.Standing) {
 			parts = append(parts, fmt.Sprintf("%d %s", by[part], part))
 		}
 	}
-	w.Linef("%s: %s.", w.Point(display.Count(len(all), "object")), strings.Join(parts, ", "))
+	w.Linef("%s: %s.", w.Bold(display.Count(len(all), "object")), strings.Join(parts, ", "))
 }
 
 const barWidth = 30
@@ -362,7 +362,7 @@ const barWidth = 30
 // bar is how much of the fleet is there.
 func (w glance) bar(p overview.Progress) string {
 	done := barWidth * p.There / p.All
-	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Good(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]", p.There, p.All, p.Moving)
+	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Green(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]", p.There, p.All, p.Moving)
 }
 
 // messages says in whole sentences what is waited for, each once.
@@ -377,7 +377,7 @@ func (w glance) messages(all []overview.Standing) {
 		if shown++; shown > most {
 			continue
 		}
-		w.Linef("\n%s  %s", w.Point(s.Ref()), w.Beside(s.Reason))
+		w.Linef("\n%s  %s", w.Bold(s.Ref()), w.Dim(s.Reason))
 		w.Linef("%s", display.Wrap(s.Message, "    ", w.Width))
 	}
 	if shown > most {

@@ -52,7 +52,7 @@ func Judge(stored, proposed *unstructured.Unstructured, in policies.ControlPlane
 	}
 	c := policies.Change{
 		Subject: policies.Subject{
-			Side: policies.MachineAPI, Kind: controlplane.Kind, Resource: machinev1.GroupVersion.WithResource(controlplane.Resource).GroupResource(),
+			Side: policies.SideMachineAPI, Kind: controlplane.Kind, Resource: machinev1.GroupVersion.WithResource(controlplane.Resource).GroupResource(),
 			Namespace: proposed.GetNamespace(), Name: proposed.GetName(),
 		},
 		Operation: admissionv1.Update, DryRun: true, Old: before, New: after, Facts: policies.Facts{ControlPlane: &in},

@@ -10,8 +10,8 @@ import (
 // Wait is the verb of a step that is not the set's: a Machine becomes ready, or goes.
 const Wait = "Wait"
 
-// Step is one thing that is done, or waited for.
-type Step struct {
+// ForecastStep is one thing that is done, or waited for.
+type ForecastStep struct {
 	// Verb is Adopt, Amend, Create, Delete or Wait.
 	Verb string `json:"verb"`
 	// Index is where, none for Wait.
@@ -25,19 +25,19 @@ type Step struct {
 }
 
 // Ahead is what the set does from where things stand, to the end.
-func Ahead(v controlplane.View) []Step {
-	out := []Step{}
+func Ahead(v controlplane.View) []ForecastStep {
+	out := []ForecastStep{}
 	for _, m := range controlplane.Ahead(v).Moments {
 		out = append(out, stepOf(m))
 	}
 	return out
 }
 
-func stepOf(m controlplane.Moment) Step {
+func stepOf(m controlplane.Moment) ForecastStep {
 	if m.Waits != "" {
-		return Step{Verb: Wait, Why: m.Waits, Now: m.Now}
+		return ForecastStep{Verb: Wait, Why: m.Waits, Now: m.Now}
 	}
-	out := Step{Verb: string(m.Verb), Index: &m.Index.Number, Machine: m.Name, Why: m.Why, Now: m.Now}
+	out := ForecastStep{Verb: string(m.Verb), Index: &m.Index.Number, Machine: m.Name, Why: m.Why, Now: m.Now}
 	if m.Index.Domain != nil {
 		out.FailureDomain = m.Index.Domain.Name
 	}

@@ -153,7 +153,7 @@ func TestAheadIsThePlanToItsEnd(t *testing.T) {
 }
 
 // beginsWithThePlan holds what is said to be done now to what the operator does now.
-func beginsWithThePlan(t *testing.T, v controlplane.View, steps []Step) {
+func beginsWithThePlan(t *testing.T, v controlplane.View, steps []ForecastStep) {
 	t.Helper()
 	set := v.Set.DeepCopy()
 	set.Spec.State = machinev1.ControlPlaneMachineSetStateActive

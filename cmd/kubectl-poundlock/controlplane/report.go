@@ -32,7 +32,7 @@ type Report struct {
 	Numbers        Numbers  `json:"numbers"`
 	Indexes        []Index  `json:"indexes"`
 	// Steps are what is done, from now to the end, in this order.
-	Steps []Step `json:"steps"`
+	Steps []ForecastStep `json:"steps"`
 	// Waits is what is waited for before anything more is done; empty where nothing is.
 	Waits string `json:"waits,omitempty"`
 	// Problems keep the set from doing anything.
@@ -108,7 +108,7 @@ func ReportOf(source string, v controlplane.View) Report {
 		AuthoritativeAPI: v.Authority, Replicas: plan.Replicas, Numbers: Numbers(plan.Numbers()), Waits: plan.Waits, Forecast: plan.Forecast(), Steps: Ahead(v), Indexes: indexes(v, plan), Invalid: fields(plan.Invalid),
 	}
 	if r.Deleting = v.Set.DeletionTimestamp != nil; r.Deleting {
-		r.Steps, r.Waits, r.Forecast = []Step{}, "", []string{"the set is being deleted: it gives up its Machines, which stay, and does nothing else"}
+		r.Steps, r.Waits, r.Forecast = []ForecastStep{}, "", []string{"the set is being deleted: it gives up its Machines, which stay, and does nothing else"}
 	}
 	for _, d := range plan.Domains {
 		r.FailureDomains = append(r.FailureDomains, d.Name)

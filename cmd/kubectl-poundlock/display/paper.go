@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Paper is where one writes to, and what it can show.
-type Paper struct {
+// Output is where one writes to, and what it can show.
+type Output struct {
 	io.Writer
 	// Colour: escape sequences may be written.
 	Colour bool
@@ -25,9 +25,9 @@ type Paper struct {
 	Width, Height int
 }
 
-// PaperOf looks at what w is, and at the environment: NO_COLOR (https://no-color.org) and TERM=dumb switch colour off.
-func PaperOf(w io.Writer, env func(string) string) Paper {
-	p := Paper{Writer: w}
+// OutputOf looks at what w is, and at the environment: NO_COLOR (https://no-color.org) and TERM=dumb switch colour off.
+func OutputOf(w io.Writer, env func(string) string) Output {
+	p := Output{Writer: w}
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return p
@@ -42,37 +42,37 @@ func PaperOf(w io.Writer, env func(string) string) Paper {
 
 // The colours, each with one meaning: good, careful, bad, beside the point, the point.
 const (
-	good    = "32"
-	careful = "33"
-	bad     = "31"
-	beside  = "2"
-	point   = "1"
+	green  = "32"
+	yellow = "33"
+	red    = "31"
+	dim    = "2"
+	bold   = "1"
 )
 
-func (p Paper) paint(code, text string) string {
+func (p Output) paint(code, text string) string {
 	if !p.Colour || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Good is what is in order.
-func (p Paper) Good(text string) string { return p.paint(good, text) }
+// Green is what is in order.
+func (p Output) Green(text string) string { return p.paint(green, text) }
 
-// Careful is what deserves a look.
-func (p Paper) Careful(text string) string { return p.paint(careful, text) }
+// Yellow is what deserves a look.
+func (p Output) Yellow(text string) string { return p.paint(yellow, text) }
 
-// Bad is what is wrong.
-func (p Paper) Bad(text string) string { return p.paint(bad, text) }
+// Red is what is wrong.
+func (p Output) Red(text string) string { return p.paint(red, text) }
 
-// Beside is what most readers skip.
-func (p Paper) Beside(text string) string { return p.paint(beside, text) }
+// Dim is what most readers skip.
+func (p Output) Dim(text string) string { return p.paint(dim, text) }
 
-// Point is what all readers look for.
-func (p Paper) Point(text string) string { return p.paint(point, text) }
+// Bold is what all readers look for.
+func (p Output) Bold(text string) string { return p.paint(bold, text) }
 
 // Linef writes a line.
-func (p Paper) Linef(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+func (p Output) Linef(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
@@ -81,7 +81,7 @@ func Wide(text string) int { return utf8.RuneCountInString(escapes.ReplaceAllStr
 
 // Table writes rows whose columns line up, the first row being the heading. A row with fewer cells ends early; trailing
 // spaces are not written.
-func (p Paper) Table(rows [][]string) {
+func (p Output) Table(rows [][]string) {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {

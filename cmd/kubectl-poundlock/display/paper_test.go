@@ -12,8 +12,8 @@ import (
 
 func TestTable(t *testing.T) {
 	var b bytes.Buffer
-	p := display.Paper{Writer: &b, Colour: true}
-	p.Table([][]string{{"A", "B"}, {p.Good("ü"), "x"}, {"long", ""}, {"end"}})
+	p := display.Output{Writer: &b, Colour: true}
+	p.Table([][]string{{"A", "B"}, {p.Green("ü"), "x"}, {"long", ""}, {"end"}})
 	want := "A      B\n\x1b[32mü\x1b[0m      x\nlong\nend\n"
 	if b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
@@ -22,7 +22,7 @@ func TestTable(t *testing.T) {
 
 func TestPaper(t *testing.T) {
 	var b bytes.Buffer
-	if p := display.PaperOf(&b, func(string) string { return "" }); p.Colour || p.Terminal || p.Good("x") != "x" {
+	if p := display.OutputOf(&b, func(string) string { return "" }); p.Colour || p.Terminal || p.Green("x") != "x" {
 		t.Errorf("%+v", p)
 	}
 }

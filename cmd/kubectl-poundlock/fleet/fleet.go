@@ -173,13 +173,13 @@ func (c *collection) add(o *policies.Object) {
 	kind, known := authority.KindNamed(o.Kind)
 	switch {
 	case g == machineGroup && known:
-		if p := c.side(kind, o, policies.MachineAPI); p.MachineAPI == nil {
+		if p := c.side(kind, o, policies.SideMachineAPI); p.MachineAPI == nil {
 			p.MachineAPI = o
 		}
 	case g == clusterGroup && known && version != kind.ClusterAPI.Version:
 		c.problem(o.Kind + " " + o.Metadata.Name + " is of " + o.APIVersion + "; this build reads " + kind.ClusterAPI.String() + ": ask the API server for that version, or convert the manifest")
 	case g == clusterGroup && known:
-		if p := c.side(kind, o, policies.ClusterAPI); p.ClusterAPI == nil {
+		if p := c.side(kind, o, policies.SideClusterAPI); p.ClusterAPI == nil {
 			p.ClusterAPI = o
 		}
 	case g == infraGroup:
@@ -231,7 +231,7 @@ func (c *collection) namespaces(namespace string, side policies.Side) authority.
 		return pair
 	case namespace == "":
 		return c.pairs[0]
-	case side == policies.MachineAPI:
+	case side == policies.SideMachineAPI:
 		return authority.Pair{MachineAPI: namespace, ClusterAPI: c.pairs[0].ClusterAPI}
 	}
 	return authority.Pair{MachineAPI: c.pairs[0].MachineAPI, ClusterAPI: namespace}

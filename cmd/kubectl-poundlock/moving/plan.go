@@ -25,18 +25,18 @@ const (
 	Ask Action = "move"
 )
 
-// Step is one object of a plan.
-type Step struct {
+// PlannedMove is one object of a plan.
+type PlannedMove struct {
 	Pair    fleet.Pair        `json:"-"`
 	Finding preflight.Finding `json:"object"`
 	Action  Action            `json:"action"`
 }
 
 // Plan puts what is to be done with each object in order: sets before their Machines, so that a set that cannot go stops the rest.
-func Plan(pairs []fleet.Pair, findings []preflight.Finding) []Step {
-	var out []Step
+func Plan(pairs []fleet.Pair, findings []preflight.Finding) []PlannedMove {
+	var out []PlannedMove
 	for i, p := range pairs {
-		out = append(out, Step{Pair: p, Finding: findings[i], Action: action(p, findings[i])})
+		out = append(out, PlannedMove{Pair: p, Finding: findings[i], Action: action(p, findings[i])})
 	}
 	return out
 }
@@ -54,6 +54,6 @@ func action(p fleet.Pair, f preflight.Finding) Action {
 }
 
 // Of are the steps with an action.
-func Of(plan []Step, a Action) []Step {
-	return slices.DeleteFunc(slices.Clone(plan), func(s Step) bool { return s.Action != a })
+func Of(plan []PlannedMove, a Action) []PlannedMove {
+	return slices.DeleteFunc(slices.Clone(plan), func(s PlannedMove) bool { return s.Action != a })
 }

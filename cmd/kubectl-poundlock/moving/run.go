@@ -49,7 +49,7 @@ func keyOf(p fleet.Pair) key { return key{p.Kind.Name, p.Namespaces.MachineAPI, 
 
 // NewRun begins with a plan; at most atOnce objects are on the way at a time, 0 for no bound, and none for longer than timeout, 0
 // for ever.
-func NewRun(plan []Step, to authority.API, atOnce int, timeout time.Duration, now time.Time) *Run {
+func NewRun(plan []PlannedMove, to authority.API, atOnce int, timeout time.Duration, now time.Time) *Run {
 	r := &Run{to: to, atOnce: atOnce, timeout: timeout, began: now}
 	for _, s := range plan {
 		switch s.Action {

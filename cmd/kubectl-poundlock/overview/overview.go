@@ -82,12 +82,12 @@ func paused(p fleet.Pair, shape authority.Shape) Paused {
 
 // provider is what the provider's controller says, in whatever way it says so; of one that never answers, what it was told.
 func provider(p fleet.Pair) metav1.ConditionStatus {
-	switch (authority.Objects{Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra}).State().Infra.Says {
-	case authority.SaysPaused:
+	switch (authority.Objects{Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra}).State().Infra.Acknowledged {
+	case authority.AcknowledgedPaused:
 		return metav1.ConditionTrue
-	case authority.SaysActing:
+	case authority.AcknowledgedUnpaused:
 		return metav1.ConditionFalse
-	case authority.NoAnswer:
+	case authority.NotAcknowledged:
 	}
 	return ""
 }

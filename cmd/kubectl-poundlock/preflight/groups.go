@@ -12,8 +12,8 @@ import (
 
 // Group is one thing that keeps objects from moving, and the objects that it keeps.
 type Group struct {
-	Verdict Verdict `json:"verdict"`
-	Reason  string  `json:"reason"`
+	Verdict Readiness `json:"verdict"`
+	Reason  string    `json:"reason"`
 	// Field is the path without what differs from object to object: the way to the providerSpec, and indexes.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
@@ -24,7 +24,7 @@ type Group struct {
 // Groups puts the same reasons of many objects together, the worst and most frequent first.
 func Groups(findings []Finding) []Group {
 	type key struct {
-		verdict                Verdict
+		verdict                Readiness
 		reason, field, message string
 	}
 	at := map[key]int{}
@@ -77,4 +77,4 @@ func Short(path string) string {
 	return path
 }
 
-func severity(v Verdict) int { return slices.Index(Verdicts(), v) }
+func severity(v Readiness) int { return slices.Index(Readinesses(), v) }

@@ -19,27 +19,27 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Verdict is the answer in a word.
-type Verdict string
+// Readiness is the answer in a word.
+type Readiness string
 
 // The verdicts, the worst first.
 const (
 	// Blocked: it cannot move until a person changes something.
-	Blocked Verdict = "blocked"
+	Blocked Readiness = "blocked"
 	// Unknown: what was shown of the cluster does not say whether it can.
-	Unknown Verdict = "unknown"
+	Unknown Readiness = "unknown"
 	// Waiting: a request would be carried out, but not at once; nobody has to do anything.
-	Waiting Verdict = "waiting"
+	Waiting Readiness = "waiting"
 	// Moving: it is on its way.
-	Moving Verdict = "moving"
+	Moving Readiness = "moving"
 	// Ready: a request would be carried out now.
-	Ready Verdict = "ready"
+	Ready Readiness = "ready"
 	// There: the API that is asked about is authoritative already.
-	There Verdict = "there"
+	There Readiness = "there"
 )
 
-// Verdicts lists them all.
-func Verdicts() []Verdict { return []Verdict{Blocked, Unknown, Waiting, Moving, Ready, There} }
+// Readinesses lists them all.
+func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, Moving, Ready, There} }
 
 // The mirror's words for an object that does not convert, and for a platform that cannot be.
 const (
@@ -85,7 +85,7 @@ type Finding struct {
 	Name      string        `json:"name"`
 	InCharge  authority.API `json:"authoritativeAPI"`
 	To        authority.API `json:"to"`
-	Verdict   Verdict       `json:"verdict"`
+	Verdict   Readiness     `json:"verdict"`
 	// Reason is a word for scripts: of the condition that the object has or would have.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -158,7 +158,7 @@ func alone(f Finding, p fleet.Pair, env conversion.Env, unknown error, lacks []f
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
 }
 
-func (f Finding) say(v Verdict, reason, message string) Finding {
+func (f Finding) say(v Readiness, reason, message string) Finding {
 	f.Verdict, f.Reason, f.Message = v, reason, message
 	return f
 }
@@ -308,7 +308,7 @@ func fields(errs field.ErrorList) []Field {
 func request(p fleet.Pair, to authority.API, errs field.ErrorList) policies.Change {
 	return policies.Change{
 		Subject: policies.Subject{
-			Side: policies.MachineAPI, Kind: p.Kind.Name, Resource: p.Kind.MachineAPI.WithResource(p.Kind.Resource).GroupResource(),
+			Side: policies.SideMachineAPI, Kind: p.Kind.Name, Resource: p.Kind.MachineAPI.WithResource(p.Kind.Resource).GroupResource(),
 			Namespace: p.Namespaces.MachineAPI, Name: p.Name, TwinNamespace: p.Namespaces.ClusterAPI,
 		},
 		Operation: admissionv1.Update, DryRun: true,

@@ -49,7 +49,7 @@ func TestJudge(t *testing.T) {
 		documents []string
 		live      bool
 		to        authority.API
-		verdict   preflight.Verdict
+		verdict   preflight.Readiness
 		reason    string
 		field     string
 	}{
@@ -133,7 +133,7 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 			`"ownerReferences":[{"apiVersion":"` + group + `","kind":"MachineSet","name":"a","uid":"` + owner + `","controller":true}]},"spec":{}}`
 	}
 	here, there := machine("machine.openshift.io/v1beta1", "openshift-machine-api", "1"), machine("cluster.x-k8s.io/v1beta2", "openshift-cluster-api", "2")
-	for want, documents := range map[preflight.Verdict][]string{preflight.Waiting: {set, whole, here}, preflight.Ready: {set, whole, here, there}} {
+	for want, documents := range map[preflight.Readiness][]string{preflight.Waiting: {set, whole, here}, preflight.Ready: {set, whole, here, there}} {
 		f, err := fleet.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{fleet.DefaultPair})
 		if err != nil || len(f.Pairs) != 2 {
 			t.Fatal(err, f.Problems)

@@ -136,7 +136,7 @@ func table(of string, lines []conversion.Line) []Topic {
 }
 
 func line(l conversion.Line) []Part {
-	switch l.Verdict {
+	switch l.Expressible {
 	case conversion.OnlyMachineAPI:
 		return only("Machine API", "Cluster API", l)
 	case conversion.OnlyClusterAPI:
