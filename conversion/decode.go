@@ -57,14 +57,14 @@ func (p *Pass) unknown(raw []byte, err error) {
 	case strings.HasPrefix(err.Error(), "duplicate"):
 		p.Invalid(path, nil, "the field is given twice")
 		return
-	case saysNothing(raw, path):
+	case isEmpty(raw, path):
 		return // a former field, which clients write empty for ever
 	}
 	p.Unsupported(path, nil, "unknown field: it is misspelt, or newer than this version of Poundlock; remove it or correct its name")
 }
 
-// saysNothing reports whether what stands at a path is null, or empty.
-func saysNothing(raw []byte, path string) bool {
+// isEmpty reports whether what stands at a path is null, or empty.
+func isEmpty(raw []byte, path string) bool {
 	var at any
 	_ = stdjson.Unmarshal(raw, &at) // it has been read before
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {

@@ -82,7 +82,7 @@ func (s section) write(b *strings.Builder) {
 		if r.Needs == nil {
 			cel = " (CEL too)"
 		}
-		fmt.Fprintf(b, "%s\n\n- On: %s%s\n- What to do: %s\n- Source: %s\n\n", r.Says, Scopes(r.On), cel, r.Remedy, r.Clause)
+		fmt.Fprintf(b, "%s\n\n- On: %s%s\n- What to do: %s\n- Source: %s\n\n", r.Description, Scopes(r.On), cel, r.Remedy, r.Clause)
 	}
 }
 

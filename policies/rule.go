@@ -17,8 +17,8 @@ type Rule struct {
 	ID string
 	// Clause is the source that the rule enforces, by document and heading.
 	Clause string
-	// Says describes the rule in a sentence or two for docs/rules.md: what it does, and to whom.
-	Says string
+	// Description describes the rule in a sentence or two for docs/rules.md: what it does, and to whom.
+	Description string
 	// Remedy is what a person who meets the rule can do, for docs/rules.md and `kubectl poundlock explain`.
 	Remedy string
 	On     []Scope

@@ -129,7 +129,7 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	if err != nil {
 		return err
 	}
-	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.SideClusterAPI && c.Facts.Twin != nil && !kind.Says(c.Facts.Twin) {
+	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.SideClusterAPI && c.Facts.Twin != nil && !kind.HasAuthority(c.Facts.Twin) {
 		c.Facts.Twin = nil // a namesake, which nobody mirrors
 	}
 	return l.belongings(ctx, c, needs)

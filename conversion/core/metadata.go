@@ -17,7 +17,7 @@ const clusterAPIOwn = "on a Cluster API Machine this label has a meaning that it
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	own := m.Metadata.Labels
-	if v, there := own[InterruptibleLabel]; there && v == "" && says(p, m.provider) {
+	if v, there := own[InterruptibleLabel]; there && v == "" && interruptible(p, m.provider) {
 		own = maps.Clone(own)
 		delete(own, InterruptibleLabel)
 	}
@@ -67,7 +67,7 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	for _, k := range sorted(m.Spec.Labels) {
 		v := m.Spec.Labels[k]
 		switch have, there := c.Metadata.Labels[k]; {
-		case k == InterruptibleLabel && v == "" && says(p, m.provider):
+		case k == InterruptibleLabel && v == "" && interruptible(p, m.provider):
 		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):
 			p.Unsupported(nodeLabel(k), v, "Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, and others only where its manager "+
 				"is started with --additional-sync-machine-labels: give Poundlock the same flag then; otherwise remove the label here and label the Node by hand")
@@ -84,8 +84,8 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	}
 }
 
-// says reports whether a spec asks for an instance that the cloud may take back, which the Machine API's controllers then write onto the Machine and its Node.
-func says(p *pass, spec any) bool {
+// interruptible reports whether a spec asks for an instance that the cloud may take back, which the Machine API's controllers then write onto the Machine and its Node.
+func interruptible(p *pass, spec any) bool {
 	return !p.Core.Template && p.Env.Platform.Interruptible != nil && p.Env.Platform.Interruptible(spec)
 }
 
@@ -103,7 +103,7 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 		case k == clusterv1.MachineControlPlaneLabel:
 		case slices.Contains(onNode, k):
 			put(&m.Spec.Labels, k, v)
-		case single && k == nodeRole+role, saysRole(c.Metadata.Labels, k, v):
+		case single && k == nodeRole+role, isRoleLabel(c.Metadata.Labels, k, v):
 		case reachesNode(k):
 			put(&m.Spec.Labels, k, v)
 		default:
@@ -113,7 +113,7 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 			}
 		}
 	}
-	if says(p, c.infra.spec) {
+	if interruptible(p, c.infra.spec) {
 		put(&m.Metadata.Labels, InterruptibleLabel, "")
 		put(&m.Spec.Labels, InterruptibleLabel, "")
 	}
@@ -154,8 +154,8 @@ func bornRole(c metadata) (string, bool) {
 	return roles[0], true
 }
 
-// saysRole recognizes the label that labelsTo makes from a role or type.
-func saysRole(labels map[string]string, k, v string) bool {
+// isRoleLabel recognizes the label that labelsTo makes from a role or type.
+func isRoleLabel(labels map[string]string, k, v string) bool {
 	role, ok := strings.CutPrefix(k, nodeRole)
 	return ok && role != "" && v == "" && (labels[roleLabel] == role || labels[typeLabel] == role)
 }

@@ -37,7 +37,7 @@ var checks = []check{
 	{"Create for want of room passes", needsExhaust, createExhausted},
 	{"an invalid configuration is terminal, and says what to change", needsInvalid, invalid},
 	{"what the provider refuses for now passes", needsRefuse, refused},
-	{"Update tells what it found", nil, updateTells},
+	{"Update reports what it found", nil, updateReports},
 	{"Update that finds nothing new changes nothing", nil, updateTwice},
 	{"Delete of nothing is done", nil, deleteNothing},
 	{"Delete of what never could be made is done", needsInvalid, deleteInvalid},
@@ -245,7 +245,7 @@ func refused(l *life) {
 	l.alive(1, "while the provider refuses")
 }
 
-func updateTells(l *life) {
+func updateReports(l *life) {
 	l.bring()
 	if providerID(l.m) == "" {
 		l.Errorf("spec.providerID is empty")
@@ -274,13 +274,13 @@ func updateTwice(l *life) {
 			l.Fatalf("Update of what runs: %v", err)
 		}
 		if !equality.Semantic.DeepEqual(before, l.m) {
-			l.Fatalf("Update changed a Machine that was as it should be:\nbefore %s\nafter  %s", told(before), told(l.m))
+			l.Fatalf("Update changed a Machine that was as it should be:\nbefore %s\nafter  %s", reported(before), reported(l.m))
 		}
 	}
 }
 
-// told is everything of a Machine that an actuator writes.
-func told(m *machinev1beta1.Machine) string {
+// reported is everything of a Machine that an actuator writes.
+func reported(m *machinev1beta1.Machine) string {
 	status := ""
 	if m.Status.ProviderStatus != nil {
 		status = string(m.Status.ProviderStatus.Raw)

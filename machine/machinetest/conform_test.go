@@ -295,7 +295,7 @@ func planted() map[string]sin {
 		"Update that tells nothing": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, update: func(context.Context, *machinev1beta1.Machine) error { return nil },
 				create: after(good.Create, func(m *machinev1beta1.Machine) { delete(m.Labels, "machine.openshift.io/zone") })}
-		}, "Update tells what it found"},
+		}, "Update reports what it found"},
 		"Update that tells the time": {func(_ world, good machine.Actuator) machine.Actuator {
 			var calls atomic.Int32
 			return bad{Actuator: good, update: after(good.Update, func(m *machinev1beta1.Machine) {

@@ -66,15 +66,15 @@ func objection(caller authority.API, requested machinev1beta1.MachineAuthority, 
 		return ""
 	case current == authority.Unset && (authority.API(requested) == caller || requested == "" && caller == authority.MachineAPI):
 		return "" // a new object: it will be this side's
-	case current == authority.Migrating && authority.API(status.SynchronizedAPI) == caller && !saysPaused(caller, status):
+	case current == authority.Migrating && authority.API(status.SynchronizedAPI) == caller && !acknowledgedPause(caller, status):
 		return ""
 	}
 	return fmt.Sprintf("status.authoritativeAPI was %q, coming from %q", current, status.SynchronizedAPI)
 }
 
-// saysPaused looks at Machine API's own acknowledgement; Cluster API's is on objects of its own, and the switch away from
+// acknowledgedPause looks at Machine API's own acknowledgement; Cluster API's is on objects of its own, and the switch away from
 // Migrating, which is checked, follows it.
-func saysPaused(caller authority.API, status machinev1beta1.MachineStatus) bool {
+func acknowledgedPause(caller authority.API, status machinev1beta1.MachineStatus) bool {
 	if caller != authority.MachineAPI {
 		return false
 	}

@@ -225,7 +225,7 @@ func TestRulesStand(t *testing.T) {
 	got := map[string]bool{}
 	for _, r := range authority.Rules() {
 		got[r.ID] = true
-		if r.Clause == "" || r.Says == "" || r.Remedy == "" || len(r.On) == 0 || r.Check == nil {
+		if r.Clause == "" || r.Description == "" || r.Remedy == "" || len(r.On) == 0 || r.Check == nil {
 			t.Errorf("%s: a row needs a clause, a sentence, a remedy, a scope and a check", r.ID)
 		}
 	}

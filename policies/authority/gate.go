@@ -50,8 +50,8 @@ func pausedBy(current API, status metav1.ConditionStatus, reason string) Conditi
 	}
 }
 
-// Told reports whether the object already has what the gate would write, in all but the time.
-func (g Gate) Told(s Shape) bool {
+// AlreadyWritten reports whether the object already has what the gate would write, in all but the time.
+func (g Gate) AlreadyWritten(s Shape) bool {
 	c := s.Condition(ConditionPaused)
 	return g.Adopt == Unset && (g.Paused.Status == "" || c.Status == g.Paused.Status && c.Reason == g.Paused.Reason && c.Message == g.Paused.Message)
 }

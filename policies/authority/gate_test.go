@@ -49,11 +49,11 @@ func TestGate(t *testing.T) {
 			if got.Act && got.Paused.Status == metav1.ConditionTrue {
 				t.Error("acts and says that it is paused")
 			}
-			if told := got.Told(c.in); told != (got.Adopt == "" && got.Paused.Status == "") {
+			if told := got.AlreadyWritten(c.in); told != (got.Adopt == "" && got.Paused.Status == "") {
 				t.Errorf("an object without conditions has been told: %t", told)
 			}
 			c.in.Conditions = []authority.Condition{got.Paused}
-			if told := got.Told(c.in); told != (got.Adopt == "") {
+			if told := got.AlreadyWritten(c.in); told != (got.Adopt == "") {
 				t.Errorf("an object that says so has been told: %t", told)
 			}
 		})

@@ -89,11 +89,11 @@ func (k Kind) GVKOf(api API) schema.GroupVersionKind {
 	return k.MachineAPIGVK()
 }
 
-// Says reports whether a Machine API object has fields for the API that is authoritative for it. The published CRD of a check cannot: where
+// HasAuthority reports whether a Machine API object has fields for the API that is authoritative for it. The published CRD of a check cannot: where
 // Poundlock's overlay gives it the fields, spec.authoritativeAPI is never empty, by its default; where not, the check is
 // left alone, and so is one of its name in Cluster API. Behind the other kinds stand machines, on which two controllers
 // must never act: they stay locked.
-func (k Kind) Says(mapi *policies.Object) bool {
+func (k Kind) HasAuthority(mapi *policies.Object) bool {
 	s := Read(mapi)
 	return k.Infra != "" || s.Requested != Unset || s.Current != Unset
 }

@@ -154,13 +154,13 @@ func keep(s State) Step {
 // instance before the core's controller holds the object that it belongs to. Nor once that object is being deleted and no finalizer holds it.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
-		if s.untold() != 0 {
-			return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is authoritative."}, true
+		if s.notPaused() != 0 {
+			return Step{Action: Pause, On: s.notPaused(), Reason: ReasonPausing, Message: "Cluster API is paused: Machine API is authoritative."}, true
 		}
 		acts := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.stands() }) != 0
 		return Step{Action: Release, On: WhoMachineAPI, Reason: ReasonReleasing, Message: "Machine API is authoritative and may act."}, s.MachineAPI.PauseRequested && !acts
 	}
-	if s.untold().Has(WhoMachineAPI) {
+	if s.notPaused().Has(WhoMachineAPI) {
 		return Step{Action: Pause, On: WhoMachineAPI, Reason: ReasonPausing, Message: "Machine API is paused: Cluster API is authoritative."}, true
 	}
 	told := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested })
@@ -329,7 +329,7 @@ func pause(s State) (Step, bool) {
 }
 
 func stop(s State) (Step, bool) {
-	return Step{Action: Pause, On: s.untold(), Reason: ReasonPausing, Message: "Both APIs' controllers are paused while authority moves."}, s.untold() != 0
+	return Step{Action: Pause, On: s.notPaused(), Reason: ReasonPausing, Message: "Both APIs' controllers are paused while authority moves."}, s.notPaused() != 0
 }
 
 // running is step 5.
@@ -404,8 +404,8 @@ func (s State) deleting() Who {
 	return s.where(everyone, func(p Party) bool { return p.Deleting })
 }
 
-// untold are Cluster API's objects without the pause annotation, and the Machine API's where a blind controller is to stand still.
-func (s State) untold() Who {
+// notPaused are Cluster API's objects without the pause annotation, and the Machine API's where a blind controller is to stand still.
+func (s State) notPaused() Who {
 	who := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.PauseRequested })
 	if m := s.MachineAPI; s.Blind && s.Current != MachineAPI && m.Exists && !m.PauseRequested && !m.Deleting {
 		who |= WhoMachineAPI

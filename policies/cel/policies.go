@@ -140,10 +140,10 @@ func (d door) policy(o Options, rows []row) *admissionregistrationv1.ValidatingA
 		p.Spec.Validations = append(p.Spec.Validations, admissionregistrationv1.Validation{
 			Expression:        fmt.Sprintf("variables.%s == ''", r.Variable),
 			MessageExpression: "variables.says",
-			Message:           fmt.Sprintf("%s Remedy: %s [%s]", r.rule.Says, r.rule.Remedy, r.Rule),
+			Message:           fmt.Sprintf("%s Remedy: %s [%s]", r.rule.Description, r.rule.Remedy, r.Rule),
 		})
 	}
-	p.Spec.Variables = used(append(p.Spec.Variables, variable("says", says(rows))))
+	p.Spec.Variables = used(append(p.Spec.Variables, variable("says", messageOf(rows))))
 	return p
 }
 
@@ -258,9 +258,9 @@ func (r row) sees() string {
 // maxFields is how long a message's list of fields may be: an API server drops a message of more than 5 KiB whole.
 const maxFields = 600
 
-// says is the message of all rows of a door, in the webhook's words. It has nothing else: an API server shows
+// messageOf is the message of all rows of a door, in the webhook's words. It has nothing else: an API server shows
 // one message alone, so that every message must hold all.
-func says(rows []row) string {
+func messageOf(rows []row) string {
 	var sentences []string
 	for _, r := range rows {
 		sentences = append(sentences, fmt.Sprintf(

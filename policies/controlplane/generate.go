@@ -49,12 +49,12 @@ const (
 // Refusal is why no set is generated.
 type Refusal struct {
 	Reason Reason
-	// Says is the message for people: sentences with the names of the objects and the remedy.
-	Says string
+	// Message is the message for people: sentences with the names of the objects and the remedy.
+	Message string
 }
 
 func refuse(r Reason, format string, args ...any) *Refusal {
-	return &Refusal{Reason: r, Says: fmt.Sprintf(format, args...)}
+	return &Refusal{Reason: r, Message: fmt.Sprintf(format, args...)}
 }
 
 // Generated is a set as it is made from what is there: inactive, and such that activating it does as little as possible.
@@ -84,7 +84,7 @@ func Generate(w World) (*Generated, *Refusal) {
 // Ungenerated is why no set can be generated, "" twice where one can be: for the ClusterOperator of a cluster that has none.
 func Ungenerated(w World) (Reason, string) {
 	if _, r := Generate(w); r != nil {
-		return r.Reason, r.Says
+		return r.Reason, r.Message
 	}
 	return "", ""
 }

@@ -61,7 +61,7 @@ func PlanGeneration(stored map[string]any, w World) GeneratorPlan {
 		if refusal != nil {
 			return GeneratorPlan{Refusal: refusal}
 		}
-		return GeneratorPlan{Write: CreateSet, Object: g.object(), Note: "Generated, Inactive. " + g.says()}
+		return GeneratorPlan{Write: CreateSet, Object: g.object(), Note: "Generated, Inactive. " + g.sentence()}
 	}
 	k, ours := keeping(stored)
 	if !ours {
@@ -75,7 +75,7 @@ func PlanGeneration(stored map[string]any, w World) GeneratorPlan {
 }
 
 func generated(r *Refusal) metav1.Condition {
-	return metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionFalse, Reason: string(r.Reason), Message: r.Says}
+	return metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionFalse, Reason: string(r.Reason), Message: r.Message}
 }
 
 // object is a new set.
@@ -99,7 +99,7 @@ func (g *Generated) content() map[string]any {
 	return spec
 }
 
-func (g *Generated) says() string {
+func (g *Generated) sentence() string {
 	return strings.Join(append([]string{fmt.Sprintf("The template is that of Machine %s, the newest of the control plane that runs.", g.From)}, g.Left...), " ")
 }
 
@@ -126,7 +126,7 @@ func fixed() []string { return []string{"replicas", "selector"} }
 
 func (k *keeper) follow(g *Generated, w World) GeneratorPlan {
 	next, m := g.content(), merger{platformNamed(PlatformOf(w.Infrastructure))}
-	u := GeneratorPlan{Condition: metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionTrue, Reason: string(AsFound), Message: g.says()}}
+	u := GeneratorPlan{Condition: metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionTrue, Reason: string(AsFound), Message: g.sentence()}}
 	for _, name := range fixed() {
 		if reflect.DeepEqual(k.stored[name], next[name]) {
 			continue
@@ -154,7 +154,7 @@ func (k *keeper) follow(g *Generated, w World) GeneratorPlan {
 		u.Condition = generated(u.Refusal)
 	}
 	if all := m.edits(next, merged); len(all) > 0 {
-		u.Condition.Message += " Kept as somebody has edited it: " + told(all) + "."
+		u.Condition.Message += " Kept as somebody has edited it: " + listDifferences(all) + "."
 	}
 	return u
 }

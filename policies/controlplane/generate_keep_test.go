@@ -116,10 +116,10 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 				}
 				return
 			}
-			if refusal.Reason != c.reason || !strings.Contains(refusal.Says, c.words) {
-				t.Errorf("%s: %s; want %s and %q", refusal.Reason, refusal.Says, c.reason, c.words)
+			if refusal.Reason != c.reason || !strings.Contains(refusal.Message, c.words) {
+				t.Errorf("%s: %s; want %s and %q", refusal.Reason, refusal.Message, c.reason, c.words)
 			}
-			if reason, words := controlplane.Ungenerated(p.World); reason != refusal.Reason || words != refusal.Says {
+			if reason, words := controlplane.Ungenerated(p.World); reason != refusal.Reason || words != refusal.Message {
 				t.Error("Ungenerated says otherwise")
 			}
 		})

@@ -135,7 +135,7 @@ func (p *plant) generate(t testing.TB) *machinev1.ControlPlaneMachineSet {
 	t.Helper()
 	g, refusal := controlplane.Generate(p.World)
 	if refusal != nil {
-		t.Fatalf("refused: %s: %s", refusal.Reason, refusal.Says)
+		t.Fatalf("refused: %s: %s", refusal.Reason, refusal.Message)
 	}
 	return g.Set
 }
@@ -266,7 +266,7 @@ func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecSays(t *testing.T) {
 			p := planted(t, kit, base, 3)
 			g, refusal := controlplane.Generate(p.World)
 			if refusal != nil {
-				if refusal.Reason != controlplane.NotAdmitted || !strings.Contains(refusal.Says, "[controlplane/") {
+				if refusal.Reason != controlplane.NotAdmitted || !strings.Contains(refusal.Message, "[controlplane/") {
 					t.Fatalf("refused: %+v", refusal)
 				}
 				continue

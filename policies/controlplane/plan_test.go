@@ -295,7 +295,7 @@ func TestPlan(t *testing.T) {
 			}
 			var problems []string
 			for _, problem := range p.Problems {
-				problems = append(problems, string(problem.Reason)+" "+problem.Says)
+				problems = append(problems, string(problem.Reason)+" "+problem.Message)
 			}
 			if len(problems) != len(c.problems) {
 				t.Fatalf("problems: %q, want %q", problems, c.problems)

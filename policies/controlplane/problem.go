@@ -31,8 +31,8 @@ const (
 // Problem is what keeps a set from acting.
 type Problem struct {
 	Reason Reason
-	// Says is the message: the problem, and its remedy, with the names of the objects.
-	Says string
+	// Message is the message: the problem, and its remedy, with the names of the objects.
+	Message string
 }
 
 // judge finds what keeps the set from acting.

@@ -97,7 +97,7 @@ func (p *Plan) progressing() metav1.Condition {
 func (p *Plan) stopped() string {
 	says := "Stopped. Fix the problem in the Degraded condition"
 	if at := slices.IndexFunc(p.Problems, func(problem Problem) bool { return problem.Reason == MachineRefused }); at >= 0 {
-		return sentence(says, p.Problems[at].Says)
+		return sentence(says, p.Problems[at].Message)
 	}
 	return says
 }
@@ -142,7 +142,7 @@ func (p *Plan) degraded() metav1.Condition {
 	}
 	var says []string
 	for _, problem := range p.Problems {
-		says = append(says, problem.Says)
+		says = append(says, problem.Message)
 	}
 	return condition(Degraded, true, p.Problems[0].Reason, sentence(says...))
 }

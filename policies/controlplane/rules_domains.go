@@ -146,7 +146,7 @@ func (p *Plan) nearly(spec map[string]any) string {
 	row, zone := p.row, p.zoneOf(spec)
 	for _, d := range p.Domains {
 		if in := d.in(spec); p.zoneOf(in) == zone {
-			return fmt.Sprintf(" (but for %s it would be in %s)", told(different(field.NewPath("spec", "providerSpec", "value"), row.meaning(spec), row.meaning(in))), d.Name)
+			return fmt.Sprintf(" (but for %s it would be in %s)", listDifferences(different(field.NewPath("spec", "providerSpec", "value"), row.meaning(spec), row.meaning(in))), d.Name)
 		}
 	}
 	return ""

@@ -649,7 +649,7 @@ func TestOrderOfFailureDomains(t *testing.T) {
 func TestRowsAreWhole(t *testing.T) {
 	ids := map[string]bool{}
 	for _, r := range controlplane.Rules() {
-		if !strings.HasPrefix(r.ID, "controlplane/") || ids[r.ID] || r.Clause == "" || r.Says == "" || r.Remedy == "" || len(r.On) == 0 || r.Check == nil {
+		if !strings.HasPrefix(r.ID, "controlplane/") || ids[r.ID] || r.Clause == "" || r.Description == "" || r.Remedy == "" || len(r.On) == 0 || r.Check == nil {
 			t.Errorf("%s: a row needs an id of its own, a clause, a sentence, a remedy, a scope and a check", r.ID)
 		}
 		ids[r.ID] = true

@@ -73,7 +73,7 @@ func (p *Plan) Steps() []PlannedStep {
 				out = append(out, PlannedStep{Verb: Adopt, Index: i, Machine: m, Why: "It belongs to the control plane that the set manages."})
 			}
 			if all := m.In(InPlace); !m.Deleting && len(all) > 0 {
-				out = append(out, PlannedStep{Verb: Amend, Index: i, Machine: m, Why: "It differs in what can be changed in place: " + told(all) + "."})
+				out = append(out, PlannedStep{Verb: Amend, Index: i, Machine: m, Why: "It differs in what can be changed in place: " + listDifferences(all) + "."})
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func superseded(i Index) (PlannedStep, bool) {
 	}
 	stays, goes := staying[0], staying[len(staying)-1]
 	if !slices.ContainsFunc(staying, MachineState.Updated) {
-		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", told(goes.In(Rollout)), stays.Name)}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", listDifferences(goes.In(Rollout)), stays.Name)}, true
 	}
 	if goes.Updated() && !goes.Ready && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
 		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
@@ -222,12 +222,12 @@ func (p *Plan) renew() (PlannedStep, bool) {
 		if old.Ready && p.lost() != "" {
 			return PlannedStep{}, false
 		}
-		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " + told(old.In(Rollout)) + "."}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " + listDifferences(old.In(Rollout)) + "."}, true
 	}
 	if !p.room() {
 		return PlannedStep{}, false
 	}
-	return PlannedStep{Verb: Create, Index: i, Why: old.Name + " is outdated: " + told(old.In(Rollout)) + "."}, true
+	return PlannedStep{Verb: Create, Index: i, Why: old.Name + " is outdated: " + listDifferences(old.In(Rollout)) + "."}, true
 }
 
 // busy returns which Machine is on its way in or out, "" if none is.
@@ -299,15 +299,15 @@ func (p *Plan) Outdated() []Index {
 	return out
 }
 
-// mostTold is how many differences a sentence lists.
-const mostTold = 5
+// maxDifferences is how many differences a sentence lists.
+const maxDifferences = 5
 
-func told(all []Difference) string {
+func listDifferences(all []Difference) string {
 	var out []string
-	for _, d := range all[:min(len(all), mostTold)] {
+	for _, d := range all[:min(len(all), maxDifferences)] {
 		out = append(out, d.String())
 	}
-	if more := len(all) - mostTold; more > 0 {
+	if more := len(all) - maxDifferences; more > 0 {
 		out = append(out, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(out, ", ")

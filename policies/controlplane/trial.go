@@ -181,7 +181,7 @@ func (p *Plan) altered() []string {
 		from := madeFrom(i)
 		for _, m := range i.Machines {
 			if m.machine.Annotations[MadeFromAnnotation] == from && !m.Deleting && !m.Updated() {
-				out = append(out, fmt.Sprintf("%s (%s)", m.Name, told(m.In(Rollout))))
+				out = append(out, fmt.Sprintf("%s (%s)", m.Name, listDifferences(m.In(Rollout))))
 			}
 		}
 	}

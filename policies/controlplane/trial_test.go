@@ -133,7 +133,7 @@ func TestAMachineIsComparedWithWhatAdmissionMakesOfIt(t *testing.T) {
 			}
 			problem := ""
 			for _, found := range p.Problems {
-				problem += string(found.Reason) + " " + found.Says
+				problem += string(found.Reason) + " " + found.Message
 			}
 			reason, words, _ := strings.Cut(c.problem, " ")
 			if !strings.HasPrefix(problem, reason) || !strings.Contains(problem, words) || c.problem == "" && problem != "" {

@@ -102,7 +102,7 @@ func (p *Plan) Forecast() []string {
 func (p *Plan) problems() string {
 	var out []string
 	for _, problem := range p.Problems {
-		out = append(out, problem.Says)
+		out = append(out, problem.Message)
 	}
 	return strings.Join(out, "; ")
 }
@@ -134,7 +134,7 @@ func (p *Plan) changes(all []Moment) []string {
 		case m.Cause == Outdated:
 			old, with := replacement(all, n)
 			partner[with] = true
-			deeds = append(deeds, deed{"", fmt.Sprintf("%s (%s)", old.Name, told(old.In(Rollout)))})
+			deeds = append(deeds, deed{"", fmt.Sprintf("%s (%s)", old.Name, listDifferences(old.In(Rollout)))})
 		case m.Verb == Create:
 			deeds = append(deeds, deed{Create, fmt.Sprintf("at index %d%s", m.Index.Number, m.Index.where())})
 		case m.Verb == Delete:
@@ -216,7 +216,7 @@ func (p *Plan) tell(all []Index) string {
 	var out []string
 	for _, i := range all {
 		m := i.outdated()
-		out = append(out, fmt.Sprintf("%s (%s)", m.Name, told(m.In(Rollout))))
+		out = append(out, fmt.Sprintf("%s (%s)", m.Name, listDifferences(m.In(Rollout))))
 	}
 	return strings.Join(out, ", ")
 }

@@ -98,9 +98,9 @@ func refused(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsFo
 
 // refusal reports a refused write, and returns the error that prevents the report.
 func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured, u controlplane.GeneratorPlan, why error) string {
-	u.Refusal = &controlplane.Refusal{Reason: reasonWriteRefused, Says: fmt.Sprintf("The API server refuses what is generated; it is tried again: %v", why)}
+	u.Refusal = &controlplane.Refusal{Reason: reasonWriteRefused, Message: fmt.Sprintf("The API server refuses what is generated; it is tried again: %v", why)}
 	if set != nil {
-		u.Condition = metav1.Condition{Type: controlplane.ConditionGenerated, Status: metav1.ConditionFalse, Reason: reasonWriteRefused, Message: u.Refusal.Says}
+		u.Condition = metav1.Condition{Type: controlplane.ConditionGenerated, Status: metav1.ConditionFalse, Reason: reasonWriteRefused, Message: u.Refusal.Message}
 	}
 	if err := r.report(ctx, set, u); err != nil {
 		return fmt.Sprintf("; and reporting it: %v", err)
@@ -115,10 +115,10 @@ func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured,
 		r.told = ""
 		return r.condition(ctx, set, u.Condition)
 	}
-	if u.Refusal != nil && r.told != u.Refusal.Says {
-		r.told = u.Refusal.Says
-		log.FromContext(ctx).Info("No set can be generated", "set", r.key, "reason", u.Refusal.Reason, "message", u.Refusal.Says)
-		r.recorder.Eventf(r.named(), nil, corev1.EventTypeWarning, string(u.Refusal.Reason), "Generate", "%s", notes.Cut(u.Refusal.Says, notes.Longest))
+	if u.Refusal != nil && r.told != u.Refusal.Message {
+		r.told = u.Refusal.Message
+		log.FromContext(ctx).Info("No set can be generated", "set", r.key, "reason", u.Refusal.Reason, "message", u.Refusal.Message)
+		r.recorder.Eventf(r.named(), nil, corev1.EventTypeWarning, string(u.Refusal.Reason), "Generate", "%s", notes.Cut(u.Refusal.Message, notes.Longest))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestGenerator(t *testing.T) {
 		{"an idle generator writes nothing", w.rests},
 		{"the set follows a newer Machine", w.follows},
 		{"and keeps what somebody has edited", w.keeps},
-		{"a set that is there says why it cannot follow", w.tells},
+		{"a set that is there says why it cannot follow", w.wantEvent},
 		{"what somebody has edited is not thrown away for replicas", w.stays},
 		{"deleted, it is generated again once it is gone, for five", w.comesBack},
 		{"where it is all the generator's, replicas that are wrong are put right", w.remakes},
@@ -369,8 +369,8 @@ func (w *world) edit(t *testing.T, o *unstructured.Unstructured, path string, v 
 	}
 }
 
-// says waits until the set's condition has a reason, for the set as it is written now, and returns its message.
-func (w *world) says(t *testing.T, reason string) string {
+// condition waits until the set's condition has a reason, for the set as it is written now, and returns its message.
+func (w *world) condition(t *testing.T, reason string) string {
 	t.Helper()
 	message := ""
 	w.eventually(t, "says "+reason, func() string {
@@ -467,7 +467,7 @@ func (w *world) makes(t *testing.T) {
 	for i := range 3 {
 		w.phase(t, fmt.Sprintf("lock-7x2k9-master-%d", i), "Running")
 	}
-	if says := w.says(t, "AsFound"); strings.Contains(says, "edited") {
+	if says := w.condition(t, "AsFound"); strings.Contains(says, "edited") {
 		t.Errorf("what the API server stores is taken for an edit: %s", says)
 	}
 	w.event(t, "Generated", "Inactive")
@@ -584,7 +584,7 @@ func (w *world) follows(t *testing.T) {
 	w.newer(t, "lock-7x2k9-master-x-0", "a", "m6i.2xlarge")
 	w.becomes(t, value+"instanceType", "m6i.2xlarge")
 	w.event(t, "Followed", "lock-7x2k9-master-x-0")
-	if says := w.says(t, "AsFound"); !strings.Contains(says, "lock-7x2k9-master-x-0") || strings.Contains(says, "edited") {
+	if says := w.condition(t, "AsFound"); !strings.Contains(says, "lock-7x2k9-master-x-0") || strings.Contains(says, "edited") {
 		t.Error(says)
 	}
 	w.delete(t, machine("lock-7x2k9-master-0"))
@@ -602,7 +602,7 @@ func (w *world) keeps(t *testing.T) {
 	domains, _, _ := unstructured.NestedSlice(w.get(t).Object, strings.Split(below+"failureDomains.aws", ".")...)
 	domains[3].(map[string]any)["subnet"].(map[string]any)["id"] = "mine"
 	w.edit(t, theSet(), below+"failureDomains.aws", domains)
-	if says := w.says(t, "AsFound"); !strings.Contains(says, "Kept as somebody has edited it: ") || !strings.Contains(says, "instanceType m6i.2xlarge → m7i.4xlarge") || !strings.Contains(says, "failureDomains.aws[us-east-1d]") {
+	if says := w.condition(t, "AsFound"); !strings.Contains(says, "Kept as somebody has edited it: ") || !strings.Contains(says, "instanceType m6i.2xlarge → m7i.4xlarge") || !strings.Contains(says, "failureDomains.aws[us-east-1d]") {
 		t.Error(says)
 	}
 	w.newer(t, "lock-7x2k9-master-x-1", "b", "m6i.8xlarge")
@@ -611,7 +611,7 @@ func (w *world) keeps(t *testing.T) {
 	w.becomes(t, value+"instanceType", "m7i.4xlarge")
 	w.becomes(t, below+"failureDomains.aws", domains)
 	w.delete(t, machine("lock-7x2k9-master-1"))
-	w.eventually(t, "in rest", func() string { return w.unless("lock-7x2k9-master-x-1", w.says(t, "AsFound")) })
+	w.eventually(t, "in rest", func() string { return w.unless("lock-7x2k9-master-x-1", w.condition(t, "AsFound")) })
 }
 
 func (w *world) unless(word, text string) string {
@@ -621,12 +621,12 @@ func (w *world) unless(word, text string) string {
 	return text
 }
 
-func (w *world) tells(t *testing.T) {
+func (w *world) wantEvent(t *testing.T) {
 	all := []string{"lock-7x2k9-master-x-0", "lock-7x2k9-master-x-1", "lock-7x2k9-master-2"}
 	for _, name := range all {
 		w.phase(t, name, "Failed")
 	}
-	if says := w.says(t, "NoRunningMachine"); !strings.Contains(says, "lock-7x2k9-master-2 (Failed)") {
+	if says := w.condition(t, "NoRunningMachine"); !strings.Contains(says, "lock-7x2k9-master-2 (Failed)") {
 		t.Error(says)
 	}
 	w.eventually(t, "counted", func() string {
@@ -638,13 +638,13 @@ func (w *world) tells(t *testing.T) {
 	for _, name := range all {
 		w.phase(t, name, "Running")
 	}
-	w.says(t, "AsFound")
+	w.condition(t, "AsFound")
 }
 
 func (w *world) stays(t *testing.T) {
 	w.newer(t, "lock-7x2k9-master-3", "a", "m6i.xlarge")
 	w.newer(t, "lock-7x2k9-master-4", "b", "m6i.xlarge")
-	if says := w.says(t, string(controlplane.CannotFollow)); !strings.Contains(says, "spec.replicas cannot be changed, and would be 5, not 3") {
+	if says := w.condition(t, string(controlplane.CannotFollow)); !strings.Contains(says, "spec.replicas cannot be changed, and would be 5, not 3") {
 		t.Error(says)
 	}
 	w.becomes(t, value+"instanceType", "m7i.4xlarge")
@@ -663,7 +663,7 @@ func (w *world) comesBack(t *testing.T) {
 	was := w.written()
 	w.quiet(t, was)
 	w.edit(t, theSet(), "metadata.finalizers", nil)
-	w.says(t, "AsFound")
+	w.condition(t, "AsFound")
 	o := w.get(t)
 	if o.GetUID() == before || at(o, "spec.replicas") != int64(5) || at(o, "spec.state") != "Inactive" || at(o, value+"instanceType") != "m6i.xlarge" {
 		t.Errorf("%v", o.Object)
@@ -682,7 +682,7 @@ func (w *world) remakes(t *testing.T) {
 		return ""
 	})
 	w.event(t, "Regenerating", "spec.replicas cannot be changed, and is to be 3")
-	w.says(t, "AsFound")
+	w.condition(t, "AsFound")
 }
 
 func (w *world) stops(t *testing.T) {
@@ -699,7 +699,7 @@ func (w *world) stops(t *testing.T) {
 func (w *world) respects(t *testing.T) {
 	mine := w.get(t)
 	w.delete(t, theSet())
-	w.says(t, "AsFound")
+	w.condition(t, "AsFound")
 	w.edit(t, theSet(), "metadata.annotations", nil)
 	was := w.get(t)
 	before := w.written()

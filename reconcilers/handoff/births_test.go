@@ -105,8 +105,8 @@ func TestUntouched(t *testing.T) {
 		w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{
 			"conditions": with(conditionsOf(w.of(w.mapi())), condition(authority.ConditionPaused, metav1.ConditionStatus(paused), "", "Test", "because", now()))}})
 		w.mirrorRuns()
-		w.answer(w.core(), !w.told(w.core()), w.kind.ClusterAPIFinalizer, true)
-		w.answer(w.provider(), !w.told(w.provider()), "", false)
+		w.answer(w.core(), !w.pausedSince(w.core()), w.kind.ClusterAPIFinalizer, true)
+		w.answer(w.provider(), !w.pausedSince(w.provider()), "", false)
 		w.pass()
 	}
 	if s := w.shape(); s.Current != authority.ClusterAPI {

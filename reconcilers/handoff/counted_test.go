@@ -110,7 +110,7 @@ func TestASetThatIsAdoptedIsNotReleasedBeforeItCountsItsMachines(t *testing.T) {
 	w.machineAPI(authority.ClusterAPI)
 	w.machine(authority.MachineAPI, "before", true)
 	w.waitsFor(authority.ClusterAPI, "Machine before: it has no Cluster API object")
-	if !w.told(w.core()) {
+	if !w.pausedSince(w.core()) {
 		t.Fatal("Cluster API's set is released, and would create a Machine")
 	}
 	w.machine(authority.ClusterAPI, "before", true)

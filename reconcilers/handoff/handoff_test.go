@@ -49,13 +49,13 @@ func TestTelling(t *testing.T) {
 	w.machineAPI(authority.MachineAPI)
 	w.waitSettled(authority.MachineAPI)
 	before := w.completed()
-	w.heard() // of the adoption
+	w.acknowledged() // of the adoption
 	w.request(authority.ClusterAPI)
 	w.waitSettled(authority.ClusterAPI)
 	if n := w.completed() - before; n != 1 {
 		t.Errorf("counted %v moves", n)
 	}
-	heard := w.heard()
+	heard := w.acknowledged()
 	for _, reason := range []string{authority.ReasonStarted, authority.ReasonCompleted, authority.ReasonSettled} {
 		if n := strings.Count(heard, " "+reason+" "); n != 1 {
 			t.Errorf("%d events of reason %s in:\n%s", n, reason, heard)
@@ -64,8 +64,8 @@ func TestTelling(t *testing.T) {
 	t.Log(heard)
 }
 
-// heard are the events since the last time, one a line.
-func (w *world) heard() (out string) {
+// acknowledged are the events since the last time, one a line.
+func (w *world) acknowledged() (out string) {
 	for {
 		select {
 		case e := <-w.events.Events:
@@ -157,13 +157,13 @@ func TestWaits(t *testing.T) {
 	w.waitSettled(authority.MachineAPI)
 	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"conditions": with(conditionsOf(w.of(w.mapi())),
 		condition(authority.ConditionSynchronized, "False", "Error", "Unconvertible", "spec.providerSpec.value.deviceIndex: no", now()))}})
-	w.heard()
+	w.acknowledged()
 	w.request(authority.ClusterAPI)
 	w.pass()
 	if got := w.reason(); got != authority.ReasonNotSynchronized {
 		t.Fatalf("reason %s", got)
 	}
-	w.waitIsTold(authority.ReasonNotSynchronized, "deviceIndex")
+	w.waitIsReported(authority.ReasonNotSynchronized, "deviceIndex")
 	said := w.shape().Condition(authority.ConditionSettled)
 	for _, part := range []string{"deviceIndex", "To cancel, set spec.authoritativeAPI to MachineAPI.", "Since 20"} {
 		if !strings.Contains(said.Message, part) {
@@ -200,11 +200,11 @@ func TestAFailedMachine(t *testing.T) {
 	}
 }
 
-// waitIsTold wants the condition, the event and the metric to say the same: what for, and since when.
-func (w *world) waitIsTold(reason, words string) {
+// waitIsReported wants the condition, the event and the metric to say the same: what for, and since when.
+func (w *world) waitIsReported(reason, words string) {
 	w.Helper()
 	since := w.shape().Condition(authority.ConditionSettled).LastTransitionTime
-	if heard := w.heard(); strings.Count(heard, "Warning "+reason) != 1 || !strings.Contains(heard, words) || !strings.Contains(heard, "Since "+since.UTC().Format(time.RFC3339)) {
+	if heard := w.acknowledged(); strings.Count(heard, "Warning "+reason) != 1 || !strings.Contains(heard, words) || !strings.Contains(heard, "Since "+since.UTC().Format(time.RFC3339)) {
 		w.Errorf("events:\n%s", heard)
 	}
 	if now := w.waiting(); len(now) != 1 || now[reason] != float64(since.Unix()) {
@@ -242,7 +242,7 @@ func TestAStepThatFails(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.ClusterAPI)
 	w.waitSettled(authority.ClusterAPI)
-	w.heard()
+	w.acknowledged()
 	w.request(authority.MachineAPI)
 	able := w.r.writer
 	w.r.writer = refusing{able, w.kind.ClusterAPIGVK()}
@@ -257,7 +257,7 @@ func TestAStepThatFails(t *testing.T) {
 	if said.Status != "False" || said.Reason != reasonStepFailed || !strings.Contains(said.Message, "connection refused") {
 		t.Errorf("the condition says %+v", said)
 	}
-	if heard := w.heard(); strings.Count(heard, "Warning "+reasonStepFailed) != 1 {
+	if heard := w.acknowledged(); strings.Count(heard, "Warning "+reasonStepFailed) != 1 {
 		t.Errorf("events:\n%s", heard)
 	}
 	w.r.writer = able
@@ -373,7 +373,7 @@ func TestAStranger(t *testing.T) {
 		if s := w.shape(); s.Current != authority.MachineAPI || w.reason() != authority.ReasonTwinMissing {
 			w.Errorf("status %s, reason %s", s.Current, w.reason())
 		}
-		if after := w.of(w.core()).GetResourceVersion(); w.told(w.core()) || after != before {
+		if after := w.of(w.core()).GetResourceVersion(); w.pausedSince(w.core()) || after != before {
 			w.Error("it was written to")
 		}
 	})

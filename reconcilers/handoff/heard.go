@@ -12,24 +12,24 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// heardAfter is how long an object must have been paused before Poundlock takes the pause for seen by a controller that never answers: a pass that
+// pauseSeenAfter is how long an object must have been paused before Poundlock takes the pause for seen by a controller that never answers: a pass that
 // was under way, with a cache that was behind, is over by then.
-const heardAfter = 30 * time.Second
+const pauseSeenAfter = 30 * time.Second
 
-// unheard is how long to wait yet until the controller of an object, which does not answer, has seen the pause; 0 for one that was not paused.
-func unheard(o *unstructured.Unstructured, now time.Time) time.Duration {
+// untilPauseSeen is how long to wait yet until the controller of an object, which does not answer, has seen the pause; 0 for one that was not paused.
+func untilPauseSeen(o *unstructured.Unstructured, now time.Time) time.Duration {
 	if o == nil {
 		return 0
 	}
 	if _, told := o.GetAnnotations()[authority.PausedAnnotation]; !told {
 		return 0
 	}
-	return max(0, heardAfter-now.Sub(toldAt(o)))
+	return max(0, pauseSeenAfter-now.Sub(pausedAt(o)))
 }
 
-// toldAt is when the pause annotation was last written, by the word of the API server. Who writes it again with something else begins anew: that is late,
+// pausedAt is when the pause annotation was last written, by the word of the API server. Who writes it again with something else begins anew: that is late,
 // and never early.
-func toldAt(o *unstructured.Unstructured) time.Time {
+func pausedAt(o *unstructured.Unstructured) time.Time {
 	at := o.GetCreationTimestamp().Time
 	for _, f := range o.GetManagedFields() {
 		if f.Time != nil && f.FieldsV1 != nil && f.Time.After(at) && strings.Contains(f.FieldsV1.GetRawString(), `"f:`+authority.PausedAnnotation+`"`) {

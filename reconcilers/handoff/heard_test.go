@@ -25,7 +25,7 @@ func blind(t *testing.T, from authority.API) (w *world, clock *time.Duration) {
 		w.pass()
 	}
 	if from == authority.ClusterAPI {
-		*clock += heardAfter + 2*time.Second // managed fields have whole seconds
+		*clock += pauseSeenAfter + 2*time.Second // managed fields have whole seconds
 	}
 	w.waitSettled(from)
 	return w, clock
@@ -39,8 +39,8 @@ func TestACheckOfABlindController(t *testing.T) {
 		w.everybody()
 		w.pass()
 	}
-	if s := w.shape(); s.Current != authority.Migrating || w.reason() != authority.ReasonNotPaused || !w.told(w.mapi()) {
-		t.Fatalf("status %s, reason %s, paused %t", s.Current, w.reason(), w.told(w.mapi()))
+	if s := w.shape(); s.Current != authority.Migrating || w.reason() != authority.ReasonNotPaused || !w.pausedSince(w.mapi()) {
+		t.Fatalf("status %s, reason %s, paused %t", s.Current, w.reason(), w.pausedSince(w.mapi()))
 	}
 	if n := w.pass(); n != 0 {
 		t.Errorf("waiting wrote %d times", n)
@@ -53,7 +53,7 @@ func TestACheckOfABlindController(t *testing.T) {
 
 	w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{authority.PausedAnnotation: nil}}})
 	w.look()
-	if !w.told(w.mapi()) {
+	if !w.pausedSince(w.mapi()) {
 		t.Error("its pause is not put back")
 	}
 	w.acknowledgeLater(authority.ClusterAPI, clock)
@@ -68,7 +68,7 @@ func TestACheckOfABlindController(t *testing.T) {
 
 func (w *world) acknowledgeLater(on authority.API, clock *time.Duration) {
 	w.Helper()
-	*clock += heardAfter + 2*time.Second
+	*clock += pauseSeenAfter + 2*time.Second
 	w.waitSettled(on)
 }
 
@@ -78,7 +78,7 @@ func TestACheckThatAPersonHasPaused(t *testing.T) {
 	w.merge(w.mapi(), "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{authority.PausedAnnotation: ""}}})
 	w.everybody()
 	w.waitSettled(authority.MachineAPI)
-	if !w.told(w.mapi()) {
+	if !w.pausedSince(w.mapi()) {
 		t.Fatal("a person's pause is gone")
 	}
 	w.request(authority.ClusterAPI)
@@ -95,7 +95,7 @@ func TestCancelOfABlindCheck(t *testing.T) {
 	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		w, clock := blind(t, from)
 		for passes := 1; passes < 5; passes++ {
-			*clock += heardAfter + 2*time.Second
+			*clock += pauseSeenAfter + 2*time.Second
 			w.request(from.Other())
 			for range passes {
 				w.everybody()
@@ -129,7 +129,7 @@ func TestWhenAProviderThatNeverAnswersHasHeard(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := unheard(infra, time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC)); got != c.want {
+			if got := untilPauseSeen(infra, time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC)); got != c.want {
 				t.Errorf("waits for %s, want %s", got, c.want)
 			}
 		})

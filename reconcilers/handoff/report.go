@@ -101,7 +101,7 @@ func condition(kind string, status metav1.ConditionStatus, severity, reason, mes
 func (p *pair) details(step authority.Step) []string {
 	var out []string
 	if step.On.Has(authority.WhoMirror) {
-		out = append(out, p.mirrorSays())
+		out = append(out, p.mirrorState())
 	}
 	if step.On.Has(authority.WhoMachines) {
 		for _, u := range authority.NameUncounted(p.objects.Uncounted) {
@@ -118,7 +118,7 @@ func (p *pair) details(step authority.Step) []string {
 		out = append(out, "There is no Cluster API object.")
 	}
 	for _, o := range p.of(step.On) {
-		out = append(out, p.says(step, o.live))
+		out = append(out, p.waitsFor(step, o.live))
 	}
 	return out
 }
@@ -144,7 +144,7 @@ func (p *pair) decision(step authority.Step, since string) string {
 		first, describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation, authority.NoInstanceToken(s.Current, at))
 }
 
-func (p *pair) mirrorSays() string {
+func (p *pair) mirrorState() string {
 	shape := authority.Read(p.objects.MachineAPI)
 	c := shape.Condition(authority.ConditionSynchronized)
 	switch {
@@ -156,7 +156,7 @@ func (p *pair) mirrorSays() string {
 	return fmt.Sprintf("Synchronized is %s (%s): %s.", c.Status, c.Reason, strings.TrimSuffix(notes.Cut(c.Message, notes.Longest), "."))
 }
 
-func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
+func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) string {
 	switch {
 	case o.GetDeletionTimestamp() != nil:
 		return describe(o) + " is being deleted."
@@ -172,7 +172,7 @@ func (p *pair) says(step authority.Step, o *unstructured.Unstructured) string {
 	}
 	c := p.paused(o)
 	if o == p.machineAPI && p.state().Blind {
-		return fmt.Sprintf("The controller of %s acknowledges no pause: Poundlock assumes that it is paused %s after the pause annotation was written.", describe(o), heardAfter)
+		return fmt.Sprintf("The controller of %s acknowledges no pause: Poundlock assumes that it is paused %s after the pause annotation was written.", describe(o), pauseSeenAfter)
 	}
 	if c.Status == "" {
 		return describe(o) + silence(o)
@@ -194,7 +194,7 @@ func silence(o *unstructured.Unstructured) string {
 	case authority.ByBlockMove:
 		return " acknowledges a pause by losing the annotation " + authority.BlockMoveAnnotation + ": is its controller running?"
 	case authority.ByPatience:
-		return fmt.Sprintf(" has no Paused condition: Poundlock assumes that its controller is paused after %s.", heardAfter)
+		return fmt.Sprintf(" has no Paused condition: Poundlock assumes that its controller is paused after %s.", pauseSeenAfter)
 	}
 	return " has no Paused condition: are its controllers running?"
 }

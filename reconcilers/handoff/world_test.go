@@ -217,7 +217,7 @@ func (w *world) controllersAnswer() {
 		if o == w.provider() {
 			finalizer = infraFinalizer(w.infra.GroupKind())
 		}
-		w.answer(o, !w.told(o), finalizer, !w.told(o) || o == w.core())
+		w.answer(o, !w.pausedSince(o), finalizer, !w.pausedSince(o) || o == w.core())
 	}
 }
 
@@ -277,7 +277,7 @@ func (w *world) shape() authority.Shape {
 	return authority.Read(o)
 }
 
-func (w *world) told(o ref) bool {
+func (w *world) pausedSince(o ref) bool {
 	_, told := w.of(o).GetAnnotations()[authority.PausedAnnotation]
 	return told
 }
@@ -335,10 +335,10 @@ func (w *world) judge() {
 	if w.of(w.core()) == nil || s.Current == "" {
 		return
 	}
-	if w.blind && !w.told(w.core()) && !w.told(w.mapi()) {
+	if w.blind && !w.pausedSince(w.core()) && !w.pausedSince(w.mapi()) {
 		w.Errorf("neither API's check is paused while status is %s, from %s", s.Current, s.SynchronizedAPI)
 	}
-	unpaused := !w.told(w.core()) || w.kind.InfraActs() && !w.told(w.provider())
+	unpaused := !w.pausedSince(w.core()) || w.kind.InfraActs() && !w.pausedSince(w.provider())
 	if unpaused && s.Current != authority.ClusterAPI && (s.Current != authority.Migrating || s.SynchronizedAPI != authority.ClusterAPI) {
 		w.Errorf("Cluster API is not paused while status is %s, from %s", s.Current, s.SynchronizedAPI)
 	}
@@ -368,14 +368,14 @@ func (w *world) inCharge(a authority.API) {
 	if s.Current != a || s.SynchronizedAPI != a {
 		w.Errorf("status %s, synchronizedAPI %s, want %s", s.Current, s.SynchronizedAPI, a)
 	}
-	if told := w.told(w.core()); told != (a == authority.MachineAPI) {
+	if told := w.pausedSince(w.core()); told != (a == authority.MachineAPI) {
 		w.Errorf("the Cluster API object paused: %t", told)
 	}
-	if told := w.told(w.mapi()); told != (w.blind && a == authority.ClusterAPI) {
+	if told := w.pausedSince(w.mapi()); told != (w.blind && a == authority.ClusterAPI) {
 		w.Errorf("the Machine API object paused: %t", told)
 	}
 	if !w.kind.InfraActs() {
-		if a == authority.ClusterAPI && w.kind.Infra != "" && w.told(w.provider()) {
+		if a == authority.ClusterAPI && w.kind.Infra != "" && w.pausedSince(w.provider()) {
 			w.Error("the template is still paused")
 		}
 		return

@@ -81,12 +81,12 @@ func (c converting) waits(s *state) *write {
 	if s.unserved.Group != clusterKind.Group {
 		reason, what = reasonNoProvider, "the platform's provider of Cluster API"
 	}
-	return c.says(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
+	return c.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
 		s.unserved.Kind, s.unserved.GroupVersion(), s.kind.Name, what))
 }
 
-// says writes the condition Synchronized to the Machine API object; nil if it is there already.
-func (c converting) says(s *state, status metav1.ConditionStatus, reason, message string) *write {
+// withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
+func (c converting) withCondition(s *state, status metav1.ConditionStatus, reason, message string) *write {
 	live := list(below(s.machineAPI.Object, "status")["conditions"])
 	merged, changed := c.setCondition(live, synchronizedCondition(status, reason, message))
 	if !changed {

@@ -215,7 +215,7 @@ func (c converting) fails(s *state, reason, message string) *write {
 	if s.machineAPI == nil {
 		return nil
 	}
-	w := c.says(s, metav1.ConditionFalse, reason, message)
+	w := c.withCondition(s, metav1.ConditionFalse, reason, message)
 	if w != nil {
 		w.failure = true
 	}

@@ -73,7 +73,7 @@ func (p *place) join(cloud *machinetest.Cloud) {
 	for _, i := range instances {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.namespace + "-" + i.ID}, Spec: corev1.NodeSpec{ProviderID: i.ProviderID()}}
 		if i.State == machinetest.Running && p.Create(p.Context(), n) == nil {
-			p.says(n, "Ready", "True", time.Now().Add(-time.Hour))
+			p.reportCondition(n, "Ready", "True", time.Now().Add(-time.Hour))
 			p.Cleanup(func() { _ = p.Delete(context.Background(), n) })
 		}
 	}

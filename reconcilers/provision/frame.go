@@ -65,7 +65,7 @@ func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconc
 	}
 	gate := authority.GateOf(s.shape, g.on)
 	switch {
-	case !gate.Told(s.shape):
+	case !gate.AlreadyWritten(s.shape):
 		return quietly(g.tell(ctx, s, gate))
 	case gate.Act:
 		return quietly(g.work(ctx, s.object))

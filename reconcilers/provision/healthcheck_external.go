@@ -156,7 +156,7 @@ func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement
 		if err = r.Create(ctx, request); apierrors.IsAlreadyExists(err) {
 			return nil
 		}
-		return r.told(ctx, c, v, "RemediationRequested", "request", err)
+		return r.remediated(ctx, c, v, "RemediationRequested", "request", err)
 	})
 }
 

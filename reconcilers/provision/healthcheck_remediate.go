@@ -57,7 +57,7 @@ func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement,
 	}
 	gate, o := authority.GateOf(now.shape, r.on), now.object
 	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
-	if !gate.Act || !gate.Told(now.shape) || paused || o.GetDeletionTimestamp() != nil ||
+	if !gate.Act || !gate.AlreadyWritten(now.shape) || paused || o.GetDeletionTimestamp() != nil ||
 		o.GetUID() != c.stored.GetUID() || o.GetGeneration() != c.stored.GetGeneration() {
 		return health.Judgement{}, false, nil
 	}
@@ -91,7 +91,7 @@ func (r *healthChecks) cure(ctx context.Context, c *check, v health.Assessment) 
 	if apierrors.IsNotFound(err) {
 		return nil // somebody else's deletion was faster
 	}
-	return r.told(ctx, c, v, "Deleted", "delete", err)
+	return r.remediated(ctx, c, v, "Deleted", "delete", err)
 }
 
 func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment) error {
@@ -104,11 +104,11 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment
 	}
 	after.Annotations[rebootAnnotation] = ""
 	_, err := patch(ctx, r, v.Machine, after)
-	return r.told(ctx, c, v, "Annotated", "reboot", err)
+	return r.remediated(ctx, c, v, "Annotated", "reboot", err)
 }
 
-// told reports what was done about a Machine, on the Machine and on the check, and counts it.
-func (r *healthChecks) told(ctx context.Context, c *check, v health.Assessment, past, action string, err error) error {
+// remediated reports what was done about a Machine, on the Machine and on the check, and counts it.
+func (r *healthChecks) remediated(ctx context.Context, c *check, v health.Assessment, past, action string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s of Machine %s: %w", action, v.Machine.Name, err)
 	}

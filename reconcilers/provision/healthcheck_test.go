@@ -100,7 +100,7 @@ func (p *place) young(name string, edits ...func(*machinev1beta1.Machine)) *mach
 func (p *place) breaks(nodes ...*corev1.Node) {
 	p.Helper()
 	for _, n := range nodes {
-		p.says(n, "Ready", "False", time.Now().Add(-time.Hour))
+		p.reportCondition(n, "Ready", "False", time.Now().Add(-time.Hour))
 	}
 }
 
@@ -125,15 +125,15 @@ func TestHealthCheckDeletesOnce(t *testing.T) {
 	check := p.newCheck("", everything+notReady)
 	p.counts(2, 2)
 	p.condition(machinev1beta1.RemediationAllowedCondition, "True", "", "")
-	p.idle(func() { p.says(node, "Ready", "True", time.Now().Add(-2*time.Hour)) })
+	p.idle(func() { p.reportCondition(node, "Ready", "True", time.Now().Add(-2*time.Hour)) })
 
 	p.breaks(node)
 	p.counts(2, 1)
 	p.eventually("a is deleted", func() bool { return slices.Equal(p.deleting(), []string{"a"}) })
-	p.idle(func() { p.says(node, "Ready", "Unknown", time.Now().Add(-time.Hour)) })
+	p.idle(func() { p.reportCondition(node, "Ready", "Unknown", time.Now().Add(-time.Hour)) })
 	stop()
 	p.run(AddHealthChecks, onlyGated())
-	p.idle(func() { p.says(node, "Ready", "False", time.Now().Add(-2*time.Hour)) })
+	p.idle(func() { p.reportCondition(node, "Ready", "False", time.Now().Add(-2*time.Hour)) })
 	if n := p.requests.count("DELETE", "machines"); n != 1 {
 		t.Errorf("%d deletions, want 1: %v", n, p.requests.changes())
 	}
@@ -152,7 +152,7 @@ func TestHealthCheckFollowsItsClock(t *testing.T) {
 		p.newCheck("", everything+notReady)
 		p.counts(1, 1)
 		since := time.Now()
-		p.says(node, "Ready", "Unknown", since)
+		p.reportCondition(node, "Ready", "Unknown", since)
 		p.counts(1, 0)
 		clock.SetTime(since.Add(5*time.Minute - 2*time.Second))
 		p.worker("wakes")
@@ -170,7 +170,7 @@ func TestHealthCheckFollowsItsClock(t *testing.T) {
 		_, node := p.worker("a")
 		p.newCheck("", everything+`unhealthyConditions: [{type: Ready, status: "False", timeout: 3s}]`)
 		p.counts(1, 1)
-		p.says(node, "Ready", "False", time.Now())
+		p.reportCondition(node, "Ready", "False", time.Now())
 		p.counts(1, 0)
 		p.eventually("a is deleted", func() bool { return slices.Equal(p.deleting(), []string{"a"}) })
 	})
@@ -247,7 +247,7 @@ func TestHealthCheckStopsWhereTooManyAreUnhealthy(t *testing.T) {
 	if gone := p.deleting(); len(gone) != 0 {
 		t.Errorf("%v was deleted", gone)
 	}
-	p.says(nodes[1], "Ready", "True", time.Now())
+	p.reportCondition(nodes[1], "Ready", "True", time.Now())
 	p.eventually("the one that is left is deleted", func() bool { return slices.Equal(p.deleting(), []string{"a"}) })
 	p.condition(machinev1beta1.RemediationAllowedCondition, "True", "", "")
 	p.eventually("it is told once", func() bool { return p.reasons(check)["TooManyUnhealthy"] == 1 })
@@ -442,13 +442,13 @@ func TestHealthCheckWithATemplate(t *testing.T) {
 	}
 	p.condition(machinev1beta1.ExternalRemediationTemplateAvailable, "True", "", "")
 	p.condition(machinev1beta1.ExternalRemediationRequestAvailable, "True", "", "")
-	p.idle(func() { p.says(node, "Ready", "False", time.Now().Add(-2*time.Hour)) })
+	p.idle(func() { p.reportCondition(node, "Ready", "False", time.Now().Add(-2*time.Hour)) })
 	if n := p.requests.count("POST", "restarts"); n != 1 {
 		t.Errorf("%d requests were made", n)
 	}
-	p.says(node, "Ready", "True", time.Now())
+	p.reportCondition(node, "Ready", "True", time.Now())
 	p.eventually("the request is gone", func() bool { return len(p.restarts()) == 0 })
-	p.idle(func() { p.says(node, "Ready", "True", time.Now().Add(-time.Hour)) })
+	p.idle(func() { p.reportCondition(node, "Ready", "True", time.Now().Add(-time.Hour)) })
 	if n := p.requests.count("DELETE", "machines"); n != 0 {
 		t.Errorf("%d Machines were deleted", n)
 	}
@@ -474,7 +474,7 @@ func TestHealthCheckOfBareMetal(t *testing.T) {
 	})
 	p.merge(failed, true, `{"status": {"phase": "Failed"}}`)
 	p.eventually("what failed is deleted", func() bool { return slices.Equal(p.deleting(), []string{"failed"}) })
-	p.idle(func() { p.says(node, "Ready", "False", time.Now().Add(-2*time.Hour)) })
+	p.idle(func() { p.reportCondition(node, "Ready", "False", time.Now().Add(-2*time.Hour)) })
 	if n := p.requests.count("PATCH", "machines"); n != 1 {
 		t.Errorf("%d patches of Machines: %v", n, p.requests.changes())
 	}

@@ -49,7 +49,7 @@ func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, 
 func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
 	shape := shapeOfSet(stored)
 	gate := authority.GateOf(shape, r.on)
-	return stored.UID == seen.UID && stored.Generation == seen.Generation && stored.DeletionTimestamp.IsZero() && gate.Act && gate.Told(shape)
+	return stored.UID == seen.UID && stored.Generation == seen.Generation && stored.DeletionTimestamp.IsZero() && gate.Act && gate.AlreadyWritten(shape)
 }
 
 // carryOut does what is planned. A Machine that may not be taken in keeps the set from nothing but deleting it.

@@ -105,13 +105,13 @@ func (p *place) newNode(m *machinev1beta1.Machine) *corev1.Node {
 		p.Fatal(err)
 	}
 	p.Cleanup(func() { _ = p.Delete(context.Background(), n) })
-	p.says(n, "Ready", "True", time.Now().Add(-time.Hour))
+	p.reportCondition(n, "Ready", "True", time.Now().Add(-time.Hour))
 	p.merge(m, true, `{"status": {"phase": "Running", "nodeRef": {"name": %q}}}`, n.Name)
 	return n
 }
 
-// says makes a Node report one condition, since a moment.
-func (p *place) says(n *corev1.Node, kind, status string, since time.Time) {
+// reportCondition makes a Node report one condition, since a moment.
+func (p *place) reportCondition(n *corev1.Node, kind, status string, since time.Time) {
 	p.Helper()
 	p.merge(n, true, `{"status": {"conditions": [{"type": %q, "status": %q, "lastTransitionTime": %q, "lastHeartbeatTime": %q}]}}`,
 		kind, status, since.UTC().Format(time.RFC3339), time.Now().UTC().Format(time.RFC3339))
@@ -415,9 +415,9 @@ func TestMachineSetNumbers(t *testing.T) {
 	p.merge(&machines[1], true, `{"status": {"authoritativeAPI": "ClusterAPI"}}`)
 	first, second := p.newNode(&machines[0]), p.newNode(&machines[1])
 	numbers(3, 2, 2)
-	p.says(second, "Ready", "Unknown", time.Now())
+	p.reportCondition(second, "Ready", "Unknown", time.Now())
 	numbers(3, 1, 1)
-	p.says(second, "Ready", "True", time.Now().Add(time.Second))
+	p.reportCondition(second, "Ready", "True", time.Now().Add(time.Second))
 	numbers(3, 2, 1)
 	numbers(3, 2, 2) // nothing but time has passed
 	p.merge(&machines[2], false, `{"metadata": {"labels": {"more": "other"}}}`)
@@ -426,5 +426,5 @@ func TestMachineSetNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	numbers(2, 1, 1)
-	p.idle(func() { p.says(second, "Ready", "True", time.Now().Add(-time.Hour)) })
+	p.idle(func() { p.reportCondition(second, "Ready", "True", time.Now().Add(-time.Hour)) })
 }

@@ -198,7 +198,7 @@ func TestHealthCheckOnACacheThatIsBehind(t *testing.T) {
 	recovered, node := p.worker("recovered")
 	p.breaks(node)
 	broken := node.DeepCopy()
-	p.says(node, "Ready", "True", time.Now())
+	p.reportCondition(node, "Ready", "True", time.Now())
 	gone, other := p.worker("gone")
 	p.breaks(other)
 	if err := p.Delete(t.Context(), gone); err != nil {

@@ -80,7 +80,7 @@ func (s *state) reflectTemplate() *write {
 		return &write{verb: create, object: s.template, reason: "TemplateReflected", note: fmt.Sprintf("made %s, the Cluster API form of the set's template", describe(s.template))}
 	}
 	live := s.templates[i]
-	if says(live, s.template) {
+	if hasFields(live, s.template) {
 		return nil
 	}
 	if live.GetDeletionTimestamp() != nil {
@@ -92,8 +92,8 @@ func (s *state) reflectTemplate() *write {
 	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to the set's template", describe(live))}
 }
 
-// says reports whether a template has at least the wanted fields: an API server may have added defaults.
-func says(live, want *unstructured.Unstructured) bool {
+// hasFields reports whether a template has at least the wanted fields: an API server may have added defaults.
+func hasFields(live, want *unstructured.Unstructured) bool {
 	return covers(live.Object["spec"], want.Object["spec"])
 }
 

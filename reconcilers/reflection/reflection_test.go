@@ -273,8 +273,8 @@ func conditionOf(o *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
-// says waits for the set's authority and a condition of it, whose message has all of the words.
-func (w *world) says(t *testing.T, current, kind, status, reason string, words ...string) {
+// condition waits for the set's authority and a condition of it, whose message has all of the words.
+func (w *world) condition(t *testing.T, current, kind, status, reason string, words ...string) {
 	t.Helper()
 	w.eventually(t, kind, func() string {
 		o := w.theSet(t)
@@ -325,17 +325,17 @@ func (w *world) reflected(t *testing.T, instanceType string) (name string) {
 }
 
 func (w *world) lacks(t *testing.T) {
-	w.says(t, "MachineAPI", "Synchronized", "False", "ClusterNotReady", "Infrastructure cluster (config.openshift.io) does not exist")
+	w.condition(t, "MachineAPI", "Synchronized", "False", "ClusterNotReady", "Infrastructure cluster (config.openshift.io) does not exist")
 	w.patch(t, w.theSet(t), `{spec: {authoritativeAPI: ClusterAPI}}`)
-	w.says(t, "MachineAPI", "AuthoritySettled", "False", "NotSynchronized", "The move to Cluster API does not start", "ClusterNotReady", "Since 2")
+	w.condition(t, "MachineAPI", "AuthoritySettled", "False", "NotSynchronized", "The move to Cluster API does not start", "ClusterNotReady", "Since 2")
 	w.patch(t, w.theSet(t), `{spec: {authoritativeAPI: MachineAPI}}`)
-	w.says(t, "MachineAPI", "AuthoritySettled", "True", "Settled")
+	w.condition(t, "MachineAPI", "AuthoritySettled", "True", "Settled")
 }
 
 func (w *world) reflects(t *testing.T) {
 	name := w.reflected(t, "m6i.xlarge")
-	w.says(t, "MachineAPI", "Synchronized", "True", "ResourceSynchronized", "AWSMachineTemplate openshift-cluster-api/"+name, "us-east-1a, us-east-1b")
-	w.says(t, "MachineAPI", "AuthoritySettled", "True", "Settled")
+	w.condition(t, "MachineAPI", "Synchronized", "True", "ResourceSynchronized", "AWSMachineTemplate openshift-cluster-api/"+name, "us-east-1a, us-east-1b")
+	w.condition(t, "MachineAPI", "AuthoritySettled", "True", "Settled")
 	o := w.get(t, templates, capi, name)
 	if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].Kind != "Cluster" || !strings.HasPrefix(name, "cluster-") {
 		t.Errorf("%s is owned by %v", name, refs)
@@ -405,15 +405,15 @@ func (w *world) fixes(t *testing.T) {
 func (w *world) refuses(t *testing.T) {
 	w.patch(t, w.theSet(t), "{spec: {authoritativeAPI: ClusterAPI, template: "+machineTemplate(t, "m6i.xlarge", `,"publicIpp":true,"deviceIndex":3`)+"}}")
 	path := "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value."
-	w.says(t, "MachineAPI", "Synchronized", "False", "FieldsNotConvertible", path+"publicIpp", path+"deviceIndex")
-	w.says(t, "MachineAPI", "AuthoritySettled", "False", "NotSynchronized", path+"publicIpp", path+"deviceIndex")
+	w.condition(t, "MachineAPI", "Synchronized", "False", "FieldsNotConvertible", path+"publicIpp", path+"deviceIndex")
+	w.condition(t, "MachineAPI", "AuthoritySettled", "False", "NotSynchronized", path+"publicIpp", path+"deviceIndex")
 	w.reflected(t, "m6i.xlarge") // the last that could be said stays
 }
 
 func (w *world) moves(t *testing.T) {
 	w.patch(t, w.theSet(t), "{spec: {template: "+machineTemplate(t, "m6i.xlarge", `,"publicIpp":null`)+"}}")
-	w.says(t, "ClusterAPI", "AuthoritySettled", "True", "Settled")
-	w.says(t, "ClusterAPI", "Synchronized", "True", "ResourceSynchronized")
+	w.condition(t, "ClusterAPI", "AuthoritySettled", "True", "Settled")
+	w.condition(t, "ClusterAPI", "Synchronized", "True", "ResourceSynchronized")
 	if origin, _, _ := unstructured.NestedString(w.theSet(t).Object, "status", "synchronizedAPI"); origin != "ClusterAPI" {
 		t.Errorf("synchronizedAPI is %q", origin)
 	}
@@ -443,7 +443,7 @@ func member(template string, zones ...string) string {
 func (w *world) speaksClusterAPI(t *testing.T) {
 	name := w.reflected(t, "m6i.xlarge")
 	w.patch(t, w.theSet(t), "{spec: {template: "+member(name, "a", "b", "c")+"}}")
-	w.says(t, "ClusterAPI", "Synchronized", "True", "ResourceSynchronized", name, "us-east-1a, us-east-1b, us-east-1c")
+	w.condition(t, "ClusterAPI", "Synchronized", "True", "ResourceSynchronized", name, "us-east-1a, us-east-1b, us-east-1c")
 	if now := w.reflected(t, "m6i.xlarge"); now != name {
 		t.Errorf("the template that the set names went")
 	}
@@ -453,27 +453,27 @@ func (w *world) speaksClusterAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.patch(t, w.theSet(t), "{spec: {template: "+member("larger", "a", "b", "c")+"}}")
-	w.says(t, "ClusterAPI", "Synchronized", "False", "FieldsNotConvertible", `spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: AWSMachineTemplate "larger" does not exist`)
+	w.condition(t, "ClusterAPI", "Synchronized", "False", "FieldsNotConvertible", `spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: AWSMachineTemplate "larger" does not exist`)
 	w.create(t, larger.Object)
-	w.says(t, "ClusterAPI", "Synchronized", "True", "ResourceSynchronized", "larger")
+	w.condition(t, "ClusterAPI", "Synchronized", "True", "ResourceSynchronized", "larger")
 	w.eventually(t, "the template that nobody needs goes", func() string { return strings.Join(w.ours(t), " ") })
 }
 
 func (w *world) stays(t *testing.T) {
 	w.patch(t, w.theSet(t), "{spec: {authoritativeAPI: MachineAPI}}")
-	w.says(t, "ClusterAPI", "AuthoritySettled", "False", "TemplateIsClusterAPIs", "give it machines_v1beta1_machine_openshift_io instead", "Since 2")
+	w.condition(t, "ClusterAPI", "AuthoritySettled", "False", "TemplateIsClusterAPIs", "give it machines_v1beta1_machine_openshift_io instead", "Since 2")
 }
 
 func (w *world) returns(t *testing.T) {
 	w.patch(t, w.theSet(t), "{spec: {template: "+machineTemplate(t, "m6i.4xlarge", "")+"}}")
-	w.says(t, "MachineAPI", "AuthoritySettled", "True", "Settled")
+	w.condition(t, "MachineAPI", "AuthoritySettled", "True", "Settled")
 	w.reflected(t, "m6i.4xlarge")
 }
 
 // cancels stores what a crash on the way leaves behind.
 func (w *world) cancels(t *testing.T) {
 	w.patchStatus(t, w.theSet(t), map[string]any{"status": map[string]any{"authoritativeAPI": "Migrating", "synchronizedAPI": "MachineAPI"}})
-	w.says(t, "MachineAPI", "AuthoritySettled", "True", "Settled")
+	w.condition(t, "MachineAPI", "AuthoritySettled", "True", "Settled")
 }
 
 func (w *world) goes(t *testing.T) {

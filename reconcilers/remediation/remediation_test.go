@@ -58,7 +58,7 @@ func TestRemediation(t *testing.T) {
 	w.run(t, plane)
 	w.check(t)
 	t.Run("unhealthy ones for which Machine API is authoritative are deleted, once, and nobody else", w.deletes)
-	t.Run("it is told on the Machine and on the check", w.tells)
+	t.Run("it is told on the Machine and on the check", w.events)
 	t.Run("while authority over the check moves, nothing is deleted", w.waits)
 	t.Run("nor for a check for which Machine API is authoritative, or whose rules it cannot say", w.leaves)
 	t.Run("nor while more are unhealthy than the check allows", w.restricts)
@@ -197,7 +197,7 @@ type machine struct {
 const (
 	mastered = "ownerReferences: [{apiVersion: machine.openshift.io/v1, kind: ControlPlaneMachineSet, name: cluster, uid: u, controller: true}], "
 	owned    = "ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: s, uid: u, controller: true}], "
-	since = "2026-01-01T00:00:00Z"
+	since    = "2026-01-01T00:00:00Z"
 )
 
 func (w *world) machine(t *testing.T, m machine) {
@@ -252,7 +252,7 @@ func (w *world) remains(t *testing.T, name string) string {
 	return ""
 }
 
-func (w *world) tells(t *testing.T) {
+func (w *world) events(t *testing.T) {
 	w.eventually(t, "an event on each", func() string {
 		l := &eventsv1.EventList{}
 		if err := w.List(t.Context(), l); err != nil {

@@ -124,7 +124,7 @@ func TestAFieldThatAdmissionWritesOtherwiseEachTime(t *testing.T) {
 		p.Value.Raw = []byte(strings.Replace(string(p.Value.Raw), `{`, `{"keyName":"mine",`, 1))
 	})
 	w.waitForRest(r)
-	w.wantSays("Degraded", "True AlteredMachines", "keyName", "-0")
+	w.wantCondition("Degraded", "True AlteredMachines", "keyName", "-0")
 	if n := s.count("create c-master"); n != 1 || s.count("delete") != 0 {
 		t.Errorf("it wrote %v", s.log)
 	}
@@ -137,8 +137,8 @@ func TestAMachineThatTheAPIServerRefuses(t *testing.T) {
 	r := w.operator(s)
 	w.found(larger)
 	w.waitForRest(r)
-	w.wantSays("Degraded", "True MachineRefused", "no m6i.2xlarge here", "index 0 in a")
-	w.wantSays("Progressing", "False Stopped", "no m6i.2xlarge here")
+	w.wantCondition("Degraded", "True MachineRefused", "no m6i.2xlarge here", "index 0 in a")
+	w.wantCondition("Progressing", "False Stopped", "no m6i.2xlarge here")
 	if n := s.count("create c-master"); n != 0 {
 		t.Errorf("it wrote %v", s.log)
 	}
@@ -161,7 +161,7 @@ func TestARefusalThatNoDryRunShows(t *testing.T) {
 	for range 6 {
 		_, _ = r.Reconcile(t.Context(), r.request())
 	}
-	w.wantSays("Degraded", "True MachineRefused", "no Machines on a Sunday")
+	w.wantCondition("Degraded", "True MachineRefused", "no Machines on a Sunday")
 	n := s.count("create c-master")
 	for range 3 {
 		_, _ = r.Reconcile(t.Context(), r.request())
@@ -174,7 +174,7 @@ func TestARefusalThatNoDryRunShows(t *testing.T) {
 	if s.count("create c-master") != n+1 {
 		t.Errorf("it does not try again: %v", s.log)
 	}
-	w.wantSays("Degraded", "True MachineRefused", "no Machines on a Sunday")
+	w.wantCondition("Degraded", "True MachineRefused", "no Machines on a Sunday")
 	s.refusal = nil
 	w.now = w.now.Add(unwatched)
 	w.waitForRest(r)

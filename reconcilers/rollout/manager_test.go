@@ -42,20 +42,22 @@ func TestInAManager(t *testing.T) {
 	})
 
 	w.until("there is no set", func() bool {
-		return strings.HasPrefix(w.operatorSays(controlplane.Available), "True NoControlPlaneMachineSet")
+		return strings.HasPrefix(w.operatorCondition(controlplane.Available), "True NoControlPlaneMachineSet")
 	})
 	w.found(larger)
 	w.until("the rollout ends", func() bool {
 		s := w.set()
 		return s.Status.ObservedGeneration == s.Generation && s.Status.UpdatedReplicas == 3 && s.Status.Replicas == 3
 	})
-	w.until("the ClusterOperator says so", func() bool { return strings.HasPrefix(w.operatorSays(controlplane.Upgradeable), "True AsExpected") })
+	w.until("the ClusterOperator says so", func() bool {
+		return strings.HasPrefix(w.operatorCondition(controlplane.Upgradeable), "True AsExpected")
+	})
 	w.wantDone("m6i.2xlarge", 3)
 
 	o := object(operatorKind)
 	o.SetName(controlplane.OperatorName)
 	w.must(w.Delete(t.Context(), o))
-	w.until("the ClusterOperator is there again", func() bool { return w.operatorSays(controlplane.Available) != "" })
+	w.until("the ClusterOperator is there again", func() bool { return w.operatorCondition(controlplane.Available) != "" })
 
 	w.must(w.Delete(t.Context(), w.set()))
 	w.until("the set is gone", func() bool {
@@ -64,7 +66,7 @@ func TestInAManager(t *testing.T) {
 	})
 	w.wantKept(w.names()...)
 	w.until("there is no set again", func() bool {
-		return strings.HasPrefix(w.operatorSays(controlplane.Available), "True NoControlPlaneMachineSet")
+		return strings.HasPrefix(w.operatorCondition(controlplane.Available), "True NoControlPlaneMachineSet")
 	})
 }
 

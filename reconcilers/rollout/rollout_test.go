@@ -34,8 +34,8 @@ func TestARollout(t *testing.T) {
 			w.edit(larger)
 			pass(t, r)
 			pass(t, r)
-			w.wantSays("Progressing", "True RollingOut", "instanceType m6i.xlarge → m6i.2xlarge")
-			if got := w.operatorSays("Upgradeable"); !strings.HasPrefix(got, "False RollingOut") {
+			w.wantCondition("Progressing", "True RollingOut", "instanceType m6i.xlarge → m6i.2xlarge")
+			if got := w.operatorCondition("Upgradeable"); !strings.HasPrefix(got, "False RollingOut") {
 				t.Errorf("Upgradeable says %q while Machines are replaced", got)
 			}
 			w.waitForRest(r)
@@ -116,7 +116,7 @@ func TestOnDelete(t *testing.T) {
 	r := w.operator(nil)
 	w.found(larger, strategy(machinev1.OnDelete))
 	w.waitForRest(r)
-	w.wantSays("Progressing", "False WaitingForDeletion", "c-master-1", "instanceType m6i.xlarge → m6i.2xlarge")
+	w.wantCondition("Progressing", "False WaitingForDeletion", "c-master-1", "instanceType m6i.xlarge → m6i.2xlarge")
 	if got := w.names(); got[0] != "c-master-0" || len(got) != 3 {
 		t.Errorf("it replaced by itself: %v", got)
 	}
@@ -134,11 +134,11 @@ func TestRecreate(t *testing.T) {
 	w := newWorld(t, 3)
 	w.found(larger, strategy(machinev1.Recreate))
 	w.waitForRest(w.operator(nil))
-	w.wantSays("Degraded", "True RecreateDisabled")
+	w.wantCondition("Degraded", "True RecreateDisabled")
 	w.recreate = true
 	r := w.operator(nil)
 	w.waitForRest(r)
-	w.wantSays("Progressing", "True WaitingForHook", "c-master-0", "EtcdQuorumOperator of clusteroperator/etcd", "edit machines.machine.openshift.io c-master-0")
+	w.wantCondition("Progressing", "True WaitingForHook", "c-master-0", "EtcdQuorumOperator of clusteroperator/etcd", "edit machines.machine.openshift.io c-master-0")
 	for range 3 {
 		for _, m := range w.machines() {
 			if m.DeletionTimestamp != nil { // a person does what the message says
@@ -185,8 +185,8 @@ func TestAReplacementThatFails(t *testing.T) {
 	w.broken = true
 	w.found(larger)
 	w.waitForRest(r)
-	w.wantSays("Degraded", "True FailedMachines", "-0")
-	if got := w.operatorSays("Degraded"); !strings.HasPrefix(got, "True FailedMachines") {
+	w.wantCondition("Degraded", "True FailedMachines", "-0")
+	if got := w.operatorCondition("Degraded"); !strings.HasPrefix(got, "True FailedMachines") {
 		t.Errorf("the ClusterOperator says %q", got)
 	}
 	if len(w.names()) != 4 {
@@ -216,7 +216,7 @@ func TestOneThatFailsAloneStopsNothingElse(t *testing.T) {
 	}
 	w.delete("c-master-1")
 	w.waitForRest(r)
-	w.wantSays("Degraded", "True FailedMachines", "c-master-0")
+	w.wantCondition("Degraded", "True FailedMachines", "c-master-0")
 	if got := w.names(); len(got) != 3 || slices.Contains(got, "c-master-1") {
 		t.Errorf("Machines are %v", got)
 	}
@@ -236,7 +236,7 @@ func TestANodeWithoutAMachine(t *testing.T) {
 	}
 	w.now = stray.CreationTimestamp.Add(controlplane.Grace)
 	pass(t, r)
-	w.wantSays("Degraded", "True UnmanagedNodes", stray.Name)
+	w.wantCondition("Degraded", "True UnmanagedNodes", stray.Name)
 	w.waitForRest(r)
 	if len(w.names()) > 4 || w.set().Status.UpdatedReplicas > 1 {
 		t.Errorf("it went on: %v", w.names())
@@ -255,11 +255,11 @@ func TestAnInfrastructureThatIsLost(t *testing.T) {
 	before := w.names()
 	w.must(w.Delete(t.Context(), &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}))
 	w.waitForRest(r)
-	w.wantSays("Degraded", "True UnknownPlatform", "status.platformStatus.type")
+	w.wantCondition("Degraded", "True UnknownPlatform", "status.platformStatus.type")
 	w.must(w.Create(t.Context(), &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}))
 	w.edit(larger)
 	w.waitForRest(r)
-	w.wantSays("Degraded", "True UnknownPlatform")
+	w.wantCondition("Degraded", "True UnknownPlatform")
 	if got := w.names(); !slices.Equal(got, before) {
 		t.Errorf("Machines are %v, and were %v", got, before)
 	}
@@ -287,13 +287,13 @@ func TestANodeThatOutlivesItsMachine(t *testing.T) {
 		}
 	}
 	pass(t, r)
-	w.wantSays("Degraded", "False AsExpected")
+	w.wantCondition("Degraded", "False AsExpected")
 	if got := w.names(); len(got) != 3 {
 		t.Errorf("Machines are %v, and none was created at index 2", got)
 	}
 	w.now = w.now.Add(controlplane.Grace)
 	pass(t, r)
-	w.wantSays("Degraded", "True UnmanagedNodes", "c-master-2")
+	w.wantCondition("Degraded", "True UnmanagedNodes", "c-master-2")
 }
 
 func TestADanglingNodeReferenceStopsNothingElse(t *testing.T) {
@@ -369,7 +369,7 @@ func TestAnInactiveSetIsOnlyTold(t *testing.T) {
 	r := w.operator(s)
 	w.found(larger, inactive)
 	w.waitForRest(r)
-	w.wantSays("Progressing", "False Inactive", "made Active it would replace 3 of 3")
+	w.wantCondition("Progressing", "False Inactive", "made Active it would replace 3 of 3")
 	if n := w.set().Status; n.Replicas != 3 || n.ReadyReplicas != 3 || n.UpdatedReplicas != 0 || len(w.set().Finalizers) > 0 {
 		t.Errorf("%+v", n)
 	}
@@ -378,7 +378,7 @@ func TestAnInactiveSetIsOnlyTold(t *testing.T) {
 			t.Errorf("%s was adopted", m.Name)
 		}
 	}
-	if got := w.operatorSays("Available"); !strings.HasPrefix(got, "True Inactive") {
+	if got := w.operatorCondition("Available"); !strings.HasPrefix(got, "True Inactive") {
 		t.Errorf("the ClusterOperator says %q", got)
 	}
 }
@@ -393,7 +393,7 @@ func TestWithoutASet(t *testing.T) {
 	pass(t, r)
 	pass(t, r)
 	for kind, want := range map[string]string{"Available": "True", "Progressing": "False", "Degraded": "False", "Upgradeable": "True"} {
-		if got := w.operatorSays(configv1Type(kind)); !strings.HasPrefix(got, want+" NoControlPlaneMachineSet") {
+		if got := w.operatorCondition(configv1Type(kind)); !strings.HasPrefix(got, want+" NoControlPlaneMachineSet") {
 			t.Errorf("%s says %q", kind, got)
 		}
 	}

@@ -107,13 +107,13 @@ func nodeChanged() predicate.Predicate {
 		CreateFunc: func(e event.CreateEvent) bool { return isOne(e.Object) },
 		DeleteFunc: func(e event.DeleteEvent) bool { return isOne(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return (isOne(e.ObjectOld) || isOne(e.ObjectNew)) && !reflect.DeepEqual(told(e.ObjectOld), told(e.ObjectNew))
+			return (isOne(e.ObjectOld) || isOne(e.ObjectNew)) && !reflect.DeepEqual(nodePart(e.ObjectOld), nodePart(e.ObjectNew))
 		},
 	}
 }
 
-// told is the part of a Node that a plan reads.
-func told(o client.Object) any {
+// nodePart is the part of a Node that a plan reads.
+func nodePart(o client.Object) any {
 	n, ok := o.(*corev1.Node)
 	if !ok {
 		return nil

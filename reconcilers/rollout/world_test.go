@@ -463,7 +463,7 @@ func (w *world) waitForRest(operators ...*reconciler) (ended bool) {
 			return false
 		}
 	}
-	w.t.Fatalf("it does not come to rest: %v, %s", w.names(), w.says("Progressing"))
+	w.t.Fatalf("it does not come to rest: %v, %s", w.names(), w.condition("Progressing"))
 	return false
 }
 
@@ -485,8 +485,8 @@ func (w *world) versions() string {
 	return strings.Join(out, " ")
 }
 
-// says is a condition of the set: "True RollingOut: …".
-func (w *world) says(kind string) string {
+// condition is a condition of the set: "True RollingOut: …".
+func (w *world) condition(kind string) string {
 	w.t.Helper()
 	for _, c := range w.set().Status.Conditions {
 		if c.Type == kind {
@@ -496,7 +496,7 @@ func (w *world) says(kind string) string {
 	return ""
 }
 
-func (w *world) operatorSays(kind configv1.ClusterStatusConditionType) string {
+func (w *world) operatorCondition(kind configv1.ClusterStatusConditionType) string {
 	w.t.Helper()
 	o := &configv1.ClusterOperator{}
 	w.must(client.IgnoreNotFound(w.Get(w.t.Context(), client.ObjectKey{Name: controlplane.OperatorName}, o)))
@@ -508,9 +508,9 @@ func (w *world) operatorSays(kind configv1.ClusterStatusConditionType) string {
 	return ""
 }
 
-func (w *world) wantSays(kind, prefix string, parts ...string) {
+func (w *world) wantCondition(kind, prefix string, parts ...string) {
 	w.t.Helper()
-	got := w.says(kind)
+	got := w.condition(kind)
 	if !strings.HasPrefix(got, prefix) {
 		w.t.Errorf("%s says %q, want %q", kind, got, prefix)
 	}
@@ -546,10 +546,10 @@ func (w *world) wantDone(of string, least int) {
 	if n := w.set().Status; int(n.Replicas) != w.replicas || int(n.UpdatedReplicas) != w.replicas || int(n.ReadyReplicas) != w.replicas || n.UnavailableReplicas != 0 || n.ObservedGeneration != w.set().Generation {
 		w.t.Errorf("status is %+v", n)
 	}
-	w.wantSays("Available", "True AsExpected")
-	w.wantSays("Progressing", "False AsExpected")
-	w.wantSays("Degraded", "False AsExpected")
-	if got := w.operatorSays("Upgradeable"); !strings.HasPrefix(got, "True AsExpected") {
+	w.wantCondition("Available", "True AsExpected")
+	w.wantCondition("Progressing", "False AsExpected")
+	w.wantCondition("Degraded", "False AsExpected")
+	if got := w.operatorCondition("Upgradeable"); !strings.HasPrefix(got, "True AsExpected") {
 		w.t.Errorf("Upgradeable says %q", got)
 	}
 }

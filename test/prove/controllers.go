@@ -26,7 +26,7 @@ func (p *pairs) gate(m object) gate {
 	g := p.rules.gate(shape, true)
 	shape.Conditions = conditionOf(p.rules.gate, m)
 	out := gate{adopts: g.Adopt}
-	switch told := g.Told(shape); {
+	switch told := g.AlreadyWritten(shape); {
 	case told:
 		out.act = g.Act
 	case g.Paused.Status == metav1.ConditionTrue:

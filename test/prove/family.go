@@ -109,7 +109,7 @@ const (
 	joinC
 	disownC
 	makeKidM
-	makeKidC
+	makeMachineC
 	enrolBoth
 )
 
@@ -117,9 +117,9 @@ const (
 type families struct {
 	rules
 	// set is which API is authoritative for the sets, machine of the Machines that there are, and that a Machine API set makes by its template.
-	set, kid authority.API
-	begin    map[string]family
-	may      deeds
+	set, machine authority.API
+	begin        map[string]family
+	may          deeds
 }
 
 func (f *families) starts() map[string]family { return f.begin }
@@ -355,7 +355,7 @@ func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 		}
 		return nothing
 	case !c.has(here):
-		return makeKidC
+		return makeMachineC
 	case !m.has(synch) || !c.has(synch):
 		return enrolBoth
 	case of > 0 && charge == authority.MachineAPI && m.has(mine) && w.sc.presence() == authority.Present && !c.has(mine):
@@ -438,7 +438,7 @@ func (t *familyTurn) perform(w *family, d decision) {
 		*m = here | synch
 		owner(m, authority.MachineAPI)
 		*c |= synch
-	case makeKidC:
+	case makeMachineC:
 		*c = here | synch | holds
 		if m.has(mine) {
 			owner(c, authority.ClusterAPI)
@@ -470,7 +470,7 @@ var deedWords = map[deed]string{
 	removeM: "deletes the Machine API object of", removeC: "deletes the Cluster API object of", freeM: "releases the Machine API mirror of", freeC: "releases the Cluster API mirror of",
 	endM: "lets the Machine API object go of", endC: "lets the Cluster API object go of", forgetM: "forgets the twin of", forgetC: "forgets the twin of",
 	detachM: "marks a Machine detached for", detachC: "takes an owner reference off a Cluster API Machine for", joinM: "makes its set the owner of the Machine API object of",
-	joinC: "makes its set the owner of the Cluster API object of", disownC: "makes the Cluster the owner of the Cluster API object of", makeKidM: "makes the Machine API object of", makeKidC: "makes the Cluster API object of", enrolBoth: "enrols both objects of",
+	joinC: "makes its set the owner of the Cluster API object of", disownC: "makes the Cluster the owner of the Cluster API object of", makeKidM: "makes the Machine API object of", makeMachineC: "makes the Cluster API object of", enrolBoth: "enrols both objects of",
 }
 
 func (t *familyTurn) name(d decision) string {
@@ -554,7 +554,7 @@ func (t *familyTurn) scale(a authority.API) {
 		})
 	case n < int(t.was.replicas) && free >= 0 && !(t.was.namespaceDeleted && a == authority.ClusterAPI): // nothing is created in a namespace that is being deleted
 		t.may(familyController, fmt.Sprintf("the MachineSet's controller makes Machine %d", free+1), func(w *family) {
-			w.machines[free].clusters = a == authority.ClusterAPI || t.kid == authority.ClusterAPI
+			w.machines[free].clusters = a == authority.ClusterAPI || t.machine == authority.ClusterAPI
 			*w.machines[free].on(a) = here | mine
 		})
 	}
@@ -625,7 +625,7 @@ func (t *familyTurn) people() {
 		for i := range w.machines {
 			if k := *w.machines[i].on(a); k.presence() == authority.Present {
 				t.may(familyUser, fmt.Sprintf("somebody deletes %s's Machine %d", a.Text(), i+1), func(w *family) {
-					w.machines[i].ends = t.meantKid(&t.was, i, a)
+					w.machines[i].ends = t.meantMachine(&t.was, i, a)
 					*w.machines[i].on(a) |= going
 				})
 			}
@@ -639,8 +639,8 @@ func (t *familyTurn) people() {
 	}
 }
 
-// meantKid reports whether a Machine's deletion is meant to end its instance. A mirror whose set is on its way out may be taken for the collector's.
-func (t *familyTurn) meantKid(w *family, i int, on authority.API) end {
+// meantMachine reports whether a Machine's deletion is meant to end its instance. A mirror whose set is on its way out may be taken for the collector's.
+func (t *familyTurn) meantMachine(w *family, i int, on authority.API) end {
 	k := &w.machines[i]
 	charge := k.charge()
 	switch o := *k.on(on); {

@@ -89,7 +89,7 @@ func party(o object) authority.Party {
 	if o.has(ctlFin) {
 		hold = authority.FinalizerPresent
 	}
-	return authority.Party{Exists: true, Deleting: o.has(leaving), PauseRequested: o.has(told), Acknowledged: o.says(), Finalizer: hold}
+	return authority.Party{Exists: true, Deleting: o.has(leaving), PauseRequested: o.has(told), Acknowledged: o.acknowledged(), Finalizer: hold}
 }
 
 // decided is the handoff's plan for what it has read: the requests of one step, in reconcilers/handoff's order.

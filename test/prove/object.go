@@ -99,7 +99,7 @@ func (o object) presence() authority.Presence {
 	return authority.Present
 }
 
-func (o object) says() authority.AcknowledgedState {
+func (o object) acknowledged() authority.AcknowledgedState {
 	switch {
 	case o.has(paused):
 		return authority.AcknowledgedPaused

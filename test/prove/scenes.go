@@ -114,7 +114,7 @@ func walkOf(may deeds, s scene) walking {
 func familyOf(set, kid authority.API, may deeds) walking {
 	return func(r rules, most int) result {
 		name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's", set.Text(), kid.Text())
-		return resultOf(&families{rules: r, set: set, kid: kid, may: may, begin: map[string]family{name: newFamily(1, kid)}}, most)
+		return resultOf(&families{rules: r, set: set, machine: kid, may: may, begin: map[string]family{name: newFamily(1, kid)}}, most)
 	}
 }
 

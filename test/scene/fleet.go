@@ -39,7 +39,7 @@ func (s *Stage) missing(ctx context.Context) (string, error) {
 		if set.Spec.Replicas != nil && set.Status.AvailableReplicas != *set.Spec.Replicas && set.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
 			return fmt.Sprintf("MachineSet %s has %d of %d Machines", set.Name, set.Status.AvailableReplicas, *set.Spec.Replicas), nil
 		}
-		if !s.options.Bare && !s.options.WithoutManager && !told(set.Status.Conditions) {
+		if !s.options.Bare && !s.options.WithoutManager && !mirrorReported(set.Status.Conditions) {
 			return fmt.Sprintf("MachineSet %s is not mirrored", set.Name), nil
 		}
 	}
@@ -47,7 +47,7 @@ func (s *Stage) missing(ctx context.Context) (string, error) {
 		if m.Status.Phase == nil || *m.Status.Phase != machinev1beta1.PhaseRunning {
 			return fmt.Sprintf("Machine %s is %s", m.Name, text(m.Status.Phase)), nil
 		}
-		if !s.options.Bare && !s.options.WithoutManager && !told(m.Status.Conditions) {
+		if !s.options.Bare && !s.options.WithoutManager && !mirrorReported(m.Status.Conditions) {
 			return fmt.Sprintf("Machine %s is not mirrored", m.Name), nil
 		}
 	}
@@ -61,8 +61,8 @@ func text(phase *string) string {
 	return *phase
 }
 
-// told reports whether the mirror says that it has copied the object, or why it cannot.
-func told(conditions []machinev1beta1.Condition) bool {
+// mirrorReported reports whether the mirror says that it has copied the object, or why it cannot.
+func mirrorReported(conditions []machinev1beta1.Condition) bool {
 	for _, c := range conditions {
 		if string(c.Type) == authority.ConditionSynchronized {
 			return c.Status != corev1.ConditionUnknown

@@ -178,7 +178,7 @@ func judge(f *fleet.Fleet, c fleet.Cluster, to authority.API) report {
 		env, unknown := f.Env(c, pair)
 		finding := preflight.Judge(pair, to, env, unknown, f.Lacks(c, env))
 		r.Objects = append(r.Objects, finding)
-		r.Counts[string(finding.Verdict)]++
+		r.Counts[string(finding.Readiness)]++
 	}
 	r.Reasons = preflight.Groups(r.Objects)
 	return r
@@ -211,7 +211,7 @@ func (r report) verdict(failOn []string) error {
 	}
 	for _, f := range r.Objects {
 		if slices.ContainsFunc(failOn, func(on string) bool {
-			return strings.EqualFold(on, string(f.Verdict)) || strings.EqualFold(on, f.Reason)
+			return strings.EqualFold(on, string(f.Readiness)) || strings.EqualFold(on, f.Reason)
 		}) {
 			return ended{codeNo, ""}
 		}
@@ -228,7 +228,7 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 	}
 	if o.format == "name" {
 		for _, f := range r.Objects {
-			if f.Verdict == preflight.Ready {
+			if f.Readiness == preflight.Ready {
 				fmt.Fprintln(p.Out, f.Object())
 			}
 		}
@@ -276,7 +276,7 @@ func (w reader) aside() string {
 // number finds the group of a reason in the list below the table.
 func (w reader) number(g preflight.Group) int {
 	return 1 + slices.IndexFunc(w.Reasons, func(r preflight.Group) bool {
-		return r.Verdict == g.Verdict && r.Reason == g.Reason && r.Field == g.Field && r.Message == g.Message
+		return r.Readiness == g.Readiness && r.Reason == g.Reason && r.Field == g.Field && r.Message == g.Message
 	})
 }
 
@@ -286,7 +286,7 @@ func (w reader) table() {
 		rows[0] = append(rows[0], "NAMESPACE", "SOURCE")
 	}
 	for _, f := range w.Objects {
-		row := []string{f.Ref(), f.InCharge.Text(), w.answer(f.Verdict), w.why(f)}
+		row := []string{f.Ref(), f.InCharge.Text(), w.answer(f.Readiness), w.why(f)}
 		if w.wide() {
 			row = append(row, f.Namespace, f.Source)
 		}
@@ -314,7 +314,7 @@ func (w reader) answer(v preflight.Readiness) string {
 func (w reader) why(f preflight.Finding) string {
 	const most = 3
 	var out []string
-	if f.Verdict == preflight.Unknown {
+	if f.Readiness == preflight.Unknown {
 		return fmt.Sprintf("needs %s [%d]", strings.Join(f.Needs, " and "), w.number(preflight.GroupsOf(f)[0]))
 	}
 	for _, g := range preflight.GroupsOf(f) {

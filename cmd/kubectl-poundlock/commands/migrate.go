@@ -335,7 +335,7 @@ func (m *mover) action(a moving.Action) string {
 }
 
 func firstReason(f preflight.Finding) string {
-	if f.Verdict == preflight.Waiting {
+	if f.Readiness == preflight.Waiting {
 		return "will wait: " + f.Reason
 	}
 	return f.Reason
@@ -347,7 +347,7 @@ func (m *mover) rehearse(ctx context.Context, steps []moving.PlannedMove) error 
 	m.Linef("")
 	for _, s := range steps {
 		err := m.request(ctx, s.Pair, m.to, metav1.DryRunAll)
-		m.told(s.Pair.Ref(), "would be asked for (server dry run)", err)
+		m.report(s.Pair.Ref(), "would be asked for (server dry run)", err)
 		if err != nil {
 			failed = ended{codeNo, ""}
 		}
@@ -360,7 +360,7 @@ func (m *mover) ask(ctx context.Context, steps []moving.PlannedMove) error {
 	m.Linef("")
 	for _, s := range steps {
 		err := m.request(ctx, s.Pair, m.to, "")
-		m.told(s.Pair.Ref(), "asked for", err)
+		m.report(s.Pair.Ref(), "asked for", err)
 		if err != nil {
 			return ended{codeNo, "stopped at the first failure; the same command goes on from here"}
 		}
@@ -399,8 +399,8 @@ func (m *mover) record(e event) {
 	}
 }
 
-// told reports what came of a request: the webhook's warnings, and its refusal.
-func (m *mover) told(ref, what string, err error) {
+// report prints what came of a request: the webhook's warnings, and its refusal.
+func (m *mover) report(ref, what string, err error) {
 	e := event{Object: ref, Event: what, Warnings: m.warned}
 	if err != nil {
 		e.Event, e.Message, e.Failed = "refused", err.Error(), true
@@ -501,7 +501,7 @@ func (m *mover) look(ctx context.Context, run *moving.Run, f *fleet.Fleet) (bool
 		case errors.Is(err, context.Canceled):
 			return false, nil
 		}
-		m.told(pair.Ref(), "asked for", err)
+		m.report(pair.Ref(), "asked for", err)
 		if err != nil {
 			return false, ended{codeNo, ""}
 		}
@@ -565,7 +565,7 @@ func (m *mover) back(ctx context.Context, f *fleet.Fleet) error {
 			return ended{codeNo, pair.Ref() + ": status does not say where authority came from (status.synchronizedAPI)"}
 		}
 		err := m.request(ctx, pair, pair.InCharge(), dryRun)
-		m.told(pair.Ref(), done, err)
+		m.report(pair.Ref(), done, err)
 		if err != nil {
 			return ended{codeNo, "stopped at the first failure"}
 		}

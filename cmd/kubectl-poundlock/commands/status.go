@@ -76,7 +76,7 @@ type survey struct {
 func surveyOf(f *fleet.Fleet) survey {
 	s := survey{Objects: []overview.Standing{}, Rival: f.Rival}
 	for _, pair := range f.Pairs {
-		if pair.MachineAPI != nil && !pair.Kind.Says(pair.MachineAPI) {
+		if pair.MachineAPI != nil && !pair.Kind.HasAuthority(pair.MachineAPI) {
 			s.leftAlone++
 			continue
 		}

@@ -114,7 +114,7 @@ func ReportOf(source string, v controlplane.View) Report {
 		r.FailureDomains = append(r.FailureDomains, d.Name)
 	}
 	for _, p := range plan.Problems {
-		r.Problems = append(r.Problems, Problem{string(p.Reason), p.Says})
+		r.Problems = append(r.Problems, Problem{string(p.Reason), p.Message})
 	}
 	return r
 }

@@ -79,7 +79,7 @@ func StandingOf(v controlplane.View, stored *unstructured.Unstructured, operator
 		s.Conditions = append(s.Conditions, Condition{c.Type, string(c.Status), c.Reason, c.Message, c.LastTransitionTime})
 	}
 	for _, p := range plan.Problems {
-		s.Problems = append(s.Problems, Problem{string(p.Reason), p.Says})
+		s.Problems = append(s.Problems, Problem{string(p.Reason), p.Message})
 	}
 	if operator != nil {
 		for _, c := range operator.Status.Conditions {
@@ -128,8 +128,8 @@ func (m Machine) doing() string {
 // Unobserved reports whether no operator has looked at the set as it is: it was changed since, or nobody ever did.
 func (s Standing) Unobserved() bool { return s.ObservedGeneration < s.Generation }
 
-// Says is a condition's status of some, "" for none.
-func Says(all []Condition, kind string) string {
+// StatusOf is a condition's status of some, "" for none.
+func StatusOf(all []Condition, kind string) string {
 	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {
 		return all[i].Status
 	}

@@ -43,9 +43,9 @@ func Plan(pairs []fleet.Pair, findings []preflight.Finding) []PlannedMove {
 
 func action(p fleet.Pair, f preflight.Finding) Action {
 	switch {
-	case f.Verdict == preflight.There:
+	case f.Readiness == preflight.There:
 		return Skip
-	case f.Verdict == preflight.Blocked || f.Verdict == preflight.Unknown:
+	case f.Readiness == preflight.Blocked || f.Readiness == preflight.Unknown:
 		return Leave
 	case p.Shape().Requested == f.To:
 		return Follow

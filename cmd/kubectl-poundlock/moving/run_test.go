@@ -49,7 +49,7 @@ func begin(t *testing.T, atOnce int, pairs ...pair) *moving.Run {
 	f := fleetOf(t, pairs...)
 	var findings []preflight.Finding
 	for range f.Pairs {
-		findings = append(findings, preflight.Finding{To: authority.ClusterAPI, Verdict: preflight.Ready})
+		findings = append(findings, preflight.Finding{To: authority.ClusterAPI, Readiness: preflight.Ready})
 	}
 	return moving.NewRun(moving.Plan(f.Pairs, findings), authority.ClusterAPI, atOnce, time.Minute, start)
 }

@@ -12,8 +12,8 @@ import (
 
 // Group is one thing that keeps objects from moving, and the objects that it keeps.
 type Group struct {
-	Verdict Readiness `json:"verdict"`
-	Reason  string    `json:"reason"`
+	Readiness Readiness `json:"verdict"`
+	Reason    string    `json:"reason"`
 	// Field is the path without what differs from object to object: the way to the providerSpec, and indexes.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
@@ -31,7 +31,7 @@ func Groups(findings []Finding) []Group {
 	var out []Group
 	for _, f := range findings {
 		for _, g := range GroupsOf(f) {
-			k := key{g.Verdict, g.Reason, g.Field, g.Message}
+			k := key{g.Readiness, g.Reason, g.Field, g.Message}
 			i, there := at[k]
 			if !there {
 				i, at[k] = len(out), len(out)
@@ -43,22 +43,22 @@ func Groups(findings []Finding) []Group {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(severity(a.Verdict), severity(b.Verdict)), cmp.Compare(len(b.Objects), len(a.Objects)))
+		return cmp.Or(cmp.Compare(severity(a.Readiness), severity(b.Readiness)), cmp.Compare(len(b.Objects), len(a.Objects)))
 	})
 	return out
 }
 
 // GroupsOf are the groups that an object belongs to, without objects: one a field, or the one reason.
 func GroupsOf(f Finding) []Group {
-	if f.Verdict == Ready || f.Verdict == There {
+	if f.Readiness == Ready || f.Readiness == There {
 		return nil
 	}
 	if f.Reason != ReasonFields {
-		return []Group{{Verdict: f.Verdict, Reason: f.Reason, Message: f.Message}}
+		return []Group{{Readiness: f.Readiness, Reason: f.Reason, Message: f.Message}}
 	}
 	var out []Group
 	for _, field := range f.Fields {
-		out = append(out, Group{Verdict: f.Verdict, Reason: f.Reason, Field: Short(field.Path), Message: field.Reason})
+		out = append(out, Group{Readiness: f.Readiness, Reason: f.Reason, Field: Short(field.Path), Message: field.Reason})
 	}
 	return out
 }

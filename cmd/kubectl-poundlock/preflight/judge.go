@@ -85,7 +85,7 @@ type Finding struct {
 	Name      string        `json:"name"`
 	InCharge  authority.API `json:"authoritativeAPI"`
 	To        authority.API `json:"to"`
-	Verdict   Readiness     `json:"verdict"`
+	Readiness Readiness     `json:"verdict"`
 	// Reason is a word for scripts: of the condition that the object has or would have.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -116,7 +116,7 @@ func Judge(p fleet.Pair, to authority.API, env conversion.Env, unknown error, la
 	switch {
 	case p.MachineAPI == nil:
 		return alone(f, p, env, unknown, lacks)
-	case p.Stored() && !p.Kind.Says(p.MachineAPI):
+	case p.Stored() && !p.Kind.HasAuthority(p.MachineAPI):
 		return f.say(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI: Poundlock leaves them alone (manifests/crds adds it)", p.Kind.Name))
 	case settledThere(p, to):
 		return f.say(There, "", "")
@@ -159,7 +159,7 @@ func alone(f Finding, p fleet.Pair, env conversion.Env, unknown error, lacks []f
 }
 
 func (f Finding) say(v Readiness, reason, message string) Finding {
-	f.Verdict, f.Reason, f.Message = v, reason, message
+	f.Readiness, f.Reason, f.Message = v, reason, message
 	return f
 }
 

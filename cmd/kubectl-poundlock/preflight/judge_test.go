@@ -84,8 +84,8 @@ func TestJudge(t *testing.T) {
 			if strings.Contains(c.documents[0], "BareMetal") {
 				got = judge(t, to, c.documents...)
 			}
-			if got.Verdict != c.verdict || got.Reason != c.reason {
-				t.Errorf("%s (%s): %s %v, want %s (%s)", got.Verdict, got.Reason, got.Message, got.Fields, c.verdict, c.reason)
+			if got.Readiness != c.verdict || got.Reason != c.reason {
+				t.Errorf("%s (%s): %s %v, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, c.verdict, c.reason)
 			}
 			if c.field != "" && (len(got.Fields) == 0 || got.Fields[0].Path != c.field) {
 				t.Errorf("fields %v, want %s", got.Fields, c.field)
@@ -105,7 +105,7 @@ func TestTheWarningsAreTheWebhooks(t *testing.T) {
 func TestNeighbours(t *testing.T) {
 	found := judge(t, authority.ClusterAPI, cluster, set, twin)
 	there := found
-	there.Verdict = preflight.There
+	there.Readiness = preflight.There
 	all := preflight.Neighbours([]preflight.Finding{found, there, found})
 	if len(all) != 1 || all[0].Who != "machine-config-operator" || len(all[0].Objects) != 2 {
 		t.Errorf("%+v", all)
@@ -115,10 +115,10 @@ func TestNeighbours(t *testing.T) {
 func TestGroups(t *testing.T) {
 	field := func(path string) preflight.Field { return preflight.Field{Path: path, Reason: "no place"} }
 	got := preflight.Groups([]preflight.Finding{
-		{Kind: "Machine", Name: "ready", Verdict: preflight.Ready},
-		{Kind: "Machine", Name: "a", Verdict: preflight.Waiting, Reason: "CatchingUp", Message: "later"},
-		{Kind: "MachineSet", Name: "s", Verdict: preflight.Blocked, Reason: preflight.ReasonFields, Fields: []preflight.Field{field("spec.template.spec.providerSpec.value.disks[0].x"), field("spec.template.spec.providerSpec.value.disks[1].x")}},
-		{Kind: "Machine", Name: "m", Verdict: preflight.Blocked, Reason: preflight.ReasonFields, Fields: []preflight.Field{field("spec.providerSpec.value.disks[7].x")}},
+		{Kind: "Machine", Name: "ready", Readiness: preflight.Ready},
+		{Kind: "Machine", Name: "a", Readiness: preflight.Waiting, Reason: "CatchingUp", Message: "later"},
+		{Kind: "MachineSet", Name: "s", Readiness: preflight.Blocked, Reason: preflight.ReasonFields, Fields: []preflight.Field{field("spec.template.spec.providerSpec.value.disks[0].x"), field("spec.template.spec.providerSpec.value.disks[1].x")}},
+		{Kind: "Machine", Name: "m", Readiness: preflight.Blocked, Reason: preflight.ReasonFields, Fields: []preflight.Field{field("spec.providerSpec.value.disks[7].x")}},
 	})
 	if len(got) != 2 || got[0].Field != "disks[].x" || strings.Join(got[0].Objects, " ") != "machineset/s machine/m" || got[1].Reason != "CatchingUp" {
 		t.Errorf("%+v", got)
@@ -140,8 +140,8 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 		}
 		env, unknown := f.Env(f.Describe(fleet.Cluster{}), f.Pairs[0])
 		got := preflight.Judge(f.Pairs[0], authority.ClusterAPI, env, unknown, nil)
-		if got.Verdict != want {
-			t.Errorf("%d documents: %s (%s: %s), want %s", len(documents), got.Verdict, got.Reason, got.Message, want)
+		if got.Readiness != want {
+			t.Errorf("%d documents: %s (%s: %s), want %s", len(documents), got.Readiness, got.Reason, got.Message, want)
 		}
 		if want == preflight.Waiting && (got.Reason != authority.ReasonUncounted || !strings.Contains(got.Message, "Machine a-x: it has no Cluster API object")) {
 			t.Errorf("%s: %s", got.Reason, got.Message)

@@ -19,7 +19,7 @@ type Neighbour struct {
 func Neighbours(findings []Finding) []Neighbour {
 	var out []Neighbour
 	for _, f := range findings {
-		if f.Verdict == There {
+		if f.Readiness == There {
 			continue
 		}
 		for _, n := range f.Neighbours {

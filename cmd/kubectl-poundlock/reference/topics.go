@@ -71,7 +71,7 @@ func signals() []Topic {
 func rules() []Topic {
 	var out []Topic
 	for _, r := range slices.Concat(authority.Rules(), controlplane.Rules()) {
-		parts := []Part{{"", r.Says}, {"On", docs.Scopes(r.On)}, {"What to do", r.Remedy}, {"Source", r.Clause}}
+		parts := []Part{{"", r.Description}, {"On", docs.Scopes(r.On)}, {"What to do", r.Remedy}, {"Source", r.Clause}}
 		if i := slices.IndexFunc(out, func(t Topic) bool { return t.Name == r.ID }); i >= 0 {
 			out[i].Parts = append(out[i].Parts, parts...)
 			continue
