@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package retry computes how long a controller waits before it retries after a failure.
+// Package retry decides when a controller looks again: after a failure, and after somebody was faster.
 //
 // Non-goals:
 //   - kinds and errors

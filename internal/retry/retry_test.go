@@ -4,9 +4,13 @@
 package retry_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -29,5 +33,30 @@ func TestNobodyWaitsLongerThanAQuarterOfAMinute(t *testing.T) {
 	}
 	if limiter.Forget(object); limiter.When(object) != first {
 		t.Error("a success is not forgotten for")
+	}
+}
+
+func TestAConflictIsNoFailure(t *testing.T) {
+	failure := errors.New("out of order")
+	one := schema.GroupResource{Resource: "machines"}
+	for _, c := range []struct {
+		name    string
+		err     error
+		passing []func(error) bool
+		want    reconcile.Result
+		fails   bool
+	}{
+		{"nothing went wrong", nil, nil, reconcile.Result{RequeueAfter: time.Minute}, false},
+		{"a conflict", fmt.Errorf("patching: %w", apierrors.NewConflict(one, "a", failure)), nil, reconcile.Result{RequeueAfter: retry.AfterConflict}, false},
+		{"made by somebody else", apierrors.NewAlreadyExists(one, "a"), nil, reconcile.Result{RequeueAfter: retry.AfterConflict}, false},
+		{"not found", apierrors.NewNotFound(one, "a"), nil, reconcile.Result{}, true},
+		{"not found, which passes", apierrors.NewNotFound(one, "a"), []func(error) bool{apierrors.IsNotFound}, reconcile.Result{RequeueAfter: retry.AfterConflict}, false},
+		{"a failure", failure, nil, reconcile.Result{}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, err := retry.Result(time.Minute, c.err, c.passing...); got != c.want || (err != nil) != c.fails {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
 	}
 }

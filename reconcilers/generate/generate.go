@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -67,9 +68,6 @@ type reconciler struct {
 	told string
 }
 
-// afterConflict is how soon to look again when somebody was faster.
-const afterConflict = 200 * time.Millisecond
-
 // Reconcile looks at the one set, and does one thing about it.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	set, u, err := r.look(ctx, r.cache)
@@ -83,11 +81,7 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	err = r.apply(ctx, set, u)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return reconcile.Result{RequeueAfter: afterConflict}, nil
-	}
-	return reconcile.Result{}, err
+	return retry.Result(0, r.apply(ctx, set, u))
 }
 
 // look reads all that there is to decide from. The set is nil where there is none.

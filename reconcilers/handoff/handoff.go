@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -88,13 +89,12 @@ type reconciler struct {
 	rested sync.Once
 }
 
-// How soon a pass follows another without news: of somebody who was faster, of a step whose own news got lost, of
+// How soon a pass follows another without news: of a step whose own news got lost, of
 // what is waited for, and of a CRD that may get its fields one day.
 const (
-	afterConflict = 200 * time.Millisecond
-	afterStep     = 5 * time.Second
-	afterWait     = time.Minute
-	afterRest     = 10 * time.Minute
+	afterStep = 5 * time.Second
+	afterWait = time.Minute
+	afterRest = 10 * time.Minute
 )
 
 // longest is how long a pass may take: a provider's kind that Poundlock may not watch would hold it for ever.
@@ -104,14 +104,14 @@ const longest = time.Minute
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	p, err := r.gather(ctx, r.cache, req.NamespacedName)
 	if err != nil {
-		return settle(err)
+		return result(err)
 	}
 	step := authority.Next(p.state())
 	doubt := step.Action.Acts()
 	if doubt {
 		// The cache calls for a change of who may act. It may lag: the API server decides.
 		if p, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
-			return settle(err)
+			return result(err)
 		}
 		step = authority.Next(p.state())
 	}
@@ -121,7 +121,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	r.show(req.NamespacedName, p, step)
 	if err != nil {
-		return settle(err)
+		return result(err)
 	}
 	if doubt && !step.Action.Acts() {
 		again = afterStep // cache and API server disagree; if it was the server's answer that is old, no news will wake the pair
@@ -155,14 +155,10 @@ func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, er
 // reasonStepFailed is the condition's while the API server refuses what the handoff writes.
 const reasonStepFailed = "StepFailed"
 
-// settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
-func settle(err error) (reconcile.Result, error) {
-	if passing(err) {
-		return reconcile.Result{RequeueAfter: afterConflict}, nil
-	}
-	return reconcile.Result{}, err
-}
+// result is that of a pass that ended so.
+func result(err error) (reconcile.Result, error) { return retry.Result(0, err, passing) }
 
+// passing is what is no failure: somebody wrote between a read and a write, or the object went.
 func passing(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 func gerund(step authority.Step) string { return "taking the step " + string(step.Action) }

@@ -281,8 +281,8 @@ func TestStaleDecision(t *testing.T) {
 	}
 	w.request(authority.MachineAPI)
 	_, err = w.r.apply(t.Context(), p, step)
-	if result, quiet := settle(err); err == nil || quiet != nil || result.RequeueAfter == 0 {
-		t.Errorf("a step decided on what is no longer so: %v, %v", err, result)
+	if got, quiet := result(err); err == nil || quiet != nil || got.RequeueAfter == 0 {
+		t.Errorf("a step decided on what is no longer so: %v, %v", err, got)
 	}
 	if got := w.shape(); got.Current != authority.MachineAPI || got.Condition(authority.ConditionSettled).Status != "True" {
 		t.Errorf("the condition flapped: %+v", got)

@@ -30,6 +30,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reading"
 )
@@ -98,7 +99,7 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, req.NamespacedName)
 	if err != nil {
-		return settle(err)
+		return result(err)
 	}
 	w := r.next(s)
 	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
@@ -107,17 +108,17 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	// The cache calls for a write. It may lag: the API server decides.
 	if s, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
-		return settle(err)
+		return result(err)
 	}
 	if err := r.gatherSurroundings(ctx, s); err != nil {
-		return settle(err)
+		return result(err)
 	}
 	defer func() { r.show(req, s) }()
 	if r.next(s) == nil {
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
 	defer r.record(s)
-	return settle(r.converge(ctx, s))
+	return result(r.converge(ctx, s))
 }
 
 // show makes the metrics what the objects of the pair are.
@@ -132,16 +133,14 @@ func (r *reconciler) show(req reconcile.Request, s *state) {
 // its news wakes the pair anyway; if it was the answer of the server that was old, nothing else would.
 const afterDoubt = 5 * time.Second
 
-// settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
-func settle(err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return reconcile.Result{RequeueAfter: 200 * time.Millisecond}, nil
-	}
+// result is that of a pass that ended so. What the API server refuses rests for as long as its refusals ask for.
+func result(err error) (reconcile.Result, error) {
+	again, err := retry.Result(0, err)
 	var rests refused
 	if errors.As(err, &rests) {
 		return reconcile.Result{RequeueAfter: rests.rest}, nil
 	}
-	return reconcile.Result{}, err
+	return again, err
 }
 
 // most is more writes than any pair takes in one pass.

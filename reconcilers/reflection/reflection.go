@@ -26,6 +26,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reading"
 )
@@ -72,8 +73,6 @@ type reconciler struct {
 }
 
 const (
-	// afterConflict is how soon to look again when somebody was faster.
-	afterConflict = 200 * time.Millisecond
 	// afterDoubt is when a pass follows one in which cache and API server disagreed.
 	afterDoubt = 5 * time.Second
 	// most is more writes than a pass takes.
@@ -84,32 +83,24 @@ const (
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, req.Namespace)
 	if err != nil || r.next(s) == nil {
-		return settle(0, err)
+		return retry.Result(0, err)
 	}
 	for n := range most {
 		if s, err = r.gather(ctx, r.live, req.Namespace); err != nil {
-			return settle(0, err)
+			return retry.Result(0, err)
 		}
 		w := r.next(s)
 		if w == nil && n == 0 {
-			return settle(afterDoubt, nil)
+			return retry.Result(afterDoubt, nil)
 		}
 		if w == nil {
-			return settle(0, nil)
+			return retry.Result(0, nil)
 		}
 		if err := r.perform(ctx, s, w); err != nil {
-			return settle(0, err)
+			return retry.Result(0, err)
 		}
 	}
-	return settle(0, fmt.Errorf("reflecting ControlPlaneMachineSet %s: no end after %d writes", req.NamespacedName, most))
-}
-
-// settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
-func settle(next time.Duration, err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return reconcile.Result{RequeueAfter: afterConflict}, nil
-	}
-	return reconcile.Result{RequeueAfter: next}, err
+	return retry.Result(0, fmt.Errorf("reflecting ControlPlaneMachineSet %s: no end after %d writes", req.NamespacedName, most))
 }
 
 const fieldManager = "poundlock-reflection"

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -66,33 +67,22 @@ type reconciler struct {
 	meters      meters
 }
 
-// afterConflict is how soon to look again when somebody was faster.
-const afterConflict = 200 * time.Millisecond
-
 // Reconcile looks at one check and the Machines that it selects.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	j, _, err := r.judge(ctx, r.cache, req)
 	if err != nil || len(j.Remediate) == 0 {
-		return settle(j.Next, err)
+		return retry.Result(j.Next, err)
 	}
 	// The cache calls for a deletion. It may lag: the API server decides.
 	j, s, err := r.judge(ctx, r.live, req)
 	if err != nil {
-		return settle(0, err)
+		return retry.Result(0, err)
 	}
 	var failures error
 	for _, v := range j.Remediate {
 		failures = errors.Join(failures, r.carry(ctx, s, v))
 	}
-	return settle(j.Next, failures)
-}
-
-// settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
-func settle(next time.Duration, err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: afterConflict}, nil
-	}
-	return reconcile.Result{RequeueAfter: next}, err
+	return retry.Result(j.Next, failures)
 }
 
 // judge is empty where the check is not one whose verdict is carried over.

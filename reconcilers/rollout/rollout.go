@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/internal/retry"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -70,28 +70,24 @@ type reconciler struct {
 	links       links
 }
 
-const (
-	// afterConflict is how soon to look again when somebody was faster.
-	afterConflict = 200 * time.Millisecond
-	// unwatched is how often to look for what a template for Cluster API lacks, since the kinds that it may name are not watched for its sake, and whether the API
-	// server still refuses a Machine.
-	unwatched = 15 * time.Second
-)
+// unwatched is how often to look for what a template for Cluster API lacks, since the kinds that it may name are not watched for its sake, and whether the API
+// server still refuses a Machine.
+const unwatched = 15 * time.Second
 
 // Reconcile takes the step that the cache calls for, if a live read calls for it too.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, false)
 	if err != nil {
-		return settle(0, err)
+		return retry.Result(0, err)
 	}
 	r.meters.show(s.plan)
 	if len(r.writes(s)) > 0 {
 		if s, err = r.gather(ctx, r.live, true); err != nil {
-			return settle(0, err)
+			return retry.Result(0, err)
 		}
 		err = carryOut(ctx, r.writes(s))
 	}
-	return settle(r.next(s), err)
+	return retry.Result(r.next(s), err)
 }
 
 // next is how soon to look again though nothing changes; 0: not before something does. Each pass says it anew: one that an event has brought about takes the
@@ -106,17 +102,6 @@ func (r *reconciler) next(s *state) time.Duration {
 		return max(s.plan.Next.Sub(r.now()), time.Second)
 	}
 	return 0
-}
-
-// settle turns a conflict into a quiet look a moment later: somebody was faster, and what they wrote is news.
-func settle(next time.Duration, err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: afterConflict}, nil
-	}
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	return reconcile.Result{RequeueAfter: next}, nil
 }
 
 // write is one request to the API server.
