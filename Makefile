@@ -13,7 +13,7 @@ TOOL := go tool -modfile=tools/go.mod
 TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
 
 # What decides or renders, and starts no goroutine: the race detector would find nothing there, and take three times as long.
-NOUNS := (^|/)(policies|conversion|blueprint|bundle|bundling|installation|translation|docs|manifests)(/|$$)
+NOUNS := (^|/)(policies|conversion|controlplanetemplate|bundle|bundling|installation|translation|docs|manifests)(/|$$)
 # What plays the product's binaries on a stage, and the walk. Under the race detector Poundlock takes fifteen times as long and the two cores are never idle, so that
 # is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
 STORIES := (^|/)(test/(journeys|absent|accepted|installed|platforms|private|prove)|onstage)$$

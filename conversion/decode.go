@@ -15,14 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/json"
 
-	"github.com/poundlock/poundlock/internal/numbers"
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
 // Decode reads JSON into a typed value and reports, by path, each field that the type does not have or that occurs
 // twice. It returns false where the JSON does not fit the type at all.
 func (p *Pass) Decode(raw []byte, into any) bool {
-	if numbers.Endless(raw) {
-		p.Invalid("", nil, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no API takes it", numbers.MaxDigits))
+	if jsonnumbers.Endless(raw) {
+		p.Invalid("", nil, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no API takes it", jsonnumbers.MaxDigits))
 		return false
 	}
 	strict, err := json.UnmarshalStrict(raw, into)
@@ -38,8 +38,8 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 			}
 		}
 	}
-	if path, found := numbers.FindVast(raw, into); found {
-		p.Invalid(path, nil, numbers.TooVast)
+	if path, found := jsonnumbers.FindVast(raw, into); found {
+		p.Invalid(path, nil, jsonnumbers.TooVast)
 		return false
 	}
 	for _, e := range strict {

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
 // Pass is one run of a table over one object: what the rows may know besides their two sides, and where they say what
@@ -89,7 +89,7 @@ func (p *Pass) Differs(path string, value any, where string, there any) {
 }
 
 func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
-	*p.errs = append(*p.errs, &field.Error{Type: t, Field: notes.Cut(join(p.root, path), longestWords), BadValue: readable(value), Detail: notes.Cut(detail, longestWords)})
+	*p.errs = append(*p.errs, &field.Error{Type: t, Field: eventnote.Cut(join(p.root, path), longestWords), BadValue: readable(value), Detail: eventnote.Cut(detail, longestWords)})
 }
 
 // How much of a text a message repeats, in bytes, for a field may hold a megabyte, and so may the name of a label: of a value, and of the words about it, which may end in
@@ -110,7 +110,7 @@ func readable(value any) any {
 		return field.OmitValueType{}
 	case reflect.String:
 		if text := v.String(); len(text) > longest {
-			return notes.Cut(text, longest)
+			return eventnote.Cut(text, longest)
 		}
 	}
 	return v.Interface()

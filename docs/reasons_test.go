@@ -33,7 +33,7 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		"../reconcilers/handoff/report.go":      regexp.MustCompile(`condition\(authority\.Condition\w+, [^"]+"Info", "(\w+)"`),
 		"../reconcilers/mirror/status.go":       regexp.MustCompile(`synchronizedCondition\([^,"]+, "(\w+)"`),
 		"../policies/controlplane/authority.go": regexp.MustCompile(`const Reason\w+ = "(\w+)"`),
-		"../reconcilers/reflection/*.go":        regexp.MustCompile(`(?:problem\{|reason: )"(\w+)"`),
+		"../reconcilers/controlplanemirror/*.go":        regexp.MustCompile(`(?:problem\{|reason: )"(\w+)"`),
 	} {
 		found := 0
 		for _, file := range sources(t, pattern) {
@@ -81,7 +81,7 @@ func TestEverySignalIsExplained(t *testing.T) {
 		{"metrics", 30, []string{"../*/*.go", "../*/*/*.go"}, regexp.MustCompile(`"((?:poundlock|mapi|hypershift)_[a-z]+_[a-z_]+)"`)},
 		{"metrics of admission", 9, []string{"../webhooks/metrics.go"}, regexp.MustCompile(`(?:counter|histogram|gauge)\("([a-z_]+)"`)},
 		{"alerts", 15, []string{"../manifests/components/*/prometheusrule.yaml", "../manifests/privatetypes/prometheusrule.yaml"}, regexp.MustCompile(`alert: (\w+)`)},
-		{"events of the mirror and the reflection", 15, []string{"../reconcilers/mirror/*.go", "../reconcilers/reflection/*.go"}, regexp.MustCompile(`\breason: +"(\w+)"`)},
+		{"events of the mirror and the mirror of the control plane", 15, []string{"../reconcilers/mirror/*.go", "../reconcilers/controlplanemirror/*.go"}, regexp.MustCompile(`\breason: +"(\w+)"`)},
 		{"events", 12, []string{"../reconcilers/*/*.go", "../certs/*.go"}, regexp.MustCompile(`(?:EventType\w+|r\.tell\(ctx, s, m), "([A-Z][a-z]\w+)"(?:, |\+past)`)},
 		{"causes of a remediation", 4, []string{"../machine/health/verdict.go"}, regexp.MustCompile(` Cause = "(\w+)"`)},
 		{"conditions", 8, []string{"../policies/authority/*.go", "../policies/controlplane/*.go"}, regexp.MustCompile(`\n(?:const |\t)(?:Condition\w+|Available|Progressing|Degraded|Upgradeable) += "(\w+)"`)},

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/poundlock/poundlock/internal/members"
+	"github.com/poundlock/poundlock/internal/jsonmembers"
 )
 
 // Object is an object of a review as far as every rule reads it: its metadata, and spec and status as they came.
@@ -47,10 +47,10 @@ type Metadata struct {
 
 // ParseObject reads an object from JSON. Empty input is no object: nil and no error, as reviews leave one side out. The
 // object keeps raw and points into it. Only what rules read is decoded: most of an object's bytes are managed fields.
-func ParseObject(raw []byte) (*Object, error) { return parse(raw, members.Each) }
+func ParseObject(raw []byte) (*Object, error) { return parse(raw, jsonmembers.Each) }
 
 // ParseCheckedObject is ParseObject for JSON that is part of a document which was found to be JSON: it is not checked again.
-func ParseCheckedObject(raw []byte) (*Object, error) { return parse(raw, members.EachChecked) }
+func ParseCheckedObject(raw []byte) (*Object, error) { return parse(raw, jsonmembers.EachChecked) }
 
 func parse(raw []byte, each func([]byte, func(name, value []byte) error) error) (*Object, error) {
 	if len(raw) == 0 || string(raw) == "null" {
@@ -73,7 +73,7 @@ func (o *Object) member(name, value []byte) error {
 		if string(value) == "null" {
 			return nil
 		}
-		return members.EachChecked(value, o.Metadata.member)
+		return jsonmembers.EachChecked(value, o.Metadata.member)
 	case "spec":
 		o.Spec = value
 	case "status":

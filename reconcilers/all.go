@@ -11,10 +11,10 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reconcilers/controlplanemirror"
 	"github.com/poundlock/poundlock/reconcilers/generate"
 	"github.com/poundlock/poundlock/reconcilers/handoff"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
-	"github.com/poundlock/poundlock/reconcilers/reflection"
 	"github.com/poundlock/poundlock/reconcilers/remediation"
 	"github.com/poundlock/poundlock/reconcilers/rollout"
 	"github.com/poundlock/poundlock/reconcilers/surroundings"
@@ -66,5 +66,5 @@ func controlPlaneAuthority(mgr ctrl.Manager, o Options) error {
 	if !o.ControlPlane {
 		return nil
 	}
-	return reflection.SetupWithManager(mgr, reflection.Options{Pairs: o.Pairs, NodeSync: o.NodeSync})
+	return controlplanemirror.SetupWithManager(mgr, controlplanemirror.Options{Pairs: o.Pairs, NodeSync: o.NodeSync})
 }

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/reading"
 )
 
 // ControlPlanes reads the control plane whose Machines a selector selects in a namespace.
@@ -88,7 +88,7 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 // that may lag.
 type liveControlPlane struct {
 	client.Reader
-	creator  reading.Creator
+	creator  facts.Creator
 	metrics  *metrics
 	recreate bool
 }
@@ -97,7 +97,7 @@ type liveControlPlane struct {
 func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error) {
 	began := time.Now()
 	defer r.metrics.lookup("live", began)
-	out, err := reading.ControlPlane(ctx, r, namespace, selector, began)
+	out, err := facts.ControlPlane(ctx, r, namespace, selector, began)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, se
 // Resolved reads within the review's deadline.
 func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	defer r.metrics.lookup("live", time.Now())
-	return reading.Resolved(ctx, r, pair, set)
+	return facts.Resolved(ctx, r, pair, set)
 }
 
 // forTrials is how long a review waits for dry runs.
@@ -123,6 +123,6 @@ func (r liveControlPlane) Try(ctx context.Context, trials []controlplane.Trial) 
 	for _, t := range trials {
 		t.Machine.OwnerReferences = nil
 	}
-	out, _ := reading.Try(ctx, r.creator, trials)
+	out, _ := facts.Try(ctx, r.creator, trials)
 	return out
 }

@@ -16,15 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/blueprint"
+	"github.com/poundlock/poundlock/controlplanetemplate"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/reading"
 )
 
 // infrastructure names OpenShift's description of the cluster that it runs on.
@@ -111,7 +111,7 @@ func (v conversions) reflected(ctx context.Context, c policies.Change) (field.Er
 	if err != nil {
 		return nil, err
 	}
-	env, missing, err := blueprint.Env(reading.Getter(ctx, v.envs.cache), pairOf(c))
+	env, missing, err := controlplanetemplate.Env(facts.Getter(ctx, v.envs.cache), pairOf(c))
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +119,10 @@ func (v conversions) reflected(ctx context.Context, c policies.Change) (field.Er
 	if env.Account, err = v.envs.accounts.Of(ctx, env.Platform, env.Infrastructure); err != nil {
 		return nil, err
 	}
-	if missing != (blueprint.Missing{}) {
+	if missing != (controlplanetemplate.Missing{}) {
 		return field.ErrorList{{Type: field.ErrorTypeNotSupported, BadValue: missing.Reason, Detail: missing.Says}}, nil
 	}
-	_, errs := blueprint.Reflect(set, env)
+	_, errs := controlplanetemplate.Reflect(set, env)
 	return errs, nil
 }
 
@@ -151,7 +151,7 @@ type envs struct {
 	timeout   time.Duration
 	platforms []conversion.Platform
 	nodeSync  conversion.NodeSync
-	accounts  *reading.Accounts
+	accounts  *facts.Accounts
 }
 
 // of describes the cluster to a conversion of a kind between a pair's namespaces; to one behind which no platform

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/poundlock/poundlock/internal/members"
+	"github.com/poundlock/poundlock/internal/jsonmembers"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -86,7 +86,7 @@ var errNotOurs = errors.New("the object lies outside every pair of namespaces")
 func parse(body []byte) (*request, error) {
 	var frame metav1.TypeMeta
 	var sent []byte
-	err := members.Each(body, func(name, value []byte) error {
+	err := jsonmembers.Each(body, func(name, value []byte) error {
 		switch string(name) {
 		case "apiVersion":
 			return readMember(name, value, &frame.APIVersion)
@@ -111,7 +111,7 @@ func parseRequest(sent []byte) (*request, error) {
 		return nil, errors.New("the AdmissionReview has no request")
 	}
 	var r request
-	if err := members.EachChecked(sent, r.member); err != nil {
+	if err := jsonmembers.EachChecked(sent, r.member); err != nil {
 		return nil, fmt.Errorf("the AdmissionReview's request: %w", err)
 	}
 	if r.UID == "" {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/poundlock/poundlock/blueprint"
+	"github.com/poundlock/poundlock/controlplanetemplate"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -248,7 +248,7 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 		return nil, err
 	}
 	refs := named(coreKind(policies.SideMachineAPI, "MachineSet"), c.TwinNamespace, sets...)
-	if o.Metadata.Annotations[authority.MirrorAnnotation] == blueprint.Mark {
+	if o.Metadata.Annotations[authority.MirrorAnnotation] == controlplanetemplate.Mark {
 		refs = append(named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name), refs...)
 	}
 	return refs, nil

@@ -20,10 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/reading"
 )
 
 // templateIndex finds Cluster API MachineSets by the name of their infrastructure template.
@@ -155,7 +155,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	cached := clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m, seen: &seen{}}
 	converter := o.Converter
 	if converter == nil {
-		env := envs{cache: c.GetCache(), timeout: o.LookupTimeout, platforms: o.Catalog.Platforms, nodeSync: o.NodeSync, accounts: &reading.Accounts{Reader: c.GetAPIReader()}}
+		env := envs{cache: c.GetCache(), timeout: o.LookupTimeout, platforms: o.Catalog.Platforms, nodeSync: o.NodeSync, accounts: &facts.Accounts{Reader: c.GetAPIReader()}}
 		converter = conversions{cached: cached, envs: env, platforms: o.Catalog.Platforms}
 	}
 	return Lookups{

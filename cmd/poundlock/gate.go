@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/openapi"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/reading"
 )
 
 // gateName is the feature gate of converting › Graduation Criteria.
@@ -79,7 +79,7 @@ func readMode(ctx context.Context, c client.Reader, s settings) (mode, error) {
 	if err != nil || !gate {
 		return mode{}, err
 	}
-	rival, err := reading.Rival(ctx, c, s.pairs)
+	rival, err := facts.Rival(ctx, c, s.pairs)
 	if apierrors.IsForbidden(err) {
 		err = nil
 	}

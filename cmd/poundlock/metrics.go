@@ -14,7 +14,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/poundlock/poundlock/internal/build"
-	"github.com/poundlock/poundlock/internal/registry"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
 // lateCertificate is a serving certificate whose source is made after the server that it is for.
@@ -48,13 +48,13 @@ func metricsOptions(s settings, certificate *lateCertificate) metricsserver.Opti
 
 // showBuild makes a metric with the build of this process.
 func showBuild() error {
-	_, err := registry.Add(metrics.Registry, build.Read().Metric())
+	_, err := metricsregistry.Add(metrics.Registry, build.Read().Metric())
 	return err
 }
 
 // showRival makes a metric of what Poundlock stands still for.
 func showRival(now mode) error {
-	g, err := registry.Add(metrics.Registry, prometheus.NewGauge(prometheus.GaugeOpts{
+	g, err := metricsregistry.Add(metrics.Registry, prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "poundlock_standing_still", Help: "1 while nothing is mirrored or moved because OpenShift's own migration runs, else 0.",
 	}))
 	if err == nil && now.rival != "" {

@@ -33,7 +33,7 @@ import (
 
 	"github.com/poundlock/poundlock/certs"
 	"github.com/poundlock/poundlock/conversion/platforms"
-	"github.com/poundlock/poundlock/internal/registry"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/internal/terms"
 	"github.com/poundlock/poundlock/policies"
@@ -214,7 +214,7 @@ func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode)
 	return terms.Add(mgr, terms.Options{
 		Namespace: s.leaderElection, Name: "poundlock", Lease: s.lease, Renew: s.renew, Retry: s.retry, Client: clientOptions(), Setup: add,
 		After: func() {
-			registry.Clear()
+			metricsregistry.Clear()
 			_ = showRival(now) // once registered, it does not fail
 		},
 	})

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/poundlock/poundlock/internal/members"
+	"github.com/poundlock/poundlock/internal/jsonmembers"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -127,13 +127,13 @@ func Read(o *policies.Object) Shape {
 func read(o *policies.Object) Shape {
 	var s Shape
 	// The API server's schema has seen to the types; where it has not (no CRD validation), nothing is what is said.
-	_ = members.EachChecked(orEmpty(o.Spec), func(name, value []byte) error {
+	_ = jsonmembers.EachChecked(orEmpty(o.Spec), func(name, value []byte) error {
 		if string(name) == "authoritativeAPI" {
 			_ = json.Unmarshal(value, &s.Requested)
 		}
 		return nil
 	})
-	_ = members.EachChecked(orEmpty(o.Status), s.status)
+	_ = jsonmembers.EachChecked(orEmpty(o.Status), s.status)
 	return s
 }
 

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -89,7 +89,7 @@ func notMirrored(machine *policies.Object) string {
 	if c.Status != metav1.ConditionFalse {
 		return ""
 	}
-	return fmt.Sprintf(" (%s: %s)", c.Reason, notes.Cut(c.Message, 200))
+	return fmt.Sprintf(" (%s: %s)", c.Reason, eventnote.Cut(c.Message, 200))
 }
 
 // controlledBy reports whether a Machine's controller is the set. One of the same name and another UID is not.

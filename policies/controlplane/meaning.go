@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/poundlock/poundlock/internal/numbers"
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
 // meaning is a providerSpec in the form in which two that mean the same are equal. Members that the Go type cannot tell from absent ones are left out,
@@ -170,7 +170,7 @@ func ownWords(v any, t reflect.Type, pointer bool) any {
 	if json.Unmarshal(raw(v), read) != nil {
 		return v
 	}
-	if q, is := read.(*resource.Quantity); is && numbers.Vast(*q) {
+	if q, is := read.(*resource.Quantity); is && jsonnumbers.Vast(*q) {
 		return v // writing it would take minutes
 	}
 	said := plain(read)

@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/poundlock/poundlock/internal/numbers"
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies"
 )
@@ -22,8 +22,8 @@ import (
 // readable: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch".
 func readable(p *proposal) policies.Verdict {
 	row, spec, path := p.platform(), p.providerSpec(), providerSpecPath()
-	if v := template(p.set).Spec.ProviderSpec.Value; v != nil && numbers.Endless(v.Raw) {
-		return policies.Deny(field.Invalid(path, row.kind, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", numbers.MaxDigits)))
+	if v := template(p.set).Spec.ProviderSpec.Value; v != nil && jsonnumbers.Endless(v.Raw) {
+		return policies.Deny(field.Invalid(path, row.kind, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", jsonnumbers.MaxDigits)))
 	}
 	if len(p.Unresolved) > 0 {
 		return policies.Verdict{} // the forecast reports it: the template may appear later
@@ -38,8 +38,8 @@ func readable(p *proposal) policies.Verdict {
 	if err := json.Unmarshal(template(p.set).Spec.ProviderSpec.Value.Raw, typed); err != nil {
 		return policies.Deny(unreadable(path, row, err))
 	}
-	if below, found := numbers.FindVast(template(p.set).Spec.ProviderSpec.Value.Raw, typed); found {
-		return policies.Deny(field.Invalid(path.Child(below), row.kind, numbers.TooVast))
+	if below, found := jsonnumbers.FindVast(template(p.set).Spec.ProviderSpec.Value.Raw, typed); found {
+		return policies.Deny(field.Invalid(path.Child(below), row.kind, jsonnumbers.TooVast))
 	}
 	return policies.Warn(unknown(path, spec, reflect.TypeOf(typed))...)
 }

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/poundlock/poundlock/internal/numbers"
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -111,7 +111,7 @@ func replicas(set *machinev1.ControlPlaneMachineSet) int {
 
 // providerSpec is the content of one, nil where there is none, it is no object, or nobody could read its numbers.
 func providerSpec(s machinev1beta1.MachineSpec) map[string]any {
-	if s.ProviderSpec.Value == nil || numbers.Endless(s.ProviderSpec.Value.Raw) {
+	if s.ProviderSpec.Value == nil || jsonnumbers.Endless(s.ProviderSpec.Value.Raw) {
 		return nil
 	}
 	var out map[string]any

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -62,7 +62,7 @@ func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, 
 	}
 	r.meters.writes.WithLabelValues(string(u.Write)).Inc()
 	log.FromContext(ctx).Info("Generated set written", "set", r.key, "deed", u.Write, "says", u.Note)
-	r.recorder.Eventf(about, nil, corev1.EventTypeNormal, reasons()[u.Write], string(u.Write), "%s", notes.Cut(u.Note, notes.Longest))
+	r.recorder.Eventf(about, nil, corev1.EventTypeNormal, reasons()[u.Write], string(u.Write), "%s", eventnote.Cut(u.Note, eventnote.Longest))
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured,
 	if u.Refusal != nil && r.told != u.Refusal.Message {
 		r.told = u.Refusal.Message
 		log.FromContext(ctx).Info("No set can be generated", "set", r.key, "reason", u.Refusal.Reason, "message", u.Refusal.Message)
-		r.recorder.Eventf(r.named(), nil, corev1.EventTypeWarning, string(u.Refusal.Reason), "Generate", "%s", notes.Cut(u.Refusal.Message, notes.Longest))
+		r.recorder.Eventf(r.named(), nil, corev1.EventTypeWarning, string(u.Refusal.Reason), "Generate", "%s", eventnote.Cut(u.Refusal.Message, eventnote.Longest))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (r *reconciler) condition(ctx context.Context, set *unstructured.Unstructur
 		return fmt.Errorf("writing the condition %s of ControlPlaneMachineSet %s: %w", c.Type, r.key, err)
 	}
 	if c.Status == metav1.ConditionFalse && (before["reason"] != c.Reason || before["status"] != string(c.Status)) {
-		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, c.Reason, "Generate", "%s", notes.Cut(c.Message, notes.Longest))
+		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, c.Reason, "Generate", "%s", eventnote.Cut(c.Message, eventnote.Longest))
 	}
 	return nil
 }

@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/reading"
 )
 
 // Options are the parameters of the generator.
@@ -81,7 +81,7 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return retry.Result(0, r.apply(ctx, set, u))
+	return requeue.Result(0, r.apply(ctx, set, u))
 }
 
 // look reads all that there is to decide from. The set is nil where there is none.
@@ -97,7 +97,7 @@ func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructure
 	default:
 		content = set.Object
 	}
-	w, err := reading.World(ctx, from, r.key.Namespace)
+	w, err := facts.World(ctx, from, r.key.Namespace)
 	if err != nil {
 		return nil, controlplane.GeneratorPlan{}, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/poundlock/poundlock/internal/registry"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -30,10 +30,10 @@ func newMeters() (meters, error) {
 		}, []string{"reason"}),
 	}
 	var err error
-	if m.writes, err = registry.Add(metrics.Registry, m.writes); err != nil {
+	if m.writes, err = metricsregistry.Add(metrics.Registry, m.writes); err != nil {
 		return m, err
 	}
-	m.refusal, err = registry.Add(metrics.Registry, m.refusal)
+	m.refusal, err = metricsregistry.Add(metrics.Registry, m.refusal)
 	return m, err
 }
 

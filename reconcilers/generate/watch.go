@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -30,7 +30,7 @@ const infrastructureName = "cluster"
 
 // setup watches all that a set is made from; whatever changes, there is one set to look at.
 func (r *reconciler) setup(mgr ctrl.Manager) error {
-	c, err := controller.New("controlplane-generator", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: 1, RateLimiter: retry.Patient()})
+	c, err := controller.New("controlplane-generator", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: 1, RateLimiter: requeue.Patient()})
 	if err != nil {
 		return err
 	}

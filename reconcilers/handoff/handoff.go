@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/poundlock/poundlock/internal/notes"
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -148,7 +148,7 @@ func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, er
 		return err
 	}
 	step.Action, step.Reason, step.On = authority.Wait, reasonStepFailed, 0
-	step.Message = "This is tried again: " + notes.Cut(err.Error(), notes.Longest)
+	step.Message = "This is tried again: " + eventnote.Cut(err.Error(), eventnote.Longest)
 	return errors.Join(err, r.report(ctx, p, step))
 }
 
@@ -156,7 +156,7 @@ func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, er
 const reasonStepFailed = "StepFailed"
 
 // result is that of a pass that ended so.
-func result(err error) (reconcile.Result, error) { return retry.Result(0, err, passing) }
+func result(err error) (reconcile.Result, error) { return requeue.Result(0, err, passing) }
 
 // passing is what is no failure: somebody wrote between a read and a write, or the object went.
 func passing(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }

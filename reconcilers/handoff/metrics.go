@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/poundlock/poundlock/internal/outstanding"
-	"github.com/poundlock/poundlock/internal/registry"
+	"github.com/poundlock/poundlock/internal/conditionmetric"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -18,7 +18,7 @@ import (
 type meters struct {
 	moves *prometheus.CounterVec
 	waits *prometheus.HistogramVec
-	since *outstanding.Gauge
+	since *conditionmetric.Gauge
 }
 
 func newMeters() (meters, error) {
@@ -32,13 +32,13 @@ func newMeters() (meters, error) {
 		}, []string{"kind", "reason"}),
 	}
 	var err error
-	if m.moves, err = registry.Add(metrics.Registry, m.moves); err != nil {
+	if m.moves, err = metricsregistry.Add(metrics.Registry, m.moves); err != nil {
 		return m, err
 	}
-	if m.waits, err = registry.Add(metrics.Registry, m.waits); err != nil {
+	if m.waits, err = metricsregistry.Add(metrics.Registry, m.waits); err != nil {
 		return m, err
 	}
-	m.since, err = outstanding.New(metrics.Registry, "poundlock_handoff_waiting_since_timestamp_seconds",
+	m.since, err = conditionmetric.New(metrics.Registry, "poundlock_handoff_waiting_since_timestamp_seconds",
 		"Since when the condition AuthoritySettled of an object is False for its present reason, in Unix time: what its move waits for, or is at.", authority.ConditionSettled)
 	return m, err
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -153,7 +153,7 @@ func (p *pair) mirrorState() string {
 	case c.Status == metav1.ConditionTrue:
 		return fmt.Sprintf("It was last made from generation %d.", shape.SynchronizedGeneration)
 	}
-	return fmt.Sprintf("Synchronized is %s (%s): %s.", c.Status, c.Reason, strings.TrimSuffix(notes.Cut(c.Message, notes.Longest), "."))
+	return fmt.Sprintf("Synchronized is %s (%s): %s.", c.Status, c.Reason, strings.TrimSuffix(eventnote.Cut(c.Message, eventnote.Longest), "."))
 }
 
 func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) string {
@@ -180,7 +180,7 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 	if c.Message == "" {
 		c.Message = "no message"
 	}
-	return fmt.Sprintf("%s has Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, notes.Cut(c.Message, notes.Longest))
+	return fmt.Sprintf("%s has Paused=%s (%s: %s).", describe(o), c.Status, c.Reason, eventnote.Cut(c.Message, eventnote.Longest))
 }
 
 func machineID(o *unstructured.Unstructured) string {
@@ -220,7 +220,7 @@ func (r *reconciler) event(p *pair, step authority.Step, c map[string]any) {
 	if slices.Contains([]string{"Error", "Warning"}, text(c, "severity")) {
 		severity = corev1.EventTypeWarning
 	}
-	r.recorder.Eventf(p.machineAPI, nil, severity, step.Reason, "Handoff", "%s", notes.Cut(text(c, "message"), notes.Longest))
+	r.recorder.Eventf(p.machineAPI, nil, severity, step.Reason, "Handoff", "%s", eventnote.Cut(text(c, "message"), eventnote.Longest))
 }
 
 // conditionsOf copies the list, so that what came from a cache is not written to.

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -31,7 +31,7 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	c, err := controller.New("handoff-"+strings.ToLower(r.kind.Name), mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: concurrency, ReconciliationTimeout: longest, RateLimiter: retry.Patient(),
+		Reconciler: r, MaxConcurrentReconciles: concurrency, ReconciliationTimeout: longest, RateLimiter: requeue.Patient(),
 	})
 	if err != nil {
 		return err

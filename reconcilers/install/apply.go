@@ -19,7 +19,7 @@ import (
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
-	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
 // bridging is how a definition is applied while servers of two contents may convert.
@@ -173,7 +173,7 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 // event reports to a person, on the inventory of the provider.
 func (r *reconciler) event(rec *record, kind, reason, action, text string) {
 	if rec.stored != nil {
-		r.recorder.Eventf(rec.stored, nil, kind, reason, action, "%s", notes.Cut(text, notes.Longest))
+		r.recorder.Eventf(rec.stored, nil, kind, reason, action, "%s", eventnote.Cut(text, eventnote.Longest))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
-	"github.com/poundlock/poundlock/internal/registry"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
 // meters count what the installer writes, and show where providers are.
@@ -41,11 +41,11 @@ func newMeters() (meters, error) {
 		still:    gauge("poundlock_install_standing_still", "1 while nothing is installed because OpenShift's own installer runs."),
 	}
 	var errs [5]error
-	m.objects, errs[0] = registry.Add(metrics.Registry, m.objects)
-	m.stage, errs[1] = registry.Add(metrics.Registry, m.stage)
-	m.problem, errs[2] = registry.Add(metrics.Registry, m.problem)
-	m.degraded, errs[3] = registry.Add(metrics.Registry, m.degraded)
-	m.still, errs[4] = registry.Add(metrics.Registry, m.still)
+	m.objects, errs[0] = metricsregistry.Add(metrics.Registry, m.objects)
+	m.stage, errs[1] = metricsregistry.Add(metrics.Registry, m.stage)
+	m.problem, errs[2] = metricsregistry.Add(metrics.Registry, m.problem)
+	m.degraded, errs[3] = metricsregistry.Add(metrics.Registry, m.degraded)
+	m.still, errs[4] = metricsregistry.Add(metrics.Registry, m.still)
 	return m, errors.Join(errs[:]...)
 }
 

@@ -9,14 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/poundlock/poundlock/internal/outstanding"
+	"github.com/poundlock/poundlock/internal/conditionmetric"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // meters count what the mirror does, and show what it cannot do.
 type meters struct {
-	since    *outstanding.Gauge
-	alone    *outstanding.Gauge
+	since    *conditionmetric.Gauge
+	alone    *conditionmetric.Gauge
 	writes   *prometheus.CounterVec
 	failures *prometheus.CounterVec
 }
@@ -36,9 +36,9 @@ func newMeters() (meters, error) {
 		}
 	}
 	var err, errAlone error
-	m.since, err = outstanding.New(metrics.Registry, "poundlock_mirror_failing_since_timestamp_seconds",
+	m.since, err = conditionmetric.New(metrics.Registry, "poundlock_mirror_failing_since_timestamp_seconds",
 		"Since when the condition Synchronized of an object is False, in Unix time, by its reason.", authority.ConditionSynchronized)
-	m.alone, errAlone = outstanding.New(metrics.Registry, "poundlock_machineset_outlived_since_timestamp_seconds",
+	m.alone, errAlone = conditionmetric.New(metrics.Registry, "poundlock_machineset_outlived_since_timestamp_seconds",
 		"Since when a MachineSet of Cluster API goes on without the Machine API's, which was deleted, in Unix time.", authority.ConditionMirrored)
 	return m, errors.Join(err, errAlone)
 }

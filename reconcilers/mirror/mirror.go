@@ -29,10 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/conversion"
-	"github.com/poundlock/poundlock/internal/notes"
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/reading"
 )
 
 // Options are the parameters of the mirror.
@@ -60,7 +60,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("registering the mirror's metrics: %w", err)
 	}
-	owners, accounts := &sync.Mutex{}, &reading.Accounts{Reader: mgr.GetAPIReader()}
+	owners, accounts := &sync.Mutex{}, &facts.Accounts{Reader: mgr.GetAPIReader()}
 	for _, kind := range authority.Kinds() {
 		r := &reconciler{
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
@@ -79,7 +79,7 @@ type reconciler struct {
 	kind     authority.Kind
 	pairs    authority.Pairs
 	nodeSync conversion.NodeSync
-	accounts *reading.Accounts
+	accounts *facts.Accounts
 	meters
 
 	cache, live client.Reader
@@ -135,7 +135,7 @@ const afterDoubt = 5 * time.Second
 
 // result is that of a pass that ended so. What the API server refuses rests for as long as its refusals ask for.
 func result(err error) (reconcile.Result, error) {
-	again, err := retry.Result(0, err)
+	again, err := requeue.Result(0, err)
 	var rests refused
 	if errors.As(err, &rests) {
 		return reconcile.Result{RequeueAfter: rests.rest}, nil
@@ -303,7 +303,7 @@ func joined(all []news, now news) []news {
 // record sends the events of a pass.
 func (r *reconciler) record(s *state) {
 	for _, n := range s.news {
-		r.recorder.Eventf(n.about, nil, n.severity, n.reason, "Mirror", "%s", notes.Cut(strings.Join(n.notes, "; "), 1000))
+		r.recorder.Eventf(n.about, nil, n.severity, n.reason, "Mirror", "%s", eventnote.Cut(strings.Join(n.notes, "; "), 1000))
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/conversion"
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -27,7 +27,7 @@ import (
 // setup starts the controller and watches what is known without the cluster's platform.
 func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	c, err := controller.New("mirror-"+strings.ToLower(r.kind.Name), mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: concurrency, RateLimiter: retry.Patient(),
+		Reconciler: r, MaxConcurrentReconciles: concurrency, RateLimiter: requeue.Patient(),
 	})
 	if err != nil {
 		return err

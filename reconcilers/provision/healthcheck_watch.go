@@ -27,8 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/poundlock/poundlock/internal/registry"
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/machine/health"
 )
 
@@ -45,7 +45,7 @@ func (r *healthChecks) watch(m manager.Manager, o Options) error {
 		For(checks).
 		Watches(&machinev1beta1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.checksOf), builder.WithPredicates(machineHealth())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.checksOfNode), builder.WithPredicates(nodeHealth())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName, RateLimiter: retry.Patient()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName, RateLimiter: requeue.Patient()}).
 		Complete(r.gated())
 }
 
@@ -122,13 +122,13 @@ func newHealthMeters() (healthMeters, error) {
 	var m healthMeters
 	var errs [3]error
 	by := []string{"name", "namespace"}
-	m.covered, errs[0] = registry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	m.covered, errs[0] = metricsregistry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mapi_machinehealthcheck_nodes_covered", Help: "Machines that a MachineHealthCheck looks after.",
 	}, by))
-	m.shortCircuit, errs[1] = registry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	m.shortCircuit, errs[1] = metricsregistry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mapi_machinehealthcheck_short_circuit", Help: "1 while a MachineHealthCheck remediates nothing because more than maxUnhealthy Machines are not healthy.",
 	}, by))
-	m.remediations, errs[2] = registry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
+	m.remediations, errs[2] = metricsregistry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mapi_machinehealthcheck_remediation_success_total", Help: "Remediations that a MachineHealthCheck has begun.",
 	}, by))
 	return m, errors.Join(errs[:]...)

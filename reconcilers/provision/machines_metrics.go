@@ -9,14 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/poundlock/poundlock/internal/registry"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
 // machineMeters count what goes wrong at the provider.
 type machineMeters struct{ failures *prometheus.CounterVec }
 
 func newMachineMeters() (machineMeters, error) {
-	failures, err := registry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
+	failures, err := metricsregistry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mapi_machine_actuator_failures_total",
 		Help: "Calls of the provider's actuator that failed, by step (Exists, Create, Update, Delete; FindInstance: the instance is gone) and by whether a repetition can help (terminal).",
 	}, []string{"step", "terminal"}))

@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/poundlock/poundlock/internal/registry"
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
+	"github.com/poundlock/poundlock/internal/requeue"
 )
 
 // The indexes that MachineSets read by: a Machine's controller, by UID, and its Node, by name.
@@ -46,7 +46,7 @@ func (r *machineSets) watch(m manager.Manager, o Options) error {
 		For(&machinev1beta1.MachineSet{}).
 		Watches(&machinev1beta1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.setsOf), builder.WithPredicates(machineHealth())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.setsOfNode), builder.WithPredicates(nodeHealth())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName, RateLimiter: retry.Patient()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency, SkipNameValidation: &o.AnyName, RateLimiter: requeue.Patient()}).
 		Complete(r.gated())
 }
 
@@ -104,7 +104,7 @@ func (r *machineSets) setsOfNode(ctx context.Context, o client.Object) []reconci
 type setMeters struct{ writes *prometheus.CounterVec }
 
 func newSetMeters() (setMeters, error) {
-	writes, err := registry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
+	writes, err := metricsregistry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "poundlock_machineset_writes_total", Help: "Machines that MachineSets created, deleted and adopted, by verb and result.",
 	}, []string{"verb", "result"}))
 	return setMeters{writes}, err

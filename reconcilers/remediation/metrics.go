@@ -7,14 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/poundlock/poundlock/internal/registry"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
 // meters count what is carried over.
 type meters struct{ remediations *prometheus.CounterVec }
 
 func newMeters() (meters, error) {
-	remediations, err := registry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
+	remediations, err := metricsregistry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "poundlock_remediations_total", Help: "Machines that Poundlock deleted for a health check of Cluster API's, by what was amiss.",
 	}, []string{"cause"}))
 	return meters{remediations}, err

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/poundlock/poundlock/internal/notes"
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -71,18 +71,18 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	j, _, err := r.judge(ctx, r.cache, req)
 	if err != nil || len(j.Remediate) == 0 {
-		return retry.Result(j.Next, err)
+		return requeue.Result(j.Next, err)
 	}
 	// The cache calls for a deletion. It may lag: the API server decides.
 	j, s, err := r.judge(ctx, r.live, req)
 	if err != nil {
-		return retry.Result(0, err)
+		return requeue.Result(0, err)
 	}
 	var failures error
 	for _, v := range j.Remediate {
 		failures = errors.Join(failures, r.carry(ctx, s, v))
 	}
-	return retry.Result(j.Next, failures)
+	return requeue.Result(j.Next, failures)
 }
 
 // judge is empty where the check is not one whose verdict is carried over.
@@ -109,7 +109,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) e
 	if v = health.Of(&s.spec, t, r.now()); !v.Unhealthy() {
 		return nil
 	}
-	v.Message = notes.Cut(v.Message, 600)
+	v.Message = eventnote.Cut(v.Message, 600)
 	o := s.authoritative(v.Machine)
 	if s.spec.RemediationTemplate != nil {
 		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",

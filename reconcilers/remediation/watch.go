@@ -20,12 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 func (r *reconciler) setup(mgr ctrl.Manager) error {
-	c, err := controller.New("remediation", mgr, controller.Options{Reconciler: r, RateLimiter: retry.Patient()})
+	c, err := controller.New("remediation", mgr, controller.Options{Reconciler: r, RateLimiter: requeue.Patient()})
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/reading"
 )
 
 func controls(set *unstructured.Unstructured) bool {
@@ -76,7 +76,7 @@ func (r *reconciler) steps(s *state) []write {
 		out = append(out, func(ctx context.Context) error {
 			err := r.take(ctx, s, step)
 			if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-				r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, "StepFailed", string(step.Verb), "%s", notes.Cut(err.Error(), notes.Longest))
+				r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, "StepFailed", string(step.Verb), "%s", eventnote.Cut(err.Error(), eventnote.Longest))
 			}
 			return err
 		})
@@ -122,7 +122,7 @@ func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Plan
 
 // create creates the Machine under a name derived from its inputs. Two that decide from the same inputs make the same name, and the API server takes one.
 func (r *reconciler) create(ctx context.Context, s *state, step controlplane.PlannedStep) error {
-	m, err := reading.Unstructured(s.plan.Machine(step.Index))
+	m, err := facts.Unstructured(s.plan.Machine(step.Index))
 	if err != nil {
 		return err
 	}
@@ -188,5 +188,5 @@ func with(m map[string]any, key string, value any) map[string]any {
 // tell reports on the set, with the Machine beside it, what was done and why.
 func (r *reconciler) tell(ctx context.Context, s *state, m *unstructured.Unstructured, reason, action, why string) {
 	log.FromContext(ctx).Info("Machine "+strings.ToLower(reason), "machine", m.GetName(), "why", why)
-	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s", notes.Cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why), notes.Longest))
+	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s", eventnote.Cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why), eventnote.Longest))
 }

@@ -20,11 +20,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/reading"
 )
 
 var (
@@ -65,7 +65,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) 
 		return nil, err
 	}
 	if s.set == nil {
-		world, err := reading.World(ctx, from, r.pair.MachineAPI)
+		world, err := facts.World(ctx, from, r.pair.MachineAPI)
 		_, s.ungenerated = controlplane.Ungenerated(world)
 		return s, err
 	}
@@ -92,7 +92,7 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := reading.Resolved(ctx, from, r.pair, raw)
+	resolved, err := facts.Resolved(ctx, from, r.pair, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	if err != nil { // the plan reports it
 		selector = labels.Nothing()
 	}
-	found, err := reading.ControlPlane(ctx, from, r.pair.MachineAPI, selector, r.now())
+	found, err := facts.ControlPlane(ctx, from, r.pair.MachineAPI, selector, r.now())
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/poundlock/poundlock/internal/registry"
+	"github.com/poundlock/poundlock/internal/metricsregistry"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -33,9 +33,9 @@ func newMeters() (meters, error) {
 		}, []string{"verb", "cause"}),
 	}
 	var errs [3]error
-	m.machines, errs[0] = registry.Add(metrics.Registry, m.machines)
-	m.degraded, errs[1] = registry.Add(metrics.Registry, m.degraded)
-	m.changes, errs[2] = registry.Add(metrics.Registry, m.changes)
+	m.machines, errs[0] = metricsregistry.Add(metrics.Registry, m.machines)
+	m.degraded, errs[1] = metricsregistry.Add(metrics.Registry, m.degraded)
+	m.changes, errs[2] = metricsregistry.Add(metrics.Registry, m.changes)
 	return m, errors.Join(errs[:]...)
 }
 

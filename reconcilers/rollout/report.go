@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/internal/notes"
+	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -195,7 +195,7 @@ func (r *reconciler) tellConditions(s *state, written map[string]any) {
 		if reflect.DeepEqual(c, conditionNamed(conditionsOf(s.set), field(c, "type"))) || field(c, "status") != string(metav1.ConditionTrue) {
 			continue
 		}
-		reason, message := fmt.Sprint(field(c, "reason")), notes.Cut(fmt.Sprint(field(c, "message")), notes.Longest)
+		reason, message := fmt.Sprint(field(c, "reason")), eventnote.Cut(fmt.Sprint(field(c, "message")), eventnote.Longest)
 		switch {
 		case field(c, "type") == controlplane.Degraded:
 			r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, reason, "Stop", "%s", message)

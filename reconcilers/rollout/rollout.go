@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -78,16 +78,16 @@ const unwatched = 15 * time.Second
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, false)
 	if err != nil {
-		return retry.Result(0, err)
+		return requeue.Result(0, err)
 	}
 	r.meters.show(s.plan)
 	if len(r.writes(s)) > 0 {
 		if s, err = r.gather(ctx, r.live, true); err != nil {
-			return retry.Result(0, err)
+			return requeue.Result(0, err)
 		}
 		err = carryOut(ctx, r.writes(s))
 	}
-	return retry.Result(r.next(s), err)
+	return requeue.Result(r.next(s), err)
 }
 
 // next is how soon to look again though nothing changes; 0: not before something does. Each pass says it anew: one that an event has brought about takes the

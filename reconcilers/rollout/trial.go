@@ -7,9 +7,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/reading"
 )
 
 // trials remember what the API server makes of a set's Machines, by what each is made from, so that an idle pass asks nothing.
@@ -57,7 +57,7 @@ func (r *reconciler) answers(ctx context.Context, needed []controlplane.Trial, f
 			asked = append(asked, t)
 		}
 	}
-	answers, err := reading.Try(ctx, r.writer, asked)
+	answers, err := facts.Try(ctx, r.writer, asked)
 	for _, a := range answers {
 		if a.Machine != nil {
 			known[a.Of] = a
@@ -86,7 +86,7 @@ func (r *reconciler) due(needed []controlplane.Trial) bool {
 // remember keeps the API server's answer to a Machine that was to be stored.
 func (r *reconciler) remember(of, name string, err error) {
 	delete(r.trials.refusals, of)
-	if words := reading.Refusal(name, err); words != "" {
+	if words := facts.Refusal(name, err); words != "" {
 		if r.trials.refusals == nil {
 			r.trials.refusals = map[string]refusal{}
 		}

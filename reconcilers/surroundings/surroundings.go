@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
-	"github.com/poundlock/poundlock/internal/retry"
+	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -62,7 +62,7 @@ var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "all"}}
 // SetupWithManager adds the controller to the manager.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	r := &reconciler{pairs: o.Pairs, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient()}
-	c, err := controller.New("surroundings", mgr, controller.Options{Reconciler: r, RateLimiter: retry.Patient()})
+	c, err := controller.New("surroundings", mgr, controller.Options{Reconciler: r, RateLimiter: requeue.Patient()})
 	if err != nil {
 		return fmt.Errorf("starting the marks of the surroundings: %w", err)
 	}

@@ -28,10 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/reading"
 )
 
 func controlPlaneCommand(p *plugin) *cobra.Command {
@@ -156,7 +156,7 @@ func (m *masters) see(ctx context.Context, source string, set *unstructured.Unst
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	in, err := reading.ControlPlane(ctx, liveReader{m.client}, m.namespace, selector, m.Now())
+	in, err := facts.ControlPlane(ctx, liveReader{m.client}, m.namespace, selector, m.Now())
 	if err != nil {
 		return nil, fmt.Errorf("reading the control plane: %w", err)
 	}
@@ -182,7 +182,7 @@ func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (
 	if err != nil {
 		return policy.Resolved{}, nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)
 	}
-	resolved, err := reading.Resolved(ctx, liveReader{m.client}, pair, raw)
+	resolved, err := facts.Resolved(ctx, liveReader{m.client}, pair, raw)
 	if err != nil {
 		return policy.Resolved{}, nil, fmt.Errorf("reading what the template refers to: %w", err)
 	}

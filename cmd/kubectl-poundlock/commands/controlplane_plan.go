@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies/authority"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/reading"
 )
 
 type controlPlanePlanOptions struct {
@@ -129,7 +129,7 @@ func (m *masters) try(ctx context.Context, s *sight) {
 	for _, t := range trials {
 		t.Machine.OwnerReferences = nil // whether the reader may refer to the set says nothing about the Machine
 	}
-	answers, err := reading.Try(ctx, dryRunner{m.client}, trials)
+	answers, err := facts.Try(ctx, dryRunner{m.client}, trials)
 	for _, a := range answers {
 		if a.Unanswered != "" && err == nil {
 			err = errors.New(a.Unanswered)

@@ -1,0 +1,246 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplanetemplate
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+var pair = authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"}
+
+// world is a Get from a list.
+func world(all ...*unstructured.Unstructured) Get {
+	return func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+		for _, o := range all {
+			if o.GroupVersionKind() == kind && o.GetNamespace() == namespace && o.GetName() == name {
+				return o, nil
+			}
+		}
+		return nil, nil
+	}
+}
+
+func object(kind schema.GroupVersionKind, namespace, name string, content map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: maps.Clone(content)}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+func cluster(kit conversiontest.Kit) []*unstructured.Unstructured {
+	return []*unstructured.Unstructured{
+		object(configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster", kit.Infrastructure),
+		object(kit.Platform.InfraCluster.GroupVersionKind, pair.ClusterAPI, "lock-7x2k9", map[string]any{"spec": kit.InfraCluster}),
+	}
+}
+
+// master is a kit's providerSpec with what makes it one of the control plane, and without what failure domains say; domains are those, nil where the platform has none.
+func master(kit conversiontest.Kit) (spec, domains map[string]any) {
+	spec = (&unstructured.Unstructured{Object: kit.ProviderSpec}).DeepCopy().Object
+	spec["userDataSecret"] = map[string]any{"name": "master-user-data"}
+	one := map[string]any{}
+	switch kit.Platform.Name {
+	case "AWS":
+		unstructured.RemoveNestedField(spec, "placement", "availabilityZone")
+		spec["loadBalancers"] = []any{map[string]any{"name": "lock-7x2k9-int", "type": "network"}, map[string]any{"name": "lock-7x2k9-ext", "type": "network"}}
+		one["placement"] = map[string]any{"availabilityZone": "us-east-1a"}
+		one["subnet"] = map[string]any{"type": "ID", "id": "subnet-1"}
+	case "Azure":
+		delete(spec, "zone")
+		spec["internalLoadBalancer"], spec["subnet"] = "lock-7x2k9-internal", "lock-7x2k9-master-subnet"
+		one["zone"] = "2"
+	case "GCP":
+		one["zone"] = spec["zone"]
+		delete(spec, "zone")
+	case "OpenStack":
+		one["availabilityZone"] = "nova"
+		delete(spec, "availabilityZone")
+	case "PowerVS":
+		spec["loadBalancers"] = []any{map[string]any{"name": "lock-7x2k9-loadbalancer", "type": "Application"}, map[string]any{"name": "lock-7x2k9-loadbalancer-int", "type": "Application"}}
+	}
+	if len(one) == 0 {
+		return spec, nil
+	}
+	return spec, map[string]any{"platform": kit.Platform.Name, strings.ToLower(kit.Platform.Name): []any{one}}
+}
+
+func labels() map[string]any {
+	return map[string]any{
+		"machine.openshift.io/cluster-api-cluster": "lock-7x2k9", "machine.openshift.io/cluster-api-machine-role": "master", "machine.openshift.io/cluster-api-machine-type": "master",
+	}
+}
+
+func set(t *testing.T, template map[string]any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"name": "cluster"},
+		"spec":     map[string]any{"replicas": 3, "state": "Active", "selector": map[string]any{"matchLabels": labels()}, "template": template},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func machineAPI(t *testing.T, providerSpec, domains map[string]any) []byte {
+	return set(t, map[string]any{"machineType": "machines_v1beta1_machine_openshift_io", "machines_v1beta1_machine_openshift_io": map[string]any{
+		"metadata": map[string]any{"labels": labels()}, "failureDomains": domains, "spec": map[string]any{"providerSpec": map[string]any{"value": providerSpec}},
+	}})
+}
+
+func clusterAPI(t *testing.T, kind schema.GroupVersionKind, name string, domains map[string]any) []byte {
+	return set(t, map[string]any{"machineType": "machines_v1beta2_cluster_x_k8s_io", "machines_v1beta2_cluster_x_k8s_io": map[string]any{
+		"metadata": map[string]any{"labels": labels()}, "failureDomains": domains, "spec": map[string]any{
+			"infrastructureRef": map[string]any{"apiGroup": kind.Group, "kind": kind.Kind, "name": name},
+			"bootstrap":         map[string]any{"dataSecretName": "master-user-data"},
+		},
+	}})
+}
+
+func read(t *testing.T, raw []byte) *machinev1.ControlPlaneMachineSet {
+	t.Helper()
+	out := &machinev1.ControlPlaneMachineSet{}
+	if err := json.Unmarshal(raw, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// kits are the platforms, and those with tags that Machine API's controllers give to every machine of a cluster.
+func kits() map[string]conversiontest.Kit {
+	list := func(entry map[string]any) []any { return []any{entry} }
+	of := map[string]map[string]any{
+		"AWS":   {"resourceTags": list(map[string]any{"key": "cost", "value": "42"})},
+		"Azure": {"resourceTags": []any{map[string]any{"key": "cost", "value": "42"}, map[string]any{"key": "team", "value": "locks"}}}, // as the kit's AzureCluster
+		"GCP": {"resourceLabels": list(map[string]any{"key": "cost", "value": "42"}),
+			"resourceTags": list(map[string]any{"parentID": "openshift", "key": "cost", "value": "42"})},
+	}
+	out := map[string]conversiontest.Kit{}
+	for _, kit := range platformstest.Kits() {
+		name := kit.Platform.Name
+		if tags := of[name]; tags != nil {
+			tagged := kit
+			tagged.Infrastructure = (&unstructured.Unstructured{Object: kit.Infrastructure}).DeepCopy().Object
+			status := tagged.Infrastructure["status"].(map[string]any)["platformStatus"].(map[string]any)[strings.ToLower(name)].(map[string]any)
+			maps.Copy(status, tags)
+			out[name+", with tags"] = tagged
+		}
+		out[name] = kit
+	}
+	return out
+}
+
+// A set that goes over to the template that was reflected from it asks for the very same Machines, on every platform.
+func TestWhatIsReflectedResolvesToTheSame(t *testing.T) {
+	for name, kit := range kits() {
+		t.Run(name, func(t *testing.T) {
+			env, missing, err := Env(world(cluster(kit)...), pair)
+			if err != nil || missing.Says != "" {
+				t.Fatal(missing, err)
+			}
+			spec, domains := master(kit)
+			want := read(t, machineAPI(t, spec, domains))
+			template, errs := Reflect(want, env)
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			if !strings.HasPrefix(template.GetName(), "cluster-") {
+				t.Errorf("the template is called %s", template.GetName())
+			}
+			kind := kit.Platform.InfraMachineTemplate.GroupVersionKind
+			got, err := Resolve(world(append(cluster(kit), template)...), pair, clusterAPI(t, kind, template.GetName(), domains))
+			if err != nil || len(got.Unresolved) > 0 {
+				t.Fatal(got.Unresolved, err)
+			}
+			if got.Set.Spec.Template.MachineType != controlplane.MachineAPIMember {
+				t.Errorf("the machine type is %s", got.Set.Spec.Template.MachineType)
+			}
+			plan := controlplane.Make(controlplane.View{
+				Set: got.Set, Unresolved: got.Unresolved, Infrastructure: infrastructure(t, kit), Machines: []machinev1beta1.Machine{made(t, want, kit)},
+			})
+			if m := plan.Indexes[0].Machines[0]; len(m.Differences) > 0 {
+				t.Errorf("the Machine of the one differs from what the other makes: %v", m.Differences)
+			}
+		})
+	}
+}
+
+// A Machine that has been moved to Cluster API is mirrored back in the words of the conversion. That must not replace it.
+func TestAMovedMachineIsAsItsSetSays(t *testing.T) {
+	for name, kit := range kits() {
+		t.Run(name, func(t *testing.T) {
+			spec, domains := master(kit)
+			of := read(t, machineAPI(t, spec, domains))
+			plan := controlplane.Make(controlplane.View{Set: of, Infrastructure: infrastructure(t, kit), Machines: []machinev1beta1.Machine{mirrored(t, made(t, of, kit), kit)}})
+			if m := plan.Indexes[0].Machines[0]; !m.Updated() {
+				t.Errorf("the Machine would be replaced: %v", m.Differences)
+			}
+		})
+	}
+}
+
+// mirrored is a Machine as the mirror writes it while Cluster API is authoritative.
+func mirrored(t *testing.T, m machinev1beta1.Machine, kit conversiontest.Kit) machinev1beta1.Machine {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin, errs := core.ToClusterAPI("Machine", &unstructured.Unstructured{Object: content}, kit.Env())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	back, errs := core.ToMachineAPI("Machine", twin, kit.Env())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	out := machinev1beta1.Machine{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(back.Object, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func infrastructure(t *testing.T, kit conversiontest.Kit) *configv1.Infrastructure {
+	t.Helper()
+	out := &configv1.Infrastructure{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(kit.Infrastructure, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// made is a Machine that a set made.
+func made(t *testing.T, set *machinev1.ControlPlaneMachineSet, kit conversiontest.Kit) machinev1beta1.Machine {
+	t.Helper()
+	where, errs := controlplane.Places(set, infrastructure(t, kit))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	raw, err := json.Marshal(where[0].ProviderSpec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "lock-7x2k9-master-0", Labels: set.Spec.Template.OpenShiftMachineV1Beta1Machine.ObjectMeta.Labels}}
+	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw}
+	return m
+}

@@ -1,0 +1,123 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplanetemplate
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// Resolve reads a set from its JSON, whichever member of the union its template has, and puts its template into Machine API's words. Every reason why one does
+// not go is in Unresolved, by path: a template that does not exist among them. The error is the caller's reading's, or the JSON's.
+func Resolve(get Get, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
+	out := &machinev1.ControlPlaneMachineSet{}
+	if err := json.Unmarshal(set, out); err != nil {
+		return controlplane.Resolved{}, fmt.Errorf("reading a ControlPlaneMachineSet: %w", err)
+	}
+	t, err := controlplane.Template(set)
+	if err != nil || t == nil {
+		return controlplane.Resolved{Set: out}, err
+	}
+	providerSpec, errs, err := resolve(get, pair, controlplane.Resolve(out, t, nil, nil).Set, t)
+	if err != nil {
+		return controlplane.Resolved{}, err
+	}
+	return controlplane.Resolve(out, t, providerSpec, errs), nil
+}
+
+func resolve(get Get, pair authority.Pair, set *machinev1.ControlPlaneMachineSet, t *controlplane.ClusterAPITemplate) ([]byte, field.ErrorList, error) {
+	path := controlplane.ClusterAPITemplatePath().Child("spec", "infrastructureRef")
+	env, missing, err := Env(get, pair)
+	if err != nil {
+		return nil, nil, err
+	}
+	if missing != (Missing{}) {
+		return nil, field.ErrorList{field.Invalid(path, t.Spec.InfrastructureRef.Name, missing.Says)}, nil
+	}
+	template, err := get(env.Platform.InfraMachineTemplate.GroupVersionKind, pair.ClusterAPI, t.Spec.InfrastructureRef.Name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s %s/%s: %w", t.Spec.InfrastructureRef.Kind, pair.ClusterAPI, t.Spec.InfrastructureRef.Name, err)
+	}
+	where, err := places(set, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	converted, errs := core.ToMachineAPI("MachineSet", core.Twin{Core: clusterAPISet(t, where[0].FailureDomain, env), Infra: template}, env)
+	if len(errs) > 0 {
+		return nil, moved(errs, controlplane.ClusterAPITemplatePath()), nil
+	}
+	providerSpec, _, err := unstructured.NestedMap(converted.Object, "spec", "template", "spec", "providerSpec", "value")
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the providerSpec that %s converts into: %w", t.Spec.InfrastructureRef.Name, err)
+	}
+	raw, err := json.Marshal(providerSpec)
+	return raw, nil, err
+}
+
+// clusterAPISet is the MachineSet that would make the Machines, if there were one for a control plane. Only what Cluster API needs to know of such Machines is in its
+// labels: the set's own labels are in Machine API's words already. Some platforms convert only what is in a
+// zone: then each of the set's failure domains is that zone in turn.
+func clusterAPISet(t *controlplane.ClusterAPITemplate, failureDomain string, env conversion.Env) *unstructured.Unstructured {
+	ref := t.Spec.InfrastructureRef
+	out := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{
+			"clusterName": env.ClusterName,
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": map[string]any{
+					clusterv1.ClusterNameLabel: env.ClusterName, clusterv1.MachineControlPlaneLabel: "", clusterv1.NodeRoleLabelPrefix + "/master": "",
+				}},
+				"spec": map[string]any{
+					"clusterName":       env.ClusterName,
+					"infrastructureRef": map[string]any{"apiGroup": ref.APIGroup, "kind": ref.Kind, "name": ref.Name},
+					"bootstrap":         map[string]any{"dataSecretName": t.Spec.Bootstrap.DataSecretName},
+				},
+			},
+		},
+	}}
+	out.SetAPIVersion(clusterv1.GroupVersion.String())
+	out.SetKind("MachineSet")
+	out.SetNamespace(env.ClusterAPINamespace)
+	out.SetName(controlplane.Name)
+	if failureDomain != "" {
+		// The way there is made above: this cannot fail.
+		_ = unstructured.SetNestedField(out.Object, failureDomain, "spec", "template", "spec", "failureDomain")
+	}
+	return out
+}
+
+// places are where a set makes Machines. The plan reports one that the Infrastructure does not describe.
+func places(set *machinev1.ControlPlaneMachineSet, env conversion.Env) ([]controlplane.Place, error) {
+	about := &configv1.Infrastructure{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(env.Infrastructure, about); err != nil {
+		return nil, fmt.Errorf("reading Infrastructure cluster: %w", err)
+	}
+	all, _ := controlplane.Places(set, about)
+	return all, nil
+}
+
+// moved names fields by where a set has its template.
+func moved(errs field.ErrorList, member *field.Path) field.ErrorList {
+	var out field.ErrorList
+	for _, e := range errs {
+		at := *e
+		if rest, ok := strings.CutPrefix(e.Field, "spec.template."); ok {
+			at.Field = member.String() + "." + rest
+		}
+		out = append(out, &at)
+	}
+	return out
+}

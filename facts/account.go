@@ -1,0 +1,59 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion"
+)
+
+// Accounts reads which account of the cloud the cluster is in, from the ConfigMap that the Infrastructure's spec.cloudConfig names: it is no secret, and needs no right to read one. The answer
+// is asked for once in a while: it changes no more than the cluster's name. A nil Accounts knows none.
+type Accounts struct {
+	// Reader reads ConfigMaps live: a cache would hold all of a namespace.
+	Reader client.Reader
+
+	mu      sync.Mutex
+	account string
+	until   time.Time
+}
+
+// How long an answer is believed: one with an account, and one without.
+const (
+	known   = 10 * time.Minute
+	unknown = time.Minute
+)
+
+// Of is the account; empty where the platform's conversions need none, and where nothing has it that may be read.
+func (a *Accounts) Of(ctx context.Context, platform conversion.Platform, infrastructure map[string]any) (string, error) {
+	name, _, _ := unstructured.NestedString(infrastructure, "spec", "cloudConfig", "name")
+	if a == nil || platform.Account == nil || name == "" {
+		return "", nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if time.Now().Before(a.until) {
+		return a.account, nil
+	}
+	config := &corev1.ConfigMap{}
+	err := a.Reader.Get(ctx, client.ObjectKey{Namespace: "openshift-config", Name: name}, config)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return "", fmt.Errorf("reading ConfigMap openshift-config/%s: %w", name, err)
+	}
+	key, _, _ := unstructured.NestedString(infrastructure, "spec", "cloudConfig", "key")
+	a.account, a.until = platform.Account(config.Data[key]), time.Now().Add(known)
+	if a.account == "" {
+		a.until = time.Now().Add(unknown)
+	}
+	return a.account, nil
+}

@@ -1,0 +1,84 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// ControlPlane reads the control plane whose Machines a selector selects in a namespace, as it is at a time, which is now.
+func ControlPlane(ctx context.Context, r client.Reader, namespace string, selector labels.Selector, now time.Time) (*policies.ControlPlane, error) {
+	out := &policies.ControlPlane{Now: now}
+	machines := schema.GroupVersionKind{Group: machinev1beta1.GroupName, Version: "v1beta1", Kind: "Machine"}
+	if err := listInto(ctx, r, &out.Machines, machines, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return nil, err
+	}
+	if err := nodes(ctx, r, out); err != nil {
+		return nil, err
+	}
+	return out, infrastructure(ctx, r, out)
+}
+
+func nodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) error {
+	for _, role := range controlplane.Roles() {
+		found := &corev1.NodeList{} // typed: a cache of Nodes is kept lean, and there is one
+		if err := r.List(ctx, found, client.HasLabels{role}); err != nil {
+			return fmt.Errorf("listing Nodes: %w", err)
+		}
+		for _, n := range found.Items {
+			if !slices.ContainsFunc(out.Nodes, func(known corev1.Node) bool { return known.Name == n.Name }) {
+				out.Nodes = append(out.Nodes, n)
+			}
+		}
+	}
+	return nil
+}
+
+func infrastructure(ctx context.Context, r client.Reader, out *policies.ControlPlane) error {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(configv1.GroupVersion.WithKind("Infrastructure"))
+	err := r.Get(ctx, client.ObjectKey{Name: "cluster"}, u)
+	if apierrors.IsNotFound(err) || served.Missing(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the Infrastructure named cluster: %w", err)
+	}
+	out.Infrastructure = &configv1.Infrastructure{}
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out.Infrastructure)
+}
+
+// listInto lists objects of a kind as their Go type.
+func listInto[T any](ctx context.Context, r client.Reader, into *[]T, kind schema.GroupVersionKind, options ...client.ListOption) error {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := r.List(ctx, list, options...); err != nil && !served.Missing(err) {
+		return fmt.Errorf("listing %s %s: %w", kind.Group, kind.Kind, err)
+	}
+	for _, item := range list.Items {
+		var one T
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &one); err != nil {
+			return fmt.Errorf("reading %s %s: %w", kind.Kind, item.GetName(), err)
+		}
+		*into = append(*into, one)
+	}
+	return nil
+}

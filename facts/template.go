@@ -1,0 +1,41 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/controlplanetemplate"
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// Getter gets objects through a reader, as controlplanetemplate wants them.
+func Getter(ctx context.Context, r client.Reader) controlplanetemplate.Get {
+	return func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kind)
+		err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
+		switch {
+		case apierrors.IsNotFound(err), served.Missing(err):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
+		}
+		return o, nil
+	}
+}
+
+// Resolved reads a set from its JSON, whichever member of the union its template has, with the template in the words of the Machine API. It takes the JSON and not
+// the published type, which has no member for Cluster API. Where the template has the member for Machine API, nothing is read.
+func Resolved(ctx context.Context, r client.Reader, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
+	return controlplanetemplate.Resolve(Getter(ctx, r), pair, set)
+}

@@ -1,0 +1,72 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conditionmetric
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/internal/metricsregistry"
+)
+
+// Gauge has one series for each object with a condition that is False: its reason is a label, its value the time of its last transition in Unix seconds. An
+// object in order has none, so that there are as many series as there is trouble.
+type Gauge struct {
+	since     *prometheus.GaugeVec
+	condition string
+
+	mu    sync.Mutex
+	shown map[object]string
+}
+
+type object struct {
+	kind string
+	types.NamespacedName
+}
+
+// New registers the gauge of a condition, or takes over what another manager in this process has registered.
+func New(r prometheus.Registerer, name, help, condition string) (*Gauge, error) {
+	since, err := metricsregistry.Add(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"kind", "namespace", "name", "reason"}))
+	return &Gauge{since: since, condition: condition, shown: map[object]string{}}, err
+}
+
+// Show makes the series what the object says; nil: there is none, or what it says is old.
+func (g *Gauge) Show(kind string, key types.NamespacedName, o *unstructured.Unstructured) {
+	reason, since := g.read(o)
+	at := object{kind, key}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if was, shown := g.shown[at]; shown && (was != reason || since.IsZero()) {
+		g.since.DeleteLabelValues(kind, key.Namespace, key.Name, was)
+		delete(g.shown, at)
+	}
+	if since.IsZero() {
+		return
+	}
+	g.shown[at] = reason
+	g.since.WithLabelValues(kind, key.Namespace, key.Name, reason).Set(float64(since.Unix()))
+}
+
+// read returns no time for a condition that is not there, or not False.
+func (g *Gauge) read(o *unstructured.Unstructured) (reason string, since time.Time) {
+	if o == nil {
+		return "", time.Time{}
+	}
+	conditions, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")
+	list, _ := conditions.([]any)
+	for _, c := range list {
+		said, _ := c.(map[string]any)
+		if said["type"] != g.condition || said["status"] != "False" {
+			continue
+		}
+		reason, _ = said["reason"].(string)
+		text, _ := said["lastTransitionTime"].(string)
+		since, _ = time.Parse(time.RFC3339, text)
+	}
+	return reason, since
+}

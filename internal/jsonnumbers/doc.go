@@ -1,0 +1,8 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package jsonnumbers finds the numbers in a JSON text that would keep a parser busy.
+//
+// Non-goals:
+//   - what a number counts
+package jsonnumbers

@@ -1,0 +1,113 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonnumbers
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// MaxDigits is far more than a number needs, and far less than what takes time.
+const MaxDigits = 128
+
+var tiny = regexp.MustCompile(`(^|[\s":,\[])[+-]?[0-9.]+[eE]-[0-9]{4,}($|[\s",\]}])`)
+
+// Endless reports whether a number would keep its parser (as a quantity) busy for minutes: 1e-999999999 does, and so do
+// a hundred thousand digits. Anybody who may create a Machine may write one.
+func Endless(raw []byte) bool {
+	digits := 0
+	for _, b := range raw {
+		if digits++; (b < '0' || b > '9') && b != '.' {
+			digits = 0
+		}
+		if digits > MaxDigits {
+			return true
+		}
+	}
+	return (bytes.Contains(raw, []byte("e-")) || bytes.Contains(raw, []byte("E-"))) && tiny.Match(raw)
+}
+
+// MaxExponent is far more than a quantity needs, and far less than what takes time.
+const MaxExponent = 99
+
+// TooVast is what is wrong with a quantity that FindVast finds.
+const TooVast = "has an exponent above 99: no platform takes such a quantity"
+
+// Exponents reports whether a text holds anything like a number with an exponent above MaxExponent. A commit's hash may look like one, so that what matters is whether a Vast quantity is read from it.
+func Exponents(raw []byte) bool {
+	digits := -1 // after an e that follows a digit; -1: there is none
+	for i, b := range raw {
+		switch {
+		case (b == 'e' || b == 'E') && i > 0 && (isDigit(raw[i-1]) || raw[i-1] == '.'):
+			digits = 0
+		case b == '+' && digits == 0:
+		case isDigit(b) && digits >= 0:
+			if digits++; digits > 2 {
+				return true
+			}
+		default:
+			digits = -1
+		}
+	}
+	return false
+}
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+// Vast reports whether a quantity has so large an exponent that comparing or writing it would take minutes: 1e999999999 does.
+func Vast(q resource.Quantity) bool {
+	scale := q.AsDec().Scale()
+	return scale < -MaxExponent || scale > MaxExponent
+}
+
+// FindVast is the path of the first Vast quantity in a typed value that was decoded from JSON.
+func FindVast(raw []byte, typed any) (path string, found bool) {
+	if !Exponents(raw) {
+		return "", false
+	}
+	path, found = findVast(reflect.ValueOf(typed))
+	return strings.TrimPrefix(path, "."), found
+}
+
+var quantity = reflect.TypeFor[resource.Quantity]()
+
+func findVast(v reflect.Value) (path string, found bool) {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return "", false
+	}
+	if v.Type() == quantity && v.CanInterface() {
+		q, ok := v.Interface().(resource.Quantity)
+		return "", ok && Vast(q)
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if below, found := findVast(v.Field(i)); found {
+				return member(v.Type().Field(i)) + below, true
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if below, found := findVast(v.Index(i)); found {
+				return fmt.Sprintf("[%d]%s", i, below), true
+			}
+		}
+	}
+	return "", false
+}
+
+func member(f reflect.StructField) string {
+	if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+		return "." + name
+	}
+	return ""
+}

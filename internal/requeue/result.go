@@ -1,0 +1,29 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package requeue
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// AfterConflict is how soon to look again when somebody was faster: a watch has brought what they wrote by then.
+const AfterConflict = 200 * time.Millisecond
+
+// Result is what a pass returns that wants to look again after next, 0 for not before something changes. A conflict is no failure: somebody
+// was faster, what they wrote is news, and the object is looked at a moment later without a line in the log. More of what is none can be named
+// by passing; an object that is not found is not among them by itself, since a namespace that is missing is not found for ever.
+func Result(next time.Duration, err error, passing ...func(error) bool) (reconcile.Result, error) {
+	for _, is := range append(passing, apierrors.IsConflict, apierrors.IsAlreadyExists) {
+		if is(err) {
+			return reconcile.Result{RequeueAfter: AfterConflict}, nil
+		}
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: next}, nil
+}

@@ -1,0 +1,175 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplanemirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Options are the parameters of the reconciler.
+type Options struct {
+	// Pairs are the namespaces that mirror each other.
+	Pairs authority.Pairs
+	// Now is the clock of the conditions; nil: the computer's.
+	Now func() time.Time
+	// NodeSync is the configuration of Cluster API's manager that conversions need.
+	NodeSync conversion.NodeSync
+}
+
+// SetupWithManager adds the controller to the manager. It reads through the manager's cache, and live through its API reader before it writes. It must run
+// in one place at a time: behind leader election.
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &reconciler{
+		pairs: o.Pairs, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
+		nodeSync: o.NodeSync, accounts: &facts.Accounts{Reader: mgr.GetAPIReader()},
+		recorder: mgr.GetEventRecorder("poundlock-reflection"), informers: mgr.GetCache(), reporting: reporting{now: o.Now},
+	}
+	if err := r.setup(mgr); err != nil {
+		return fmt.Errorf("starting the reflection of ControlPlaneMachineSets: %w", err)
+	}
+	return nil
+}
+
+type reconciler struct {
+	pairs       authority.Pairs
+	nodeSync    conversion.NodeSync
+	accounts    *facts.Accounts
+	cache, live client.Reader
+	writer      client.Client
+	recorder    events.EventRecorder
+	informers   cache.Cache
+	controller  controller.Controller
+	watching    sync.Map // platforms whose kinds are watched
+
+	reporting
+}
+
+const (
+	// afterDoubt is when a pass follows one in which cache and API server disagreed.
+	afterDoubt = 5 * time.Second
+	// most is more writes than a pass takes.
+	most = 20
+)
+
+// Reconcile looks at the set of one pair. The cache calls for a write; it may lag, so the API server decides, anew for each write.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	s, err := r.gather(ctx, r.cache, req.Namespace)
+	if err != nil || r.next(s) == nil {
+		return requeue.Result(0, err)
+	}
+	for n := range most {
+		if s, err = r.gather(ctx, r.live, req.Namespace); err != nil {
+			return requeue.Result(0, err)
+		}
+		w := r.next(s)
+		if w == nil && n == 0 {
+			return requeue.Result(afterDoubt, nil)
+		}
+		if w == nil {
+			return requeue.Result(0, nil)
+		}
+		if err := r.perform(ctx, s, w); err != nil {
+			return requeue.Result(0, err)
+		}
+	}
+	return requeue.Result(0, fmt.Errorf("reflecting ControlPlaneMachineSet %s: no end after %d writes", req.NamespacedName, most))
+}
+
+const fieldManager = "poundlock-reflection"
+
+// perform sends one write. The set's conditions report that Cluster API's side refuses one, but no error that passes by itself.
+func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
+	err := r.send(ctx, w)
+	if err == nil {
+		r.tell(ctx, s, w)
+		return nil
+	}
+	err = fmt.Errorf("%s of %s: %w", w.verb, describe(w.object), err)
+	if s.set == nil || w.object.GetUID() == s.set.GetUID() || !refuses(err) {
+		return err
+	}
+	s.refusal = problem{"ReflectionRefused", err.Error()}
+	if report := r.report(s); report != nil {
+		return errors.Join(err, r.perform(ctx, s, report))
+	}
+	return err
+}
+
+// refuses reports whether an API server has looked at a write and does not want it.
+func refuses(err error) bool {
+	kept := (*notKept)(nil)
+	return errors.As(err, &kept) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
+}
+
+// notKept is what an API server does that takes a write and stores something else.
+type notKept struct{ error }
+
+func (r *reconciler) send(ctx context.Context, w *write) error {
+	o := w.object.DeepCopy()
+	switch w.verb {
+	case create:
+		return r.writer.Create(ctx, o, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))
+	case update:
+		return r.writer.Update(ctx, o, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))
+	case remove:
+		uid, version := o.GetUID(), o.GetResourceVersion()
+		return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version}))
+	}
+	err := r.patch(ctx, o, w.patch)
+	if apierrors.IsInvalid(err) && w.otherwise != nil {
+		err = r.patch(ctx, o, w.otherwise)
+	}
+	if err == nil && w.kept != nil && !w.kept(o) {
+		return &notKept{errors.New("it does not keep what is written to its status: its CRD has no such field")}
+	}
+	return err
+}
+
+func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, patch map[string]any) error {
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
+}
+
+// tell logs every change and records those that a person asked for or must know of.
+func (r *reconciler) tell(ctx context.Context, s *state, w *write) {
+	log.FromContext(ctx).Info("Control plane reflected", "verb", w.verb, "written", describe(w.object), "reason", w.reason)
+	if s.set == nil || w.note == "" {
+		return
+	}
+	severity := corev1.EventTypeNormal
+	if w.warning {
+		severity = corev1.EventTypeWarning
+	}
+	r.recorder.Eventf(s.set, nil, severity, w.reason, "Reflect", "%s", eventnote.Cut(w.note, eventnote.Longest))
+}

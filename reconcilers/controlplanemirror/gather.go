@@ -1,0 +1,218 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplanemirror
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/controlplanetemplate"
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+var (
+	setKind        = machinev1.GroupVersion.WithKind(controlplane.Kind)
+	clusterKind    = clusterv1.GroupVersion.WithKind("Cluster")
+	machineSetKind = clusterv1.GroupVersion.WithKind("MachineSet")
+)
+
+// state is everything that one pass looks at. Objects that do not exist are nil.
+type state struct {
+	pair authority.Pair
+	set  *unstructured.Unstructured
+	// says has the set's fields of authority, resolved its template in Machine API's form.
+	says     authority.Shape
+	member   *controlplane.ClusterAPITemplate
+	resolved controlplane.Resolved
+
+	env     conversion.Env
+	missing controlplanetemplate.Missing
+	cluster *unstructured.Unstructured
+	// infraCluster is where failure domains are reflected.
+	infraCluster *unstructured.Unstructured
+	// places are where the set makes Machines.
+	places []controlplane.Place
+
+	// template is the one that the set's template stands for, as it should be, nil where it has Cluster API's member or does not convert: then refusal says why.
+	template *unstructured.Unstructured
+	refusal  problem
+	// templates are the set's own, and whatever has the name of the one that it needs; used says by name which of all templates something refers to. used is nil where no
+	// template needs the question.
+	templates []*unstructured.Unstructured
+	used      sets.Set[string]
+}
+
+// problem is why Cluster API's side differs from the set: a word and a sentence. The zero problem is none.
+type problem struct{ reason, says string }
+
+func (r *reconciler) gather(ctx context.Context, from client.Reader, namespace string) (*state, error) {
+	pair, ok := r.pairs.Of(namespace)
+	if !ok {
+		return nil, fmt.Errorf("reading ControlPlaneMachineSet %s: namespace %s belongs to no pair", controlplane.Name, namespace)
+	}
+	s := &state{pair: pair}
+	for _, step := range []func(context.Context, controlplanetemplate.Get, *state) error{r.gatherEnv, r.gatherSet} {
+		if err := step(ctx, facts.Getter(ctx, from), s); err != nil {
+			return nil, fmt.Errorf("reading ControlPlaneMachineSet %s/%s: %w", pair.MachineAPI, controlplane.Name, err)
+		}
+	}
+	return s, r.gatherTemplates(ctx, from, s)
+}
+
+// gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
+func (r *reconciler) gatherEnv(ctx context.Context, get controlplanetemplate.Get, s *state) (err error) {
+	if s.env, s.missing, err = controlplanetemplate.Env(get, s.pair); err != nil {
+		return err
+	}
+	s.env.NodeSync = r.nodeSync
+	if s.env.Account, err = r.accounts.Of(ctx, s.env.Platform, s.env.Infrastructure); err != nil {
+		return err
+	}
+	if s.env.Platform.Name != "" {
+		if err := r.watchPlatform(s.env.Platform); err != nil {
+			return err
+		}
+	}
+	if s.missing != (controlplanetemplate.Missing{}) {
+		return nil
+	}
+	s.infraCluster = &unstructured.Unstructured{Object: s.env.InfraCluster}
+	if s.cluster, err = get(clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil || s.cluster != nil {
+		return err
+	}
+	s.missing = controlplanetemplate.Missing{Reason: controlplanetemplate.NotReady, Says: fmt.Sprintf("Cluster %s/%s does not exist: Cluster API needs it before a control plane can be made there", s.pair.ClusterAPI, s.env.ClusterName)}
+	return nil
+}
+
+// gatherSet reads the set, and puts it into the words of the other API.
+func (r *reconciler) gatherSet(_ context.Context, get controlplanetemplate.Get, s *state) (err error) {
+	if s.set, err = get(setKind, s.pair.MachineAPI, controlplane.Name); err != nil || s.set == nil {
+		return err
+	}
+	raw, err := json.Marshal(s.set.Object)
+	if err != nil {
+		return err
+	}
+	object, err := policies.ParseObject(raw)
+	if err != nil {
+		return err
+	}
+	s.says = authority.Read(object)
+	if s.member, err = controlplane.Template(raw); err != nil {
+		return err
+	}
+	if s.missing != (controlplanetemplate.Missing{}) {
+		s.refusal = problem{s.missing.Reason, s.missing.Says}
+		return nil
+	}
+	if s.resolved, err = controlplanetemplate.Resolve(get, s.pair, raw); err != nil {
+		return err
+	}
+	return s.convert()
+}
+
+// convert finds what Cluster API's side is to say.
+func (s *state) convert() error {
+	about := &configv1.Infrastructure{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.env.Infrastructure, about); err != nil {
+		return fmt.Errorf("reading Infrastructure cluster: %w", err)
+	}
+	wanted, errs := controlplanetemplate.Reflect(s.resolved.Set, s.env)
+	if s.member != nil {
+		wanted, errs = nil, s.resolved.Unresolved
+	}
+	places, more := controlplane.Places(s.resolved.Set, about)
+	if errs = append(errs, more...); len(errs) > 0 {
+		s.refusal = problem{"FieldsNotConvertible", sentences(errs)}
+		return nil
+	}
+	s.template, s.places = wanted, places
+	if wanted != nil {
+		wanted.SetOwnerReferences(clusterOwns(s.cluster))
+	}
+	return nil
+}
+
+// gatherTemplates finds the set's own templates, and who uses templates if one of them may have to go.
+func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s *state) error {
+	if s.env.Platform.Name == "" {
+		return nil
+	}
+	found, err := all(ctx, from, s.env.Platform.InfraMachineTemplate.GroupVersionKind, s.pair.ClusterAPI)
+	if err != nil {
+		return err
+	}
+	for _, o := range found {
+		if mine(o) || s.template != nil && o.GetName() == s.template.GetName() {
+			s.templates = append(s.templates, o)
+		}
+	}
+	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return mine(o) && !s.wants(o) }) {
+		return r.gatherUsed(ctx, from, s)
+	}
+	return nil
+}
+
+func (s *state) wants(o *unstructured.Unstructured) bool {
+	return s.template != nil && o.GetName() == s.template.GetName()
+}
+
+func mine(o *unstructured.Unstructured) bool {
+	return o.GetAnnotations()[authority.MirrorAnnotation] == controlplanetemplate.Mark
+}
+
+// gatherUsed asks who refers to templates: the set itself, Cluster API's MachineSets, and machines that were made from them.
+func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) error {
+	machineSets, err := all(ctx, from, machineSetKind, s.pair.ClusterAPI)
+	if err != nil {
+		return err
+	}
+	machines, err := all(ctx, from, s.env.Platform.InfraMachine.GroupVersionKind, s.pair.ClusterAPI)
+	if err != nil {
+		return err
+	}
+	s.used = sets.New[string]()
+	if s.member != nil {
+		s.used.Insert(s.member.Spec.InfrastructureRef.Name)
+	}
+	for _, o := range machineSets {
+		name, _, _ := unstructured.NestedString(o.Object, "spec", "template", "spec", "infrastructureRef", "name")
+		s.used.Insert(name)
+	}
+	for _, o := range machines {
+		s.used.Insert(o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation])
+	}
+	return nil
+}
+
+func all(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := from.List(ctx, list, client.InNamespace(namespace)); err != nil && !served.Missing(err) {
+		return nil, fmt.Errorf("listing %s: %w", kind.Kind, err)
+	}
+	var out []*unstructured.Unstructured
+	for i := range list.Items {
+		out = append(out, &list.Items[i])
+	}
+	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return out, nil
+}

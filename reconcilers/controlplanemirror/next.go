@@ -1,0 +1,242 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplanemirror
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// verb is how a write is sent.
+type verb string
+
+const (
+	create      verb = "create"
+	update      verb = "update"
+	remove      verb = "delete"
+	patchStatus verb = "patchStatus"
+)
+
+// write is one request to the API server.
+type write struct {
+	verb verb
+	// object is what is created or replaced, or what is patched or deleted, as it was read.
+	object *unstructured.Unstructured
+	// patch is a JSON merge patch of the status.
+	patch map[string]any
+	// otherwise is the patch in the other form that there is of it, tried where the API server finds the first invalid; nil: there is none.
+	otherwise map[string]any
+	// kept reports from the returned object whether the patch was kept; nil: it is.
+	kept func(*unstructured.Unstructured) bool
+	// reason is the event's, note its sentence, "" where the log is enough.
+	reason, note string
+	warning      bool
+}
+
+// next is the one write that comes next, nil if there is none. Cluster API's side comes first: only then is it said that it is in step. A set that is being deleted, or is
+// gone, leaves everything to those who use it, but for templates that nobody does.
+func (r reporting) next(s *state) *write {
+	if s.set == nil {
+		return s.staleTemplate()
+	}
+	if step := controlplane.NextAuthority(s.handover(controlplane.Behind)); step.Action == authority.Rest {
+		return nil
+	}
+	if s.refusal == (problem{}) {
+		for _, candidate := range []func() *write{s.reflectTemplate, s.reflectDomains, s.staleTemplate} {
+			if w := candidate(); w != nil {
+				return w
+			}
+		}
+	}
+	return r.report(s)
+}
+
+func (s *state) handover(side controlplane.Side) controlplane.Handover {
+	return controlplane.Handover{
+		Requested: s.says.Requested, Current: s.says.Current, Origin: s.says.SynchronizedAPI,
+		Deleting: s.set.GetDeletionTimestamp() != nil, OfClusterAPI: s.member != nil, Side: side,
+	}
+}
+
+// reflectTemplate makes the template that the set's template stands for.
+func (s *state) reflectTemplate() *write {
+	if s.template == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.templates, s.wants)
+	if i < 0 {
+		return &write{verb: create, object: s.template, reason: "TemplateReflected", note: fmt.Sprintf("made %s, the Cluster API form of the set's template", describe(s.template))}
+	}
+	live := s.templates[i]
+	if hasFields(live, s.template) {
+		return nil
+	}
+	if live.GetDeletionTimestamp() != nil {
+		return nil // its end is news
+	}
+	// Somebody has edited it; or, once in four thousand million, another content has the same name.
+	amended := live.DeepCopy()
+	amended.Object["spec"] = s.template.DeepCopy().Object["spec"]
+	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to the set's template", describe(live))}
+}
+
+// hasFields reports whether a template has at least the wanted fields: an API server may have added defaults.
+func hasFields(live, want *unstructured.Unstructured) bool {
+	return covers(live.Object["spec"], want.Object["spec"])
+}
+
+func covers(have, want any) bool {
+	h, ok := have.(map[string]any)
+	w, too := want.(map[string]any)
+	if !ok || !too {
+		return equality.Semantic.DeepEqual(have, want)
+	}
+	for k, v := range w {
+		if !covers(h[k], v) {
+			return false
+		}
+	}
+	return true
+}
+
+// staleTemplate deletes a template of the set's that nothing refers to.
+func (s *state) staleTemplate() *write {
+	for _, t := range s.templates {
+		if !mine(t) || s.wants(t) || s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil {
+			continue
+		}
+		return &write{verb: remove, object: t, reason: "TemplateDeleted", note: "deleted " + describe(t) + ", which nothing refers to any more"}
+	}
+	return nil
+}
+
+// domains are what Cluster API calls the set's failure domains, each once, in order.
+func (s *state) domains() []string {
+	var out []string
+	for _, p := range s.places {
+		if p.FailureDomain != "" {
+			out = append(out, p.FailureDomain)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// managed reports whether somebody else than the provider's controller looks after the infrastructure cluster, and reports in its status what that would.
+func (s *state) managed() bool {
+	_, managed := s.infraCluster.GetAnnotations()[clusterv1.ManagedByAnnotation]
+	return managed
+}
+
+// unlisted are the failure domains that the infrastructure cluster does not list as the control plane's.
+func (s *state) unlisted() []string {
+	var out []string
+	for _, d := range s.domains() {
+		if !lists(s.infraCluster, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// lists reads both forms of status.failureDomains: a map by name up to Cluster API's contract v1beta1, a list from v1beta2 on.
+func lists(infraCluster *unstructured.Unstructured, domain string) bool {
+	said, _, _ := unstructured.NestedFieldNoCopy(infraCluster.Object, "status", "failureDomains")
+	switch said := said.(type) {
+	case map[string]any:
+		one, _ := said[domain].(map[string]any)
+		return one["controlPlane"] == true
+	case []any:
+		return slices.ContainsFunc(said, func(d any) bool {
+			one, _ := d.(map[string]any)
+			return one["name"] == domain && one["controlPlane"] == true
+		})
+	}
+	return false
+}
+
+// reflectDomains adds to the infrastructure cluster's failure domains those of the set. Others' are not touched, and none is ever taken away: Machines may be in it.
+func (s *state) reflectDomains() *write {
+	missing := s.unlisted()
+	if len(missing) == 0 || !s.managed() {
+		return nil
+	}
+	patch := func(domains any) map[string]any {
+		return map[string]any{"metadata": map[string]any{"resourceVersion": s.infraCluster.GetResourceVersion()}, "status": map[string]any{"failureDomains": domains}}
+	}
+	w := &write{
+		verb: patchStatus, object: s.infraCluster, reason: "FailureDomainsReflected",
+		note: fmt.Sprintf("%s lists the set's failure domains %s for the control plane", describe(s.infraCluster), strings.Join(missing, ", ")),
+		kept: func(o *unstructured.Unstructured) bool {
+			return !slices.ContainsFunc(missing, func(d string) bool { return !lists(o, d) })
+		},
+	}
+	said, _, _ := unstructured.NestedFieldCopy(s.infraCluster.Object, "status", "failureDomains")
+	switch said := said.(type) {
+	case []any:
+		w.patch = patch(inList(said, missing))
+	case map[string]any:
+		w.patch = patch(inMap(missing))
+	default: // its CRD has one form or the other
+		w.patch, w.otherwise = patch(inMap(missing)), patch(inList(nil, missing))
+	}
+	return w
+}
+
+// inMap is the merge patch of a map.
+func inMap(missing []string) map[string]any {
+	out := map[string]any{}
+	for _, d := range missing {
+		out[d] = map[string]any{"controlPlane": true}
+	}
+	return out
+}
+
+// inList is the merge patch of a list, which takes the whole of it.
+func inList(list []any, missing []string) []any {
+	for _, d := range missing {
+		i := slices.IndexFunc(list, func(l any) bool { one, _ := l.(map[string]any); return one["name"] == d })
+		if i < 0 {
+			list = append(list, map[string]any{"name": d, "controlPlane": true})
+			continue
+		}
+		one, _ := list[i].(map[string]any)
+		one["controlPlane"] = true
+	}
+	return list
+}
+
+func clusterOwns(o *unstructured.Unstructured) []metav1.OwnerReference {
+	no, yes := false, true
+	return []metav1.OwnerReference{{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(), Controller: &no, BlockOwnerDeletion: &yes}}
+}
+
+func describe(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
+}
+
+// sentences is what a person reads of fields that do not convert: every one, by path.
+func sentences(errs field.ErrorList) string {
+	var out []string
+	for _, e := range errs {
+		why := e.Detail
+		if why == "" {
+			why = e.ErrorBody()
+		}
+		out = append(out, e.Field+": "+why)
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), "; ")
+}

@@ -1,0 +1,156 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplanemirror
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// reporting decides; it needs nothing but the time.
+type reporting struct{ now func() time.Time }
+
+// report is the one write of the set's status: which API is authoritative, whether Cluster API's side is in step, and what a request waits for, in one patch with the resourceVersion
+// on which it was decided; nil if the set has all of it already.
+func (r reporting) report(s *state) *write {
+	side := controlplane.InStep
+	if s.refusal != (problem{}) {
+		side = controlplane.Refused
+	}
+	step := controlplane.NextAuthority(s.handover(side))
+	status := authorityOf(s, step, side)
+	have, _, _ := unstructured.NestedSlice(s.set.Object, "status", "conditions")
+	conditions, synchronized := r.with(have, s.synchronized(side))
+	settled, now := r.settled(step, s, conditions)
+	conditions, changed := r.with(conditions, settled)
+	if synchronized || changed {
+		status["conditions"] = conditions
+	}
+	if len(status) == 0 {
+		return nil
+	}
+	w := &write{verb: patchStatus, object: s.set, reason: step.Reason, warning: step.Action == authority.Wait,
+		patch: map[string]any{"metadata": map[string]any{"resourceVersion": s.set.GetResourceVersion()}, "status": status}}
+	switch was := find(have, authority.ConditionSynchronized); {
+	case now && step.Action != authority.Settle:
+		w.note = text(settled, "message")
+	case synchronized && side == controlplane.Refused && (text(was, "reason") != s.refusal.reason || text(was, "message") != s.refusal.says):
+		w.reason, w.note, w.warning = s.refusal.reason, s.refusal.says, true
+	case synchronized && text(was, "status") != string(metav1.ConditionTrue) && side == controlplane.InStep:
+		w.reason, w.note, w.warning = authority.ConditionSynchronized, s.inStep(), false
+	}
+	return w
+}
+
+// authorityOf is what a step changes in which API is authoritative, and the generation that Cluster API's side is made from.
+func authorityOf(s *state, step controlplane.HandoverStep, side controlplane.Side) map[string]any {
+	status := map[string]any{}
+	switch step.Action {
+	case authority.Adopt, authority.Switch:
+		status["authoritativeAPI"], status["synchronizedAPI"] = string(step.To), string(step.To)
+	case authority.Acknowledge:
+		status["authoritativeAPI"], status["synchronizedAPI"] = string(authority.Migrating), string(s.says.Current)
+	case authority.Settle:
+		if s.says.SynchronizedAPI != s.says.Current {
+			status["synchronizedAPI"] = string(s.says.Current)
+		}
+	}
+	if side == controlplane.InStep && s.says.SynchronizedGeneration < s.set.GetGeneration() {
+		status["synchronizedGeneration"] = s.set.GetGeneration()
+	}
+	return status
+}
+
+func (s *state) synchronized(side controlplane.Side) map[string]any {
+	if side == controlplane.Refused {
+		return condition(authority.ConditionSynchronized, metav1.ConditionFalse, s.refusal.reason, s.refusal.says)
+	}
+	return condition(authority.ConditionSynchronized, metav1.ConditionTrue, "ResourceSynchronized", s.inStep())
+}
+
+// inStep returns where Cluster API has the set's content.
+func (s *state) inStep() string {
+	name := ""
+	if s.template != nil {
+		name = s.template.GetName()
+	} else if s.member != nil {
+		name = s.member.Spec.InfrastructureRef.Name
+	}
+	out := []string{fmt.Sprintf("%s %s/%s is equal to the set's template", s.env.Platform.InfraMachineTemplate.Kind, s.pair.ClusterAPI, name)}
+	switch domains, missing := s.domains(), s.unlisted(); {
+	case len(domains) == 0:
+	case len(missing) == 0:
+		out = append(out, fmt.Sprintf("%s lists its failure domains %s for the control plane", describe(s.infraCluster), strings.Join(domains, ", ")))
+	default:
+		out = append(out, fmt.Sprintf("%s is its provider's own to report on (it has no annotation cluster.x-k8s.io/managed-by), and does not list the failure domains %s for the control plane: nothing was added",
+			describe(s.infraCluster), strings.Join(missing, ", ")))
+	}
+	return strings.Join(out, "; ") + "."
+}
+
+// settled is the condition AuthoritySettled that a step gives rise to; now says that its reason is new. Its time moves with its reason, not with its status alone: it is since
+// when that is waited for.
+func (r reporting) settled(step controlplane.HandoverStep, s *state, conditions []any) (c map[string]any, now bool) {
+	status := metav1.ConditionFalse
+	if step.Action == authority.Settle {
+		status = metav1.ConditionTrue
+	}
+	message := step.Message
+	if step.Reason == authority.ReasonNotSynchronized {
+		message += fmt.Sprintf(" It says %s: %s.", s.refusal.reason, strings.TrimSuffix(s.refusal.says, "."))
+	}
+	c = condition(authority.ConditionSettled, status, step.Reason, message)
+	before, since := find(conditions, authority.ConditionSettled), r.now().UTC().Format(time.RFC3339)
+	if now = text(before, "status") != text(c, "status") || text(before, "reason") != step.Reason; !now {
+		since = text(before, "lastTransitionTime")
+	}
+	c["lastTransitionTime"] = since
+	if step.Action == authority.Wait {
+		c["message"] = message + " Since " + since + "."
+	}
+	return c, now
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) map[string]any {
+	return map[string]any{"type": kind, "status": string(status), "reason": reason, "message": message}
+}
+
+// with puts a condition in the place of the one of its type. The list has no order that means anything: it is kept. The time is the condition's own if it has one, else
+// that of its last flip.
+func (r reporting) with(conditions []any, c map[string]any) (out []any, changed bool) {
+	before := find(conditions, text(c, "type"))
+	if text(c, "lastTransitionTime") == "" {
+		c["lastTransitionTime"] = text(before, "lastTransitionTime")
+		if text(before, "status") != text(c, "status") {
+			c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
+		}
+	}
+	if before != nil && !slices.ContainsFunc([]string{"status", "reason", "message"}, func(k string) bool { return text(before, k) != text(c, k) }) {
+		return conditions, false
+	}
+	out = slices.DeleteFunc(slices.Clone(conditions), func(o any) bool { m, _ := o.(map[string]any); return text(m, "type") == text(c, "type") })
+	return append(out, c), true
+}
+
+func find(conditions []any, kind string) map[string]any {
+	for _, c := range conditions {
+		if m, ok := c.(map[string]any); ok && m["type"] == kind {
+			return m
+		}
+	}
+	return nil
+}
+
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}

@@ -1,0 +1,96 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplanemirror
+
+import (
+	"context"
+	"fmt"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/policies/controlplane"
+)
+
+// watched is a kind that a set's standing depends on, and which of its events matter.
+type watched struct {
+	kind schema.GroupVersionKind
+	only predicate.Predicate
+}
+
+// setup watches what is known without the cluster's platform.
+func (r *reconciler) setup(mgr ctrl.Manager) error {
+	c, err := controller.New("reflection", mgr, controller.Options{Reconciler: r, RateLimiter: requeue.Patient()})
+	if err != nil {
+		return err
+	}
+	r.controller = c
+	return r.watch(
+		watched{setKind, named(controlplane.Name)},
+		watched{configv1.GroupVersion.WithKind("Infrastructure"), predicate.ResourceVersionChangedPredicate{}},
+		watched{clusterKind, predicate.GenerationChangedPredicate{}},
+		watched{machineSetKind, ended()},
+	)
+}
+
+func (r *reconciler) watch(kinds ...watched) error {
+	for _, w := range kinds {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(w.kind)
+		if err := r.controller.Watch(source.Kind[client.Object](r.informers, o, handler.EnqueueRequestsFromMapFunc(r.sets), w.only)); err != nil {
+			return fmt.Errorf("watching %s: %w", w.kind, err)
+		}
+	}
+	return nil
+}
+
+// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is. Of a machine only its end matters: its template may go then.
+func (r *reconciler) watchPlatform(p conversion.Platform) error {
+	if _, already := r.watching.LoadOrStore(p.Name, true); already {
+		return nil
+	}
+	err := r.watch(
+		watched{p.InfraCluster.GroupVersionKind, predicate.ResourceVersionChangedPredicate{}},
+		watched{p.InfraMachineTemplate.GroupVersionKind, predicate.ResourceVersionChangedPredicate{}},
+		watched{p.InfraMachine.GroupVersionKind, ended()},
+	)
+	if err != nil {
+		r.watching.Delete(p.Name)
+	}
+	return err
+}
+
+// sets maps an object to the set of its pair, and one that has no namespace to all.
+func (r *reconciler) sets(_ context.Context, o client.Object) []reconcile.Request {
+	var out []reconcile.Request
+	for _, pair := range r.pairs {
+		if ns := o.GetNamespace(); ns == "" || ns == pair.MachineAPI || ns == pair.ClusterAPI {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: controlplane.Name}})
+		}
+	}
+	return out
+}
+
+func named(name string) predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == name })
+}
+
+// ended lets pass that an object has gone.
+func ended() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
+}
