@@ -16,7 +16,7 @@ TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
 NOUNS := (^|/)(policies|conversion|controlplanetemplate|bundle|bundling|installation|translation|docs|manifests)(/|$$)
 # What plays the product's binaries on a stage, and the walk. Under the race detector Poundlock takes fifteen times as long and the two cores are never idle, so that
 # is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
-STORIES := (^|/)(test/(journeys|absent|accepted|installed|platforms|private|prove)|onstage)$$
+STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private|modelcheck)|kubectl-poundlock/e2e)$$
 
 # Packages that are tested at once. Some start a control plane of 350 MB, and wait more than they work.
 P ?= 3
@@ -63,7 +63,7 @@ proof: plane ## Prove at length what `make test` plays in part: WHAT=walk,deleti
 
 # Every state that people, controllers, caches and crashes can lead to.
 proof-walk:
-	go run ./test/prove $(ARGS)
+	go run ./test/modelcheck $(ARGS)
 
 # Each deletion of a MachineSet in each moment, and of each thing that Machines live in.
 proof-deletions: plane

@@ -81,7 +81,7 @@ func TestAPlatformIsWhole(t *testing.T) {
 	}
 }
 
-// TestEachPlatformHasAKit: what the stage and test/accepted play is what is listed.
+// TestEachPlatformHasAKit: what the stage and test/schemas play is what is listed.
 func TestEachPlatformHasAKit(t *testing.T) {
 	var listed, kits []string
 	for _, p := range platforms.List() {

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // autoscales plays the autoscaler, past admission, which is not here to ask who it is (test/journeys has that): it writes to the mirror, on the
@@ -197,7 +197,7 @@ func managersOf(o *unstructured.Unstructured) string {
 func (w *world) createSet(t *testing.T, name string, change func(*unstructured.Unstructured)) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(scene.MachineSet(name, 0)), &o.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(testcluster.MachineSet(name, 0)), &o.Object); err != nil {
 		t.Fatal(err)
 	}
 	if change != nil {

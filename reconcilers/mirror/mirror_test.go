@@ -28,8 +28,8 @@ import (
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
-	"github.com/poundlock/poundlock/test/scene"
 	"github.com/poundlock/poundlock/test/simulation"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 const (
@@ -49,13 +49,13 @@ var (
 // world is a cluster with a fleet, simulated controllers of both APIs, the real garbage collector, and the mirror.
 type world struct {
 	client.Client
-	stage  *scene.Stage
+	stage  *testcluster.Stage
 	writes *writes
 }
 
 // TestMirror is one story on one control plane, since a control plane costs seconds.
 func TestMirror(t *testing.T) {
-	stage, err := scene.Set(t.Context(), scene.Options{Bare: true, Out: os.Stderr})
+	stage, err := testcluster.Set(t.Context(), testcluster.Options{Bare: true, Out: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
 	}

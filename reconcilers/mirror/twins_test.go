@@ -19,7 +19,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/embedded"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 const twinsCluster = `
@@ -148,7 +148,7 @@ func (w *world) make(t *testing.T, text string) *unstructured.Unstructured {
 func (w *twins) charge(t *testing.T, name string, api authority.API, change ...func(*unstructured.Unstructured)) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
-	text := scene.MachineSet(name, 0)
+	text := testcluster.MachineSet(name, 0)
 	if w.kind.Name == "MachineHealthCheck" {
 		text = fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck, metadata: {name: %s, namespace: %s}, spec: {selector: {matchLabels: {a: b}}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 5m}]}}`, name, mapi)
 	}

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/embedded"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 
 type world struct {
 	*testing.T
-	*scene.Stage
+	*testcluster.Stage
 }
 
 // TestClusterAPIAbsent installs Poundlock first, then Cluster API, uninstalls Cluster API and installs it again: one process of Poundlock's sees it all.
@@ -36,7 +36,7 @@ func TestClusterAPIAbsent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it starts a control plane and Poundlock's binary")
 	}
-	stage, err := scene.Set(t.Context(), scene.Options{WithoutClusterAPI: true, Out: os.Stderr})
+	stage, err := testcluster.Set(t.Context(), testcluster.Options{WithoutClusterAPI: true, Out: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestClusterAPIAbsent(t *testing.T) {
 		}
 	})
 	w := world{T: t, Stage: stage}
-	process := w.Plane.PID(scene.Poundlock)
+	process := w.Plane.PID(testcluster.Poundlock)
 
 	w.create("first")
 	w.waits("first")
@@ -73,7 +73,7 @@ func TestClusterAPIAbsent(t *testing.T) {
 	w.mirrored("first")
 	w.mirrored("second")
 	w.reconcilersAreReady()
-	if now := w.Plane.PID(scene.Poundlock); now != process || process == 0 {
+	if now := w.Plane.PID(testcluster.Poundlock); now != process || process == 0 {
 		t.Errorf("Poundlock's process was %d and is %d", process, now)
 	}
 }
@@ -84,7 +84,7 @@ func (w world) reconcilersAreReady() {
 	ports, err := embedded.FreePorts(1)
 	w.must(err)
 	health := fmt.Sprintf("127.0.0.1:%d", ports[0])
-	w.must(w.Plane.Attach("reconcilers", filepath.Join(w.Plane.Dir(), "bin", scene.Poundlock), "manager", "--webhooks=false", "--leader-elect", "--metrics-bind-address=0",
+	w.must(w.Plane.Attach("reconcilers", filepath.Join(w.Plane.Dir(), "bin", testcluster.Poundlock), "manager", "--webhooks=false", "--leader-elect", "--metrics-bind-address=0",
 		"--health-bind-address="+health, "--kubeconfig="+filepath.Join(w.Plane.Dir(), "poundlock.kubeconfig")))
 	w.eventually("a process without webhooks to be ready", func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+health+"/readyz", nil)
@@ -194,7 +194,7 @@ func (w world) eventually(what string, check func(context.Context) error) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	w.Fatalf("%s: not in two minutes: %v; Poundlock's log is %s", what, last, w.Plane.Log(scene.Poundlock))
+	w.Fatalf("%s: not in two minutes: %v; Poundlock's log is %s", what, last, w.Plane.Log(testcluster.Poundlock))
 }
 
 func (w world) must(err error) {

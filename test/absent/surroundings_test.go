@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/internal/served"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 var (
@@ -78,7 +78,7 @@ func TestSurroundingsAreDeleted(t *testing.T) {
 		all = all[*seed%uint64(len(all)):][:1]
 	}
 	t.Logf("seed %d", *seed)
-	stage, err := scene.Set(t.Context(), scene.Options{Out: os.Stderr})
+	stage, err := testcluster.Set(t.Context(), testcluster.Options{Out: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ type fleet struct {
 
 func (w world) loses(l loss, name string, line *string) {
 	w.Helper()
-	process := w.Plane.PID(scene.Poundlock)
+	process := w.Plane.PID(testcluster.Poundlock)
 	f := w.fleet(name)
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(map[string]schema.GroupVersionKind{
@@ -168,7 +168,7 @@ func (w world) fleet(name string) fleet {
 	f := fleet{name: name, hands: map[string]string{}, instance: map[string]string{}}
 	for _, api := range []string{"MachineAPI", "ClusterAPI"} {
 		set := map[string]any{}
-		w.must(yaml.Unmarshal([]byte(scene.MachineSet(name+"-"+strings.ToLower(api), 4)), &set))
+		w.must(yaml.Unmarshal([]byte(testcluster.MachineSet(name+"-"+strings.ToLower(api), 4)), &set))
 		w.must(w.Admin.Create(w.Context(), &unstructured.Unstructured{Object: set}))
 		w.must(w.Admin.Create(w.Context(), loneOf(set, name+"-lone-"+strings.ToLower(api))))
 	}
@@ -336,7 +336,7 @@ func (f fleet) fates(alive map[string]string) string {
 // stands checks that Poundlock is the process that it was, and ready.
 func (w world) stands(process int) {
 	w.Helper()
-	if now := w.Plane.PID(scene.Poundlock); now != process || process == 0 {
+	if now := w.Plane.PID(testcluster.Poundlock); now != process || process == 0 {
 		w.Errorf("Poundlock's process was %d and is %d", process, now)
 	}
 	w.eventually("Poundlock to be ready", w.Ready)

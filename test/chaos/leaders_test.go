@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/chaos/wire"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // office is two managers. One of them leads.
@@ -48,7 +48,7 @@ func newOffice(t *testing.T, flags ...string) *office {
 func holder(t *testing.T) string {
 	t.Helper()
 	lease := &coordinationv1.Lease{}
-	err := admin.Get(t.Context(), client.ObjectKey{Namespace: stage.Pairs[0].ClusterAPI, Name: scene.Poundlock}, lease)
+	err := admin.Get(t.Context(), client.ObjectKey{Namespace: stage.Pairs[0].ClusterAPI, Name: testcluster.Poundlock}, lease)
 	if err != nil || lease.Spec.HolderIdentity == nil {
 		return ""
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/poundlock/poundlock/manifests"
 	"github.com/poundlock/poundlock/test/chaos/wire"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 var (
@@ -28,7 +28,7 @@ var (
 
 // Set once, by TestMain: the stage, the line between the manager and the API server, and a cache of all that is played with.
 var (
-	stage *scene.Stage
+	stage *testcluster.Stage
 	line  *wire.Wire
 	sight client.Reader
 	// admin knows Kubernetes' own kinds, which the stage's does not all know.
@@ -52,7 +52,7 @@ func run(m *testing.M) (code int) {
 	var err error
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if stage, err = scene.Set(ctx, scene.Options{Out: os.Stderr}); err == nil {
+	if stage, err = testcluster.Set(ctx, testcluster.Options{Out: os.Stderr}); err == nil {
 		err = intercept(ctx)
 	}
 	if err == nil {

@@ -24,7 +24,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/chaos/wire"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // story is what a person does with objects that nobody else touches.
@@ -225,7 +225,7 @@ func (p *play) create(u *unstructured.Unstructured) {
 func (p *play) manifest(replicas int) *unstructured.Unstructured {
 	p.Helper()
 	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(scene.MachineSet(p.name, replicas)), &u.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(testcluster.MachineSet(p.name, replicas)), &u.Object); err != nil {
 		p.Fatal(err)
 	}
 	return u

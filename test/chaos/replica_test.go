@@ -23,7 +23,7 @@ import (
 
 	"github.com/poundlock/poundlock/test/chaos/wire"
 	"github.com/poundlock/poundlock/test/embedded"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // replica is a manager beside the stage's, on a wire of its own. The stage does not know of it: that it ends is no news.
@@ -72,7 +72,7 @@ func (r *replica) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	cmd, ended := exec.Command(filepath.Join(stage.Plane.Dir(), "bin", scene.Poundlock), r.args...), make(chan struct{})
+	cmd, ended := exec.Command(filepath.Join(stage.Plane.Dir(), "bin", testcluster.Poundlock), r.args...), make(chan struct{})
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func called(t *testing.T, at string) (before string) {
 	}
 	ctx := context.Background() // at the end of a test, its own has ended
 	validating, mutating := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
-	key := client.ObjectKey{Name: scene.Poundlock}
+	key := client.ObjectKey{Name: testcluster.Poundlock}
 	must(t, admin.Get(ctx, key, validating), admin.Get(ctx, key, mutating))
 	for i := range validating.Webhooks {
 		move(&validating.Webhooks[i].ClientConfig)

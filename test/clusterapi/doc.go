@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clusterapi pins Cluster API's core manager. It has no code. test/build builds the manager and test/coremanager
+// Package clusterapi pins Cluster API's core manager. It has no code. test/build builds the manager and test/capimanager
 // runs it.
 //
 // It is a Go module of its own, because the manager uses older Kubernetes libraries than the product. The version is the

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/build"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 var complete = flag.Bool("complete", false, "restart ten times in each overlay")
@@ -26,7 +26,7 @@ const image = "registry.example.com/poundlock"
 
 // place is a cluster without Poundlock, and a folder with what of a checkout the page uses.
 type place struct {
-	stage *scene.Stage
+	stage *testcluster.Stage
 	admin client.Client
 	dir   string
 }
@@ -56,7 +56,7 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 	manager := filepath.Join(bin, "poundlock")
-	p.stage, err = scene.Set(t.Context(), scene.Options{
+	p.stage, err = testcluster.Set(t.Context(), testcluster.Options{
 		Bare: true, Pods: true, Out: os.Stderr, Programs: map[string]string{image + ":v0.1.0": manager, image + ":v0.2.0": manager},
 	})
 	if err != nil {

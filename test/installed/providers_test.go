@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/poundlock/poundlock/test/build"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 const (
@@ -84,7 +84,7 @@ func installedPlace(t *testing.T) *place {
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building: %v:\n%s", err, said)
 	}
-	if p.stage, err = scene.Set(t.Context(), scene.Options{Install: true, Out: os.Stderr}); err != nil {
+	if p.stage, err = testcluster.Set(t.Context(), testcluster.Options{Install: true, Out: os.Stderr}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

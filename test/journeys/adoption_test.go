@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 func template(name string) object {
@@ -40,7 +40,7 @@ func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 	eventually(t, "it runs on its own", func() string { return field(t, core, ".status.availableReplicas") }, "1")
 
 	// Its selector is what Cluster API's is, as Machine API's own webhook refuses any change of one.
-	manifest := strings.ReplaceAll(scene.MachineSet("adopted", 5), "machine.openshift.io/cluster-api-machineset: adopted", "set: adopted")
+	manifest := strings.ReplaceAll(testcluster.MachineSet("adopted", 5), "machine.openshift.io/cluster-api-machineset: adopted", "set: adopted")
 	manifest = regexp.MustCompile(`\n +machine.openshift.io/cluster-api-cluster: .*`).ReplaceAllString(manifest, "")
 	refused(t, kubectl(t, manifest, "create", "-f", "-"), "authority/create-machineapi")
 	if a := kubectl(t, strings.Replace(manifest, "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1), "create", "-f", "-"); !a.ok {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/neighbours"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // autoscalerMay is what the cluster autoscaler is granted on the API that it knows, and its operator.
@@ -102,7 +102,7 @@ func TestTheAutoscalerScalesWhoeverIsInCharge(t *testing.T) {
 	sized(t, set, 1)
 	// A person gets the same command by every door.
 	const instead = "kubectl -n openshift-cluster-api scale machinesets.cluster.x-k8s.io autoscaled --replicas=3"
-	manifest := strings.Replace(scene.MachineSet(set.name, 3), "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1)
+	manifest := strings.Replace(testcluster.MachineSet(set.name, 3), "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1)
 	for rule, a := range map[string]answer{
 		"authority/scale-locked]": kubectl(t, "", set.args("scale", "--replicas=3")...),
 		"authority/spec-locked":   kubectl(t, "", append(set.args("patch"), "--type=json", "-p", `[{"op":"replace","path":"/spec/replicas","value":3}]`)...),

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // What a MachineSet of Cluster API's propagates in place it writes onto paused Machines too. Neither the lock nor the mirror may be in its way: a set that is
@@ -154,7 +154,7 @@ func TestWhatClusterAPIAddsToASetInItsChargeHoldsNothingUp(t *testing.T) {
 	together(t)
 	story(t)
 	const labels = "      machine.openshift.io/cluster-api-cluster: lock-7x2k9\n      machine.openshift.io/cluster-api-machineset: completed\n"
-	manifest := strings.Replace(scene.MachineSet("completed", 1), "    matchLabels:\n"+labels, "    matchLabels:\n      machine.openshift.io/cluster-api-machineset: completed\n", 1)
+	manifest := strings.Replace(testcluster.MachineSet("completed", 1), "    matchLabels:\n"+labels, "    matchLabels:\n      machine.openshift.io/cluster-api-machineset: completed\n", 1)
 	manifest = strings.Replace(manifest, "  replicas: 1\n", "  replicas: 1\n  minReadySeconds: 1\n", 1)
 	set := mapiSet("completed")
 	apply(t, manifest)

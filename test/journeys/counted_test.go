@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/machine/machinetest"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // poundlock is who mirrors.
@@ -99,7 +99,7 @@ func messageOf(t *testing.T, o object, kind string) string {
 func TestASetWaitsForAMachineThatDoesNotConvert(t *testing.T) {
 	together(t)
 	story(t)
-	manifest := strings.Replace(scene.MachineSet("half-converts", 1), "deviceIndex: 0", "deviceIndex: 1", 1)
+	manifest := strings.Replace(testcluster.MachineSet("half-converts", 1), "deviceIndex: 0", "deviceIndex: 1", 1)
 	if a := kubectl(t, manifest, "create", "-f", "-"); !a.ok {
 		t.Fatal(a.err)
 	}
@@ -191,7 +191,7 @@ func TestASetIsFlippedAtItsCreationAndBack(t *testing.T) {
 	story(t)
 	const name = "flipped"
 	lift := noMirrors(t, name, "cluster.x-k8s.io")
-	if a := kubectl(t, scene.MachineSet(name, 2), "create", "-f", "-"); !a.ok {
+	if a := kubectl(t, testcluster.MachineSet(name, 2), "create", "-f", "-"); !a.ok {
 		t.Fatal(a.err)
 	}
 	set := mapiSet(name)

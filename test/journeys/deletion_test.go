@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/machine/machinetest"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // The rows of converting › Summary of the rules that tell of a Machine's deletion, and what DESIGN §3.3 adds to them. In each a Machine is
@@ -107,7 +107,7 @@ func loneManifest(t *testing.T, name string) string {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(scene.MachineSet(name, 0)), &set); err != nil {
+	if err := yaml.Unmarshal([]byte(testcluster.MachineSet(name, 0)), &set); err != nil {
 		t.Fatal(err)
 	}
 	labels := set.Spec.Template.Metadata.Labels

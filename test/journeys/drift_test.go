@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // Who keeps a manifest in git finds, after there and back, what is in git. This one is written as people, older tools and templates write: empty, zero and null members, keys in other case.
@@ -26,7 +26,7 @@ func TestAManifestIsAfterThereAndBackWhatItWas(t *testing.T) {
 `, "instanceType:", "InstanceType:",
 		"            - ebs:\n", "            - ebs:\n                iops: 0\n                kmsKey: {}\n",
 		"      authoritativeAPI: MachineAPI\n      providerSpec", "      authoritativeAPI: MachineAPI\n      lifecycleHooks: {}\n      metadata: {}\n      providerSpec",
-	).Replace(scene.MachineSet("in-git", 1))
+	).Replace(testcluster.MachineSet("in-git", 1))
 	git := func(verb ...string) answer {
 		return kubectl(t, manifest, append(verb, "--server-side", "--field-manager=gitops", "-f", "-")...)
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // resyncs is how often everything is looked at again.
@@ -112,7 +112,7 @@ func scrape(t *testing.T) meters {
 func richSet(t *testing.T, name string) string {
 	t.Helper()
 	set := map[string]any{}
-	if err := yaml.Unmarshal([]byte(scene.MachineSet(name, 2)), &set); err != nil {
+	if err := yaml.Unmarshal([]byte(testcluster.MachineSet(name, 2)), &set); err != nil {
 		t.Fatal(err)
 	}
 	var groups, tags []any

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 func TestASetMovesThereAndBack(t *testing.T) {
@@ -146,7 +146,7 @@ func TestAMoveSurvivesThatPoundlockIsKilled(t *testing.T) {
 func TestASetThatDoesNotConvertStaysAndSaysWhy(t *testing.T) {
 	together(t)
 	story(t)
-	manifest := strings.Replace(scene.MachineSet("stays", 0), "deviceIndex: 0", "deviceIndex: 1", 1)
+	manifest := strings.Replace(testcluster.MachineSet("stays", 0), "deviceIndex: 0", "deviceIndex: 1", 1)
 	if a := kubectl(t, manifest, "create", "-f", "-"); !a.ok {
 		t.Fatal(a.err)
 	}
@@ -176,7 +176,7 @@ func TestASetThatDoesNotConvertStaysAndSaysWhy(t *testing.T) {
 func TestApplyOfAManifestThatChangesTheAuthorityAlone(t *testing.T) {
 	together(t)
 	story(t)
-	manifest := scene.MachineSet("applied", 1)
+	manifest := testcluster.MachineSet("applied", 1)
 	toClusterAPI := strings.Replace(manifest, "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1)
 	set := mapiSet("applied")
 	apply(t, manifest)

@@ -11,7 +11,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 var (
@@ -21,7 +21,7 @@ var (
 )
 
 // stage is set once, by TestMain.
-var stage *scene.Stage
+var stage *testcluster.Stage
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (code int) {
 	var err error
-	stage, err = scene.Set(context.Background(), scene.Options{Out: os.Stderr, RealMachineAPI: *realAPI})
+	stage, err = testcluster.Set(context.Background(), testcluster.Options{Out: os.Stderr, RealMachineAPI: *realAPI})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // admission is what of Poundlock answers requests.
@@ -66,7 +66,7 @@ func TestPoundlockIsRemovedAndInstalledAgain(t *testing.T) {
 // olderFleet is a set of the Machine API that nobody mirrors, and what can be seen of it.
 func olderFleet(t *testing.T) (set object, seen string) {
 	t.Helper()
-	if a := kubectl(t, scene.MachineSet("older", 1), "create", "-f", "-"); !a.ok {
+	if a := kubectl(t, testcluster.MachineSet("older", 1), "create", "-f", "-"); !a.ok {
 		t.Fatal(a.err)
 	}
 	set = mapiSet("older")

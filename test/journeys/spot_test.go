@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // A spot Machine bears the label that the Machine API's actuators write at each look, on itself and for its Node. Its set does not.
 func TestASpotMachineMovesThereAndBack(t *testing.T) {
 	together(t)
 	story(t)
-	manifest := strings.Replace(scene.MachineSet("spot", 1), "\n          instanceType:", "\n          spotMarketOptions: {}\n          instanceType:", 1)
+	manifest := strings.Replace(testcluster.MachineSet("spot", 1), "\n          instanceType:", "\n          spotMarketOptions: {}\n          instanceType:", 1)
 	if !strings.Contains(manifest, "spotMarketOptions") {
 		t.Fatalf("the set is no spot set:\n%s", manifest)
 	}

@@ -25,8 +25,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/test/scene"
 	"github.com/poundlock/poundlock/test/simulation"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // beside counts the stories that are played beside each other.
@@ -69,7 +69,7 @@ func story(t *testing.T) {
 // logs shows how the logs of all parts end: a failure that does not come again is understood from them, or not at all.
 func logs(t *testing.T) {
 	t.Helper()
-	for _, part := range []string{scene.Poundlock, "machine-api", "infrastructure", "cluster-api"} {
+	for _, part := range []string{testcluster.Poundlock, "machine-api", "infrastructure", "cluster-api"} {
 		raw, err := os.ReadFile(stage.Plane.Log(part))
 		if err != nil {
 			continue
@@ -85,7 +85,7 @@ func logs(t *testing.T) {
 // all is mirrored.
 func newSet(t *testing.T, name string, replicas int) object {
 	t.Helper()
-	if a := kubectl(t, scene.MachineSet(name, replicas), "create", "-f", "-"); !a.ok {
+	if a := kubectl(t, testcluster.MachineSet(name, replicas), "create", "-f", "-"); !a.ok {
 		t.Fatal(a.err)
 	}
 	o := mapiSet(name)

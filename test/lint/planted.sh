@@ -110,7 +110,7 @@ allowed=(
 	"reconcilers/handoff/noun.go $module/policies/leaf"
 	"reconcilers/all.go $module/reconcilers/leaf"
 	"cmd/poundlock/wire.go $module/webhooks/leaf"
-	"test/scene/product.go $module/reconcilers/leaf"
+	"test/testcluster/product.go $module/reconcilers/leaf"
 )
 for planted in "${refused[@]}" "${allowed[@]}"; do
 	# shellcheck disable=SC2086 # two words

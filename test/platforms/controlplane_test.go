@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/machine/machinetest"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 var controlPlane = flag.Int("control-plane", 0, "play the story of a control plane of 3 or 5 Machines; 0 for not at all")
@@ -31,7 +31,7 @@ func TestAControlPlaneRolls(t *testing.T) {
 	}
 	for _, name := range chosen() {
 		t.Run(name, func(t *testing.T) {
-			stage, err := scene.Set(t.Context(), scene.Options{Platform: name, ControlPlane: *controlPlane, Out: os.Stderr})
+			stage, err := testcluster.Set(t.Context(), testcluster.Options{Platform: name, ControlPlane: *controlPlane, Out: os.Stderr})
 			if err != nil {
 				t.Fatal(err)
 			}

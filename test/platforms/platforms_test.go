@@ -17,11 +17,11 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/twins"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 var on = flag.String("on", "VSphere", "the platforms to play on, separated by commas; all for every one that there is")
@@ -33,7 +33,7 @@ func TestTheFleetMoves(t *testing.T) {
 	}
 	for _, name := range chosen() {
 		t.Run(name, func(t *testing.T) {
-			stage, err := scene.Set(t.Context(), scene.Options{Platform: name, Out: os.Stderr})
+			stage, err := testcluster.Set(t.Context(), testcluster.Options{Platform: name, Out: os.Stderr})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func chosen() []string {
 }
 
 // play is the story on one stage.
-type play struct{ *scene.Stage }
+type play struct{ *testcluster.Stage }
 
 func (p play) all(t *testing.T) {
 	set := p.machineAPI("MachineSet", "worker-a")
@@ -96,7 +96,7 @@ func (p play) same(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.eventually(t, "fields that differ where Synchronized is True", func() string {
-		f, err := fleet.FromCluster(t.Context(), client, fleet.Query{Pairs: authority.Pairs{fleet.DefaultPair}})
+		f, err := inventory.FromCluster(t.Context(), client, inventory.Query{Pairs: authority.Pairs{inventory.DefaultPair}})
 		if err != nil {
 			return err.Error()
 		}
@@ -110,14 +110,14 @@ func (p play) same(t *testing.T) {
 	}, "")
 }
 
-func differing(f *fleet.Fleet, pair fleet.Pair) []string {
-	env, err := f.Env(f.Describe(fleet.Cluster{}), pair)
+func differing(f *inventory.Fleet, pair inventory.Pair) []string {
+	env, err := f.Env(f.Describe(inventory.Cluster{}), pair)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	var out []string
 	for _, in := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
-		c, err := twins.Compare(pair, in, env)
+		c, err := diff.Compare(pair, in, env)
 		if err != nil {
 			return []string{pair.Ref() + ": " + err.Error()}
 		}

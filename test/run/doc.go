@@ -6,5 +6,5 @@
 // no file outside its folder.
 //
 // Non-goals:
-//   - what is started, and how: see test/scene
+//   - what is started, and how: see test/testcluster
 package main

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/embedded"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 func main() {
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return runPrivate(ctx, o.Options, out)
 	}
 	began := time.Now()
-	stage, err := scene.Set(ctx, o.Options)
+	stage, err := testcluster.Set(ctx, o.Options)
 	if stage == nil && ctx.Err() != nil {
 		fmt.Fprintln(out, "stopped before it was up")
 		return nil //nolint:nilerr // what was begun did not end, because it was told not to
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // settings are what the flags say.
 type settings struct {
-	scene.Options
+	testcluster.Options
 	private bool // show private types, and no fleet
 }
 
@@ -127,11 +127,11 @@ func options(args []string, out io.Writer) (settings, error) {
 	if n := *controlPlane; n != 0 && n != 3 && n != 5 {
 		return settings{}, fmt.Errorf("--control-plane=%d: a ControlPlaneMachineSet manages 3 Machines or 5", n)
 	}
-	return settings{private: *private, Options: scene.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, WithoutManager: !*manager, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}}, nil
+	return settings{private: *private, Options: testcluster.Options{Platform: *platform, Dir: *dir, Port: *port, BootTime: *boot, Bare: *bare, WithoutManager: !*manager, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}}, nil
 }
 
 // wait lasts until ctx ends or something breaks. Meanwhile a person may stop Poundlock and start it again.
-func wait(ctx context.Context, out io.Writer, stage *scene.Stage, o scene.Options, typed <-chan string) error {
+func wait(ctx context.Context, out io.Writer, stage *testcluster.Stage, o testcluster.Options, typed <-chan string) error {
 	for runs := !o.WithoutManager; ; {
 		select {
 		case <-ctx.Done():
@@ -182,7 +182,7 @@ func lines(in io.Reader) <-chan string {
 }
 
 // hint reports what there is and what to type.
-func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
+func hint(out io.Writer, stage *testcluster.Stage, o testcluster.Options) error {
 	root, err := build.Root()
 	if err != nil {
 		return err
@@ -192,10 +192,10 @@ func hint(out io.Writer, stage *scene.Stage, o scene.Options) error {
 		kubectl = filepath.Dir(stage.Plane.Kubectl())
 	}
 	if o.Install {
-		return installed.Execute(out, greeting{Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"), Logs: short(filepath.Dir(stage.Plane.Log(scene.Poundlock))), Dir: short(o.Dir)})
+		return installed.Execute(out, greeting{Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"), Logs: short(filepath.Dir(stage.Plane.Log(testcluster.Poundlock))), Dir: short(o.Dir)})
 	}
 	return welcome.Execute(out, greeting{
-		Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"), Logs: short(filepath.Dir(stage.Plane.Log(scene.Poundlock))),
+		Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"), Logs: short(filepath.Dir(stage.Plane.Log(testcluster.Poundlock))),
 		Dir: short(o.Dir), Cloud: stage.Cloud.URL(), Alone: stage.Alone(), Why: stage.WhyNot(), ControlPlane: stage.ManagesControlPlane(), Stopped: o.WithoutManager, Bare: o.Bare,
 	})
 }

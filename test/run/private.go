@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/poundlock/poundlock/test/private"
-	"github.com/poundlock/poundlock/test/scene"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // runPrivate is run for private types.
-func runPrivate(ctx context.Context, o scene.Options, out io.Writer) error {
+func runPrivate(ctx context.Context, o testcluster.Options, out io.Writer) error {
 	began := time.Now()
 	stage, err := private.Set(ctx, private.Options{Dir: o.Dir, Port: o.Port, Out: out})
 	if err != nil && ctx.Err() != nil {

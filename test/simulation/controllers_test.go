@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/machine/machinetest"
-	"github.com/poundlock/poundlock/test/scene"
 	"github.com/poundlock/poundlock/test/simulation"
+	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 // TestControllers is one story on a cluster without Poundlock, since a control plane costs seconds: what each side's controllers do by
 // themselves, how they pause, and that they fall silent.
 func TestControllers(t *testing.T) {
-	stage, err := scene.Set(t.Context(), scene.Options{Bare: true, Out: os.Stderr})
+	stage, err := testcluster.Set(t.Context(), testcluster.Options{Bare: true, Out: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func podsLive(t *testing.T, c client.Client) {
 	gone(t, c, third)
 }
 
-func stops(t *testing.T, stage *scene.Stage) {
+func stops(t *testing.T, stage *testcluster.Stage) {
 	i := stage.Cloud.InstancesOf("master-0")[0]
 	if err := stage.Cloud.Act(i.ID, machinetest.Stop); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func stops(t *testing.T, stage *scene.Stage) {
 	ready(t, stage.Admin, i.DNS(), corev1.ConditionTrue, "simulated")
 }
 
-func etcdHolds(t *testing.T, stage *scene.Stage) {
+func etcdHolds(t *testing.T, stage *testcluster.Stage) {
 	c := stage.Admin
 	if err := stage.RaiseControlPlane(t.Context(), 3); err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func etcdHolds(t *testing.T, stage *scene.Stage) {
 	}
 }
 
-func leavesNothing(t *testing.T, stage *scene.Stage) {
+func leavesNothing(t *testing.T, stage *testcluster.Stage) {
 	c := stage.Admin
 	i := stage.Cloud.InstancesOf("master-0")[0]
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "second"}}

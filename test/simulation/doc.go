@@ -15,6 +15,6 @@
 //
 // Non-goals:
 //   - the cloud itself: see machine/machinetest
-//   - Cluster API's core, which calls no cloud: the real one runs (test/coremanager)
+//   - Cluster API's core, which calls no cloud: the real one runs (test/capimanager)
 //   - Poundlock: it reads the APIs and nothing of this project's own
 package simulation

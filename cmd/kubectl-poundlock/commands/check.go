@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/reference"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -32,7 +32,7 @@ type checkOptions struct {
 // files is where objects are read from, if not from the cluster, and what of their cluster they do not say.
 type files struct {
 	paths []string
-	said  fleet.Cluster
+	said  inventory.Cluster
 }
 
 func (f *files) bind(cmd *cobra.Command, says string) {
@@ -97,8 +97,8 @@ Nothing is changed, and nothing is asked for.`,
 	o.output.bindTable(cmd)
 	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
 	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil, "end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
-	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                                  // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"blocked", "unknown", "waiting", "moving", preflight.ReasonFields}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("to", completeAPI)                                                                                                                              // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{"blocked", "unknown", "waiting", "moving", check.ReasonFields}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
@@ -106,9 +106,9 @@ Nothing is changed, and nothing is asked for.`,
 type report struct {
 	To       authority.API       `json:"to"`
 	Counts   map[string]int      `json:"counts"`
-	Objects  []preflight.Finding `json:"objects"`
-	Reasons  []preflight.Group   `json:"reasons,omitempty"`
-	Problems []fleet.Problem     `json:"problems,omitempty"`
+	Objects  []check.Finding     `json:"objects"`
+	Reasons  []check.Group       `json:"reasons,omitempty"`
+	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
 
 	others int
@@ -140,7 +140,7 @@ func (p *plugin) check(ctx context.Context, o checkOptions, args []string) error
 }
 
 // gather reads files, or the cluster.
-func (p *plugin) gather(ctx context.Context, from files, s selection, args []string) (*fleet.Fleet, error) {
+func (p *plugin) gather(ctx context.Context, from files, s selection, args []string) (*inventory.Fleet, error) {
 	t, err := parseTargets(args)
 	if err != nil {
 		return nil, err
@@ -149,11 +149,11 @@ func (p *plugin) gather(ctx context.Context, from files, s selection, args []str
 	if err != nil {
 		return nil, err
 	}
-	var f *fleet.Fleet
+	var f *inventory.Fleet
 	if len(from.paths) > 0 {
-		f, err = fleet.FromFiles(from.paths, p.In, q.Pairs)
+		f, err = inventory.FromFiles(from.paths, p.In, q.Pairs)
 		if err == nil {
-			f.Narrow(func(pair fleet.Pair) bool { return q.Matches(pair) })
+			f.Narrow(func(pair inventory.Pair) bool { return q.Matches(pair) })
 		}
 	} else {
 		f, err = p.cluster(ctx, q)
@@ -164,33 +164,33 @@ func (p *plugin) gather(ctx context.Context, from files, s selection, args []str
 	return f, t.pick(f)
 }
 
-func (p *plugin) cluster(ctx context.Context, q fleet.Query) (*fleet.Fleet, error) {
+func (p *plugin) cluster(ctx context.Context, q inventory.Query) (*inventory.Fleet, error) {
 	client, err := p.client(nil)
 	if err != nil {
 		return nil, err
 	}
-	return fleet.FromCluster(ctx, client, q)
+	return inventory.FromCluster(ctx, client, q)
 }
 
-func judge(f *fleet.Fleet, c fleet.Cluster, to authority.API) report {
-	r := report{To: to, Counts: map[string]int{}, Objects: []preflight.Finding{}, Problems: f.Problems, Assumed: c.Assumed, others: f.Others}
+func judge(f *inventory.Fleet, c inventory.Cluster, to authority.API) report {
+	r := report{To: to, Counts: map[string]int{}, Objects: []check.Finding{}, Problems: f.Problems, Assumed: c.Assumed, others: f.Others}
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(c, pair)
-		finding := preflight.Judge(pair, to, env, unknown, f.Lacks(c, env))
+		finding := check.Judge(pair, to, env, unknown, f.Lacks(c, env))
 		r.Objects = append(r.Objects, finding)
 		r.Counts[string(finding.Readiness)]++
 	}
-	r.Reasons = preflight.Groups(r.Objects)
+	r.Reasons = check.Groups(r.Objects)
 	return r
 }
 
 // knownFailures refuses a word of --fail-on that no object can ever have: it would fail on nothing.
 func knownFailures(words []string) error {
 	var verdicts []string
-	for _, v := range preflight.Readinesses() {
+	for _, v := range check.Readinesses() {
 		verdicts = append(verdicts, string(v))
 	}
-	known := slices.Concat(verdicts, reference.ReasonNames())
+	known := slices.Concat(verdicts, explain.ReasonNames())
 	for _, word := range words {
 		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, word) }) {
 			continue
@@ -228,7 +228,7 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 	}
 	if o.format == "name" {
 		for _, f := range r.Objects {
-			if f.Readiness == preflight.Ready {
+			if f.Readiness == check.Ready {
 				fmt.Fprintln(p.Out, f.Object())
 			}
 		}
@@ -240,7 +240,7 @@ func (p *plugin) writeReport(o checkOptions, r report) error {
 
 // reader writes the report for somebody who has never seen one.
 type reader struct {
-	display.Output
+	printers.Output
 	report
 	output
 }
@@ -259,7 +259,7 @@ func (w reader) write() {
 	w.reasons()
 	w.neighbours()
 	for _, text := range w.Assumed {
-		w.Linef("\n%s", w.Dim(display.Wrap(text, "", w.Width)))
+		w.Linef("\n%s", w.Dim(printers.Wrap(text, "", w.Width)))
 	}
 	if w.wide() {
 		w.warnings()
@@ -270,12 +270,12 @@ func (w reader) aside() string {
 	if w.others == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" among %s", display.Count(w.others, "object"))
+	return fmt.Sprintf(" among %s", printers.Count(w.others, "object"))
 }
 
 // number finds the group of a reason in the list below the table.
-func (w reader) number(g preflight.Group) int {
-	return 1 + slices.IndexFunc(w.Reasons, func(r preflight.Group) bool {
+func (w reader) number(g check.Group) int {
+	return 1 + slices.IndexFunc(w.Reasons, func(r check.Group) bool {
 		return r.Readiness == g.Readiness && r.Reason == g.Reason && r.Field == g.Field && r.Message == g.Message
 	})
 }
@@ -295,29 +295,29 @@ func (w reader) table() {
 	w.Table(w.headless(rows))
 }
 
-func (w reader) answer(v preflight.Readiness) string {
+func (w reader) answer(v check.Readiness) string {
 	switch v {
-	case preflight.Ready:
+	case check.Ready:
 		return w.Green("yes")
-	case preflight.Blocked:
+	case check.Blocked:
 		return w.Red("no")
-	case preflight.Unknown:
+	case check.Unknown:
 		return w.Yellow("unknown")
-	case preflight.Waiting:
+	case check.Waiting:
 		return w.Yellow("not yet")
-	case preflight.Moving:
+	case check.Moving:
 		return w.Yellow("moving")
 	}
 	return w.Dim("is there")
 }
 
-func (w reader) why(f preflight.Finding) string {
+func (w reader) why(f check.Finding) string {
 	const most = 3
 	var out []string
-	if f.Readiness == preflight.Unknown {
-		return fmt.Sprintf("needs %s [%d]", strings.Join(f.Needs, " and "), w.number(preflight.GroupsOf(f)[0]))
+	if f.Readiness == check.Unknown {
+		return fmt.Sprintf("needs %s [%d]", strings.Join(f.Needs, " and "), w.number(check.GroupsOf(f)[0]))
 	}
-	for _, g := range preflight.GroupsOf(f) {
+	for _, g := range check.GroupsOf(f) {
 		text := g.Field
 		if text == "" {
 			text = g.Reason
@@ -333,17 +333,17 @@ func (w reader) why(f preflight.Finding) string {
 func (w reader) sum() {
 	var parts []string
 	for _, part := range []struct {
-		verdict preflight.Readiness
+		verdict check.Readiness
 		text    string
 	}{
-		{preflight.Ready, "could move today"}, {preflight.Blocked, "cannot"}, {preflight.Unknown, "unknown"}, {preflight.Waiting, "not yet"},
-		{preflight.Moving, "on the move"}, {preflight.There, "there already"},
+		{check.Ready, "could move today"}, {check.Blocked, "cannot"}, {check.Unknown, "unknown"}, {check.Waiting, "not yet"},
+		{check.Moving, "on the move"}, {check.There, "there already"},
 	} {
 		if n := w.Counts[string(part.verdict)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
 		}
 	}
-	w.Linef("%s: %s.", w.Bold(display.Count(len(w.Objects), "object")), strings.Join(parts, ", "))
+	w.Linef("%s: %s.", w.Bold(printers.Count(len(w.Objects), "object")), strings.Join(parts, ", "))
 }
 
 func (w reader) reasons() {
@@ -357,21 +357,21 @@ func (w reader) reasons() {
 			title = g.Field
 		}
 		w.Linef("\n[%d] %s  %s", i+1, w.Bold(title), w.Dim(objectsText(g.Objects)))
-		w.Linef("%s", display.Wrap(g.Message, "    ", w.Width))
+		w.Linef("%s", printers.Wrap(g.Message, "    ", w.Width))
 	}
-	w.Linef("\n%s", display.Wrap("More about a field or a reason: kubectl poundlock explain "+w.firstTopic(), "", w.Width))
+	w.Linef("\n%s", printers.Wrap("More about a field or a reason: kubectl poundlock explain "+w.firstTopic(), "", w.Width))
 }
 
 // neighbours reports who else writes to the objects, because these writers read no warning.
 func (w reader) neighbours() {
-	all := preflight.Neighbours(w.Objects)
+	all := check.Neighbours(w.Objects)
 	if len(all) == 0 {
 		return
 	}
 	w.Linef("\nWho else writes to these, and what changes for them:")
 	for _, n := range all {
 		w.Linef("\n%s  %s", w.Bold(n.Who), w.Dim(objectsText(n.Objects)))
-		w.Linef("%s", display.Wrap(n.What, "    ", w.Width))
+		w.Linef("%s", printers.Wrap(n.What, "    ", w.Width))
 	}
 }
 
@@ -404,7 +404,7 @@ func objectsText(refs []string) string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, display.Count(n, k))
+			parts = append(parts, printers.Count(n, k))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -418,7 +418,7 @@ func (w reader) warnings() {
 		}
 		w.Linef("\nWhat the webhook answers to a request for %s:", w.Bold(f.Ref()))
 		for _, text := range f.Warnings {
-			w.Linef("%s", display.Wrap(text, "    ", w.Width))
+			w.Linef("%s", printers.Wrap(text, "    ", w.Width))
 		}
 	}
 }

@@ -21,10 +21,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/leaving"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cleanup"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -90,7 +90,7 @@ func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
 	if err != nil {
 		return err
 	}
-	f, err := fleet.FromCluster(ctx, client, fleet.Query{Pairs: pairs})
+	f, err := inventory.FromCluster(ctx, client, inventory.Query{Pairs: pairs})
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (p *plugin) cleanup(ctx context.Context, o cleanupOptions) error {
 
 type cleaner struct {
 	*plugin
-	display.Output
+	printers.Output
 	cleanupOptions
 	client dynamic.Interface
 	// own are Poundlock's admission objects.
@@ -119,13 +119,13 @@ type owned struct {
 	namespace, name string
 }
 
-func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) error {
+func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace string) error {
 	var err error
 	if c.own, err = c.admission(ctx); err != nil {
 		return err
 	}
 	items := f.Items()
-	changes := leaving.Changes(items)
+	changes := cleanup.Changes(items)
 	manager, err := c.manager(ctx, namespace)
 	if err != nil {
 		return err
@@ -133,8 +133,8 @@ func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) e
 	if c.name != ownName && !c.known && !slices.ContainsFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.name, c.name) }) {
 		return ended{codeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace)}
 	}
-	c.show(changes, leaving.Paused(items))
-	if obstacles := leaving.Obstacles(f, manager, c.Now()); len(obstacles) > 0 {
+	c.show(changes, cleanup.Paused(items))
+	if obstacles := cleanup.Obstacles(f, manager, c.Now()); len(obstacles) > 0 {
 		return c.refuse(obstacles)
 	}
 	switch {
@@ -153,7 +153,7 @@ func (c *cleaner) clean(ctx context.Context, f *fleet.Fleet, namespace string) e
 }
 
 // show prints the whole plan.
-func (c *cleaner) show(changes []leaving.Change, paused int) {
+func (c *cleaner) show(changes []cleanup.Change, paused int) {
 	if len(c.own)+len(changes)+len(c.marked) == 0 {
 		c.Linef("There is nothing of Poundlock's admission, finalizers or marks here.")
 		return
@@ -170,29 +170,29 @@ func (c *cleaner) show(changes []leaving.Change, paused int) {
 		rows = append(rows, []string{"1 mark", o.GroupResource().String() + "/" + o.name})
 	}
 	c.Table(rows)
-	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", display.Count(paused, "Cluster API object"))
+	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", printers.Count(paused, "Cluster API object"))
 }
 
-func what(c leaving.Change) string {
+func what(c cleanup.Change) string {
 	var parts []string
 	if c.Finalizer {
 		parts = append(parts, "sync finalizer")
 	}
 	if n := len(c.Annotations); n > 0 {
-		parts = append(parts, display.Count(n, "mark"))
+		parts = append(parts, printers.Count(n, "mark"))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func object(i fleet.Item) string {
+func object(i inventory.Item) string {
 	return i.Resource.GroupResource().String() + "/" + i.Object.Metadata.Name
 }
 
-func (c *cleaner) refuse(obstacles []leaving.Obstacle) error {
+func (c *cleaner) refuse(obstacles []cleanup.Obstacle) error {
 	c.Linef("\n%s", c.Red("Not now:"))
 	for _, o := range obstacles {
-		c.Linef("\n%s", display.Wrap("- "+o.What, "  ", c.Width))
-		c.Linef("%s", display.Wrap(o.Remedy, "    ", c.Width))
+		c.Linef("\n%s", printers.Wrap("- "+o.What, "  ", c.Width))
+		c.Linef("%s", printers.Wrap(o.Remedy, "    ", c.Width))
 	}
 	return ended{codeNo, "nothing was changed"}
 }
@@ -278,8 +278,8 @@ func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
 }
 
 // manager looks for signs that a manager runs.
-func (c *cleaner) manager(ctx context.Context, namespace string) (leaving.Manager, error) {
-	m := leaving.Manager{Name: c.name, Namespace: namespace}
+func (c *cleaner) manager(ctx context.Context, namespace string) (cleanup.Manager, error) {
+	m := cleanup.Manager{Name: c.name, Namespace: namespace}
 	deployment, err := c.get(ctx, deployments, namespace, c.name)
 	if err != nil {
 		return m, err
@@ -303,7 +303,7 @@ func (c *cleaner) manager(ctx context.Context, namespace string) (leaving.Manage
 		m.Term = time.Duration(seconds) * time.Second
 	}
 	is, err := c.present(ctx, namespace)
-	m.Answers = is == overview.Answers
+	m.Answers = is == status.Answers
 	return m, err
 }
 
@@ -318,7 +318,7 @@ func (c *cleaner) get(ctx context.Context, resource schema.GroupVersionResource,
 	return u, nil
 }
 
-func (c *cleaner) apply(ctx context.Context, change leaving.Change, dryRun ...string) error {
+func (c *cleaner) apply(ctx context.Context, change cleanup.Change, dryRun ...string) error {
 	body, err := json.Marshal(change.Patch())
 	if err != nil {
 		return err
@@ -332,7 +332,7 @@ func (c *cleaner) apply(ctx context.Context, change leaving.Change, dryRun ...st
 const lingers = 20 * time.Second
 
 // applySoon tries again while what was taken down still answers.
-func (c *cleaner) applySoon(ctx context.Context, change leaving.Change, dryRun ...string) error {
+func (c *cleaner) applySoon(ctx context.Context, change cleanup.Change, dryRun ...string) error {
 	var last error
 	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, lingers, true, func(ctx context.Context) (bool, error) {
 		last = c.apply(ctx, change, dryRun...)
@@ -349,15 +349,15 @@ func (c *cleaner) applySoon(ctx context.Context, change leaving.Change, dryRun .
 }
 
 // again reads the object anew, and what has to come off it.
-func (c *cleaner) again(ctx context.Context, change leaving.Change) (leaving.Change, error) {
+func (c *cleaner) again(ctx context.Context, change cleanup.Change) (cleanup.Change, error) {
 	u, err := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace).Get(ctx, change.Object.Metadata.Name, metav1.GetOptions{})
 	if err != nil {
 		return change, err
 	}
-	if change.Object, err = fleet.FromUnstructured(u); err != nil {
+	if change.Object, err = inventory.FromUnstructured(u); err != nil {
 		return change, err
 	}
-	return leaving.ChangeOf(change.Item), nil
+	return cleanup.ChangeOf(change.Item), nil
 }
 
 // ours recognizes a refusal by Poundlock's admission, or for want of it.
@@ -367,7 +367,7 @@ func (c *cleaner) ours(err error) bool {
 }
 
 // carryOut takes admission down first: it would refuse the rest, whether a manager answers or not.
-func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error {
+func (c *cleaner) carryOut(ctx context.Context, changes []cleanup.Change) error {
 	var dryRun []string
 	if c.dryRun == "server" {
 		dryRun = []string{metav1.DryRunAll}
@@ -412,7 +412,7 @@ func (c *cleaner) carryOut(ctx context.Context, changes []leaving.Change) error 
 		}
 	}
 	if left > 0 {
-		return ended{codeNo, fmt.Sprintf("%s not cleaned: the same command tries again", display.Count(left, "object"))}
+		return ended{codeNo, fmt.Sprintf("%s not cleaned: the same command tries again", printers.Count(left, "object"))}
 	}
 	c.Linef("\nDone%s. docs/plugin.md › Cleaning up tells what is left to do.", c.rehearsed())
 	return nil

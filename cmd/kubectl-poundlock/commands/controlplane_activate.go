@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/policies"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -75,7 +75,7 @@ func (p *plugin) controlPlaneActivate(ctx context.Context, o controlPlaneActivat
 // activation carries out one command.
 type activation struct {
 	*masters
-	display.Output
+	printers.Output
 	controlPlaneActivateOptions
 	*trial
 }
@@ -94,7 +94,7 @@ func (a *activation) activate(ctx context.Context, r controlplane.Report, in pol
 	}
 	a.Linef("")
 	for _, f := range forecast(r) {
-		a.Linef("%s", display.Wrap(a.Bold(f), "", a.Width))
+		a.Linef("%s", printers.Wrap(a.Bold(f), "", a.Width))
 	}
 	if a.dryRun == "client" {
 		a.Linef("\nNothing was changed (--dry-run=client).")

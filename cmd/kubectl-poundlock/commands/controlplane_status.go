@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/policies/authority"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
 )
@@ -160,7 +160,7 @@ func (w *lookout) show(s controlplane.Standing, err error) error {
 
 // roster writes where a set is for people.
 type roster struct {
-	display.Output
+	printers.Output
 	wide bool
 	now  time.Time
 }
@@ -292,7 +292,7 @@ func (w roster) conditions(s controlplane.Standing) {
 	w.Table(rows)
 	for _, c := range said {
 		w.Linef("\n%s  %s", w.Bold(c.Type+"="+c.Status), w.Dim(c.Reason))
-		w.Linef("%s", display.Wrap(c.Message, "    ", w.Width))
+		w.Linef("%s", printers.Wrap(c.Message, "    ", w.Width))
 	}
 }
 
@@ -329,4 +329,4 @@ func (w roster) remarks(s controlplane.Standing) {
 	}
 }
 
-func (w roster) remark(text string) { w.Linef("\n%s", display.Wrap(w.Yellow(text), "", w.Width)) }
+func (w roster) remark(text string) { w.Linef("\n%s", printers.Wrap(w.Yellow(text), "", w.Width)) }

@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/controlplane"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	policy "github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // foresight writes a plan for people.
 type foresight struct {
-	display.Output
+	printers.Output
 	wide bool
 }
 
@@ -37,7 +37,7 @@ func (w foresight) head(r controlplane.Report) {
 	if r.Source != "cluster" {
 		from = ", as " + r.Source + " has it"
 	}
-	parts := []string{r.State, r.Strategy, dash(r.Platform), display.Count(r.Replicas, "replica")}
+	parts := []string{r.State, r.Strategy, dash(r.Platform), printers.Count(r.Replicas, "replica")}
 	w.Linef("%s: %s%s", w.Bold("controlplanemachineset/"+r.Name), strings.Join(parts, ", "), from)
 }
 
@@ -131,7 +131,7 @@ func (w foresight) steps(r controlplane.Report) {
 	w.Linef("")
 	if len(r.Steps) == 0 {
 		for _, f := range r.Forecast {
-			w.Linef("%s", display.Wrap(sentence(f), "", w.Width))
+			w.Linef("%s", printers.Wrap(sentence(f), "", w.Width))
 		}
 		return
 	}
@@ -147,7 +147,7 @@ func (w foresight) steps(r controlplane.Report) {
 
 // hang writes a text with its first line behind a mark.
 func (w foresight) hang(mark, text string) {
-	lines := display.Wrap(text, strings.Repeat(" ", len(mark)), w.Width)
+	lines := printers.Wrap(text, strings.Repeat(" ", len(mark)), w.Width)
 	w.Linef("%s%s", mark, strings.TrimLeft(lines, " "))
 }
 
@@ -186,7 +186,7 @@ func (w foresight) problems(all []controlplane.Problem) {
 	w.Linef("\n%s", w.Red("It can do nothing until this is fixed:"))
 	for _, p := range all {
 		w.Linef("\n  %s", w.Bold(p.Reason))
-		w.Linef("%s", display.Wrap(p.Message+".", "    ", w.Width))
+		w.Linef("%s", printers.Wrap(p.Message+".", "    ", w.Width))
 	}
 }
 
@@ -222,7 +222,7 @@ func (w foresight) opinion(mark string, o controlplane.Opinion) {
 	if o.Rule != "" {
 		text += " [" + o.Rule + "]"
 	}
-	w.Linef("%s", display.Wrap(mark+text, "  ", w.Width))
+	w.Linef("%s", printers.Wrap(mark+text, "  ", w.Width))
 }
 
 // sentence begins with a capital and ends with a full stop.

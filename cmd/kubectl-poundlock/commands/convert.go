@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/annotated"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/convert"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies"
@@ -66,7 +66,7 @@ func (p *plugin) convert(ctx context.Context, o convertOptions, args []string) e
 	return p.convertAll(o, f)
 }
 
-func (p *plugin) convertAll(o convertOptions, f *fleet.Fleet) error {
+func (p *plugin) convertAll(o convertOptions, f *inventory.Fleet) error {
 	cluster := f.Describe(o.said)
 	for _, problem := range f.Problems {
 		fmt.Fprintf(p.ErrOut, "cannot be read: %s: %s\n", problem.Source, problem.Text)
@@ -122,7 +122,7 @@ func converts(unanswered, refused int) error {
 	return nil
 }
 
-func (p *plugin) refuse(pair fleet.Pair, errs field.ErrorList) {
+func (p *plugin) refuse(pair inventory.Pair, errs field.ErrorList) {
 	fmt.Fprintf(p.ErrOut, "%s cannot be converted to %s:\n", pair.Ref(), destination(pair).Text())
 	for _, e := range errs {
 		fmt.Fprintf(p.ErrOut, "  %s: %s\n", e.Field, e.Detail)
@@ -134,7 +134,7 @@ type piece struct {
 	object *unstructured.Unstructured
 	source *unstructured.Unstructured
 	header string
-	rows   []annotated.Row
+	rows   []convert.Row
 }
 
 func (c piece) write(w io.Writer, comments bool) error {
@@ -143,41 +143,41 @@ func (c piece) write(w io.Writer, comments bool) error {
 		rows, header = nil, ""
 	}
 	fmt.Fprintln(w, "---")
-	return annotated.Write(w, header, c.object.Object, c.source.Object, rows)
+	return convert.Write(w, header, c.object.Object, c.source.Object, rows)
 }
 
 // unconvertible returns why the pair does not convert, or what an answer needs.
-func unconvertible(pair fleet.Pair, env conversion.Env, unknown error, lacks []fleet.Lack) (errs field.ErrorList, needs []string) {
+func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) (errs field.ErrorList, needs []string) {
 	if unknown != nil {
 		return field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}, nil
 	}
-	return preflight.Unconvertible(pair, env, lacks)
+	return check.Unconvertible(pair, env, lacks)
 }
 
 // destination is the API that is converted to: away from the authoritative one, or from the only one that has the object.
-func destination(pair fleet.Pair) authority.API {
+func destination(pair inventory.Pair) authority.API {
 	if pair.InCharge() == authority.MachineAPI || pair.ClusterAPI == nil {
 		return authority.ClusterAPI
 	}
 	return authority.MachineAPI
 }
 
-func converted(pair fleet.Pair, env conversion.Env) ([]piece, field.ErrorList) {
+func converted(pair inventory.Pair, env conversion.Env) ([]piece, field.ErrorList) {
 	if destination(pair) == authority.ClusterAPI {
 		return toClusterAPI(pair, env)
 	}
 	return toMachineAPI(pair, env)
 }
 
-func toClusterAPI(pair fleet.Pair, env conversion.Env) ([]piece, field.ErrorList) {
+func toClusterAPI(pair inventory.Pair, env conversion.Env) ([]piece, field.ErrorList) {
 	source := content(pair.MachineAPI)
 	twin, errs := core.ToClusterAPI(pair.Kind.Name, source, env)
 	if len(errs) > 0 {
 		return nil, errs
 	}
 	at := places(pair.Kind)
-	platform := annotated.Rows(linesOf(env), conversion.OnlyClusterAPI, annotated.Place{Name: "providerSpec", Source: at.providerSpec, Target: at.infra, Core: at.template})
-	rows := append(annotated.Core(platform), annotated.Rows(tableOf(pair.Kind), conversion.OnlyClusterAPI, annotated.Place{})...)
+	platform := convert.Rows(linesOf(env), conversion.OnlyClusterAPI, convert.Place{Name: "providerSpec", Source: at.providerSpec, Target: at.infra, Core: at.template})
+	rows := append(convert.Core(platform), convert.Rows(tableOf(pair.Kind), conversion.OnlyClusterAPI, convert.Place{})...)
 	header := fmt.Sprintf("From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\nowner references, the sync finalizer and, while Machine API is authoritative, the pause.", pair.Kind.Name, pair.Name)
 	out := []piece{{twin.Core, source, header, rows}}
 	if twin.Infra != nil {
@@ -186,7 +186,7 @@ func toClusterAPI(pair fleet.Pair, env conversion.Env) ([]piece, field.ErrorList
 	return out, nil
 }
 
-func toMachineAPI(pair fleet.Pair, env conversion.Env) ([]piece, field.ErrorList) {
+func toMachineAPI(pair inventory.Pair, env conversion.Env) ([]piece, field.ErrorList) {
 	twin := core.Twin{Core: content(pair.ClusterAPI)}
 	if pair.Infra != nil {
 		twin.Infra = content(pair.Infra)
@@ -196,8 +196,8 @@ func toMachineAPI(pair fleet.Pair, env conversion.Env) ([]piece, field.ErrorList
 		return nil, errs
 	}
 	at := places(pair.Kind)
-	rows := annotated.Rows(linesOf(env), conversion.OnlyMachineAPI, annotated.Place{Name: env.Platform.InfraMachine.Kind, Target: at.providerSpec, Core: at.template})
-	rows = append(rows, annotated.Rows(tableOf(pair.Kind), conversion.OnlyMachineAPI, annotated.Place{})...)
+	rows := convert.Rows(linesOf(env), conversion.OnlyMachineAPI, convert.Place{Name: env.Platform.InfraMachine.Kind, Target: at.providerSpec, Core: at.template})
+	rows = append(rows, convert.Rows(tableOf(pair.Kind), conversion.OnlyMachineAPI, convert.Place{})...)
 	header := fmt.Sprintf("From %s %s of Cluster API. To have Poundlock take it over, create it with spec.authoritativeAPI: ClusterAPI.", pair.Kind.Name, pair.Name)
 	return []piece{{made, twin.Core, header, rows}}, nil
 }

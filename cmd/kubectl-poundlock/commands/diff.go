@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/twins"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -73,7 +73,7 @@ func (p *plugin) diff(ctx context.Context, o diffOptions, args []string) error {
 }
 
 // one reads a single pair, from files or from the cluster.
-func (p *plugin) one(ctx context.Context, from files, t target, args []string) (*fleet.Fleet, error) {
+func (p *plugin) one(ctx context.Context, from files, t target, args []string) (*inventory.Fleet, error) {
 	if len(from.paths) > 0 {
 		return p.gather(ctx, from, selection{}, args)
 	}
@@ -86,20 +86,20 @@ func (p *plugin) one(ctx context.Context, from files, t target, args []string) (
 		return nil, err
 	}
 	for _, namespaces := range pairs {
-		f, err := fleet.One(ctx, client, namespaces, t.kind, t.name)
+		f, err := inventory.One(ctx, client, namespaces, t.kind, t.name)
 		if err != nil || len(f.Pairs) > 0 {
 			return f, err
 		}
 	}
-	return &fleet.Fleet{}, nil
+	return &inventory.Fleet{}, nil
 }
 
-func (p *plugin) writeDiff(o diffOptions, f *fleet.Fleet, pair fleet.Pair, in authority.API) error {
+func (p *plugin) writeDiff(o diffOptions, f *inventory.Fleet, pair inventory.Pair, in authority.API) error {
 	env, err := f.Env(f.Describe(o.said), pair)
 	if err != nil {
 		return err
 	}
-	c, err := twins.Compare(pair, in, env)
+	c, err := diff.Compare(pair, in, env)
 	if err != nil {
 		return fmt.Errorf("%s: %w", pair.Ref(), err)
 	}
@@ -119,17 +119,17 @@ func unless(same bool, err error) error {
 
 // difference writes a comparison for people.
 type difference struct {
-	display.Output
-	pair fleet.Pair
+	printers.Output
+	pair inventory.Pair
 	all  bool
 }
 
-func (w difference) write(c twins.Comparison) {
+func (w difference) write(c diff.Comparison) {
 	if len(c.Unspeakable) > 0 {
 		w.Linef("The two sides of %s cannot be compared in the words of one API:", w.pair.Ref())
 		for _, u := range c.Unspeakable {
 			w.Linef("\n%s  %s", w.Bold(u.Path), w.Dim("of "+u.Side.Text()))
-			w.Linef("%s", display.Wrap(u.Reason, "    ", w.Width))
+			w.Linef("%s", printers.Wrap(u.Reason, "    ", w.Width))
 		}
 		return
 	}

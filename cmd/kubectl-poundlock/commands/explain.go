@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/reference"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/explain"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 )
 
 func explainCommand(p *plugin) *cobra.Command {
@@ -31,7 +31,7 @@ A rule is what stands in brackets behind an answer of the webhook. A field may b
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			names := slices.DeleteFunc(reference.Topics().Names(), func(n string) bool { return !strings.HasPrefix(n, begun) })
+			names := slices.DeleteFunc(explain.Topics().Names(), func(n string) bool { return !strings.HasPrefix(n, begun) })
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return p.explain(*o, args[0]) },
@@ -44,7 +44,7 @@ func (p *plugin) explain(o output, asked string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	topics := reference.Topics()
+	topics := explain.Topics()
 	found := topics.Find(asked)
 	if len(found) == 0 {
 		text := "nothing is known of \"" + asked + "\""
@@ -66,14 +66,14 @@ func (p *plugin) explain(o output, asked string) error {
 	return nil
 }
 
-func explained(w display.Output, t reference.Topic) {
+func explained(w printers.Output, t explain.Topic) {
 	w.Linef("%s  %s", w.Bold(t.Name), w.Dim(t.About))
 	for _, part := range t.Parts {
 		text := strings.ReplaceAll(part.Text, "`", "")
 		if part.Heading == "" {
-			w.Linef("\n%s", display.Wrap(text, "  ", w.Width))
+			w.Linef("\n%s", printers.Wrap(text, "  ", w.Width))
 			continue
 		}
-		w.Linef("%s", display.Wrap(w.Dim(part.Heading+":")+" "+text, "  ", w.Width))
+		w.Linef("%s", printers.Wrap(w.Dim(part.Heading+":")+" "+text, "  ", w.Width))
 	}
 }

@@ -20,11 +20,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/moving"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/migrate"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -136,12 +136,12 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 	}
 	m := &mover{plugin: p, Output: p.out(), migrateOptions: o, to: to, query: q}
 	if o.format == "json" {
-		m.Output = display.Output{Writer: io.Discard}
+		m.Output = printers.Output{Writer: io.Discard}
 	}
 	if m.client, err = p.client(m); err != nil {
 		return err
 	}
-	f, err := fleet.FromCluster(ctx, m.client, q)
+	f, err := inventory.FromCluster(ctx, m.client, q)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (p *plugin) migrate(ctx context.Context, o migrateOptions, args []string) e
 // carriedOut refuses a request that nobody would carry out.
 func (p *plugin) carriedOut(ctx context.Context, namespace string) error {
 	is, err := p.present(ctx, namespace)
-	if err != nil || is != overview.Silent {
+	if err != nil || is != status.Silent {
 		return err
 	}
 	return ended{codeNo, "Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. Nobody would carry a request out, so nothing was asked for"}
@@ -174,10 +174,10 @@ func (p *plugin) carriedOut(ctx context.Context, namespace string) error {
 // mover carries out one command.
 type mover struct {
 	*plugin
-	display.Output
+	printers.Output
 	migrateOptions
 	to     authority.API
-	query  fleet.Query
+	query  inventory.Query
 	client dynamic.Interface
 	// warned are the webhook's warnings to the last request.
 	warned []string
@@ -187,7 +187,7 @@ type mover struct {
 func (m *mover) HandleWarningHeader(_ int, _, text string) { m.warned = append(m.warned, text) }
 
 // choose narrows the fleet to what is meant, with the Machines of the sets where those are to go too.
-func (m *mover) choose(f *fleet.Fleet, t targets, selector string) error {
+func (m *mover) choose(f *inventory.Fleet, t targets, selector string) error {
 	sets := map[string]bool{}
 	if m.withMachines {
 		matches, err := m.plugin.query(selection{selector: selector, all: m.all}, nil)
@@ -203,7 +203,7 @@ func (m *mover) choose(f *fleet.Fleet, t targets, selector string) error {
 		if err := t.pick(&all); err != nil { // names that are not there
 			return err
 		}
-		f.Narrow(func(pair fleet.Pair) bool {
+		f.Narrow(func(pair inventory.Pair) bool {
 			return t.mean(pair) && matches.Matches(pair) || pair.Kind.Parent != "" && sets[pair.Namespaces.MachineAPI+"/"+pair.Set()]
 		})
 		return nil
@@ -212,41 +212,41 @@ func (m *mover) choose(f *fleet.Fleet, t targets, selector string) error {
 }
 
 // forth plans, asks and moves.
-func (m *mover) forth(ctx context.Context, f *fleet.Fleet) error {
+func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	plan := m.plan(f)
 	m.show(plan)
-	blocked := moving.Of(plan, moving.Leave)
+	blocked := migrate.Of(plan, migrate.Leave)
 	switch {
 	case len(plan) == 0:
 		return ended{codeError, "nothing of that name or with these labels is there"}
 	case len(blocked) > 0 && !m.skipBlocked:
-		return ended{codeNo, fmt.Sprintf("%s cannot move: fix that, or leave out what cannot with --skip-blocked", display.Count(len(blocked), "object"))}
+		return ended{codeNo, fmt.Sprintf("%s cannot move: fix that, or leave out what cannot with --skip-blocked", printers.Count(len(blocked), "object"))}
 	case len(blocked) == len(plan):
 		return ended{codeNo, "nothing is left that can move"}
-	case len(moving.Of(plan, moving.Ask))+len(moving.Of(plan, moving.Follow)) == 0:
+	case len(migrate.Of(plan, migrate.Ask))+len(migrate.Of(plan, migrate.Follow)) == 0:
 		return nil
 	case m.dryRun == "client":
 		m.Linef("\nNothing was asked for (--dry-run=client).")
 		return nil
 	case m.dryRun == "server":
-		return m.rehearse(ctx, moving.Of(plan, moving.Ask))
+		return m.rehearse(ctx, migrate.Of(plan, migrate.Ask))
 	}
-	if err := m.mayMoveControlPlane(ctx, moving.Of(plan, moving.Ask)); err != nil {
+	if err := m.mayMoveControlPlane(ctx, migrate.Of(plan, migrate.Ask)); err != nil {
 		return err
 	}
-	if n := len(moving.Of(plan, moving.Ask)); n > 0 {
-		if err := m.confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", display.Count(n, "object"), m.to.Text())); err != nil {
+	if n := len(migrate.Of(plan, migrate.Ask)); n > 0 {
+		if err := m.confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", printers.Count(n, "object"), m.to.Text())); err != nil {
 			return err
 		}
 	}
 	if !m.wait {
-		return m.ask(ctx, moving.Of(plan, moving.Ask))
+		return m.ask(ctx, migrate.Of(plan, migrate.Ask))
 	}
 	return m.follow(ctx, plan)
 }
 
 // mayMoveControlPlane asks about Machines of the control plane by name: they are seldom meant by a selector, and etcd runs on them.
-func (m *mover) mayMoveControlPlane(ctx context.Context, steps []moving.PlannedMove) error {
+func (m *mover) mayMoveControlPlane(ctx context.Context, steps []migrate.PlannedMove) error {
 	var names []string
 	for _, s := range steps {
 		if role(s.Pair) == controlPlaneRole {
@@ -272,7 +272,7 @@ func itThem(n int) string {
 const controlPlaneRole = "control plane"
 
 // role is what a Machine is for; "" for what is none, or does not say.
-func role(p fleet.Pair) string {
+func role(p inventory.Pair) string {
 	if p.MachineAPI == nil || p.Kind.Infra != authority.InfraMachine {
 		return ""
 	}
@@ -283,17 +283,17 @@ func role(p fleet.Pair) string {
 	return controlPlaneRole
 }
 
-func (m *mover) plan(f *fleet.Fleet) []moving.PlannedMove {
-	cluster := f.Describe(fleet.Cluster{})
-	var findings []preflight.Finding
+func (m *mover) plan(f *inventory.Fleet) []migrate.PlannedMove {
+	cluster := f.Describe(inventory.Cluster{})
+	var findings []check.Finding
 	for _, pair := range f.Pairs {
 		env, unknown := f.Env(cluster, pair)
-		findings = append(findings, preflight.Judge(pair, m.to, env, unknown, f.Lacks(cluster, env)))
+		findings = append(findings, check.Judge(pair, m.to, env, unknown, f.Lacks(cluster, env)))
 	}
-	return moving.Plan(f.Pairs, findings)
+	return migrate.Plan(f.Pairs, findings)
 }
 
-func (m *mover) show(plan []moving.PlannedMove) {
+func (m *mover) show(plan []migrate.PlannedMove) {
 	if len(plan) == 0 {
 		return
 	}
@@ -301,48 +301,48 @@ func (m *mover) show(plan []moving.PlannedMove) {
 	for _, s := range plan {
 		rows = append(rows, []string{s.Pair.Ref(), dash(role(s.Pair)), s.Pair.InCharge().Text(), m.to.Text(), m.action(s.Action), firstReason(s.Finding)})
 	}
-	if !slices.ContainsFunc(plan, func(s moving.PlannedMove) bool { return role(s.Pair) != "" }) {
+	if !slices.ContainsFunc(plan, func(s migrate.PlannedMove) bool { return role(s.Pair) != "" }) {
 		for i, row := range rows {
 			rows[i] = slices.Delete(row, 1, 2)
 		}
 	}
 	m.Table(rows)
 	for _, s := range plan {
-		m.record(event{Object: s.Pair.Ref(), Event: "plan: " + string(s.Action), Message: firstReason(s.Finding), Failed: s.Action == moving.Leave})
-		if s.Action != moving.Leave {
+		m.record(event{Object: s.Pair.Ref(), Event: "plan: " + string(s.Action), Message: firstReason(s.Finding), Failed: s.Action == migrate.Leave})
+		if s.Action != migrate.Leave {
 			continue
 		}
 		m.Linef("\n%s cannot move:", m.Bold(s.Pair.Ref()))
 		for _, field := range s.Finding.Fields {
-			m.Linef("%s", display.Wrap(field.Path+": "+field.Reason, "    ", m.Width))
+			m.Linef("%s", printers.Wrap(field.Path+": "+field.Reason, "    ", m.Width))
 		}
 		if s.Finding.Message != "" {
-			m.Linef("%s", display.Wrap(s.Finding.Message, "    ", m.Width))
+			m.Linef("%s", printers.Wrap(s.Finding.Message, "    ", m.Width))
 		}
 	}
 }
 
-func (m *mover) action(a moving.Action) string {
+func (m *mover) action(a migrate.Action) string {
 	switch a {
-	case moving.Leave:
+	case migrate.Leave:
 		return m.Red(string(a))
-	case moving.Skip:
+	case migrate.Skip:
 		return m.Dim(string(a))
-	case moving.Follow:
+	case migrate.Follow:
 		return m.Yellow(string(a))
 	}
 	return m.Green(string(a))
 }
 
-func firstReason(f preflight.Finding) string {
-	if f.Readiness == preflight.Waiting {
+func firstReason(f check.Finding) string {
+	if f.Readiness == check.Waiting {
 		return "will wait: " + f.Reason
 	}
 	return f.Reason
 }
 
 // rehearse has the server say what it thinks of each request.
-func (m *mover) rehearse(ctx context.Context, steps []moving.PlannedMove) error {
+func (m *mover) rehearse(ctx context.Context, steps []migrate.PlannedMove) error {
 	var failed error
 	m.Linef("")
 	for _, s := range steps {
@@ -356,7 +356,7 @@ func (m *mover) rehearse(ctx context.Context, steps []moving.PlannedMove) error 
 }
 
 // ask sends the requests and leaves the rest to Poundlock.
-func (m *mover) ask(ctx context.Context, steps []moving.PlannedMove) error {
+func (m *mover) ask(ctx context.Context, steps []migrate.PlannedMove) error {
 	m.Linef("")
 	for _, s := range steps {
 		err := m.request(ctx, s.Pair, m.to, "")
@@ -412,14 +412,14 @@ func (m *mover) report(ref, what string, err error) {
 		m.Linef("%s  %s  %s", m.clock(), ref, what)
 	}
 	for _, text := range m.warned {
-		m.Linef("%s", display.Wrap(m.Yellow("warning:")+" "+text, "            ", m.Width))
+		m.Linef("%s", printers.Wrap(m.Yellow("warning:")+" "+text, "            ", m.Width))
 	}
 }
 
 func (m *mover) clock() string { return m.Dim(m.Now().Format(time.TimeOnly)) }
 
 // request changes spec.authoritativeAPI of the object as it was read.
-func (m *mover) request(ctx context.Context, pair fleet.Pair, to authority.API, dryRun string) error {
+func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.API, dryRun string) error {
 	m.warned = nil
 	if m.withMachines {
 		defer func() { m.warned = slices.DeleteFunc(m.warned, authority.LeavesMachines) }() // they follow
@@ -444,12 +444,12 @@ func (m *mover) request(ctx context.Context, pair fleet.Pair, to authority.API, 
 const fieldManager = "kubectl-poundlock"
 
 // follow requests as many as may be on the way, and prints each step until all are there.
-func (m *mover) follow(ctx context.Context, plan []moving.PlannedMove) error {
+func (m *mover) follow(ctx context.Context, plan []migrate.PlannedMove) error {
 	m.Linef("")
 	began := m.Now()
-	run := moving.NewRun(plan, m.to, m.maxInFlight, m.timeout, began)
+	run := migrate.NewRun(plan, m.to, m.maxInFlight, m.timeout, began)
 	var end error
-	err := fleet.Follow(ctx, m.client, m.query, time.Second, func(f *fleet.Fleet) (bool, error) {
+	err := inventory.Follow(ctx, m.client, m.query, time.Second, func(f *inventory.Fleet) (bool, error) {
 		done, err := m.look(ctx, run, f)
 		end = err
 		return done || err != nil, nil
@@ -469,7 +469,7 @@ func (m *mover) follow(ctx context.Context, plan []moving.PlannedMove) error {
 		m.Linef("\nstopped: %d there, %d on the way, %d not asked for. The same command goes on from here; --cancel takes back what is on the way.", arrived, onTheWay, left)
 		return end
 	}
-	m.Linef("\n%s %s with %s after %s.", display.Count(arrived, "object"), isAre(arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
+	m.Linef("\n%s %s with %s after %s.", printers.Count(arrived, "object"), isAre(arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
 	return nil
 }
 
@@ -481,7 +481,7 @@ func isAre(n int) string {
 }
 
 // look is one look at the fleet. Its error says why the run ends before everything is there.
-func (m *mover) look(ctx context.Context, run *moving.Run, f *fleet.Fleet) (bool, error) {
+func (m *mover) look(ctx context.Context, run *migrate.Run, f *inventory.Fleet) (bool, error) {
 	out := run.Look(f, m.Now())
 	for _, l := range out.Lines {
 		m.line(l)
@@ -510,7 +510,7 @@ func (m *mover) look(ctx context.Context, run *moving.Run, f *fleet.Fleet) (bool
 	return out.Done, nil
 }
 
-func (m *mover) line(l moving.Line) {
+func (m *mover) line(l migrate.Line) {
 	what := l.What
 	switch {
 	case l.Good:
@@ -524,12 +524,12 @@ func (m *mover) line(l moving.Line) {
 	})
 	m.Linef("%s  %s  %s  %s", m.clock(), l.Ref, what, m.Dim("after "+duration.HumanDuration(l.After)+counter(l)))
 	if l.Detail != "" {
-		m.Linef("%s", display.Wrap(l.Detail, "            ", m.Width))
+		m.Linef("%s", printers.Wrap(l.Detail, "            ", m.Width))
 	}
 }
 
 // counter says how far a move of several objects is.
-func counter(l moving.Line) string {
+func counter(l migrate.Line) string {
 	switch {
 	case l.Total < 2:
 		return ""
@@ -540,8 +540,8 @@ func counter(l moving.Line) string {
 }
 
 // back takes requests back.
-func (m *mover) back(ctx context.Context, f *fleet.Fleet) error {
-	f.Narrow(func(p fleet.Pair) bool { return p.MachineAPI != nil && p.Moving() })
+func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
+	f.Narrow(func(p inventory.Pair) bool { return p.MachineAPI != nil && p.Moving() })
 	if len(f.Pairs) == 0 {
 		m.Linef("Nothing of that is asked to move: there is nothing to cancel.")
 		return nil
@@ -556,7 +556,7 @@ func (m *mover) back(ctx context.Context, f *fleet.Fleet) error {
 	dryRun, done := "", "cancellation asked for: authority goes back"
 	if m.dryRun == "server" {
 		dryRun, done = metav1.DryRunAll, "would be cancelled (server dry run)"
-	} else if err := m.confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", display.Count(len(f.Pairs), "object"))); err != nil {
+	} else if err := m.confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", printers.Count(len(f.Pairs), "object"))); err != nil {
 		return err
 	}
 	m.Linef("")
@@ -577,13 +577,13 @@ func (m *mover) back(ctx context.Context, f *fleet.Fleet) error {
 }
 
 // settled waits until authority over each of the pairs is back.
-func (m *mover) settled(ctx context.Context, cancelled []fleet.Pair) error {
+func (m *mover) settled(ctx context.Context, cancelled []inventory.Pair) error {
 	began, left := m.Now(), map[string]bool{}
 	for _, p := range cancelled {
 		left[p.Namespaces.MachineAPI+"/"+p.Ref()] = true
 	}
 	timedOut := false
-	err := fleet.Follow(ctx, m.client, m.query, time.Second, func(f *fleet.Fleet) (bool, error) {
+	err := inventory.Follow(ctx, m.client, m.query, time.Second, func(f *inventory.Fleet) (bool, error) {
 		still := map[string]bool{}
 		for _, p := range f.Pairs {
 			key := p.Namespaces.MachineAPI + "/" + p.Ref()
@@ -609,7 +609,7 @@ func (m *mover) settled(ctx context.Context, cancelled []fleet.Pair) error {
 	case ctx.Err() != nil:
 		return ended{codeInterrupted, "interrupted: Poundlock's manager goes on"}
 	case err == nil && len(left) > 0:
-		return ended{codeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", display.Count(len(left), "object"))}
+		return ended{codeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", printers.Count(len(left), "object"))}
 	}
 	return err
 }

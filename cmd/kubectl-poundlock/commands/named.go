@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -48,7 +48,7 @@ func namesIn(path string, stdin io.Reader, pairs authority.Pairs) ([]string, err
 		return namesOf(string(raw), pairs)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		f, err := fleet.FromFiles([]string{path}, nil, pairs)
+		f, err := inventory.FromFiles([]string{path}, nil, pairs)
 		return refs(f), err
 	}
 	raw, err := os.ReadFile(path)
@@ -66,7 +66,7 @@ func namesOf(text string, pairs authority.Pairs) ([]string, error) {
 		if kind, name, is := strings.Cut(line, "/"); is && isKind(kind) && name != "" && !strings.ContainsAny(name, " :") {
 			out = append(out, line)
 		} else if line != "" {
-			f, err := fleet.FromFiles([]string{"-"}, strings.NewReader(text), pairs)
+			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), pairs)
 			if err == nil && len(f.Problems) > 0 {
 				err = ended{codeError, "-f: " + f.Problems[0].Source + ": " + f.Problems[0].Text}
 			}
@@ -76,7 +76,7 @@ func namesOf(text string, pairs authority.Pairs) ([]string, error) {
 	return out, nil
 }
 
-func refs(f *fleet.Fleet) []string {
+func refs(f *inventory.Fleet) []string {
 	if f == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -18,7 +18,7 @@ func TestNamesOf(t *testing.T) {
 		"machineset.machine.openshift.io/b\nmachine/a\n":                                    {"machineset.machine.openshift.io/b", "machine/a"},
 		"apiVersion: machine.openshift.io/v1beta1\nkind: MachineSet\nmetadata: {name: c}\n": {"machineset/c"},
 	} {
-		if got, err := namesOf(text, authority.Pairs{fleet.DefaultPair}); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := namesOf(text, authority.Pairs{inventory.DefaultPair}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}

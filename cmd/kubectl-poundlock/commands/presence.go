@@ -15,17 +15,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // present has the API server ask Poundlock's webhooks about a Lease that it does not store. Their warning is the answer: no policy judges a Lease, so nobody else's can be
 // taken for it.
-func (p *plugin) present(ctx context.Context, namespace string) (overview.Presence, error) {
+func (p *plugin) present(ctx context.Context, namespace string) (status.Presence, error) {
 	heard := &listener{}
 	client, err := p.client(heard)
 	if err != nil {
-		return overview.NotAsked, err
+		return status.NotAsked, err
 	}
 	lease := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": authority.ProbeName, "namespace": namespace},
@@ -33,33 +33,33 @@ func (p *plugin) present(ctx context.Context, namespace string) (overview.Presen
 	_, err = client.Resource(leases).Namespace(namespace).Create(ctx, lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
 	switch {
 	case heard.poundlock:
-		return overview.Answers, nil // whatever else became of the request
+		return status.Answers, nil // whatever else became of the request
 	case apierrors.IsForbidden(err):
-		return overview.NotAsked, nil
+		return status.NotAsked, nil
 	case err == nil || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err):
-		return overview.Silent, nil
+		return status.Silent, nil
 	}
-	return overview.NotAsked, fmt.Errorf("trying whether Poundlock answers: %w", err)
+	return status.NotAsked, fmt.Errorf("trying whether Poundlock answers: %w", err)
 }
 
 // away returns that nobody answers or leads, and since when; "" where all is well, or where that is unknown.
 func (p *plugin) away(ctx context.Context, namespace string) string {
 	is, err := p.present(ctx, namespace)
 	if err != nil {
-		is = overview.NotAsked
+		is = status.NotAsked
 	}
 	client, err := p.client(nil)
 	if err != nil {
 		return ""
 	}
-	var lease overview.Lease
+	var lease status.Lease
 	if u, err := client.Resource(leases).Namespace(namespace).Get(ctx, leaseName, metav1.GetOptions{}); err == nil {
 		var l coordinationv1.Lease
 		if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &l) == nil && l.Spec.RenewTime != nil && l.Spec.LeaseDurationSeconds != nil {
-			lease = overview.Lease{Renewed: l.Spec.RenewTime.Time, Duration: time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second}
+			lease = status.Lease{Renewed: l.Spec.RenewTime.Time, Duration: time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second}
 		}
 	}
-	return overview.Away(is, lease, p.Now())
+	return status.Away(is, lease, p.Now())
 }
 
 // leaseName is what the managers lead by.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 )
 
 // A watch never writes more lines than the terminal has, and the headings stay.
@@ -20,16 +20,16 @@ func TestAWatchFitsTheTerminal(t *testing.T) {
 		for _, away := range []string{"", "Poundlock does not answer."} {
 			s := survey{Away: away}
 			for i := range objects {
-				one := overview.Standing{Kind: "Machine", Name: fmt.Sprint("m", i), Current: "MachineAPI", Requested: "MachineAPI"}
+				one := status.Standing{Kind: "Machine", Name: fmt.Sprint("m", i), Current: "MachineAPI", Requested: "MachineAPI"}
 				if i%3 == 0 {
 					one.Requested, one.Reason, one.Message = "ClusterAPI", "WaitingForPause", "a sentence"
 				}
 				s.Objects = append(s.Objects, one)
 			}
-			s.Progress = overview.ProgressOf(s.Objects)
+			s.Progress = status.ProgressOf(s.Objects)
 			out := &bytes.Buffer{}
 			const height = 20
-			glance{Output: display.Output{Writer: out, Height: height, Terminal: true}, now: time.Now()}.repaint(s)
+			glance{Output: printers.Output{Writer: out, Height: height, Terminal: true}, now: time.Now()}.repaint(s)
 			if lines := strings.Count(out.String(), "\n"); lines >= height {
 				t.Errorf("%d objects: %d lines on a terminal of %d", objects, lines, height)
 			}

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -114,7 +114,7 @@ Exit codes:
 	root.SetErr(o.ErrOut)
 	flags := root.PersistentFlags()
 	p.config.AddFlags(flags)
-	flags.StringSliceVar(&p.namespaces, "namespaces", []string{fleet.DefaultPair.MachineAPI + "=" + fleet.DefaultPair.ClusterAPI}, "the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
+	flags.StringSliceVar(&p.namespaces, "namespaces", []string{inventory.DefaultPair.MachineAPI + "=" + inventory.DefaultPair.ClusterAPI}, "the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
 	for flag, complete := range map[string]func() []string{"namespace": p.allNamespaces, "context": p.contexts, "cluster": p.clusters, "user": p.users} {
 		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // the flag is there
 			return starting(complete(), begun), cobra.ShellCompDirectiveNoFileComp
@@ -129,7 +129,7 @@ Exit codes:
 	return root
 }
 
-func (p *plugin) out() display.Output { return display.OutputOf(p.Out, p.Env) }
+func (p *plugin) out() printers.Output { return printers.OutputOf(p.Out, p.Env) }
 
 // pairs are the pairs of namespaces that are meant: -n names one of them, by either of its namespaces.
 func (p *plugin) pairs() (authority.Pairs, error) {
@@ -200,22 +200,22 @@ func (s *selection) bind(cmd *cobra.Command) {
 }
 
 // query is what of the cluster is meant by the flags; kinds nil is all.
-func (p *plugin) query(s selection, t targets) (fleet.Query, error) {
+func (p *plugin) query(s selection, t targets) (inventory.Query, error) {
 	if s.all {
 		*p.config.Namespace = ""
 	}
 	pairs, err := p.pairs()
 	if err != nil {
-		return fleet.Query{}, err
+		return inventory.Query{}, err
 	}
 	selector, err := labels.Parse(s.selector)
 	if err != nil {
-		return fleet.Query{}, usage("--selector %q: %v", s.selector, err)
+		return inventory.Query{}, usage("--selector %q: %v", s.selector, err)
 	}
 	if i := slices.IndexFunc(t, func(one target) bool { return one.name != "" }); i >= 0 && !selector.Empty() {
-		return fleet.Query{}, usage("-l selects among all objects of a kind, so %s cannot be named beside it", t[i].name)
+		return inventory.Query{}, usage("-l selects among all objects of a kind, so %s cannot be named beside it", t[i].name)
 	}
-	return fleet.Query{Pairs: pairs, Selector: selector, Kinds: t.kinds()}, nil
+	return inventory.Query{Pairs: pairs, Selector: selector, Kinds: t.kinds()}, nil
 }
 
 // targets are the objects that arguments name.
@@ -313,17 +313,17 @@ func (t targets) kinds() []authority.Kind {
 }
 
 // name reports whether the pair is meant; no targets mean all.
-func (t targets) mean(p fleet.Pair) bool {
+func (t targets) mean(p inventory.Pair) bool {
 	return len(t) == 0 || slices.ContainsFunc(t, func(one target) bool {
 		return one.kind.Name == p.Kind.Name && (one.name == "" || one.name == p.Name)
 	})
 }
 
 // pick keeps what the targets name; a name that is not there is an error.
-func (t targets) pick(f *fleet.Fleet) error {
+func (t targets) pick(f *inventory.Fleet) error {
 	f.Narrow(t.mean)
 	for _, one := range t {
-		if one.name != "" && !slices.ContainsFunc(f.Pairs, func(p fleet.Pair) bool { return p.Name == one.name && p.Kind.Name == one.kind.Name }) {
+		if one.name != "" && !slices.ContainsFunc(f.Pairs, func(p inventory.Pair) bool { return p.Name == one.name && p.Kind.Name == one.kind.Name }) {
 			return fmt.Errorf("there is no %s %q in either API", one.kind.Name, one.name)
 		}
 	}
@@ -331,11 +331,11 @@ func (t targets) pick(f *fleet.Fleet) error {
 }
 
 // inOrder puts the pairs in the order of the targets, and keeps the order of those that one target means. A user who names a canary first wants it first.
-func (t targets) inOrder(pairs []fleet.Pair) {
-	place := func(p fleet.Pair) int {
+func (t targets) inOrder(pairs []inventory.Pair) {
+	place := func(p inventory.Pair) int {
 		return slices.IndexFunc(t, func(one target) bool { return targets{one}.mean(p) })
 	}
-	slices.SortStableFunc(pairs, func(a, b fleet.Pair) int { return place(a) - place(b) })
+	slices.SortStableFunc(pairs, func(a, b inventory.Pair) int { return place(a) - place(b) })
 }
 
 // parseAPI reads --to.

@@ -17,10 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/display"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/fleet"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/overview"
-	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/preflight"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -61,8 +61,8 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
 
 // survey is what status says, as a program reads it.
 type survey struct {
-	Objects  []overview.Standing `json:"objects"`
-	Progress []overview.Progress `json:"progress,omitempty"`
+	Objects  []status.Standing `json:"objects"`
+	Progress []status.Progress `json:"progress,omitempty"`
 	// Neighbours counts the objects that others write to, too, by who.
 	Neighbours map[string]int `json:"neighbours,omitempty"`
 	// Rival is what of OpenShift's own migration keeps everything where it is.
@@ -73,19 +73,19 @@ type survey struct {
 	leftAlone int
 }
 
-func surveyOf(f *fleet.Fleet) survey {
-	s := survey{Objects: []overview.Standing{}, Rival: f.Rival}
+func surveyOf(f *inventory.Fleet) survey {
+	s := survey{Objects: []status.Standing{}, Rival: f.Rival}
 	for _, pair := range f.Pairs {
 		if pair.MachineAPI != nil && !pair.Kind.HasAuthority(pair.MachineAPI) {
 			s.leftAlone++
 			continue
 		}
-		s.Objects = append(s.Objects, overview.Of(pair))
+		s.Objects = append(s.Objects, status.Of(pair))
 		if pair.MachineAPI != nil {
 			s.write(authority.Neighbours(pair.Kind.Name, pair.MachineAPI))
 		}
 	}
-	s.Progress = overview.ProgressOf(s.Objects)
+	s.Progress = status.ProgressOf(s.Objects)
 	return s
 }
 
@@ -145,13 +145,13 @@ func (p *plugin) writeSurvey(o statusOptions, s survey) error {
 }
 
 // watchStatus shows the fleet anew in the same place on a terminal; elsewhere it adds a line for each object that changed.
-func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q fleet.Query, t targets) error {
+func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q inventory.Query, t targets) error {
 	client, err := p.client(nil)
 	if err != nil {
 		return err
 	}
 	seen, away := map[string]string{}, p.away(ctx, q.Pairs[0].ClusterAPI)
-	err = fleet.Follow(ctx, client, q, time.Second, func(f *fleet.Fleet) (bool, error) {
+	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
 		f.Narrow(t.mean)
 		s := surveyOf(f)
 		s.Away = away
@@ -170,7 +170,7 @@ func (p *plugin) watchStatus(ctx context.Context, o statusOptions, q fleet.Query
 
 // writeNews writes the objects that are not as they were seen last.
 func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) error {
-	var news []overview.Standing
+	var news []status.Standing
 	for _, one := range s.Objects {
 		now := fmt.Sprintf("%+v", one)
 		if seen[one.Namespace+one.Ref()] != now {
@@ -192,7 +192,7 @@ func (p *plugin) writeNews(o statusOptions, s survey, seen map[string]string) er
 
 // glance writes the fleet for people.
 type glance struct {
-	display.Output
+	printers.Output
 	output
 	now time.Time
 }
@@ -201,7 +201,7 @@ func (w glance) wide() bool { return w.format == "wide" }
 
 func (w glance) write(s survey) {
 	if s.Away != "" {
-		w.Linef("%s\n", w.Red(display.Wrap(s.Away, "", w.Width)))
+		w.Linef("%s\n", w.Red(printers.Wrap(s.Away, "", w.Width)))
 	}
 	if len(s.Objects) == 0 {
 		w.Linef("No Machine, MachineSet or MachineHealthCheck was found.")
@@ -214,7 +214,7 @@ func (w glance) write(s survey) {
 		w.Linef("%s", w.bar(p))
 	}
 	if s.leftAlone > 0 {
-		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", display.Count(s.leftAlone, "MachineHealthCheck"))))
+		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", printers.Count(s.leftAlone, "MachineHealthCheck"))))
 	}
 	w.messages(s.Objects)
 	w.others(s)
@@ -239,7 +239,7 @@ func (w glance) writeWithin(s survey, height int) {
 		w.Linef("%s", w.Red(s.Away))
 	}
 	const headings, more, counts = 1, 1, 1
-	shown, left := overview.Fit(s.Objects, height-headings-more-counts-len(s.Progress)-min(len(s.Away), 1)*2)
+	shown, left := status.Fit(s.Objects, height-headings-more-counts-len(s.Progress)-min(len(s.Away), 1)*2)
 	w.rows(shown)
 	if left > 0 {
 		w.Linef("%s", w.Dim(fmt.Sprintf("and %d more", left)))
@@ -253,18 +253,18 @@ func (w glance) writeWithin(s survey, height int) {
 // others names who else acts in the cluster.
 func (w glance) others(s survey) {
 	if s.Rival != "" {
-		w.Linef("\n%s", w.Red(display.Wrap("Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove "+s.Rival+".", "", w.Width)))
+		w.Linef("\n%s", w.Red(printers.Wrap("Nothing moves: Poundlock does nothing beside OpenShift's own migration, or the two would fight. Stop or remove "+s.Rival+".", "", w.Width)))
 	}
 	var names []string
 	for _, who := range slices.Sorted(maps.Keys(s.Neighbours)) {
 		names = append(names, fmt.Sprintf("%s (%d)", who, s.Neighbours[who]))
 	}
 	if len(names) > 0 {
-		w.Linef("\n%s", w.Dim(display.Wrap("Written to by others, too: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check", "", w.Width)))
+		w.Linef("\n%s", w.Dim(printers.Wrap("Written to by others, too: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check", "", w.Width)))
 	}
 }
 
-func (w glance) rows(all []overview.Standing) {
+func (w glance) rows(all []status.Standing) {
 	rows := [][]string{{"OBJECT", "AUTHORITY", "SYNCED", "PAUSED", "SINCE", "WAITS FOR"}}
 	if w.wide() {
 		rows = [][]string{{"OBJECT", "SPEC", "STATUS", "SYNCED", "PAUSED MACHINE API", "PAUSED CLUSTER API", "PAUSED INFRASTRUCTURE", "SINCE", "WAITS FOR", "NAMESPACE"}}
@@ -297,7 +297,7 @@ func yesNo(s metav1.ConditionStatus) string {
 	return "?"
 }
 
-func (w glance) authority(s overview.Standing) string {
+func (w glance) authority(s status.Standing) string {
 	switch {
 	case s.Current == authority.Unset:
 		return w.Yellow("nobody yet → " + dash(s.Requested.Text()))
@@ -321,14 +321,14 @@ func (w glance) truth(s metav1.ConditionStatus) string {
 	return w.Yellow("unknown")
 }
 
-func (w glance) since(s overview.Standing) string {
+func (w glance) since(s status.Standing) string {
 	if s.Since.IsZero() {
 		return "-"
 	}
 	return duration.HumanDuration(s.Age(w.now))
 }
 
-func (w glance) waits(s overview.Standing) string {
+func (w glance) waits(s status.Standing) string {
 	reason := s.Reason
 	if s.Deleting {
 		reason = strings.TrimSpace(reason + " (being deleted)")
@@ -336,7 +336,7 @@ func (w glance) waits(s overview.Standing) string {
 	return w.Yellow(reason)
 }
 
-func (w glance) counts(all []overview.Standing) {
+func (w glance) counts(all []status.Standing) {
 	by := map[string]int{}
 	for _, s := range all {
 		switch {
@@ -354,36 +354,36 @@ func (w glance) counts(all []overview.Standing) {
 			parts = append(parts, fmt.Sprintf("%d %s", by[part], part))
 		}
 	}
-	w.Linef("%s: %s.", w.Bold(display.Count(len(all), "object")), strings.Join(parts, ", "))
+	w.Linef("%s: %s.", w.Bold(printers.Count(len(all), "object")), strings.Join(parts, ", "))
 }
 
 const barWidth = 30
 
 // bar is how much of the fleet is there.
-func (w glance) bar(p overview.Progress) string {
+func (w glance) bar(p status.Progress) string {
 	done := barWidth * p.There / p.All
 	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Green(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]", p.There, p.All, p.Moving)
 }
 
 // messages says in whole sentences what is waited for, each once.
-func (w glance) messages(all []overview.Standing) {
+func (w glance) messages(all []status.Standing) {
 	const most = 10
 	shown, fields := 0, false
 	for _, s := range all {
-		if s.Message == "" || s.Reason == preflight.ReasonFields {
-			fields = fields || s.Reason == preflight.ReasonFields
+		if s.Message == "" || s.Reason == check.ReasonFields {
+			fields = fields || s.Reason == check.ReasonFields
 			continue
 		}
 		if shown++; shown > most {
 			continue
 		}
 		w.Linef("\n%s  %s", w.Bold(s.Ref()), w.Dim(s.Reason))
-		w.Linef("%s", display.Wrap(s.Message, "    ", w.Width))
+		w.Linef("%s", printers.Wrap(s.Message, "    ", w.Width))
 	}
 	if shown > most {
 		w.Linef("\nand %d more that wait: -o json has every message", shown-most)
 	}
 	if fields {
-		w.Linef("\n%s: kubectl poundlock check tells each field and why.", preflight.ReasonFields)
+		w.Linef("\n%s: kubectl poundlock check tells each field and why.", check.ReasonFields)
 	}
 }

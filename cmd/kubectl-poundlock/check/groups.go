@@ -1,0 +1,80 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Group is one thing that keeps objects from moving, and the objects that it keeps.
+type Group struct {
+	Readiness Readiness `json:"verdict"`
+	Reason    string    `json:"reason"`
+	// Field is the path without what differs from object to object: the way to the providerSpec, and indexes.
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+	// Objects are named as a person would: machineset/worker-a.
+	Objects []string `json:"objects"`
+}
+
+// Groups puts the same reasons of many objects together, the worst and most frequent first.
+func Groups(findings []Finding) []Group {
+	type key struct {
+		verdict                Readiness
+		reason, field, message string
+	}
+	at := map[key]int{}
+	var out []Group
+	for _, f := range findings {
+		for _, g := range GroupsOf(f) {
+			k := key{g.Readiness, g.Reason, g.Field, g.Message}
+			i, there := at[k]
+			if !there {
+				i, at[k] = len(out), len(out)
+				out = append(out, g)
+			}
+			if n := len(out[i].Objects); n == 0 || out[i].Objects[n-1] != f.Ref() {
+				out[i].Objects = append(out[i].Objects, f.Ref())
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(severity(a.Readiness), severity(b.Readiness)), cmp.Compare(len(b.Objects), len(a.Objects)))
+	})
+	return out
+}
+
+// GroupsOf are the groups that an object belongs to, without objects: one a field, or the one reason.
+func GroupsOf(f Finding) []Group {
+	if f.Readiness == Ready || f.Readiness == There {
+		return nil
+	}
+	if f.Reason != ReasonFields {
+		return []Group{{Readiness: f.Readiness, Reason: f.Reason, Message: f.Message}}
+	}
+	var out []Group
+	for _, field := range f.Fields {
+		out = append(out, Group{Readiness: f.Readiness, Reason: f.Reason, Field: Short(field.Path), Message: field.Reason})
+	}
+	return out
+}
+
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// Short is a path as docs/fields has it: below the providerSpec, or below the spec of the infrastructure machine; of a
+// list, any element.
+func Short(path string) string {
+	path = indexes.ReplaceAllString(path, "[]")
+	for _, way := range []string{".providerSpec.value.", "MachineTemplate.spec.template.spec.", "Machine.spec."} {
+		if _, rest, found := strings.Cut(path, way); found && rest != "" {
+			return rest
+		}
+	}
+	return path
+}
+
+func severity(v Readiness) int { return slices.Index(Readinesses(), v) }

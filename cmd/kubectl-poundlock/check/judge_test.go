@@ -1,0 +1,150 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// set is a MachineSet of AWS that converts, but for what a case changes.
+const (
+	cluster = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"lock","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`
+	set     = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
+"spec":{"authoritativeAPI":"MachineAPI","selector":{"matchLabels":{"s":"a"}},"template":{"metadata":{"labels":{"s":"a"}},"spec":{"providerSpec":{"value":
+{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m6i.large","deviceIndex":0,"userDataSecret":{"name":"worker-user-data"},"blockDevices":[{"ebs":{"volumeSize":120}}],"placement":{"region":"us-east-1"}}}}}},
+"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1,"replicas":2,"conditions":[{"type":"Synchronized","status":"True"},{"type":"Paused","status":"False"},{"type":"AuthoritySettled","status":"True"}]}}`
+	twin = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-cluster-api","annotations":{"cluster.x-k8s.io/paused":"true","poundlock.openshift.io/mirror-of":"MachineSet/a"}},
+"spec":{"clusterName":"lock","template":{"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":"a-1"}}}},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`
+)
+
+func judge(t *testing.T, to authority.API, documents ...string) check.Finding {
+	t.Helper()
+	return judgeFrom(t, false, to, documents...)
+}
+
+// judgeFrom judges what files have, or the same in a cluster.
+func judgeFrom(t *testing.T, live bool, to authority.API, documents ...string) check.Finding {
+	t.Helper()
+	f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
+	if err != nil || len(f.Pairs) != 1 {
+		t.Fatal(err, f.Problems)
+	}
+	if live {
+		f.Pairs[0].Source = ""
+	}
+	c := f.Describe(inventory.Cluster{})
+	env, unknown := f.Env(c, f.Pairs[0])
+	return check.Judge(f.Pairs[0], to, env, unknown, f.Lacks(c, env))
+}
+
+func TestJudge(t *testing.T) {
+	with := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(set) }
+	for sentence, c := range map[string]struct {
+		documents []string
+		live      bool
+		to        authority.API
+		verdict   check.Readiness
+		reason    string
+		field     string
+	}{
+		"a set in step":                   {documents: []string{set, twin}, verdict: check.Ready},
+		"one that is there":               {documents: []string{set, twin}, to: authority.MachineAPI, verdict: check.There},
+		"a field that cannot go":          {documents: []string{with(`"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: check.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
+		"a misspelt field":                {documents: []string{with(`"deviceIndex":0`, `"deviceIdex":0`), twin}, verdict: check.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIdex"},
+		"a file without the twin":         {documents: []string{set}, verdict: check.Ready},
+		"not mirrored yet, in a cluster":  {documents: []string{set}, live: true, verdict: check.Waiting, reason: authority.ReasonTwinMissing},
+		"a mirror that is behind":         {documents: []string{with(`"generation":1`, `"generation":2`), twin}, verdict: check.Waiting, reason: authority.ReasonCatchingUp},
+		"a mirror that was refused":       {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"MirrorRefused","message":"no"`), twin}, verdict: check.Blocked, reason: authority.ReasonNotSynchronized},
+		"controllers that have not said":  {documents: []string{set, strings.Replace(twin, `"Paused","status":"True"`, `"Paused","status":"False"`, 1)}, verdict: check.Waiting, reason: authority.ReasonNotPaused},
+		"one that is being deleted":       {documents: []string{with(`"uid":"1"`, `"uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"`), twin}, verdict: check.Blocked, reason: authority.ReasonDeleting},
+		"one on the move":                 {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, verdict: check.Moving, reason: authority.ReasonNotPaused},
+		"a manifest that converts":        {documents: []string{with(`"uid":"1",`, "", `"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: check.Ready},
+		"a cluster without Poundlock":     {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: check.Ready},
+		"only Cluster API has it":         {documents: []string{twin}, verdict: check.There},
+		"and it is to go back":            {documents: []string{twin}, to: authority.MachineAPI, verdict: check.Unknown, reason: check.ReasonUnknown},
+		"whose template is gone":          {documents: []string{twin}, live: true, to: authority.MachineAPI, verdict: check.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.infrastructureRef"},
+		"a label of a Node":               {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, verdict: check.Unknown, reason: check.ReasonUnknown},
+		"that the mirror has refused":     {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"FieldsNotConvertible"`, `"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, verdict: check.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.metadata.labels[example.com/a]"},
+		"a label, and a field that stays": {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: check.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
+		"a platform that cannot":          {documents: []string{strings.ReplaceAll(cluster, "AWS", "BareMetal"), set}, verdict: check.Blocked, reason: check.ReasonPlatform},
+		"a check without the fields":      {documents: []string{`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","uid":"1"},"spec":{}}`}, verdict: check.Blocked, reason: check.ReasonNotManaged},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			to := c.to
+			if to == "" {
+				to = authority.ClusterAPI
+			}
+			got := judgeFrom(t, c.live, to, append([]string{cluster}, c.documents...)...)
+			if strings.Contains(c.documents[0], "BareMetal") {
+				got = judge(t, to, c.documents...)
+			}
+			if got.Readiness != c.verdict || got.Reason != c.reason {
+				t.Errorf("%s (%s): %s %v, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, c.verdict, c.reason)
+			}
+			if c.field != "" && (len(got.Fields) == 0 || got.Fields[0].Path != c.field) {
+				t.Errorf("fields %v, want %s", got.Fields, c.field)
+			}
+		})
+	}
+}
+
+// The webhook's own words come with each answer.
+func TestTheWarningsAreTheWebhooks(t *testing.T) {
+	got := judge(t, authority.ClusterAPI, cluster, set, twin)
+	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "2 Machines") {
+		t.Errorf("%q", got.Warnings)
+	}
+}
+
+func TestNeighbours(t *testing.T) {
+	found := judge(t, authority.ClusterAPI, cluster, set, twin)
+	there := found
+	there.Readiness = check.There
+	all := check.Neighbours([]check.Finding{found, there, found})
+	if len(all) != 1 || all[0].Who != "machine-config-operator" || len(all[0].Objects) != 2 {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	field := func(path string) check.Field { return check.Field{Path: path, Reason: "no place"} }
+	got := check.Groups([]check.Finding{
+		{Kind: "Machine", Name: "ready", Readiness: check.Ready},
+		{Kind: "Machine", Name: "a", Readiness: check.Waiting, Reason: "CatchingUp", Message: "later"},
+		{Kind: "MachineSet", Name: "s", Readiness: check.Blocked, Reason: check.ReasonFields, Fields: []check.Field{field("spec.template.spec.providerSpec.value.disks[0].x"), field("spec.template.spec.providerSpec.value.disks[1].x")}},
+		{Kind: "Machine", Name: "m", Readiness: check.Blocked, Reason: check.ReasonFields, Fields: []check.Field{field("spec.providerSpec.value.disks[7].x")}},
+	})
+	if len(got) != 2 || got[0].Field != "disks[].x" || strings.Join(got[0].Objects, " ") != "machineset/s machine/m" || got[1].Reason != "CatchingUp" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The plugin compares what both sets count as the handoff and the webhook do.
+func TestASetWhoseMachineHasNoMirror(t *testing.T) {
+	whole := strings.NewReplacer(`"annotations":{"cluster`, `"uid":"2","annotations":{"cluster`, `"spec":{"clusterName"`, `"spec":{"selector":{"matchLabels":{"s":"a"}},"clusterName"`).Replace(twin)
+	machine := func(group, namespace, owner string) string {
+		return `{"apiVersion":"` + group + `","kind":"Machine","metadata":{"name":"a-x","namespace":"` + namespace + `","uid":"m` + owner + `","labels":{"s":"a"},` +
+			`"ownerReferences":[{"apiVersion":"` + group + `","kind":"MachineSet","name":"a","uid":"` + owner + `","controller":true}]},"spec":{}}`
+	}
+	here, there := machine("machine.openshift.io/v1beta1", "openshift-machine-api", "1"), machine("cluster.x-k8s.io/v1beta2", "openshift-cluster-api", "2")
+	for want, documents := range map[check.Readiness][]string{check.Waiting: {set, whole, here}, check.Ready: {set, whole, here, there}} {
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 2 {
+			t.Fatal(err, f.Problems)
+		}
+		env, unknown := f.Env(f.Describe(inventory.Cluster{}), f.Pairs[0])
+		got := check.Judge(f.Pairs[0], authority.ClusterAPI, env, unknown, nil)
+		if got.Readiness != want {
+			t.Errorf("%d documents: %s (%s: %s), want %s", len(documents), got.Readiness, got.Reason, got.Message, want)
+		}
+		if want == check.Waiting && (got.Reason != authority.ReasonUncounted || !strings.Contains(got.Message, "Machine a-x: it has no Cluster API object")) {
+			t.Errorf("%s: %s", got.Reason, got.Message)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Neighbour is somebody else who writes to the objects, and what changes for them.
+type Neighbour struct {
+	authority.Neighbour
+	Objects []string
+}
+
+// Neighbours gathers those who write to objects that are still to move, each once, in the order of the objects.
+func Neighbours(findings []Finding) []Neighbour {
+	var out []Neighbour
+	for _, f := range findings {
+		if f.Readiness == There {
+			continue
+		}
+		for _, n := range f.Neighbours {
+			i := slices.IndexFunc(out, func(o Neighbour) bool { return o.Neighbour == n })
+			if i < 0 {
+				i, out = len(out), append(out, Neighbour{Neighbour: n})
+			}
+			out[i].Objects = append(out[i].Objects, f.Ref())
+		}
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cleanup
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Obstacle is something that has to end before anything is cleaned up.
+type Obstacle struct {
+	What   string `json:"what"`
+	Remedy string `json:"remedy"`
+}
+
+// Manager is what shows whether Poundlock's manager runs.
+type Manager struct {
+	// Deployment is how many replicas its Deployment wants, Holder who held its Lease at Renewed for Term; zero where there is none.
+	Deployment int64
+	Holder     string
+	Renewed    time.Time
+	Term       time.Duration
+	// Answers: a webhook of Poundlock's refused a request that was tried.
+	Answers bool
+	// Name and Namespace are the Deployment's.
+	Name, Namespace string
+}
+
+// Obstacles lists what is in the way: a manager that would put everything back, and moves that nobody would end.
+func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
+	out := m.obstacles(now)
+	for _, p := range f.Pairs {
+		if p.MachineAPI == nil || !p.Moving() {
+			continue
+		}
+		out = append(out, Obstacle{
+			What:   fmt.Sprintf("%s is %s", p.Ref(), where(p)),
+			Remedy: fmt.Sprintf("let the move end, or: kubectl poundlock migrate %s --cancel (Poundlock must run for either)", p.Ref()),
+		})
+	}
+	return out
+}
+
+func where(p inventory.Pair) string {
+	if p.Shape().Current == authority.Migrating {
+		return "on the move"
+	}
+	return "asked to move to " + p.Shape().Requested.Text()
+}
+
+func (m Manager) obstacles(now time.Time) []Obstacle {
+	scale := fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", m.Namespace, m.Name)
+	switch {
+	case m.Deployment > 0:
+		return []Obstacle{{fmt.Sprintf("the Deployment %s/%s wants %d replicas: the manager would put everything back", m.Namespace, m.Name, m.Deployment), scale}}
+	case m.Holder != "" && now.Before(m.Renewed.Add(m.Term)):
+		return []Obstacle{{fmt.Sprintf("the Lease %s/%s was renewed %s ago by %s: a manager runs", m.Namespace, m.Name, now.Sub(m.Renewed).Round(time.Second), m.Holder),
+			"stop it, and wait " + m.Term.String()}}
+	case m.Answers:
+		return []Obstacle{{"Poundlock's webhook answers: a manager runs", "stop it; in a cluster: " + scale}}
+	}
+	return nil
+}
+
+// Change is what comes off one object.
+type Change struct {
+	inventory.Item
+	// Finalizers are those that stay; they are written only if Finalizer says that one goes.
+	Finalizers []string
+	Finalizer  bool
+	// Annotations go.
+	Annotations []string
+}
+
+// Changes lists what has to come off which objects: the sync finalizer, and annotations of Poundlock's domain.
+func Changes(items []inventory.Item) []Change {
+	var out []Change
+	for _, item := range items {
+		if c := ChangeOf(item); c.Finalizer || len(c.Annotations) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ChangeOf is what has to come off one object, which may be nothing.
+func ChangeOf(item inventory.Item) Change {
+	return Change{
+		Item: item, Annotations: marks(item.Object), Finalizer: item.Object.HasFinalizer(authority.SyncFinalizer),
+		Finalizers: slices.DeleteFunc(slices.Clone(item.Object.Metadata.Finalizers), func(s string) bool { return s == authority.SyncFinalizer }),
+	}
+}
+
+// marks leaves out that of the surroundings, which come off last, with those of other kinds.
+func marks(o *policies.Object) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(o.Metadata.Annotations)) {
+		if domain, _, ok := strings.Cut(name, "/"); ok && domain == authority.Domain && name != authority.HoldsMirrorsAnnotation {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Patch is a JSON merge patch, on the condition that the object is as it was read.
+func (c Change) Patch() map[string]any {
+	metadata := map[string]any{"resourceVersion": c.Object.Metadata.ResourceVersion}
+	if c.Finalizer {
+		metadata["finalizers"] = c.Finalizers
+	}
+	if len(c.Annotations) > 0 {
+		gone := map[string]any{}
+		for _, name := range c.Annotations {
+			gone[name] = nil
+		}
+		metadata["annotations"] = gone
+	}
+	return map[string]any{"metadata": metadata}
+}
+
+// Paused counts the Cluster API objects that stay paused, and with them the machines that Machine API goes on to run alone.
+func Paused(items []inventory.Item) int {
+	n := 0
+	for _, item := range items {
+		if item.Object.HasAnnotation(authority.PausedAnnotation) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,82 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cleanup_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cleanup"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+func item(t *testing.T, raw string) inventory.Item {
+	t.Helper()
+	o, err := policies.ParseObject([]byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inventory.Item{Object: o}
+}
+
+func TestChanges(t *testing.T) {
+	for sentence, c := range map[string]struct{ object, want string }{
+		"nothing of Poundlock's":      {`{"metadata":{"finalizers":["x"],"annotations":{"a":"b","notpoundlock.openshift.io/a":"","poundlock.openshift.io":""}}}`, ""},
+		"the finalizer goes":          {`{"metadata":{"resourceVersion":"7","finalizers":["x","sync.machine.openshift.io/finalizer"]}}`, `{"metadata":{"finalizers":["x"],"resourceVersion":"7"}}`},
+		"and where it is the only":    {`{"metadata":{"resourceVersion":"7","finalizers":["sync.machine.openshift.io/finalizer"]}}`, `{"metadata":{"finalizers":[],"resourceVersion":"7"}}`},
+		"marks go, the pause stays":   {`{"metadata":{"resourceVersion":"7","annotations":{"poundlock.openshift.io/mirror-of":"Machine/a","cluster.x-k8s.io/paused":"true"}}}`, `{"metadata":{"annotations":{"poundlock.openshift.io/mirror-of":null},"resourceVersion":"7"}}`},
+		"a mark leaves finalizers be": {`{"metadata":{"resourceVersion":"7","finalizers":["x"],"annotations":{"poundlock.openshift.io/derived":"a"}}}`, `{"metadata":{"annotations":{"poundlock.openshift.io/derived":null},"resourceVersion":"7"}}`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := ""
+			for _, change := range cleanup.Changes([]inventory.Item{item(t, c.object)}) {
+				raw, err := json.Marshal(change.Patch())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = string(raw)
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestObstacles(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	machine := func(spec, status string) string {
+		return `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","uid":"1"},"spec":{"authoritativeAPI":"` + spec + `"},"status":{"authoritativeAPI":"` + status + `"}}`
+	}
+	for sentence, c := range map[string]struct {
+		object  string
+		manager cleanup.Manager
+		want    string
+	}{
+		"nobody runs, nothing moves":      {object: machine("MachineAPI", "MachineAPI")},
+		"an object on the move":           {object: machine("ClusterAPI", "Migrating"), want: "machine/a is on the move"},
+		"an object that is asked to move": {object: machine("ClusterAPI", "MachineAPI"), want: "machine/a is asked to move to Cluster API"},
+		"a Deployment with replicas":      {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},
+		"one scaled to none":              {manager: cleanup.Manager{}},
+		"a Lease that is renewed":         {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-5 * time.Second), Term: 15 * time.Second}, want: "renewed 5s ago by h"},
+		"a Lease that ran out":            {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-time.Minute), Term: 15 * time.Second}},
+		"a Lease that was released":       {manager: cleanup.Manager{Renewed: now, Term: 15 * time.Second}},
+		"a webhook that answers":          {manager: cleanup.Manager{Answers: true}, want: "webhook answers"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(c.object), authority.Pairs{inventory.DefaultPair})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := cleanup.Obstacles(f, c.manager, now)
+			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0].What, c.want)) {
+				t.Errorf("%+v, want %q", got, c.want)
+			}
+		})
+	}
+}

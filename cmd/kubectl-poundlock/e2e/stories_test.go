@@ -1,0 +1,383 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/poundlock/poundlock/test/testcluster"
+)
+
+// sh runs a command without a terminal: what it prints on both, and its exit code.
+func sh(t *testing.T, command string, env ...string) (string, int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Dir, cmd.Env = root, environment(t, env...)
+	out, _ := cmd.CombinedOutput() // the exit code reports a failure
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// newSet makes a set without Machines that converts, and waits until it is mirrored.
+func newSet(t *testing.T, name string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "kubectl", "create", "-f", "-")
+	cmd.Path = stage.Plane.Kubectl()
+	cmd.Env, cmd.Stdin = environment(t), strings.NewReader(testcluster.MachineSet(name, 0))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ready(t, name)
+}
+
+// ready waits until check says that the set could move.
+func ready(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, name+" could move", func() (string, bool) {
+		out, code := sh(t, "kubectl poundlock check machineset/"+name+" -o json")
+		return out, code == 0 && strings.Contains(out, `"verdict": "ready"`)
+	})
+}
+
+func eventually(t *testing.T, what string, holds func() (string, bool)) {
+	t.Helper()
+	var last string
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, time.Minute, true, func(context.Context) (ok bool, _ error) {
+		last, ok = holds()
+		return ok, nil
+	})
+	if err != nil {
+		t.Fatalf("after a minute not yet: %s:\n%s", what, last)
+	}
+}
+
+func authorityOf(t *testing.T, name string) string {
+	t.Helper()
+	out, _ := sh(t, "kubectl -n openshift-machine-api get machinesets.machine.openshift.io "+name+" -o jsonpath='{.spec.authoritativeAPI} {.status.authoritativeAPI}'")
+	return out
+}
+
+func TestAMoveIsInterruptedAndResumed(t *testing.T) {
+	newSet(t, "interrupted")
+	stage.Freeze() // so that nobody acknowledges the pause
+	thaw := sync.OnceFunc(stage.Thaw)
+	t.Cleanup(thaw)
+
+	s := at(t, "exec kubectl-poundlock migrate machineset/interrupted --to clusterapi --wait")
+	s.answers = []string{"y"}
+	typed := false
+	s.heard = func(all string) string {
+		if typed || !strings.Contains(all, "authority is moving") {
+			return ""
+		}
+		typed = true
+		return "\x03"
+	}
+	out, code := s.run()
+	if code != 130 || !strings.Contains(out, "interrupted: 0 there, 1 on the way") {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	if got := authorityOf(t, "interrupted"); got != "ClusterAPI Migrating" {
+		t.Errorf("the move did not go on without the plugin: %s", got)
+	}
+
+	thaw()
+	out, code = sh(t, "kubectl poundlock migrate machineset/interrupted --to clusterapi --wait --yes")
+	if code != 0 || !strings.Contains(out, "1 object is with Cluster API") && !strings.Contains(out, "is there") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if got := authorityOf(t, "interrupted"); got != "ClusterAPI ClusterAPI" {
+		t.Errorf("after the second command: %s", got)
+	}
+}
+
+// The order that is typed is the order: a canary goes first. Machines of the control plane want a word of their own.
+func TestTheOrderAndTheControlPlane(t *testing.T) {
+	newSet(t, "second")
+	newSet(t, "canary")
+	out, code := sh(t, "kubectl poundlock migrate machineset/canary machineset/second --to clusterapi --dry-run=client")
+	if first, second := strings.Index(out, "machineset/canary"), strings.Index(out, "machineset/second"); code != 0 || first < 0 || second < first {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if out, code = sh(t, "kubectl poundlock migrate machineset/worker-b --to clusterapi --skip-blocked --yes"); code != 3 || !strings.Contains(out, "nothing is left that can move") {
+		t.Errorf("what is left out was all: exit code %d:\n%s", code, out)
+	}
+	if out, code = sh(t, "kubectl poundlock migrate machine/master-0 --to clusterapi --yes"); code != 3 || !strings.Contains(out, "--include-control-plane") || !strings.Contains(out, "control plane") {
+		t.Errorf("exit code %d, want 3:\n%s", code, out)
+	}
+	if got := authorityOf(t, "master-0"); strings.Contains(got, "ClusterAPI") {
+		t.Errorf("it was asked for all the same: %s", got)
+	}
+	if out, code = sh(t, "kubectl poundlock status machine/master-0 -o name"); code != 0 || strings.TrimSpace(out) != "machine.machine.openshift.io/master-0" {
+		t.Errorf("exit code %d: %q", code, out)
+	}
+}
+
+func TestAMoveIsCancelled(t *testing.T) {
+	newSet(t, "cancelled")
+	stage.Freeze()
+	thaw := sync.OnceFunc(stage.Thaw)
+	t.Cleanup(thaw)
+	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --to clusterapi --yes"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	eventually(t, "it is on the move", func() (string, bool) {
+		out, _ := sh(t, "kubectl poundlock status machineset/cancelled")
+		return out, strings.Contains(out, "Machine API ⇒ Cluster API") && strings.Contains(out, "WaitingForPause")
+	})
+	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --to clusterapi --wait --timeout 1s --yes"); code != 4 {
+		t.Errorf("a move that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --cancel --wait --timeout 1s --yes"); code != 4 || !strings.Contains(out, "cancellation asked for") {
+		t.Errorf("a cancellation that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
+	}
+	thaw()
+	eventually(t, "it is back", func() (string, bool) {
+		got := authorityOf(t, "cancelled")
+		return got, got == "MachineAPI MachineAPI"
+	})
+}
+
+// The ClusterRoles that ship are enough, bound in the two namespaces alone.
+func TestTheRolesForPeopleSuffice(t *testing.T) {
+	newSet(t, "seen")
+	for user, role := range map[string]string{"viewer": "poundlock-viewer", "migrator": "poundlock-migrator"} {
+		for _, namespace := range []string{"openshift-machine-api", "openshift-cluster-api"} {
+			if out, code := sh(t, fmt.Sprintf("kubectl -n %s create rolebinding %s --clusterrole=%s --user=%s", namespace, user, role, user)); code != 0 {
+				t.Fatal(out)
+			}
+		}
+	}
+	if out, code := sh(t, "kubectl poundlock status --as=nobody"); code != 1 || !strings.Contains(out, "ClusterRole poundlock-viewer") {
+		t.Errorf("somebody without rights: exit code %d:\n%s", code, out)
+	}
+	for _, command := range []string{"status machineset/seen -o wide", "check machineset/seen", "diff machineset/seen", "convert machineset/seen"} {
+		if out, code := sh(t, "kubectl poundlock "+command+" --as=viewer"); code != 0 || !strings.Contains(out, "seen") {
+			t.Errorf("%s: exit code %d:\n%s", command, code, out)
+		}
+	}
+	if out, code := sh(t, "kubectl poundlock check machineset/seen --as=viewer"); code != 0 || !strings.Contains(out, "You may not read the Infrastructure") {
+		t.Errorf("nothing says what was assumed: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/seen --to clusterapi --yes --as=viewer"); code != 3 || !strings.Contains(out, "cannot patch") {
+		t.Errorf("a viewer migrates: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/seen --to clusterapi --yes --wait --as=migrator"); code != 0 {
+		t.Errorf("a migrator may not: exit code %d:\n%s", code, out)
+	}
+}
+
+// Programs follow a move line by line, of names that another command has written.
+func TestAMoveForPrograms(t *testing.T) {
+	newSet(t, "first-of-two")
+	newSet(t, "second-of-two")
+	out, code := sh(t, "kubectl poundlock status machinesets -o name | grep of-two | kubectl poundlock migrate -f - --to clusterapi --yes --wait --max-in-flight 1 -o json")
+	if code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	var last struct {
+		APIVersion, Kind, Event string
+		Arrived, Total          int
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for _, line := range lines {
+		if err := json.Unmarshal([]byte(line), &last); err != nil || last.APIVersion != "cli.poundlock.openshift.io/v1" || last.Kind != "MigrationEvent" {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if last.Event != "over" || last.Arrived != 2 || last.Total != 2 || len(lines) < 5 {
+		t.Errorf("%+v:\n%s", last, out)
+	}
+}
+
+func TestNobodyIsAskedWhereNobodyCanAnswer(t *testing.T) {
+	newSet(t, "unasked")
+	out, code := sh(t, "kubectl poundlock migrate machineset/unasked --to clusterapi </dev/null")
+	if code != 2 || !strings.Contains(out, "say --yes") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	s := at(t, "kubectl-poundlock migrate machineset/unasked --to clusterapi")
+	s.answers = []string{""}
+	if out, code := s.run(); code != 3 {
+		t.Errorf("an empty answer is no: exit code %d:\n%s", code, out)
+	}
+	if got := authorityOf(t, "unasked"); got != "MachineAPI MachineAPI" {
+		t.Errorf("authority: %s", got)
+	}
+}
+
+func TestAWatchShowsWhatChanges(t *testing.T) {
+	newSet(t, "watched")
+	s := at(t, "exec kubectl-poundlock status machineset/watched --watch -o json", "NO_COLOR=1")
+	asked, ended := false, false
+	s.heard = func(all string) string {
+		switch {
+		case !asked && strings.Contains(all, `"authoritativeAPI": "MachineAPI"`):
+			asked = true
+			if out, code := sh(t, "kubectl poundlock migrate machineset/watched --to clusterapi --yes"); code != 0 {
+				t.Errorf("exit code %d:\n%s", code, out)
+			}
+		case !ended && strings.Contains(all, `"authoritativeAPI": "ClusterAPI"`):
+			ended = true
+			return "\x03"
+		}
+		return ""
+	}
+	if out, code := s.run(); code != 0 || !strings.Contains(out, `"requestedAPI": "ClusterAPI"`) {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+func TestColourIsForTerminals(t *testing.T) {
+	const command, escape = "kubectl-poundlock check", "\x1b["
+	if out, _ := at(t, command).run(); !strings.Contains(out, escape) {
+		t.Errorf("a terminal sees no colour:\n%s", out)
+	}
+	for _, env := range []string{"NO_COLOR=1", "TERM=dumb"} {
+		if out, _ := at(t, command, env).run(); strings.Contains(out, escape) {
+			t.Errorf("with %s there is colour", env)
+		}
+	}
+	if out, _ := sh(t, command); strings.Contains(out, escape) {
+		t.Error("without a terminal there is colour")
+	}
+}
+
+func TestKubectlCompletesThePlugin(t *testing.T) {
+	out, code := sh(t, "kubectl __complete poundlock diff machineset/worker- 2>/dev/null")
+	if code != 0 || !strings.Contains(out, "machineset/worker-a") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if out, _ := sh(t, "kubectl __complete poundlock explain Waiting 2>/dev/null"); !strings.Contains(out, "WaitingForPause") {
+		t.Errorf("a reason is not completed:\n%s", out)
+	}
+}
+
+// moveEverything has Cluster API run every Machine and MachineSet. What cannot move is deleted: a set's Machines go with it, by the garbage collector, perhaps between
+// the list and the deletion.
+func moveEverything(t *testing.T) {
+	t.Helper()
+	if out, code := sh(t, "kubectl poundlock migrate machinesets machines --to clusterapi --include-control-plane --skip-blocked --wait --yes"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	for _, kind := range []string{"machinesets.machine.openshift.io", "machines.machine.openshift.io"} {
+		all := "kubectl -n openshift-machine-api get " + kind + " --no-headers -o custom-columns=NAME:.metadata.name,API:.status.authoritativeAPI"
+		if out, code := sh(t, all+" | grep -v ' ClusterAPI$' | cut -d' ' -f1 | xargs -r kubectl -n openshift-machine-api delete --ignore-not-found --timeout=3m "+kind); code != 0 {
+			t.Fatalf("exit code %d:\n%s", code, out)
+		}
+		if out, _ := sh(t, all); strings.Count(out, " ClusterAPI") == 0 || strings.Count(out, " ClusterAPI") != strings.Count(out, "\n") {
+			t.Fatalf("not all are Cluster API's, or none is left:\n%s", out)
+		}
+	}
+}
+
+func TestYNobodyAnswers(t *testing.T) {
+	if err := stage.StopManager(); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := sh(t, "kubectl poundlock status"); code != 0 || !strings.HasPrefix(out, "Poundlock") {
+		t.Errorf("the first line does not say that nobody answers: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/worker-a --to machineapi --yes"); code != 3 || !strings.Contains(out, "Nobody would carry a request out") {
+		t.Errorf("a move that nobody carries out: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock check machineset/worker-b"); code != 0 || !strings.Contains(out, "deviceIndex") {
+		t.Errorf("what could move is not told: exit code %d:\n%s", code, out)
+	}
+	if err := stage.StartManager(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestZCleanup is the last: nothing of Poundlock is left behind it. Everything has moved, so each object is locked, and Poundlock's policies refuse what its webhooks would refuse: their
+// answers are not the manager's.
+func TestZCleanup(t *testing.T) {
+	moveEverything(t)
+	paused := func() string {
+		out, _ := sh(t, `kubectl get machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines -A -o json | grep -c '"cluster.x-k8s.io/paused": '`)
+		return strings.TrimSpace(out)
+	}
+	before := paused()
+	if out, _ := sh(t, "kubectl get namespaces -l poundlock.openshift.io/admission=enforced -o name"); strings.Count(out, "namespace/") != 2 {
+		t.Errorf("locks fail closed in: %s", out)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 3 || !strings.Contains(out, "a manager runs") {
+		t.Fatalf("while the manager runs: exit code %d:\n%s", code, out)
+	}
+	if err := stage.StopManager(); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup --name nosuch --yes"); code != 1 || !strings.Contains(out, "has this name") {
+		t.Errorf("a name that nothing has: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {
+		t.Errorf("dry run: exit code %d:\n%s", code, out)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	all, _ := sh(t, "kubectl get machines.machine.openshift.io,machinesets.machine.openshift.io,machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines,awsmachinetemplates,awsclusters,clusters.cluster.x-k8s.io,crds,namespaces -A -o json")
+	for _, o := range metadataOf(t, all) {
+		for _, a := range o.Annotations {
+			if strings.HasPrefix(a, "poundlock.openshift.io/") {
+				t.Errorf("%s still has the mark %s", o.Name, a)
+			}
+		}
+		if slices.Contains(o.Finalizers, "sync.machine.openshift.io/finalizer") {
+			t.Errorf("%s still has the sync finalizer", o.Name)
+		}
+	}
+	if out, _ := sh(t, "kubectl get namespaces -l poundlock.openshift.io/admission -o name"); strings.TrimSpace(out) != "" {
+		t.Errorf("still labelled: %s", out)
+	}
+	if after := paused(); after != before {
+		t.Errorf("%s objects are paused, and were %s", after, before)
+	}
+	if out, code := sh(t, "kubectl poundlock cleanup"); code != 0 || !strings.Contains(out, "There is nothing") {
+		t.Errorf("a second time: exit code %d:\n%s", code, out)
+	}
+	if out, _ := sh(t, "kubectl -n openshift-machine-api label machinesets.machine.openshift.io worker-a cleaned=yes"); !strings.Contains(out, "labeled") {
+		t.Errorf("a change is refused: %s", out)
+	}
+}
+
+type metadata struct {
+	Name        string
+	Finalizers  []string
+	Annotations []string
+}
+
+func metadataOf(t *testing.T, list string) []metadata {
+	t.Helper()
+	var all struct {
+		Items []struct {
+			Metadata struct {
+				Name        string            `json:"name"`
+				Finalizers  []string          `json:"finalizers"`
+				Annotations map[string]string `json:"annotations"`
+			} `json:"metadata"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(list), &all); err != nil || len(all.Items) == 0 {
+		t.Fatal(fmt.Errorf("reading what is left: %w: %.200s", err, list))
+	}
+	var out []metadata
+	for _, item := range all.Items {
+		m := metadata{Name: item.Metadata.Name, Finalizers: item.Metadata.Finalizers}
+		for name := range item.Metadata.Annotations {
+			m.Annotations = append(m.Annotations, name)
+		}
+		out = append(out, m)
+	}
+	return out
+}

@@ -1,0 +1,356 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// pageSize is how many objects one answer of the API server holds.
+const pageSize = 250
+
+// infrastructures is OpenShift's description of the cluster that it runs on; the one object is named cluster.
+var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "v1", Resource: "infrastructures"}
+
+// clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
+const clusterAPIManager = "capi-controller-manager"
+
+// Query is what to read of a cluster.
+type Query struct {
+	Pairs authority.Pairs
+	// Kinds narrows to these; nil: all.
+	Kinds []authority.Kind
+	// Selector is on labels of the Machine API object, or of Cluster API's where that is all there is; nil: all.
+	Selector labels.Selector
+}
+
+func (q Query) kinds() []authority.Kind {
+	if q.Kinds == nil {
+		return authority.Kinds()
+	}
+	return q.Kinds
+}
+
+// FromCluster lists what the query asks for, page by page, and no object by itself but the Infrastructure.
+func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
+	c := newCollection(q.Pairs)
+	if err := c.infrastructure(ctx, client); err != nil {
+		return nil, err
+	}
+	for _, pair := range q.Pairs {
+		if err := c.namespacesOf(ctx, client, pair, q.kinds()); err != nil {
+			return nil, err
+		}
+	}
+	f := c.done()
+	f.Narrow(q.Matches)
+	return f, nil
+}
+
+func (c *collection) infrastructure(ctx context.Context, client dynamic.Interface) error {
+	u, err := client.Resource(infrastructures).Get(ctx, "cluster", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading the Infrastructure named cluster (%s): there is none: is this an OpenShift cluster?", configGroup)
+	}
+	for _, pair := range c.pairs {
+		if c.nodeSync(ctx, client, pair) {
+			break
+		}
+	}
+	if apierrors.IsForbidden(err) {
+		// It is read for conversions. A user with rights in the two namespaces alone gets an answer without it.
+		c.fleet.withheld = true
+		c.rival(ctx, client, &unstructured.Unstructured{})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the Infrastructure named cluster: %w", err)
+	}
+	c.account(ctx, client, u)
+	c.rival(ctx, client, u)
+	return c.take(u)
+}
+
+// rival looks for OpenShift's own migration. A user who may not read it gets none.
+func (c *collection) rival(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
+	var deployments []unstructured.Unstructured
+	for _, pair := range c.pairs {
+		if found, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).List(ctx, metav1.ListOptions{}); err == nil {
+			deployments = append(deployments, found.Items...)
+		}
+	}
+	var policies []string
+	for _, name := range authority.RivalPolicies() {
+		if _, err := client.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies")).Get(ctx, name, metav1.GetOptions{}); err == nil {
+			policies = append(policies, name)
+		}
+	}
+	platform, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
+	c.fleet.Rival = authority.Rival(platform, deployments, policies)
+}
+
+// account reads the cloud provider's configuration. A user who may not read it gets the conversion without it; an instance's ID may have it too.
+func (c *collection) account(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
+	kind, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
+	name, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "cloudConfig", "name")
+	key, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "cloudConfig", "key")
+	platform, ok := platforms.For(kind)
+	if !ok || platform.Account == nil || name == "" {
+		return
+	}
+	config, err := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(configNamespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return
+	}
+	text, _, _ := unstructured.NestedString(config.Object, "data", key)
+	c.fleet.account = platform.Account(text)
+}
+
+// nodeSync reads from its Deployment what OpenShift's Cluster API manager is started with. A user who may not read it, or has none, gets the conversion
+// without it.
+func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pair authority.Pair) (known bool) {
+	u, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).Get(ctx, clusterAPIManager, metav1.GetOptions{})
+	if err != nil {
+		return false
+	}
+	var d appsv1.Deployment
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d) != nil {
+		return false
+	}
+	for _, container := range d.Spec.Template.Spec.Containers {
+		flags := pflag.NewFlagSet(container.Name, pflag.ContinueOnError)
+		flags.ParseErrorsAllowlist.UnknownFlags = true
+		labels := flags.StringArray("additional-sync-machine-labels", nil, "")
+		annotations := flags.StringArray("additional-sync-machine-annotations", nil, "")
+		_ = flags.Parse(slices.Concat(container.Command, container.Args)) // what is not understood is another's
+		labelled, err := conversion.ParsePatterns(*labels)
+		if err != nil {
+			continue
+		}
+		annotated, err := conversion.ParsePatterns(*annotations)
+		if err != nil {
+			continue
+		}
+		c.fleet.nodeSync.Labels = append(c.fleet.nodeSync.Labels, labelled...)
+		c.fleet.nodeSync.Annotations = append(c.fleet.nodeSync.Annotations, annotated...)
+	}
+	c.fleet.nodeSyncRead = true
+	return true
+}
+
+func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
+	for _, kind := range kinds {
+		if err := c.list(ctx, client, kind.MachineAPI.WithResource(kind.Resource), pair.MachineAPI); err != nil {
+			return err
+		}
+		if err := c.list(ctx, client, kind.ClusterAPI.WithResource(kind.Resource), pair.ClusterAPI); err != nil {
+			return err
+		}
+	}
+	c.guess()
+	for _, resource := range c.fleet.providers(kinds) {
+		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guess describes the cluster by the objects that were read, where its Infrastructure may not be.
+func (c *collection) guess() {
+	if !c.fleet.withheld {
+		return
+	}
+	var pairs []Pair
+	for _, p := range c.sides {
+		pairs = append(pairs, *p)
+	}
+	slices.SortFunc(pairs, order)
+	c.fleet.guess = Cluster{}
+	c.fleet.guess.guess(pairs, withheld)
+}
+
+// described is what the Infrastructure says, or what was guessed.
+func (f *Fleet) described() Cluster {
+	if f.infrastructure == nil {
+		return f.guess
+	}
+	return describe(f.infrastructure)
+}
+
+// providers lists the provider's kinds behind these; none where the platform is not converted.
+func (f *Fleet) providers(kinds []authority.Kind) []conversion.Resource {
+	platform, known := platforms.For(f.described().Platform)
+	behind := map[string]conversion.Resource{authority.InfraMachine: platform.InfraMachine, authority.InfraMachineTemplate: platform.InfraMachineTemplate}
+	var out []conversion.Resource
+	for _, kind := range kinds {
+		if resource, has := behind[kind.Infra]; has && known {
+			out = append(out, resource)
+		}
+	}
+	if len(out) > 0 {
+		out = append(out, platform.InfraCluster)
+	}
+	return out
+}
+
+// list reads a resource to its end. One that the cluster does not have is empty.
+func (c *collection) list(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string) error {
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := client.Resource(resource).Namespace(namespace).List(ctx, options)
+		if apierrors.IsNotFound(err) {
+			c.fleet.absent = append(c.fleet.absent, resource)
+			return nil
+		}
+		if apierrors.IsResourceExpired(err) && options.Continue != "" {
+			options = metav1.ListOptions{Limit: pageSize} // the list took too long: again; what is known already counts once
+			continue
+		}
+		if apierrors.IsForbidden(err) {
+			return fmt.Errorf("listing %s in %s: %w: ClusterRole poundlock-viewer has the rights that this takes; bind it in both namespaces", resource.GroupResource(), namespace, err)
+		}
+		if err != nil {
+			return fmt.Errorf("listing %s in %s: %w", resource.GroupResource(), namespace, err)
+		}
+		for i := range page.Items {
+			if err := c.take(&page.Items[i]); err != nil {
+				return err
+			}
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+func (c *collection) take(u *unstructured.Unstructured) error {
+	o, err := FromUnstructured(u)
+	if err != nil {
+		return err
+	}
+	c.add(o)
+	return nil
+}
+
+// FromUnstructured is the form in which policies read an object. Its managed fields are dropped.
+func FromUnstructured(u *unstructured.Unstructured) (*policies.Object, error) {
+	u.SetManagedFields(nil)
+	raw, err := u.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return policies.ParseCheckedObject(raw)
+}
+
+// Narrow keeps the pairs that keep says yes to.
+func (f *Fleet) Narrow(keep func(Pair) bool) {
+	var kept []Pair
+	for _, p := range f.Pairs {
+		if keep(p) {
+			kept = append(kept, p)
+		}
+	}
+	f.Pairs = kept
+}
+
+// Matches reports whether the pair is of the query's kinds and labels.
+func (q Query) Matches(p Pair) bool {
+	return (q.Kinds == nil || slices.ContainsFunc(q.Kinds, func(k authority.Kind) bool { return k.Name == p.Kind.Name })) &&
+		(q.Selector == nil || q.Selector.Matches(labels.Set(p.Objects()[0].Metadata.Labels)))
+}
+
+// One reads a single pair by name, and what a conversion needs of the cluster.
+func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pair, kind authority.Kind, name string) (*Fleet, error) {
+	c := newCollection(authority.Pairs{namespaces})
+	if err := c.infrastructure(ctx, client); err != nil {
+		return nil, err
+	}
+	if err := c.get(ctx, client, kind.MachineAPI.WithResource(kind.Resource), namespaces.MachineAPI, name); err != nil {
+		return nil, err
+	}
+	if err := c.get(ctx, client, kind.ClusterAPI.WithResource(kind.Resource), namespaces.ClusterAPI, name); err != nil {
+		return nil, err
+	}
+	c.guess()
+	for _, p := range c.sides {
+		for _, resource := range c.fleet.providers([]authority.Kind{kind}) {
+			name := p.InfraRef().Name
+			if resource.Kind != p.InfraRef().Kind {
+				name = c.fleet.described().Name
+			}
+			if err := c.get(ctx, client, resource.Resource(), namespaces.ClusterAPI, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c.done(), nil
+}
+
+// get reads one object, if it exists.
+func (c *collection) get(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace, name string) error {
+	if name == "" {
+		return nil
+	}
+	u, err := client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s %s/%s: %w", resource.GroupResource(), namespace, name, err)
+	}
+	return c.take(u)
+}
+
+// Item is an object and the resource that it is served as.
+type Item struct {
+	Resource schema.GroupVersionResource
+	Object   *policies.Object
+}
+
+// Items lists every object that was read, those of providers that nothing refers to included: the Machine API's first, then in the
+// order of names.
+func (f *Fleet) Items() []Item {
+	var out []Item
+	for _, p := range f.Pairs {
+		if p.MachineAPI != nil {
+			out = append(out, Item{p.Kind.MachineAPI.WithResource(p.Kind.Resource), p.MachineAPI})
+		}
+		if p.ClusterAPI != nil {
+			out = append(out, Item{p.Kind.ClusterAPI.WithResource(p.Kind.Resource), p.ClusterAPI})
+		}
+	}
+	for _, resource := range f.providers(authority.Kinds()) {
+		for key, o := range f.infra {
+			if key.kind == resource.Kind {
+				out = append(out, Item{resource.Resource(), o})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Item) int {
+		return cmp.Or(strings.Compare(b.Resource.Group, a.Resource.Group), strings.Compare(a.Resource.Resource, b.Resource.Resource), strings.Compare(a.Object.Metadata.Name, b.Object.Metadata.Name))
+	})
+	return out
+}

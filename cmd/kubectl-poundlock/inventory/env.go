@@ -1,0 +1,245 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/policies"
+)
+
+// Cluster is what is known of the cluster that the objects belong to: what its Infrastructure says, or, where none was shown,
+// what the person or the objects say.
+type Cluster struct {
+	// Platform is the platform's name, such as AWS; Name the cluster's; Region its region.
+	Platform, Name, Region string
+	// NodeSync is what Cluster API's manager is started with, where that is known.
+	NodeSync conversion.NodeSync
+	// Assumed are sentences about what was taken from elsewhere than the Infrastructure.
+	Assumed []string
+
+	about map[string]any
+}
+
+// Describe returns what is known of the cluster. What the person says counts only where no Infrastructure says it.
+func (f *Fleet) Describe(said Cluster) Cluster {
+	if f.infrastructure != nil {
+		c := describe(f.infrastructure)
+		if c.NodeSync = f.nodeSync; f.nodeSync.Labels == nil && f.nodeSync.Annotations == nil {
+			c.NodeSync = said.NodeSync
+		}
+		return c
+	}
+	c := said
+	c.guess(f.Pairs, map[bool]string{true: withheld, false: notGiven}[f.withheld])
+	c.about = map[string]any{"status": map[string]any{
+		"infrastructureName": c.Name,
+		"platformStatus":     map[string]any{"type": c.Platform, strings.ToLower(c.Platform): map[string]any{"region": c.Region}},
+	}}
+	return c
+}
+
+func describe(infrastructure *policies.Object) Cluster {
+	var status struct {
+		InfrastructureName string `json:"infrastructureName"`
+		PlatformStatus     struct {
+			Type string `json:"type"`
+		} `json:"platformStatus"`
+	}
+	c := Cluster{}
+	if err := json.Unmarshal(infrastructure.Raw(), &c.about); err == nil {
+		_ = json.Unmarshal(infrastructure.Status, &status) // what cannot be read is not said
+	}
+	c.Name, c.Platform = status.InfrastructureName, status.PlatformStatus.Type
+	return c
+}
+
+// Why a cluster is described by its objects.
+const (
+	notGiven = "No Infrastructure object was given"
+	withheld = "You may not read the Infrastructure named cluster"
+)
+
+// guess fills in what nobody says from what the objects themselves say.
+func (c *Cluster) guess(pairs []Pair, why string) {
+	var taken []string
+	fill := func(what string, into *string, from func(Pair) string) {
+		if *into != "" {
+			return
+		}
+		for _, p := range pairs {
+			if *into = from(p); *into != "" {
+				taken = append(taken, fmt.Sprintf("%s %s (from %s)", what, *into, p.Ref()))
+				return
+			}
+		}
+	}
+	fill("platform", &c.Platform, platformOf)
+	fill("cluster name", &c.Name, clusterNameOf)
+	fill("region", &c.Region, regionOf)
+	if c.Name == "" {
+		c.Name = unnamed
+		taken = append(taken, "cluster name "+unnamed+" (nothing says it: --cluster-name does)")
+	}
+	if len(taken) > 0 {
+		c.Assumed = append(c.Assumed, why+", so this was assumed: "+strings.Join(taken, ", ")+".",
+			"What a cluster keeps once for all machines (its infrastructure cluster object, load balancers, resource groups) was not compared: add the Infrastructure and the infrastructure cluster object for an exact answer.")
+	}
+}
+
+// unnamed replaces the unknown name of a cluster, so that everything else can be reported.
+const unnamed = "my-cluster"
+
+// providerSpec is what of a providerSpec shows where it belongs.
+type providerSpec struct {
+	Kind      string `json:"kind"`
+	Region    string `json:"region"`
+	Placement struct {
+		Region string `json:"region"`
+	} `json:"placement"`
+}
+
+func providerSpecOf(p Pair) providerSpec {
+	type machine struct {
+		ProviderSpec struct {
+			Value providerSpec `json:"value"`
+		} `json:"providerSpec"`
+	}
+	var spec struct {
+		machine
+		Template struct {
+			Spec machine `json:"spec"`
+		} `json:"template"`
+	}
+	if p.MachineAPI != nil {
+		_ = json.Unmarshal(p.MachineAPI.Spec, &spec) // the conversion says what is wrong with it
+	}
+	if spec.ProviderSpec.Value.Kind != "" {
+		return spec.ProviderSpec.Value
+	}
+	return spec.Template.Spec.ProviderSpec.Value
+}
+
+func platformOf(p Pair) string {
+	said, ref := providerSpecOf(p), p.InfraRef()
+	i := slices.IndexFunc(platforms.List(), func(pl conversion.Platform) bool {
+		return said.Kind != "" && pl.ProviderSpec.Kind == said.Kind ||
+			ref.Name != "" && slices.Contains([]string{pl.InfraMachine.Kind, pl.InfraMachineTemplate.Kind}, ref.Kind)
+	})
+	if i < 0 {
+		return ""
+	}
+	return platforms.List()[i].Name
+}
+
+func regionOf(p Pair) string {
+	said := providerSpecOf(p)
+	if said.Placement.Region != "" {
+		return said.Placement.Region
+	}
+	return said.Region
+}
+
+func clusterNameOf(p Pair) string {
+	if p.MachineAPI != nil {
+		return clusterLabelOf(p.MachineAPI)
+	}
+	var spec struct {
+		ClusterName string `json:"clusterName"`
+	}
+	_ = json.Unmarshal(p.ClusterAPI.Spec, &spec) // the conversion says what is wrong with it
+	return spec.ClusterName
+}
+
+// clusterLabelOf looks on the object, and where a set has none, into its template.
+func clusterLabelOf(o *policies.Object) string {
+	const label = "machine.openshift.io/cluster-api-cluster"
+	if name := o.Metadata.Labels[label]; name != "" {
+		return name
+	}
+	var spec struct {
+		Template struct {
+			Metadata struct {
+				Labels map[string]string `json:"labels"`
+			} `json:"metadata"`
+		} `json:"template"`
+	}
+	_ = json.Unmarshal(o.Spec, &spec) // the conversion says what is wrong with it
+	return spec.Template.Metadata.Labels[label]
+}
+
+// Env describes the cluster to a conversion of the pair.
+func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
+	env := conversion.Env{
+		ClusterName:         c.Name,
+		MachineAPINamespace: p.Namespaces.MachineAPI, ClusterAPINamespace: p.Namespaces.ClusterAPI,
+	}
+	if p.Kind.Infra == "" {
+		return env, nil
+	}
+	platform, ok := platforms.For(c.Platform)
+	if !ok {
+		return env, notConverted(c, p)
+	}
+	env.Platform, env.Infrastructure, env.NodeSync = platform, c.about, c.NodeSync
+	env.Region, env.Account = env.PlatformStatus("region"), f.accountOf(platform)
+	if o := f.infra[infraKey{platform.InfraCluster.Kind, p.Namespaces.ClusterAPI, c.Name}]; o != nil {
+		_ = json.Unmarshal(o.Raw(), &env.InfraCluster) // it was read from JSON
+	}
+	return env, nil
+}
+
+// accountOf is the account that the cloud provider's configuration has, or else the ID of any instance.
+func (f *Fleet) accountOf(platform conversion.Platform) string {
+	if platform.Account == nil || f.account != "" {
+		return f.account
+	}
+	if account := accountIn(f.cloudConfig, platform.Account); account != "" {
+		return account
+	}
+	for _, p := range f.Pairs {
+		for _, o := range p.Objects() {
+			var spec struct {
+				ProviderID string `json:"providerID"`
+			}
+			_ = json.Unmarshal(o.Spec, &spec) // the conversion says what is wrong with it
+			if account := platform.Account(spec.ProviderID); account != "" {
+				return account
+			}
+		}
+	}
+	return ""
+}
+
+func accountIn(config *policies.Object, read func(string) string) string {
+	var content struct {
+		Data map[string]string `json:"data"`
+	}
+	if config == nil || json.Unmarshal(config.Raw(), &content) != nil {
+		return ""
+	}
+	for _, text := range content.Data {
+		if account := read(text); account != "" {
+			return account
+		}
+	}
+	return ""
+}
+
+// notConverted is the error where no conversion can be tried, with the reason.
+func notConverted(c Cluster, p Pair) error {
+	if c.Platform != "" {
+		return errors.New(platforms.Unsupported(c.Platform))
+	}
+	if kind := providerSpecOf(p).Kind; kind != "" {
+		return fmt.Errorf("machines with a providerSpec of kind %s cannot be migrated yet", kind)
+	}
+	return errors.New("the platform is not known: give the Infrastructure object, or --platform")
+}

@@ -1,0 +1,162 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// largestFile is beyond what a file of manifests has: a must-gather also holds logs and dumps.
+const largestFile = 256 << 20
+
+// FromFiles reads files, folders (recursively; a must-gather is one) and "-", standard input. A file that is named must be
+// readable; of a folder, what is no manifest is left out.
+func FromFiles(paths []string, stdin io.Reader, pairs authority.Pairs) (*Fleet, error) {
+	c := newCollection(pairs)
+	for _, path := range paths {
+		if err := c.path(path, stdin); err != nil {
+			return nil, err
+		}
+	}
+	return c.done(), nil
+}
+
+func (c *collection) path(path string, stdin io.Reader) error {
+	if path == "-" {
+		c.nextFile = "standard input"
+		return c.stream(stdin, true)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("reading -f %s: %w", path, err)
+	}
+	if !info.IsDir() {
+		return c.file(path, true)
+	}
+	return filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("reading -f %s: %w", path, err)
+		}
+		if !entry.Type().IsRegular() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(at)) {
+			return nil
+		}
+		return c.file(at, false)
+	})
+}
+
+func (c *collection) file(path string, named bool) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading -f %s: %w", path, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > largestFile && !named {
+		return nil
+	}
+	c.nextFile = path
+	return c.stream(f, named)
+}
+
+// stream reads one document after the other, so that no more than one is held.
+func (c *collection) stream(r io.Reader, named bool) error {
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
+	for n := 1; ; n++ {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", c.nextFile, err)
+		}
+		if err := c.document(document); err != nil && (named || looksOurs(document)) {
+			c.problem(fmt.Sprintf("document %d: %v", n, err))
+		}
+	}
+}
+
+// looksOurs recognizes a broken document that a person wants to hear of from the many files of a must-gather that are none.
+func looksOurs(document []byte) bool {
+	text := string(document)
+	return strings.Contains(text, machineGroup+"/") || strings.Contains(text, clusterGroup+"/")
+}
+
+func (c *collection) document(document []byte) error {
+	raw, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return fmt.Errorf("is no YAML or JSON that can be read: %s", oneLine(err.Error()))
+	}
+	if string(raw) == "null" {
+		return nil
+	}
+	return c.content(raw)
+}
+
+// content takes in one object, or those of a list.
+func (c *collection) content(raw []byte) error {
+	var head struct {
+		Kind  string            `json:"kind"`
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return errors.New("is no Kubernetes object")
+	}
+	if !strings.HasSuffix(head.Kind, "List") || head.Items == nil {
+		return c.object(raw)
+	}
+	var all []error
+	for i, item := range head.Items {
+		if err := c.object(item); err != nil {
+			all = append(all, fmt.Errorf("items[%d]: %w", i, err))
+		}
+	}
+	return errors.Join(all...)
+}
+
+func (c *collection) object(raw []byte) error {
+	o, err := slim(raw)
+	if err != nil {
+		return err
+	}
+	if o == nil || o.Kind == "" || o.APIVersion == "" {
+		return errors.New("is no Kubernetes object: it has no apiVersion and kind")
+	}
+	c.add(o)
+	return nil
+}
+
+// slim reads an object without its managed fields, which are most of its bytes.
+func slim(raw []byte) (*policies.Object, error) {
+	var content map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &content); err != nil {
+		return nil, errors.New("is no Kubernetes object")
+	}
+	var metadata map[string]json.RawMessage
+	if err := json.Unmarshal(content["metadata"], &metadata); err == nil && metadata["managedFields"] != nil {
+		delete(metadata, "managedFields")
+		if content["metadata"], err = json.Marshal(metadata); err != nil {
+			return nil, err
+		}
+		if raw, err = json.Marshal(content); err != nil {
+			return nil, err
+		}
+	}
+	return policies.ParseObject(slices.Clone(raw))
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

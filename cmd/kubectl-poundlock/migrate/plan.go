@@ -1,0 +1,59 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"slices"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+)
+
+// Action is what is to be done with an object.
+type Action string
+
+// The actions, in the order of a plan.
+const (
+	// Leave: it cannot move.
+	Leave Action = "cannot move"
+	// Skip: it is there already.
+	Skip Action = "is there"
+	// Follow: it was asked for before, and is on its way.
+	Follow Action = "on its way"
+	// Ask: it is to be asked for.
+	Ask Action = "move"
+)
+
+// PlannedMove is one object of a plan.
+type PlannedMove struct {
+	Pair    inventory.Pair `json:"-"`
+	Finding check.Finding  `json:"object"`
+	Action  Action         `json:"action"`
+}
+
+// Plan puts what is to be done with each object in order: sets before their Machines, so that a set that cannot go stops the rest.
+func Plan(pairs []inventory.Pair, findings []check.Finding) []PlannedMove {
+	var out []PlannedMove
+	for i, p := range pairs {
+		out = append(out, PlannedMove{Pair: p, Finding: findings[i], Action: action(p, findings[i])})
+	}
+	return out
+}
+
+func action(p inventory.Pair, f check.Finding) Action {
+	switch {
+	case f.Readiness == check.There:
+		return Skip
+	case f.Readiness == check.Blocked || f.Readiness == check.Unknown:
+		return Leave
+	case p.Shape().Requested == f.To:
+		return Follow
+	}
+	return Ask
+}
+
+// Of are the steps with an action.
+func Of(plan []PlannedMove, a Action) []PlannedMove {
+	return slices.DeleteFunc(slices.Clone(plan), func(s PlannedMove) bool { return s.Action != a })
+}

@@ -1,0 +1,233 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/check"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/status"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Run follows the steps of a plan to their ends.
+type Run struct {
+	to      authority.API
+	atOnce  int
+	timeout time.Duration
+	began   time.Time
+	objects []*object
+}
+
+type stage int
+
+const (
+	waiting stage = iota
+	asked
+	there
+)
+
+// object is one that moves.
+type object struct {
+	ref   key
+	stage stage
+	since time.Time
+	told  string
+	// version is the resourceVersion that the last request was made on.
+	version string
+}
+
+type key struct{ kind, namespace, name string }
+
+func keyOf(p inventory.Pair) key { return key{p.Kind.Name, p.Namespaces.MachineAPI, p.Name} }
+
+// NewRun begins with a plan; at most atOnce objects are on the way at a time, 0 for no bound, and none for longer than timeout, 0
+// for ever.
+func NewRun(plan []PlannedMove, to authority.API, atOnce int, timeout time.Duration, now time.Time) *Run {
+	r := &Run{to: to, atOnce: atOnce, timeout: timeout, began: now}
+	for _, s := range plan {
+		switch s.Action {
+		case Ask:
+			r.objects = append(r.objects, &object{ref: keyOf(s.Pair), since: now})
+		case Follow:
+			r.objects = append(r.objects, &object{ref: keyOf(s.Pair), since: now, stage: asked})
+		}
+	}
+	return r
+}
+
+// Line is something to tell of an object.
+type Line struct {
+	Ref string
+	// After is how long the object has been on the way.
+	After time.Duration
+	// What happened, in words; Detail may be empty.
+	What, Detail string
+	Good, Bad    bool
+	// Of an arrival: how many of Total are there now, and how long the rest takes if it goes on as it went; Left is 0 for the last.
+	Arrived, Total int
+	Left           time.Duration
+}
+
+// Outcome is what follows from a look at the fleet.
+type Outcome struct {
+	Lines []Line
+	// Ask are the objects to be asked for now.
+	Ask []inventory.Pair
+	// Failed: something went wrong that does not fix itself. TimedOut: something took too long.
+	Failed, TimedOut bool
+	// Done: everything is there.
+	Done bool
+}
+
+// Look compares the fleet with what was seen before.
+func (r *Run) Look(f *inventory.Fleet, now time.Time) Outcome {
+	var out Outcome
+	pairs := map[key]inventory.Pair{}
+	for _, p := range f.Pairs {
+		pairs[keyOf(p)] = p
+	}
+	for _, o := range r.objects {
+		p, exists := pairs[o.ref]
+		if o.stage == asked && !o.older(p) {
+			r.follow(o, p, exists, now, &out)
+		}
+	}
+	if !out.Failed && !out.TimedOut {
+		r.next(pairs, &out)
+	}
+	out.Done = !slices.ContainsFunc(r.objects, func(o *object) bool { return o.stage != there })
+	return out
+}
+
+// next asks for as many as may be on the way.
+func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
+	onTheWay := r.count(asked)
+	for _, o := range r.objects {
+		if o.stage != waiting || r.atOnce > 0 && onTheWay >= r.atOnce {
+			continue
+		}
+		p, exists := pairs[o.ref]
+		if !exists || p.MachineAPI == nil {
+			out.tell(o, 0, Line{What: "is gone", Bad: true})
+			out.Failed = true
+			return
+		}
+		if o.older(p) {
+			continue // was refused as out of date: the newer one is on its way here
+		}
+		out.Ask = append(out.Ask, p)
+		onTheWay++
+	}
+}
+
+// Asked records that a request was stored.
+func (r *Run) Asked(p inventory.Pair, now time.Time) {
+	if o := r.find(p); o != nil {
+		o.stage, o.since, o.version = asked, now, p.MachineAPI.Metadata.ResourceVersion
+		o.told = askedFor // the request itself has been reported, with its warnings
+	}
+}
+
+// Stale records that a request was refused, because the object is not as it was read any more.
+func (r *Run) Stale(p inventory.Pair) {
+	if o := r.find(p); o != nil {
+		o.version = p.MachineAPI.Metadata.ResourceVersion
+	}
+}
+
+func (r *Run) find(p inventory.Pair) *object {
+	for _, o := range r.objects {
+		if o.ref == keyOf(p) {
+			return o
+		}
+	}
+	return nil
+}
+
+// older reports whether the object is seen as it was before the last request: what is watched comes a moment later.
+func (o *object) older(p inventory.Pair) bool {
+	return p.MachineAPI != nil && o.version == p.MachineAPI.Metadata.ResourceVersion
+}
+
+// Counts are how many are there, on the way, and not asked for yet.
+func (r *Run) Counts() (arrived, onTheWay, left int) {
+	return r.count(there), r.count(asked), r.count(waiting)
+}
+
+func (r *Run) count(s stage) int {
+	n := 0
+	for _, o := range r.objects {
+		if o.stage == s {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, out *Outcome) {
+	after := now.Sub(o.since)
+	if !exists || p.MachineAPI == nil {
+		out.tell(o, after, Line{What: "is gone", Bad: true})
+		out.Failed = true
+		return
+	}
+	s := status.Of(p)
+	switch {
+	case s.Requested != r.to:
+		out.tell(o, after, Line{What: "was cancelled: spec.authoritativeAPI is " + string(s.Requested), Bad: true})
+		out.Failed = true
+	case s.At(r.to):
+		o.stage = there
+		arrived, total := r.count(there), len(r.objects)
+		left := now.Sub(r.began) / time.Duration(arrived) * time.Duration(total-arrived)
+		out.tell(o, after, Line{What: r.to.Text() + " is authoritative", Good: true, Arrived: arrived, Total: total, Left: left})
+	case stuck(s):
+		out.tell(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
+		out.Failed = true
+	case r.timeout > 0 && after > r.timeout:
+		out.tell(o, after, Line{What: fmt.Sprintf("is not there after %s", r.timeout), Detail: s.Message, Bad: true})
+		out.TimedOut = true
+	default:
+		out.tell(o, after, Line{What: phase(s, r.to)})
+	}
+}
+
+// stuck reports whether a person has to fix something before the move goes on.
+func stuck(s status.Standing) bool {
+	return s.Settled == metav1.ConditionFalse && check.Stuck(s.Reason)
+}
+
+// askedFor is the phase of a move that has shown nothing but its request.
+const askedFor = "asked for"
+
+// phase says in words where a move is.
+func phase(s status.Standing, to authority.API) string {
+	waits := ""
+	if s.Settled == metav1.ConditionFalse && s.Reason != "" {
+		waits = " (" + s.Reason + ")"
+	}
+	switch {
+	case s.Current == authority.Migrating:
+		return "authority is moving" + waits
+	case s.Current == to:
+		return to.Text() + " takes over" + waits
+	}
+	return askedFor + waits
+}
+
+// tell adds a line, unless it says what was said before.
+func (out *Outcome) tell(o *object, after time.Duration, l Line) {
+	if o.told == l.What {
+		return
+	}
+	o.told = l.What
+	l.Ref, l.After = inventory.RefOf(o.ref.kind, o.ref.name), after
+	out.Lines = append(out.Lines, l)
+}

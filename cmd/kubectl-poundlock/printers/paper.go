@@ -1,0 +1,128 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package printers
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Output is where one writes to, and what it can show.
+type Output struct {
+	io.Writer
+	// Colour: escape sequences may be written.
+	Colour bool
+	// Terminal: a person looks, and what was written can be written over.
+	Terminal bool
+	// Width and Height are the terminal's, 0 for none.
+	Width, Height int
+}
+
+// OutputOf looks at what w is, and at the environment: NO_COLOR (https://no-color.org) and TERM=dumb switch colour off.
+func OutputOf(w io.Writer, env func(string) string) Output {
+	p := Output{Writer: w}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return p
+	}
+	p.Terminal = env("TERM") != "dumb"
+	p.Colour = p.Terminal && env("NO_COLOR") == ""
+	if width, height, err := term.GetSize(int(f.Fd())); err == nil {
+		p.Width, p.Height = width, height
+	}
+	return p
+}
+
+// The colours, each with one meaning: good, careful, bad, beside the point, the point.
+const (
+	green  = "32"
+	yellow = "33"
+	red    = "31"
+	dim    = "2"
+	bold   = "1"
+)
+
+func (p Output) paint(code, text string) string {
+	if !p.Colour || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Green is what is in order.
+func (p Output) Green(text string) string { return p.paint(green, text) }
+
+// Yellow is what deserves a look.
+func (p Output) Yellow(text string) string { return p.paint(yellow, text) }
+
+// Red is what is wrong.
+func (p Output) Red(text string) string { return p.paint(red, text) }
+
+// Dim is what most readers skip.
+func (p Output) Dim(text string) string { return p.paint(dim, text) }
+
+// Bold is what all readers look for.
+func (p Output) Bold(text string) string { return p.paint(bold, text) }
+
+// Linef writes a line.
+func (p Output) Linef(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// Wide is how many columns a text takes.
+func Wide(text string) int { return utf8.RuneCountInString(escapes.ReplaceAllString(text, "")) }
+
+// Table writes rows whose columns line up, the first row being the heading. A row with fewer cells ends early; trailing
+// spaces are not written.
+func (p Output) Table(rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], Wide(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			b.WriteString(cell + strings.Repeat(" ", widths[i]-Wide(cell)+3))
+		}
+		fmt.Fprintln(p, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// Wrap breaks a text into lines of at most width columns, at spaces, each begun with indent. 0 is 100 columns.
+func Wrap(text, indent string, width int) string {
+	if width <= 0 || width > 120 {
+		width = 100
+	}
+	var lines []string
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if line != indent && Wide(line)+1+Wide(word) > width {
+			lines, line = append(lines, line), indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// Count is a number of things: "1 Machine", "2 Machines".
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

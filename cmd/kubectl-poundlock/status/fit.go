@@ -1,0 +1,28 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import "slices"
+
+// Fit chooses what to show of a fleet that is higher than the screen: first what moves or waits, then the rest, in the order of the fleet. left is how
+// many are not shown.
+func Fit(all []Standing, rows int) (shown []Standing, left int) {
+	rows = max(rows, 0)
+	if len(all) <= rows {
+		return all, 0
+	}
+	chosen := make([]int, 0, rows)
+	for _, first := range []bool{true, false} {
+		for i, s := range all {
+			if (s.Moving() || s.Reason != "") == first && len(chosen) < rows {
+				chosen = append(chosen, i)
+			}
+		}
+	}
+	slices.Sort(chosen)
+	for _, i := range chosen {
+		shown = append(shown, all[i])
+	}
+	return shown, len(all) - len(shown)
+}

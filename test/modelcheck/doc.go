@@ -1,0 +1,94 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command modelcheck walks every state that a pair of objects can come to while everybody interferes with everybody. It also
+// walks the states of a family of MachineSets and Machines. It checks DESIGN §4's invariants in each state. `make proof
+// WHAT=walk` is the complete walk, and `go test` a bounded form. docs/proof.md explains how to read its output.
+//
+// # What is real, and what is a model
+//
+// The proof calls these as they are: authority.Next, authority.Deletion.Next, authority.GateOf, authority.Source, and
+// authority.Rules. The rules answer each request that a person makes in the model. The shells around them are modelled.
+// Each model has a file of its own that follows the code:
+//
+//	handoff.go, plan.go  reconcilers/handoff: gather (the Cluster API side, then the Machine API object), one step, its requests one after the other
+//	mirror.go, plan.go   reconcilers/mirror: gather (which API is authoritative is read last), the writes of next.go and deletion.go one after the other, up to a
+//	                     deletion, whose outcome is read again
+//	controllers.go       reconcilers/provision's machine controller; Cluster API's core controller, its provider's, and the garbage collector
+//	people.go            people who type commands, past admission (admission.go)
+//	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the foreground and leaving
+//	                     orphans; the collector; scaling
+//	sets.go              two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
+//	                     Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated
+//
+// # How the world is made small
+//
+// An object is the few bits that anybody decides from (object.go). Numbers are relative. Not "generation 7, synchronized
+// 6", but whether one has caught up with the other. Not a resourceVersion, but whether an object was written since it
+// was read. Not a spec, but whether it is the last spec that a person gave the authority. Nothing is counted, so no
+// counter bounds the walk. People ask, abort, edit, delete and crash things as often as they like.
+//
+// A view is an older version of the object. Cluster API's controllers act on their view however old it is, without
+// waiting for an answer of their own. A view never goes back. They write without a resourceVersion, and write lists of
+// finalizers whole. A view may stop at one version between (deeds: skips). More versions are the same to a controller
+// that has not looked.
+//
+// Poundlock and the Machine API's machine controller decide on reads past the cache. So a stale cache of theirs only
+// delays them. What can be stale is what they read a while ago and still hold. The API server refuses their patches
+// where the resourceVersion has passed or the object is gone. It refuses a creation where an object of that name exists.
+// It does not refuse their deletions (by UID), nor does the cloud refuse their calls. These land however late.
+//
+// # What is checked
+//
+// In every state (wrong):
+//
+//   - Both sides' controllers can never act together.
+//   - There are never two instances.
+//   - Every instance has a controller that holds a finalizer, and so can delete it.
+//   - No instance is terminated unless somebody asked for it, by the rules of converting › Summary of the rules.
+//     None is left behind.
+//   - The spec of the authoritative object is the last one that a person gave.
+//
+// Where nothing more is promised to happen (unrest):
+//
+//   - Nothing waits for its deletion, and no mirror is missing or different.
+//   - The controllers of the authoritative side act.
+//   - An instance runs that should, and none that should not.
+//   - The handoff's next step is Settle, or a condition explains what a person has to do.
+//
+// Every fair run comes to such a rest (settle.go decides how).
+//
+// # What is not modelled
+//
+//   - Failed conversions, and clusters that lack their Infrastructure or Cluster: they are waits with a condition.
+//   - Strangers that act (authority.Foreign), but for one that is created at once with the Machine API object: a Cluster API object with an instance
+//     of its own is no part of the pair.
+//   - Templates: no controller acts on one.
+//   - Conditions other than the three that are decided from.
+//   - What a MachineHealthCheck does to Machines.
+//   - What the autoscaler writes to a mirror: it is an edit of the authoritative object.
+//   - Ownership of the mirror's creation, as an apply would set it: a write of managed fields, from which nobody
+//     decides.
+//   - Retries after errors that pass: a crash is the same.
+//   - An authoritative object that is stripped of its finalizers by force.
+//
+// Two managers may both believe that they lead. They go on at the same time only as far as the pass that the former is
+// in (deeds: leaders), and not while something is deleted. A creation of the former's may land when all else is gone. It
+// leaves a paused object without an instance, which nothing can prevent. The former leader may also remove a finalizer
+// from the provider's object. The present one, cancelling, removes the Machine API's at that time. Until the provider's
+// controller looks again, nobody holds one. So walks with a former leader ask for a holder at rest only.
+//
+// # What is assumed of others
+//
+// A controller, of either API, may die between its call to the cloud and its write of the answer. It may then
+// acknowledge a pause without the instance's ID. It finds the instance when it acts again and wants to create one. A
+// person who decides that no instance exists (deeds: decides) has looked: it is so at that moment.
+//
+// A provider's controller may never acknowledge a pause (authority.ByPatience). When Poundlock's patience of half a
+// minute is over, it has seen the pause. It has also ended what it had begun before. Until then it may do whatever an
+// older version lets it do. No controller of Cluster API, restarted, sees an older version than it acted on before. A
+// call to the cloud has reached it by the time that a new process asks there.
+//
+// A deletion may meet a move, or another deletion of the same family with the opposite meaning. Which of them holds is
+// not judged, only that it ends well.
+package main

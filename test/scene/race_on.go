@@ -1,9 +1,0 @@
-// Copyright The Poundlock Authors.
-// SPDX-License-Identifier: Apache-2.0
-
-//go:build race
-
-package scene
-
-// raceDetector: what is built here is built as the test that builds it.
-const raceDetector = true

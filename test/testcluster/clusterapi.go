@@ -1,0 +1,109 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/test/capimanager"
+)
+
+// cluster is the name of the one cluster that there is, to Cluster API too.
+const cluster = "lock-7x2k9"
+
+// startClusterAPI does what the installer of a cluster does, in its order: Cluster API's core manager is there before its Cluster is.
+func (s *Stage) startClusterAPI(ctx context.Context) error {
+	if err := s.giveKubeconfig(ctx); err != nil {
+		return err
+	}
+	var err error
+	if s.ClusterAPI, err = capimanager.Start(ctx, s.Plane, capimanager.Options{Namespace: s.Pairs[0].ClusterAPI, Out: s.options.Out}); err != nil {
+		return err
+	}
+	return s.initialize(ctx)
+}
+
+// giveKubeconfig makes the Secret by which Cluster API reaches the cluster that it manages: this one. It must be there before the manager looks: one
+// that does not find it looks again only half a minute later.
+func (s *Stage) giveKubeconfig(ctx context.Context) error {
+	identity, err := s.Plane.As("system:serviceaccount:" + s.Pairs[0].ClusterAPI + ":cluster-capi-operator")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.Plane.Dir(), cluster+".kubeconfig")
+	if err := s.Plane.Kubeconfig(identity, path); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return apply(ctx, s.Admin, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "cluster.x-k8s.io/secret",
+		"metadata": map[string]any{
+			"name": cluster + "-kubeconfig", "namespace": s.Pairs[0].ClusterAPI,
+			"labels": map[string]any{"cluster.x-k8s.io/cluster-name": cluster},
+		},
+		"stringData": map[string]any{"value": string(text)},
+	}})
+}
+
+// initialize makes the Cluster and waits until the core manager reaches it: before that it finds no Node. That the control plane is initialized is
+// written until it stays: the core manager, which takes it as final once it has read it, may say the opposite first.
+func (s *Stage) initialize(ctx context.Context) error {
+	missing := "its condition ControlPlaneInitialized does not stay"
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster"}}
+		err := s.Admin.Get(ctx, client.ObjectKey{Namespace: s.Pairs[0].ClusterAPI, Name: cluster}, o)
+		if client.IgnoreNotFound(err) != nil {
+			return false, err
+		}
+		if conditionOf(o, "ControlPlaneInitialized") != "True" {
+			return false, s.applyCluster(ctx)
+		}
+		missing = without(o, "InfrastructureReady", "RemoteConnectionProbe")
+		return missing == "", nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("waiting for Cluster API, which does not take up the Cluster %s: %s; its log is %s", cluster, missing, s.Plane.Log(capimanager.Name))
+	}
+	return err
+}
+
+func (s *Stage) applyCluster(ctx context.Context) error {
+	all, err := clusterAPIObjects(s.kit)
+	if err != nil {
+		return err
+	}
+	return apply(ctx, s.Admin, all...)
+}
+
+// without returns which of the conditions is not True, "" if all are.
+func without(o *unstructured.Unstructured, conditions ...string) string {
+	for _, c := range conditions {
+		if status := conditionOf(o, c); status != "True" {
+			return fmt.Sprintf("its condition %s is %q", c, status)
+		}
+	}
+	return ""
+}
+
+func conditionOf(o *unstructured.Unstructured, kind string) string {
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range all {
+		if condition, ok := c.(map[string]any); ok && condition["type"] == kind {
+			status, _ := condition["status"].(string)
+			return status
+		}
+	}
+	return ""
+}

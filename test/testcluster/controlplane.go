@@ -1,0 +1,191 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testcluster
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/conversion/conversiontest"
+	"github.com/poundlock/poundlock/test/simulation"
+)
+
+//go:embed controlplane.yaml
+var controlPlaneYAML []byte
+
+// RaiseControlPlane makes what the fleet has of a control plane a whole one: so many Machines, master-0 and on, in as many zones as the platform has, each with
+// its Node and its member of etcd, whose operator is simulated; and starts Poundlock anew, with --control-plane. Options.ControlPlane asks for it from the start.
+func (s *Stage) RaiseControlPlane(ctx context.Context, replicas int) error {
+	all, err := objects(bytes.ReplaceAll(controlPlaneYAML, []byte("REPLICAS"), []byte(strconv.Itoa(replicas))))
+	if err != nil {
+		return err
+	}
+	if err := apply(ctx, s.Admin, all...); err != nil {
+		return err
+	}
+	masters, err := masters(s.kit, replicas)
+	if err != nil {
+		return err
+	}
+	if err := s.createOnce(ctx, controlPlaneMark, map[string]any{"replicas": strconv.Itoa(replicas)}, masters); err != nil {
+		return err
+	}
+	s.members = replicas
+	if err := s.StartSide(simulation.Etcd); err != nil {
+		return err
+	}
+	if err := s.waitForFleet(ctx); err != nil {
+		return err
+	}
+	return s.manageControlPlane(ctx)
+}
+
+// manageControlPlane starts Poundlock with --control-plane once the control plane is there: as in a cluster, it finds a whole one.
+func (s *Stage) manageControlPlane(ctx context.Context) error {
+	if s.options.Bare {
+		return nil
+	}
+	if err := s.StopManager(); err != nil {
+		return err
+	}
+	s.managesControlPlane = true
+	return s.StartManager(ctx)
+}
+
+// ManagesControlPlane reports whether there is a whole control plane, and Poundlock manages it.
+func (s *Stage) ManagesControlPlane() bool { return s.managesControlPlane }
+
+// controlPlaneMark names the ConfigMap that shows the control plane to a later start.
+const controlPlaneMark = "control-plane-was-created"
+
+// raiseControlPlane raises the one that was asked for, or that an earlier start raised: who has played with it finds it again.
+func (s *Stage) raiseControlPlane(ctx context.Context) error {
+	mark := &corev1.ConfigMap{}
+	err := s.Admin.Get(ctx, client.ObjectKey{Namespace: s.Pairs[0].MachineAPI, Name: controlPlaneMark}, mark)
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	replicas := s.options.ControlPlane
+	if earlier, err := strconv.Atoi(mark.Data["replicas"]); err == nil {
+		if replicas != earlier {
+			fmt.Fprintf(s.options.Out, "  with %d, as an earlier start made it\n", earlier)
+		}
+		replicas = earlier
+	}
+	return s.RaiseControlPlane(ctx, replicas)
+}
+
+// masters are the control plane's Machines. On AWS they are like the one of the fleet, elsewhere like the kit's worker with what a control plane needs.
+func masters(kit conversiontest.Kit, replicas int) ([]*unstructured.Unstructured, error) {
+	all, err := objects(fleetYAML)
+	if err != nil {
+		return nil, err
+	}
+	pattern := all[slices.IndexFunc(all, func(o *unstructured.Unstructured) bool { return o.GetName() == "master-0" })]
+	row := planeOn(kit.Platform.Name)
+	if kit.Platform.Name != "AWS" {
+		spec := (&unstructured.Unstructured{Object: kit.ProviderSpec}).DeepCopy().Object
+		for _, change := range row.changes {
+			if err := unstructured.SetNestedField(spec, change.value, change.path...); err != nil {
+				return nil, err
+			}
+		}
+		if err := unstructured.SetNestedField(pattern.Object, spec, "spec", "providerSpec", "value"); err != nil {
+			return nil, err
+		}
+	}
+	var out []*unstructured.Unstructured
+	for i := range replicas {
+		m, err := row.at(pattern, i)
+		if err != nil {
+			return nil, err
+		}
+		m.SetName(fmt.Sprintf("master-%d", i))
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// plane is the difference between a platform's control plane and its workers.
+type plane struct {
+	platform string
+	// zones are as a providerSpec spells them, wherever it does; the first is the kit's.
+	zones []string
+	// changes make a providerSpec of a worker one of a master.
+	changes []change
+}
+
+type change struct {
+	path  []string
+	value any
+}
+
+func planes() []plane {
+	secret := change{[]string{"userDataSecret", "name"}, "master-user-data"}
+	return []plane{
+		{"AWS", []string{"us-east-1a", "us-east-1b", "us-east-1c"}, nil},
+		{"Azure", []string{`"zone":"1"`, `"zone":"2"`, `"zone":"3"`}, []change{
+			secret, {[]string{"subnet"}, "lock-7x2k9-master-subnet"}, {[]string{"internalLoadBalancer"}, "lock-7x2k9-internal"},
+		}},
+		{"GCP", nil, []change{secret}}, // its provider IDs tell the zone, and the simulated cloud's all tell the kit's
+		{"PowerVS", nil, []change{secret, {[]string{"loadBalancers"}, []any{
+			map[string]any{"name": "lock-7x2k9-loadbalancer", "type": "Application"}, map[string]any{"name": "lock-7x2k9-loadbalancer-int", "type": "Application"},
+		}}}},
+		{"", nil, []change{secret}}, // elsewhere there is one failure domain, or none
+	}
+}
+
+func planeOn(platform string) plane {
+	all := planes()
+	for _, p := range all {
+		if p.platform == platform {
+			return p
+		}
+	}
+	return all[len(all)-1]
+}
+
+// at is a Machine like the pattern, in the zone of an index.
+func (p plane) at(pattern *unstructured.Unstructured, index int) (*unstructured.Unstructured, error) {
+	out := &unstructured.Unstructured{}
+	text, err := pattern.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	if len(p.zones) > 0 {
+		text = bytes.ReplaceAll(text, []byte(p.zones[0]), []byte(p.zones[index%len(p.zones)]))
+	}
+	return out, json.Unmarshal(text, &out.Object)
+}
+
+// Etcd is the membership of the simulated etcd.
+func (s *Stage) Etcd(ctx context.Context) (simulation.Membership, error) {
+	kept := &corev1.ConfigMap{}
+	err := s.Admin.Get(ctx, client.ObjectKey{Namespace: simulation.EtcdNamespace, Name: simulation.EtcdMembers}, kept)
+	if client.IgnoreNotFound(err) != nil {
+		return simulation.Membership{}, err
+	}
+	return simulation.ReadMembership(kept)
+}
+
+// missingMembers returns a sentence if etcd has not all its members, "" if it has.
+func (s *Stage) missingMembers(ctx context.Context) (string, error) {
+	if s.members == 0 {
+		return "", nil
+	}
+	etcd, err := s.Etcd(ctx)
+	if have := len(etcd.Members); err == nil && have < s.members {
+		return fmt.Sprintf("etcd has %d of %d members", have, s.members), nil
+	}
+	return "", err
+}

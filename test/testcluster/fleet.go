@@ -1,0 +1,72 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// MachineSet is a manifest of a set like worker-a, under another name: one that converts.
+func MachineSet(name string, replicas int) string {
+	all := strings.Split(string(fleetYAML), "\n---\n")
+	set := all[slices.IndexFunc(all, func(doc string) bool { return strings.Contains(doc, "\n  name: worker-a\n") })]
+	set = strings.ReplaceAll(set, "worker-a", name)
+	return strings.Replace(set, "\n  replicas: 2\n", fmt.Sprintf("\n  replicas: %d\n", replicas), 1)
+}
+
+// missing returns what the fleet still waits for, "" for nothing: each Machine runs, and the mirror has had its say about each
+// object, be it that it cannot be mirrored.
+func (s *Stage) missing(ctx context.Context) (string, error) {
+	machines, sets := &machinev1beta1.MachineList{}, &machinev1beta1.MachineSetList{}
+	in := client.InNamespace(s.Pairs[0].MachineAPI)
+	if err := s.Admin.List(ctx, sets, in); err != nil {
+		return "", err
+	}
+	if err := s.Admin.List(ctx, machines, in); err != nil {
+		return "", err
+	}
+	for _, set := range sets.Items {
+		if set.Spec.Replicas != nil && set.Status.AvailableReplicas != *set.Spec.Replicas && set.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
+			return fmt.Sprintf("MachineSet %s has %d of %d Machines", set.Name, set.Status.AvailableReplicas, *set.Spec.Replicas), nil
+		}
+		if !s.options.Bare && !s.options.WithoutManager && !mirrorReported(set.Status.Conditions) {
+			return fmt.Sprintf("MachineSet %s is not mirrored", set.Name), nil
+		}
+	}
+	for _, m := range machines.Items {
+		if m.Status.Phase == nil || *m.Status.Phase != machinev1beta1.PhaseRunning {
+			return fmt.Sprintf("Machine %s is %s", m.Name, text(m.Status.Phase)), nil
+		}
+		if !s.options.Bare && !s.options.WithoutManager && !mirrorReported(m.Status.Conditions) {
+			return fmt.Sprintf("Machine %s is not mirrored", m.Name), nil
+		}
+	}
+	return s.missingMembers(ctx)
+}
+
+func text(phase *string) string {
+	if phase == nil {
+		return "not yet looked at"
+	}
+	return *phase
+}
+
+// mirrorReported reports whether the mirror says that it has copied the object, or why it cannot.
+func mirrorReported(conditions []machinev1beta1.Condition) bool {
+	for _, c := range conditions {
+		if string(c.Type) == authority.ConditionSynchronized {
+			return c.Status != corev1.ConditionUnknown
+		}
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testcluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/poundlock/poundlock/manifests"
+	"github.com/poundlock/poundlock/test/build"
+)
+
+var dryRun = client.DryRunAll
+
+// furnish brings the cluster to what it was before Poundlock came.
+func (s *Stage) furnish(ctx context.Context) error {
+	all, err := before(s.kit)
+	if err != nil {
+		return err
+	}
+	if s.options.Install { // the providers bring their accounts along
+		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool {
+			return o.GetKind() == "ServiceAccount" && o.GetNamespace() == clusterAPI
+		})
+	}
+	return apply(ctx, s.Admin, all...)
+}
+
+// install does what `kubectl apply` of the manifests does in a cluster, but that the webhooks are at an address of this
+// machine, which is another at each start.
+func (s *Stage) install(ctx context.Context) error {
+	if err := s.choosePorts(); err != nil {
+		return err
+	}
+	identity, err := s.Plane.As(manifests.User())
+	if err != nil {
+		return err
+	}
+	if err := s.Plane.Kubeconfig(identity, s.identityFile()); err != nil {
+		return err
+	}
+	return s.applyManifests(ctx)
+}
+
+func (s *Stage) applyManifests(ctx context.Context) error {
+	all, err := s.manifests()
+	if err != nil {
+		return err
+	}
+	return apply(ctx, s.Admin, all...)
+}
+
+// manifests are what overlays/dev makes, with this start's address.
+func (s *Stage) manifests() ([]*unstructured.Unstructured, error) {
+	root, err := build.Root()
+	if err != nil {
+		return nil, err
+	}
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "manifests", "overlays", "dev"))
+	if err != nil {
+		return nil, fmt.Errorf("making the manifests: %w", err)
+	}
+	text, err := made.AsYaml()
+	if err != nil {
+		return nil, fmt.Errorf("making the manifests: %w", err)
+	}
+	return objects(bytes.ReplaceAll(text, []byte(manifests.DevURL), []byte("https://"+local(s.manager.webhooks))))
+}
+
+// createFleet makes the fleet in a new cluster; in one that has been played with it changes nothing.
+func (s *Stage) createFleet(ctx context.Context) error {
+	fleet, err := fleet(s.kit)
+	if err != nil {
+		return err
+	}
+	return s.createOnce(ctx, "fleet-was-created", nil, fleet)
+}
+
+// createOnce makes objects, and in the end a ConfigMap by whose name a later start knows that they were there: then they are left as they have become.
+func (s *Stage) createOnce(ctx context.Context, name string, data map[string]any, all []*unstructured.Unstructured) error {
+	mark := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": data,
+		"metadata": map[string]any{"name": name, "namespace": s.Pairs[0].MachineAPI},
+	}}
+	err := s.Admin.Get(ctx, client.ObjectKeyFromObject(mark), mark.DeepCopy())
+	if !apierrors.IsNotFound(err) {
+		s.played = err == nil
+		return err
+	}
+	return create(ctx, s.Admin, append(all, mark)...)
+}
+
+// waitForFleet waits until all of it runs and is mirrored. What somebody has played with may never do so: a Machine that
+// cannot be made, one that is half gone.
+func (s *Stage) waitForFleet(ctx context.Context) error {
+	patience := 2 * time.Minute
+	if s.played {
+		patience = 10 * time.Second
+	}
+	var missing string
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		now, err := s.missing(ctx)
+		if err == nil {
+			missing = now
+		}
+		return now == "" && err == nil, err
+	})
+	if wait.Interrupted(err) && missing != "" && s.played && ctx.Err() == nil {
+		fmt.Fprintf(s.options.Out, "  going on without: %s\n", missing)
+		return nil
+	}
+	if wait.Interrupted(err) && missing != "" {
+		return fmt.Errorf("the fleet is not ready: %s; Poundlock's log is %s", missing, s.Plane.Log(Poundlock))
+	}
+	return err
+}

@@ -1,0 +1,217 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testcluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/standin"
+)
+
+// InstallerImage is the image of the installer's Deployment, CoreKey the key of the core manager's image in a release.
+const (
+	InstallerImage = "registry.example.com/poundlock:stage"
+	CoreKey        = "cluster-capi-controllers"
+)
+
+// shipped are providers as their modules ship them, by the Infrastructure's name of the platform; "" is for all.
+var shipped = map[string][]struct{ module, dir, name, kind, version string }{
+	"":          {{"sigs.k8s.io/cluster-api", "config/default", "cluster-api", "core", "v1.13.6"}},
+	"AWS":       {{"sigs.k8s.io/cluster-api-provider-aws/v2", "config/default", "aws", "infrastructure", "v2.13.0"}},
+	"Azure":     {{"sigs.k8s.io/cluster-api-provider-azure", "config/capz", "azure", "infrastructure", "v1.26.0"}},
+	"GCP":       {{"sigs.k8s.io/cluster-api-provider-gcp", "config/default", "gcp", "infrastructure", "v1.13.1"}},
+	"OpenStack": {{"sigs.k8s.io/cluster-api-provider-openstack", "config/default", "openstack", "infrastructure", "v0.14.6"}},
+	"VSphere":   {{"sigs.k8s.io/cluster-api-provider-vsphere", "config/default", "vsphere", "infrastructure", "v1.15.2"}},
+}
+
+// installerSteps bring Cluster API through `poundlock install`, from bundles that are made in the same run.
+func (s *Stage) installerSteps() []step {
+	return []step{
+		{"building Poundlock", s.buildManager},
+		{"bundling the providers of Cluster API, as their repositories would: poundlock bundle", s.bundle},
+		{"building Cluster API's core manager", s.buildCore},
+		{"applying what a release brings: the providers' ConfigMaps, and the Deployment of poundlock install with its account and roles", s.release},
+		{"starting a stand-in kubelet, with a service CA", s.startPods},
+		{"waiting until Cluster API is installed", s.waitForInstaller},
+	}
+}
+
+func (s *Stage) bundlesDir() string { return filepath.Join(s.Plane.Dir(), "bundles") }
+
+// bundle runs poundlock bundle for core and for the platform's provider.
+func (s *Stage) bundle(ctx context.Context) error {
+	own, known := shipped[s.kit.Platform.Name]
+	if !known {
+		return fmt.Errorf("no module with the manifests of %s is listed: use aws, azure, gcp, openstack or vsphere", s.kit.Platform.Name)
+	}
+	for _, p := range append(own, shipped[""]...) {
+		root, err := build.ModuleDir(ctx, p.module)
+		if err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, s.binary(), "bundle", "--kustomize", filepath.Join(root, p.dir), "--name", p.name, "--type", p.kind, "--version", p.version, "--out", s.bundlesDir())
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("bundling %s: %w:\n%s", p.name, err, said)
+		}
+	}
+	return nil
+}
+
+// buildCore builds what the kubelet runs. The core manager has its Deployment's arguments, its Secret and its account. What is added has it listen on this machine, and elect
+// no leader: a process outside of a pod finds no namespace for that.
+func (s *Stage) buildCore(ctx context.Context) error {
+	core, err := build.ClusterAPI(ctx, s.options.Out)
+	if err != nil {
+		return err
+	}
+	s.pods.kubelet.Programs[InstallerImage] = poundlock(s.binary())
+	s.pods.kubelet.Programs[imageOf(CoreKey)] = standin.Program{
+		Path: core, Args: []string{"--leader-elect=false", "--webhook-cert-dir=/tmp/k8s-webhook-server/serving-certs"},
+		Argument: func(port, address string) string {
+			_, number, _ := strings.Cut(address, ":")
+			return map[string]string{
+				"webhook-server": "--webhook-port=" + number, "healthz": "--health-addr=" + address, "metrics": "--diagnostics-address=" + address,
+			}[port]
+		},
+	}
+	return nil
+}
+
+// imageOf is the image that the release has of a key.
+func imageOf(key string) string {
+	return "registry.example.com/" + key + "@sha256:" + strings.Repeat("0", 64)
+}
+
+// release applies what a release brings.
+func (s *Stage) release(ctx context.Context) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(s.bundlesDir(), "*.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := s.releaseValues(ctx, files); err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := s.applyFile(ctx, file); err != nil {
+			return err
+		}
+	}
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "manifests", "components", "install"))
+	if err != nil {
+		return fmt.Errorf("making the manifests of the installer: %w", err)
+	}
+	text, err := made.AsYaml()
+	if err != nil {
+		return fmt.Errorf("making the manifests of the installer: %w", err)
+	}
+	all, err := objects(bytes.ReplaceAll(text, []byte("poundlock:unset"), []byte(InstallerImage)))
+	if err != nil {
+		return err
+	}
+	return apply(ctx, s.Admin, all...)
+}
+
+func (s *Stage) applyFile(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	all, err := objects(text)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", file, err)
+	}
+	return apply(ctx, s.Admin, all...)
+}
+
+// releaseValues gives each image and each variable without a default some value. Nothing but the core manager runs here.
+func (s *Stage) releaseValues(ctx context.Context, files []string) error {
+	images, variables := map[string]string{}, map[string]any{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		all, err := objects(text)
+		if err != nil {
+			return err
+		}
+		cm := &corev1.ConfigMap{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(all[0].Object, cm); err != nil {
+			return err
+		}
+		piece, err := bundle.Unpack(cm)
+		if err != nil {
+			return err
+		}
+		whole, err := bundle.Merge([]bundle.Piece{piece})
+		if err != nil {
+			return err
+		}
+		for _, image := range whole.Images {
+			images[image.Key] = imageOf(image.Key)
+			if image.Key != CoreKey {
+				s.pods.kubelet.Programs[imageOf(image.Key)] = standin.Program{}
+			}
+		}
+		for _, v := range whole.Variables {
+			if v.Required {
+				variables[v.Name] = "unset"
+			}
+		}
+	}
+	raw, err := json.Marshal(images)
+	if err != nil {
+		return err
+	}
+	configMap := func(name string, data map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": clusterAPI}, "data": data,
+		}}
+	}
+	return apply(ctx, s.Admin, configMap(bundle.ImagesConfigMap, map[string]any{"images.json": string(raw)}), configMap(bundle.VariablesConfigMap, variables))
+}
+
+func (s *Stage) waitForInstaller(ctx context.Context) error {
+	last := "there is no ClusterOperator " + installation.OperatorName
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(configv1.GroupVersion.WithKind("ClusterOperator"))
+		if err := s.Admin.Get(ctx, client.ObjectKey{Name: installation.OperatorName}, o); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		last = without(o, "Available", "Upgradeable")
+		if last == "" && conditionOf(o, "Progressing") != "False" {
+			last = "it is progressing"
+		}
+		return last == "", nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("waiting for the installer: %s; the logs of its pods are in %s", last, filepath.Dir(s.Plane.Log(Poundlock)))
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
+)
+
+// Poundlock is the name of its process and of its log.
+const Poundlock = "poundlock"
+
+type managerPorts struct{ webhooks, health, metrics int }
+
+// binary is where the manager is built: in the stage's own folder, so that two checkouts do not meet.
+func (s *Stage) binary() string { return filepath.Join(s.Plane.Dir(), "bin", Poundlock) }
+
+func (s *Stage) buildManager(ctx context.Context) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
+	}
+	args := []string{"build", "-o", s.binary()}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/poundlock")...)
+	cmd.Dir = root
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building Poundlock: %w:\n%s", err, said)
+	}
+	return nil
+}
+
+func (s *Stage) choosePorts() error {
+	ports, err := embedded.FreePorts(3)
+	if err != nil {
+		return err
+	}
+	s.manager = managerPorts{webhooks: ports[0], health: ports[1], metrics: ports[2]}
+	return nil
+}
+
+func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+// MetricsURL is where the manager serves its metrics.
+func (s *Stage) MetricsURL() string { return "http://" + local(s.manager.metrics) + "/metrics" }
+
+// StopManager kills the manager, as a crash would.
+func (s *Stage) StopManager() error { return s.Plane.StopPart(Poundlock) }
+
+// StartManager starts the manager again after StopManager, and returns when it answers. The flags are for this time alone.
+func (s *Stage) StartManager(ctx context.Context, flags ...string) error {
+	if err := s.Plane.Attach(Poundlock, s.binary(), append(s.managerArgs(), flags...)...); err != nil {
+		return err
+	}
+	if err := s.waitForManager(ctx); err != nil {
+		return fmt.Errorf("starting Poundlock: %w; the end of its log, %s:\n%s", err, s.Plane.Log(Poundlock), end(s.Plane.Log(Poundlock)))
+	}
+	return nil
+}
+
+func (s *Stage) managerArgs() []string {
+	args := []string{
+		"manager",
+		"--kubeconfig=" + s.identityFile(),
+		"--webhook-bind-address=" + local(s.manager.webhooks),
+		"--health-bind-address=" + local(s.manager.health),
+		"--metrics-bind-address=" + local(s.manager.metrics),
+		"--cert-hosts=127.0.0.1",
+		"--shutdown-delay=0s",
+	}
+	if s.managesControlPlane {
+		args = append(args, "--control-plane")
+	}
+	return args
+}
+
+func (s *Stage) identityFile() string { return filepath.Join(s.Plane.Dir(), "poundlock.kubeconfig") }
+
+func (s *Stage) waitForManager(ctx context.Context) error {
+	last := fmt.Errorf("no answer yet")
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 90*time.Second, true, func(ctx context.Context) (bool, error) {
+		now := s.managerReady(ctx)
+		if now == nil {
+			now = s.serverReachesManager(ctx)
+		}
+		if now == nil {
+			now = s.enforced(ctx)
+		}
+		if ctx.Err() == nil { // else it says no more than that time is up
+			last = now
+		}
+		return now == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("it is not ready after 90 s: %w", last)
+	}
+	return nil
+}
+
+func (s *Stage) managerReady(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(s.manager.health)+"/readyz?verbose", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
+		return fmt.Errorf("/readyz answers %s:\n%s", answer.Status, said)
+	}
+	return nil
+}
+
+// serverReachesManager tries a creation for Cluster API that is not carried out: until the server has the certificate's CA, the webhooks that fail
+// closed refuse it.
+func (s *Stage) serverReachesManager(ctx context.Context) error {
+	fleet, err := fleet(s.kit)
+	if err != nil {
+		return err
+	}
+	probe := fleet[0]
+	probe.SetName("probe")
+	if err := unstructured.SetNestedField(probe.Object, "ClusterAPI", "spec", "authoritativeAPI"); err != nil {
+		return err
+	}
+	err = s.Admin.Create(ctx, probe, dryRun)
+	if err != nil && strings.Contains(err.Error(), "failed calling webhook") {
+		return err
+	}
+	return nil
+}
+
+// enforced wants the label with which Poundlock has the webhooks fail closed on all mirrored namespaces.
+func (s *Stage) enforced(ctx context.Context) error {
+	for _, name := range []string{machineAPI, clusterAPI} {
+		ns := &corev1.Namespace{}
+		if err := s.Admin.Get(ctx, client.ObjectKey{Name: name}, ns); err != nil {
+			return err
+		}
+		if ns.Labels[authority.AdmissionLabel] != authority.Enforced {
+			return fmt.Errorf("its locks do not fail closed yet in %s", name)
+		}
+	}
+	return nil
+}
+
+func end(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "  " + err.Error()
+	}
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(raw)), "\n"), func(line string) bool {
+		return strings.Contains(line, "healthz check failed") // once a question, and without the answer
+	})
+	lines = lines[max(0, len(lines)-8):]
+	for i, line := range lines {
+		lines[i] = "  " + line[:min(len(line), 400)]
+	}
+	return strings.Join(lines, "\n")
+}
