@@ -155,8 +155,8 @@ func condition(u *unstructured.Unstructured, kind string) string {
 	return ""
 }
 
-// patience is for a machine whose processors are busy with something else.
-const patience = 90 * time.Second
+// patience is for a machine whose processors are busy with something else. Only what fails takes so long.
+const patience = 5 * time.Minute
 
 func (p *play) eventually(what string, is func() bool) {
 	p.Helper()

@@ -95,9 +95,9 @@ func longer(a, b []string) []string {
 }
 
 // together has several plays do something at the same time.
-func together(t *testing.T, what string, all []*play, do func(*play)) {
+func together(t *testing.T, what string, all []*play, do func(*play)) bool {
 	t.Helper()
-	t.Run(what, func(t *testing.T) {
+	return t.Run(what, func(t *testing.T) {
 		for _, p := range all {
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()
