@@ -20,6 +20,8 @@ type Options struct {
 	Images map[string]string
 	// Annotations go onto the ConfigMaps, such as the release's profiles and feature set.
 	Annotations map[string]string
+	// Release marks the ConfigMaps, see ReleaseAnnotation; "" leaves them without a mark.
+	Release string
 	// Exclude names objects that are left out with what depends on them, as KIND/NAME, where a * in the name matches any text.
 	Exclude []string
 	// FeatureGates are set in the managers' arguments.
@@ -32,6 +34,8 @@ type Bundle struct {
 	Contract    string
 	Metadata    []byte
 	Annotations map[string]string
+	// Release is no part of the content, nor of its hash: equal content of two releases is installed once.
+	Release string
 	// Documents are in the order in which they are applied.
 	Documents []Document
 	Images    []Image
@@ -130,7 +134,7 @@ func (d *Draft) bundle(contract string) (Bundle, Summary, error) {
 	}
 	Sort(d.Documents)
 	b := Bundle{
-		Provider: d.Provider, Contract: contract, Metadata: d.Metadata, Annotations: d.Annotations, Documents: d.Documents, Images: d.Keys, Variables: variables,
+		Provider: d.Provider, Contract: contract, Metadata: d.Metadata, Annotations: d.Annotations, Release: d.Release, Documents: d.Documents, Images: d.Keys, Variables: variables,
 	}
 	return b, summarize(b, d.entries), errors.Join(d.problems...)
 }

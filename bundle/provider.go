@@ -38,6 +38,8 @@ const (
 	ShardAnnotation = "poundlock.openshift.io/shard"
 	// PlatformAnnotation lists the platforms of the Infrastructure that a provider is for, with commas.
 	PlatformAnnotation = "poundlock.openshift.io/platform"
+	// ReleaseAnnotation names the release of a ConfigMap, also on those of images and values. ConfigMaps of two releases are not installed together.
+	ReleaseAnnotation = "poundlock.openshift.io/release"
 )
 
 // Type is the type of a provider.

@@ -47,7 +47,7 @@ type Packing struct {
 }
 
 // OwnAnnotations are written by Pack and by nobody else.
-var OwnAnnotations = []string{CompressedAnnotation, HashAnnotation, ShardAnnotation, PlatformAnnotation}
+var OwnAnnotations = []string{CompressedAnnotation, HashAnnotation, ShardAnnotation, PlatformAnnotation, ReleaseAnnotation}
 
 // Keys of the data, of the upstream contract but for the last two.
 const (
@@ -177,6 +177,9 @@ func (b Bundle) configMap(components []byte, format Format, hash string) (*corev
 	annotations[HashAnnotation] = hash
 	if len(b.Provider.Platforms) > 0 {
 		annotations[PlatformAnnotation] = strings.Join(b.Provider.Platforms, ",")
+	}
+	if b.Release != "" {
+		annotations[ReleaseAnnotation] = b.Release
 	}
 	cm := &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

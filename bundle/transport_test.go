@@ -104,6 +104,28 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// Each ConfigMap has the mark of its release, and the same content has the same hash in each release.
+func TestReleaseMarksEachConfigMap(t *testing.T) {
+	b := bundleOf(true, 700*1024, 700*1024)
+	unmarked, err := b.Pack(Packing{Format: PlainText})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Release = "4.21"
+	made, err := b.Pack(Packing{Format: PlainText})
+	if err != nil || len(made) != len(unmarked) || len(made) < 2 {
+		t.Fatal(len(made), err)
+	}
+	for i, cm := range made {
+		if cm.Annotations[ReleaseAnnotation] != "4.21" || cm.Annotations[HashAnnotation] != unmarked[i].Annotations[HashAnnotation] {
+			t.Errorf("%s: %v", cm.Name, cm.Annotations)
+		}
+		if _, has := unmarked[i].Annotations[ReleaseAnnotation]; has {
+			t.Errorf("%s has a mark that nobody asked for", cm.Name)
+		}
+	}
+}
+
 // What is plain fits into the annotation in which a plain kubectl apply keeps the whole object.
 func TestPlainFitsKubectlApply(t *testing.T) {
 	smallest, largest := 200_000, 262_144

@@ -4,6 +4,7 @@
 package installation
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -109,6 +110,48 @@ func TestSelect(t *testing.T) {
 			wantProblem = strings.TrimSpace(wantProblem)
 			if strings.Join(labels, " ") != strings.TrimSpace(wantLabels) || (wantProblem == "") != (problems == "") || !strings.Contains(problems, wantProblem) {
 				t.Errorf("%v | %s; want %s", labels, problems, c.want)
+			}
+		})
+	}
+}
+
+func TestSameRelease(t *testing.T) {
+	mark := func(release string) func(*corev1.ConfigMap) {
+		return func(cm *corev1.ConfigMap) {
+			metav1.SetMetaDataAnnotation(&cm.ObjectMeta, bundle.ReleaseAnnotation, release)
+		}
+	}
+	of := func(label, release string) corev1.ConfigMap {
+		return transport(t, label, "v1.0.0", account("a"), mark(release))
+	}
+	beside := func(name, release string) corev1.ConfigMap {
+		cm := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		mark(release)(&cm)
+		return cm
+	}
+	const images, values = bundle.ImagesConfigMap, bundle.VariablesConfigMap
+	core := of("cluster-api", "4.20")
+	for name, c := range map[string]struct {
+		maps, beside []corev1.ConfigMap
+		want         *Mixed
+	}{
+		"no mark anywhere":                  {maps: []corev1.ConfigMap{of("cluster-api", "")}, beside: []corev1.ConfigMap{beside(images, "")}},
+		"one release":                       {maps: []corev1.ConfigMap{core}, beside: []corev1.ConfigMap{beside(images, "4.20"), beside(values, "4.20")}},
+		"newer images":                      {maps: []corev1.ConfigMap{core}, beside: []corev1.ConfigMap{beside(images, "4.21")}, want: &Mixed{"cluster-api", "4.20", images, "4.21"}},
+		"older images":                      {maps: []corev1.ConfigMap{core}, beside: []corev1.ConfigMap{beside(images, "4.19")}, want: &Mixed{"cluster-api", "4.20", images, "4.19"}},
+		"newer values":                      {maps: []corev1.ConfigMap{core}, beside: []corev1.ConfigMap{beside(values, "4.21"), beside(images, "4.20")}, want: &Mixed{"cluster-api", "4.20", values, "4.21"}},
+		"images without a mark":             {maps: []corev1.ConfigMap{core}, beside: []corev1.ConfigMap{beside(images, "")}},
+		"manifests without a mark":          {maps: []corev1.ConfigMap{of("cluster-api", "")}, beside: []corev1.ConfigMap{beside(images, "4.21")}},
+		"one provider is behind":            {maps: []corev1.ConfigMap{of("cluster-api", "4.21"), of("infrastructure-aws", "4.20")}, beside: []corev1.ConfigMap{beside(images, "4.21")}, want: &Mixed{"infrastructure-aws", "4.20", images, "4.21"}},
+		"that of another platform is not":   {maps: []corev1.ConfigMap{of("infrastructure-gcp", "4.20")}, beside: []corev1.ConfigMap{beside(images, "4.21")}},
+		"a provider's own ConfigMap is not": {maps: []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{bundle.ProviderLabel: "cluster-api"}, Annotations: core.Annotations}}}, beside: []corev1.ConfigMap{beside(images, "4.21")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := SameRelease(c.maps, "AWS", c.beside)
+			var got *Mixed
+			errors.As(err, &got)
+			if diff := cmp.Diff(c.want, got); diff != "" || Waiting(err) != (c.want != nil) {
+				t.Error(diff, Waiting(err))
 			}
 		})
 	}

@@ -100,10 +100,41 @@ func Order(all []bundle.Bundle) {
 	})
 }
 
-// Waiting reports whether an error passes when the release has come completely: a shard or the core provider is missing.
+// Waiting reports whether an error passes when the release has come completely: a shard or the core provider is missing, or ConfigMaps are of two releases.
 func Waiting(err error) bool {
 	var incomplete *bundle.Incomplete
-	return errors.As(err, &incomplete) || errors.Is(err, bundle.ErrNoCore)
+	var mixed *Mixed
+	return errors.As(err, &incomplete) || errors.As(err, &mixed) || errors.Is(err, bundle.ErrNoCore)
+}
+
+// Mixed is the error of a provider's ConfigMap that is marked for another release than the ConfigMap of images or values.
+type Mixed struct {
+	Provider, ProviderRelease string
+	Beside, BesideRelease     string
+}
+
+func (m *Mixed) Error() string {
+	return fmt.Sprintf("ConfigMap %s is marked for release %s, and ConfigMap %s for release %s: waiting until both are of one release. Apply all ConfigMaps of that release, or correct annotation %s",
+		m.Provider, m.ProviderRelease, m.Beside, m.BesideRelease, bundle.ReleaseAnnotation)
+}
+
+// SameRelease returns Mixed if a ConfigMap of a provider for the platform is marked for another release than one beside it: the images, or the values of
+// variables. Each may be sound, and together they are what nobody has tested. One without a mark goes with each release, as kept
+// content does, which has its own images and values.
+func SameRelease(all []corev1.ConfigMap, platform string, beside []corev1.ConfigMap) error {
+	for i := range all {
+		cm := &all[i]
+		release := cm.Annotations[bundle.ReleaseAnnotation]
+		if release == "" || !carries(cm) || !forPlatform(cm, platform) {
+			continue
+		}
+		for j := range beside {
+			if other := beside[j].Annotations[bundle.ReleaseAnnotation]; other != "" && other != release {
+				return &Mixed{cm.Name, release, beside[j].Name, other}
+			}
+		}
+	}
+	return nil
 }
 
 // References reads the images of the release from their ConfigMap, which is nil where there is none.

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/test/chaos/wire"
 )
 
@@ -122,6 +123,101 @@ func TestKeptContentKeepsItsImagesAndValues(t *testing.T) {
 		t.Errorf("the image is %s", image)
 	}
 	c.quiet()
+}
+
+// marked marks ConfigMaps for a release.
+func marked(release string, all ...*corev1.ConfigMap) []*corev1.ConfigMap {
+	for _, cm := range all {
+		metav1.SetMetaDataAnnotation(&cm.ObjectMeta, bundle.ReleaseAnnotation, release)
+	}
+	return all
+}
+
+func imagesOf(release, aws string) *corev1.ConfigMap {
+	images, _ := json.Marshal(map[string]string{"clusterapi": imageOf("1"), "aws": imageOf(aws)})
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, Data: map[string]string{"images.json": string(images)}}
+	return marked(release, cm)[0]
+}
+
+// A release is applied one ConfigMap after the other. Older manifests do not get newer images between two of them, nor newer ones older images.
+func TestAReleaseThatComesInPartsWaits(t *testing.T) {
+	c := newCluster(t)
+	next := func(release, version string) []*corev1.ConfigMap {
+		return marked(release, provider(t, "cluster-api", version), provider(t, "infrastructure-aws", version))
+	}
+	c.release(append(next("4.20", "v1.0.0"), imagesOf("4.20", "2"))...)
+	c.settled()
+	waits := func(image string, parts ...string) {
+		t.Helper()
+		c.passes(3)
+		c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
+		for _, part := range parts {
+			if m := c.condition(progressing).Message; !strings.Contains(m, part) {
+				t.Errorf("%q is not in %q", part, m)
+			}
+		}
+		if is := c.image("aws-manager"); is != imageOf(image) {
+			t.Errorf("the image is %s while the release is not there completely", is)
+		}
+	}
+	c.release(imagesOf("4.21", "9"))
+	waits("2", "cluster-api", "4.20", bundle.ImagesConfigMap, "4.21", "Apply all ConfigMaps")
+	// What is installed is kept in order meanwhile, by another process, too.
+	if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+		t.Fatal(err)
+	}
+	c.restart()
+	c.passes(1)
+	c.must("ClusterRoleBinding", "aws-manager")
+	all := next("4.21", "v1.1.0")
+	c.release(all[0])
+	waits("2", "infrastructure-aws")
+	c.now = c.now.Add(installation.StageDeadline + time.Second)
+	c.passes(1)
+	if m := c.condition(degraded); m.Status != "True" || m.Reason != "StageOverdue" || !strings.Contains(m.Message, "4.21") {
+		t.Errorf("%s %s %s", m.Status, m.Reason, m.Message)
+	}
+	c.release(all[1])
+	c.settled()
+	c.expect(well)
+	if is := c.image("aws-manager"); is != imageOf("9") {
+		t.Errorf("the image is %s", is)
+	}
+}
+
+// The mark counts by itself: neither images nor manifests need to differ.
+func TestAnotherMarkAloneWaits(t *testing.T) {
+	c := newCluster(t)
+	c.release(append(marked("4.20", both(t)...), imagesOf("4.20", "2"))...)
+	c.settled()
+	values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}}
+	for name, cm := range map[string]*corev1.ConfigMap{bundle.ImagesConfigMap: imagesOf("4.21", "2"), bundle.VariablesConfigMap: marked("4.21", values)[0]} {
+		c.release(cm)
+		c.passes(1)
+		if m := c.condition(progressing).Message; !strings.Contains(m, name) {
+			t.Errorf("%s has another mark, and Progressing says %q", name, m)
+		}
+		c.release(marked("4.20", cm)...)
+		c.settled()
+		c.expect(well)
+	}
+	// Manifests that come before their images.
+	c.release(marked("4.21", provider(t, "cluster-api", "v1.1.0"), provider(t, "infrastructure-aws", "v1.1.0"))...)
+	before := len(c.wire.Writes())
+	c.passes(3)
+	for _, w := range c.wire.Writes()[before:] {
+		if w.Resource != "clusteroperators" {
+			t.Errorf("written: %s", w)
+		}
+	}
+	c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
+	c.release(imagesOf("4.21", "9"), marked("4.21", values)[0])
+	c.settled()
+	c.expect(well)
+	// One without a mark goes with each release.
+	c.release(both(t)...)
+	c.settled()
+	c.expect(well)
 }
 
 func TestKeptContentComesBack(t *testing.T) {

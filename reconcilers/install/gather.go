@@ -67,6 +67,8 @@ type inputs struct {
 	needs    bundle.Needs
 	// needsThen are what lastGood was made with, by provider.
 	needsThen map[string]bundle.Needs
+	// needsFrom are the ConfigMaps that needs were read from.
+	needsFrom []corev1.ConfigMap
 	// needsErr is why images or variables cannot be read.
 	needsErr error
 	operator *configv1.ClusterOperator
@@ -119,6 +121,10 @@ func (r *reconciler) needs(ctx context.Context, in *inputs) error {
 	}
 	if err := r.client.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, variables); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading the values of variables: %w", err)
+	}
+	in.needsFrom = []corev1.ConfigMap{*variables}
+	if images != nil {
+		in.needsFrom = append(in.needsFrom, *images)
 	}
 	in.needs = bundle.Needs{Values: variables.Data, AllowTags: r.AllowTags}
 	in.needs.References, in.needsErr = installation.References(images)

@@ -570,6 +570,11 @@ func TestFollowsChanges(t *testing.T) {
 	gone("and that it runs again", func() bool { return c.condition(available).Status != "True" })
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings")))
 	gone("a new release is installed", func() bool { return c.find("ConfigMap", "aws-settings") != nil })
+	c.release(marked("4.21", provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings")))...)
+	c.release(imagesOf("4.22", "2"))
+	gone("images with another mark are noticed", func() bool { return c.condition(progressing).Status != "True" })
+	c.release(imagesOf("4.21", "2"))
+	gone("and that the mark is right again", func() bool { return c.condition(progressing).Status == "True" })
 	time.AfterFunc(time.Second, cancel) // and then it is quiet
 	before := len(c.wire.Writes())
 	<-ctx.Done()

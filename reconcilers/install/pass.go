@@ -196,6 +196,9 @@ func (r *reconciler) render(in *inputs, maps []corev1.ConfigMap, kept func(label
 // fingerprint names everything that content is made from.
 func (in *inputs) fingerprint(maps []corev1.ConfigMap) string {
 	parts := []string{in.platform.Name, fmt.Sprint(in.needs), fmt.Sprint(in.needsErr)} // what became ready last has its needs with it
+	for i := range in.needsFrom {
+		parts = append(parts, in.needsFrom[i].Name, in.needsFrom[i].Annotations[bundle.ReleaseAnnotation])
+	}
 	for i := range maps {
 		parts = append(parts, fmt.Sprint(maps[i].Name, maps[i].UID, maps[i].ResourceVersion))
 	}
@@ -203,6 +206,9 @@ func (in *inputs) fingerprint(maps []corev1.ConfigMap) string {
 }
 
 func (in *inputs) render(maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
+	if err := installation.SameRelease(maps, in.platform.Name, in.needsFrom); err != nil {
+		return nil, err
+	}
 	selected := installation.Select(maps, in.platform.Name)
 	if len(selected.Problems) > 0 {
 		return nil, problem(selected.Problems)

@@ -33,6 +33,7 @@ func misused(format string, args ...any) error {
 type options struct {
 	kustomize, metadata, out string
 	name, kind, version      string
+	release                  string
 	platforms, exclude       []string
 	annotations              []string
 	images, gates            map[string]string
@@ -77,6 +78,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.platforms, "platform", nil, "Name the platforms that it is for, as Infrastructure.status.platformStatus.type does (those of its name)")
 	f.StringVar(&o.metadata, "metadata", "", "Read the contract from this file (metadata.yaml of the folder, or of the nearest one above it)")
 	f.StringArrayVar(&o.annotations, "annotation", nil, "Add KEY=VALUE to the ConfigMaps, such as the release's profile or feature set; repeat it for more")
+	f.StringVar(&o.release, "release", "", "Mark the ConfigMaps with this release: the installer waits while images or variables have another mark (no mark)")
 	f.StringToStringVar(&o.images, "images", nil, "Give containers their keys in the release's images, as CONTAINER=KEY, "+
 		"WORKLOAD/CONTAINER=KEY or IMAGE=KEY (the provider's usual key for a container named manager)")
 	f.StringToStringVar(&o.gates, "feature-gates", nil, "Set feature gates in the managers' arguments, as NAME=true or NAME=false")
@@ -146,7 +148,7 @@ func (o *options) parse() (made bundle.Options, packing bundle.Packing, err erro
 	if err := o.required(); err != nil {
 		return made, packing, err
 	}
-	made = bundle.Options{Images: o.images, Exclude: o.exclude}
+	made = bundle.Options{Release: o.release, Images: o.images, Exclude: o.exclude}
 	made.Provider, err = bundle.Provider{Name: o.name, Type: bundle.Type(o.kind), Version: o.version, Platforms: o.platforms}.Complete()
 	if err != nil {
 		return made, packing, err

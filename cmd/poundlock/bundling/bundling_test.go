@@ -286,6 +286,7 @@ func TestBundleExitCodes(t *testing.T) {
 		"an unknown platform":         {argsOf(dir, "--out", out, "--platform", "Moon"), 2, "platform"},
 		"an annotation without value": {argsOf(dir, "--out", out, "--annotation", "a"), 2, "KEY=VALUE"},
 		"an annotation of its own":    {argsOf(dir, "--out", out, "--annotation", bundle.ShardAnnotation+"=1/2"), 2, "by the command itself"},
+		"the release's mark":          {argsOf(dir, "--out", out, "--annotation", bundle.ReleaseAnnotation+"=4.21"), 2, "by the command itself"},
 		"a gate that is neither":      {argsOf(dir, "--out", out, "--feature-gates", "A=maybe"), 2, "neither"},
 		"an unknown format":           {argsOf(dir, "--out", out, "--format", "zip"), 2, "--format"},
 		"shards":                      {argsOf(dir, "--out", out, "--shards", "3"), 2, "--shards"},
@@ -366,6 +367,16 @@ func TestBundleWritesNothingOnError(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestReleaseIsWritten(t *testing.T) {
+	out := t.TempDir()
+	if _, _, err := runBundle(t, argsOf(small(t), "--out", out, "--release", "4.21")...); err != nil {
+		t.Fatal(err)
+	}
+	if text := contents(t, out)[runLevel+"infrastructure-aws.yaml"]; !strings.Contains(text, bundle.ReleaseAnnotation+`: "4.21"`) {
+		t.Error(text)
 	}
 }
 
