@@ -7,13 +7,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
 // Difference is one place where two JSON values differ.
@@ -148,7 +148,7 @@ func (d *differ) walk(path *field.Path, at *branch, exact bool, b, a any) {
 		}
 		return
 	}
-	if !sameScalar(b, a) {
+	if !jsonnumbers.Equal(b, a) {
 		d.found(path, b, a)
 	}
 }
@@ -197,16 +197,4 @@ func empty(v any) bool {
 		return len(v) == 0
 	}
 	return false
-}
-
-func sameScalar(b, a any) bool {
-	bn, bok := b.(json.Number)
-	an, aok := a.(json.Number)
-	if bok && aok && bn != an {
-		bf, berr := strconv.ParseFloat(bn.String(), 64)
-		af, aerr := strconv.ParseFloat(an.String(), 64)
-		// Past 2^53 two different integers are one float: there the text decides.
-		return berr == nil && aerr == nil && bf == af && bf < 1<<53 && bf > -(1<<53)
-	}
-	return reflect.DeepEqual(b, a)
 }

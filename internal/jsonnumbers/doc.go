@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jsonnumbers finds the numbers in a JSON text that would keep a parser busy.
+// Package jsonnumbers compares numbers by value, and finds those in a JSON text that would keep a parser busy.
 //
 // Non-goals:
 //   - what a number counts

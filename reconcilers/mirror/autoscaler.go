@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -356,8 +357,8 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *st
 
 func replicas(o *unstructured.Unstructured) (n int64, says bool) {
 	v, says, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas")
-	f, isNumber := number(v)
-	return int64(f), says && err == nil && isNumber
+	n, isNumber := jsonnumbers.Integer(v)
+	return n, says && err == nil && isNumber
 }
 
 // unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may

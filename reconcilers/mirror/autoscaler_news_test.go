@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -315,7 +316,7 @@ func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 	if text(below(status, "nodeRef"), "name") != "node" || status["errorMessage"] != nil || nested(machine.machineAPI, "spec", "providerID") != "aws:///i-1" {
 		t.Errorf("the Machine's mirror is %v", machine.machineAPI.Object)
 	}
-	if n, _ := replicas(set.machineAPI); n != 5 || !sameScalar(below(set.machineAPI.Object, "status")["replicas"], int64(4)) {
+	if n, _ := replicas(set.machineAPI); n != 5 || !jsonnumbers.Equal(below(set.machineAPI.Object, "status")["replicas"], int64(4)) {
 		t.Errorf("the set's mirror is %v", set.machineAPI.Object)
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
 // fieldManager is whose fields the mirror's are; spelled in every write.
@@ -74,33 +76,10 @@ func differs(path string, wanted, live any) []string {
 		}
 		return slices.Compact(out)
 	}
-	if !sameScalar(wanted, live) {
+	if !jsonnumbers.Equal(wanted, live) {
 		return []string{path}
 	}
 	return nil
-}
-
-// sameScalar compares numbers by value: a conversion's int64 is one with the float64 that JSON read.
-func sameScalar(a, b any) bool {
-	if x, ok := number(a); ok {
-		y, ok := number(b)
-		return ok && x == y
-	}
-	return reflect.DeepEqual(a, b)
-}
-
-func number(v any) (float64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return float64(n), true
-	case int32:
-		return float64(n), true
-	case int:
-		return float64(n), true
-	case float64:
-		return n, true
-	}
-	return 0, false
 }
 
 // ownership is a tree of the fields that a manager owns, as metadata.managedFields spells it.
@@ -183,7 +162,7 @@ func element(step string, in any) (any, bool) {
 		if json.Unmarshal([]byte(arg), &value) != nil {
 			return nil, true
 		}
-		return nil, slices.ContainsFunc(list(in), func(item any) bool { return sameScalar(item, value) })
+		return nil, slices.ContainsFunc(list(in), func(item any) bool { return jsonnumbers.Equal(item, value) })
 	}
 	return nil, true // i:index and what is yet to come
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {
@@ -195,8 +197,8 @@ func TestStatusPatch(t *testing.T) {
 func counted(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := parse(t, text)
-	generation, _ := number(below(o.Object, "metadata")["generation"])
-	o.SetGeneration(int64(generation))
+	generation, _ := jsonnumbers.Integer(below(o.Object, "metadata")["generation"])
+	o.SetGeneration(generation)
 	return o
 }
 

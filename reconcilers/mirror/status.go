@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -186,11 +187,11 @@ func (c converting) synchronized(s *state, generation int64, wanted map[string]a
 // an object whose status.observedGeneration is behind.
 func observed(s *state, fromClusterAPI bool) (generation int64, stale bool) {
 	said, counts := below(s.machineAPI.Object, "status")["observedGeneration"]
-	if !fromClusterAPI || !counts || !sameScalar(below(s.core.Object, "status")["observedGeneration"], s.core.GetGeneration()) {
+	if !fromClusterAPI || !counts || !jsonnumbers.Equal(below(s.core.Object, "status")["observedGeneration"], s.core.GetGeneration()) {
 		return 0, false
 	}
 	generation = s.machineAPI.GetGeneration()
-	return generation, !sameScalar(said, generation)
+	return generation, !jsonnumbers.Equal(said, generation)
 }
 
 func (s *state) inStep() string {

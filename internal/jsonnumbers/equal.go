@@ -1,0 +1,62 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonnumbers
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+)
+
+// exact is the first number from which on a float64 stands for more than one integer.
+const exact = 1 << 53
+
+// Equal compares what decoding JSON has made of two scalars. Numbers are equal by value, whichever of the types of encoding/json and of
+// unstructured objects they have: 1.0 equals 1. Beyond 2^53 integers are compared digit by digit, since two of them would be one float64.
+func Equal(a, b any) bool {
+	x, xs := Integer(a)
+	y, ys := Integer(b)
+	if xs && ys {
+		return x == y
+	}
+	f, fs := float(a)
+	g, gs := float(b)
+	if fs && gs && f == g && f < exact && f > -exact {
+		return true
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// Integer is the value of a number that is one.
+func Integer(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int:
+		return int64(n), true
+	case int32:
+		return int64(n), true
+	case int64:
+		return n, true
+	case float64:
+		return int64(n), n == math.Trunc(n) && n >= math.MinInt64 && n < math.MaxInt64
+	case json.Number:
+		i, err := strconv.ParseInt(n.String(), 10, 64)
+		return i, err == nil
+	}
+	return 0, false
+}
+
+func float(v any) (float64, bool) {
+	if i, is := Integer(v); is {
+		return float64(i), true
+	}
+	switch n := v.(type) {
+	case float64:
+		return n, true
+	case json.Number:
+		f, err := strconv.ParseFloat(n.String(), 64)
+		return f, err == nil
+	}
+	return 0, false
+}
