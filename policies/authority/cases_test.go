@@ -241,3 +241,24 @@ func TestRulesStand(t *testing.T) {
 		t.Errorf("%d rules and defaults, want %d: add the new one to the table", len(got), len(want))
 	}
 }
+
+// TestTheRemedyBesideATwinThatIsDeleted: an object goes with its authority, so that nobody is to wait for that.
+func TestTheRemedyBesideATwinThatIsDeleted(t *testing.T) {
+	seen := map[string]int{}
+	for _, c := range load(t) {
+		if c.Rule != "authority/request-blocked" || !strings.Contains(c.Name, "while its twin is being deleted") || c.Silent() {
+			continue
+		}
+		want := "try again when it is gone"
+		if strings.Contains(c.Name, "back, ") {
+			want = "goes with it: its authority cannot move. Create another " + c.Change.Kind + " for Machine API instead"
+		}
+		if got := verdict(authority.Rules(), c).Denials[0].Detail; !strings.Contains(got, want) {
+			t.Errorf("%s: %q has not the words %q", c.Name, got, want)
+		}
+		seen[want]++
+	}
+	if len(seen) != 4 {
+		t.Errorf("cases of %v", seen)
+	}
+}

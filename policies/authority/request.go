@@ -59,7 +59,7 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 	case scaledByHosts(c):
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("metadata.annotations[%s]: by this annotation a controller of Machine API decides the set's replicas, whichever API is authoritative: remove the annotation first", hostsAnnotation)))
 	case c.Facts.Twin.Deleting():
-		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("%s is being deleted: authority cannot move to or from it; try again when it is gone", there(c))))
+		return policies.Deny(field.Forbidden(requestPath, twinGoing(c)))
 	case actsOnInfra(c) && c.Facts.Infra.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, infraGoing(c)))
 	}
@@ -80,6 +80,16 @@ func ofRelease(kind string, o *policies.Object) bool {
 func actsOnInfra(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
 	return kind.InfraActs()
+}
+
+// twinGoing is the refusal beside a twin that is being deleted. The object goes with a twin that is authoritative (Deletion), so that there is nothing to
+// wait for.
+func twinGoing(c policies.Change) string {
+	going := there(c) + " is being deleted"
+	if stand(c).Current == ClusterAPI {
+		return fmt.Sprintf("%s, and this %s goes with it: its authority cannot move. Create another %s for Machine API instead", going, c.Kind, c.Kind)
+	}
+	return going + ": authority cannot move to or from it; try again when it is gone"
 }
 
 func infraGoing(c policies.Change) string {
