@@ -5,6 +5,7 @@ package webhooks
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -57,8 +58,8 @@ func runes(texts ...string) int {
 // sentence is what a rule says, and the rule's id.
 type sentence struct{ text, rule string }
 
-// parts is the sentence in up to maxParts texts of at most n runes, each with the rule's id. They are parted at a word, and
-// what does not fit is cut at one.
+// parts is the sentence in up to maxParts texts of at most n runes, each with the rule's id. They are parted at a word, if possible before a
+// command, and what does not fit is cut at one.
 func (s sentence) parts(n int) []string {
 	text, id := oneLine(s.text), ""
 	if s.rule != "" {
@@ -77,14 +78,21 @@ func (s sentence) parts(n int) []string {
 	return append(out, text+id)
 }
 
-// cut shortens text to at most n runes, the last of them an ellipsis that stands where a word ended.
+// cut shortens text to at most n runes, the last of them an ellipsis that stands where a word ended. A command that would be cut is left to the rest:
+// people paste it.
 func cut(text string, n int) string {
 	short := string([]rune(text)[:n-1])
+	if i := strings.LastIndex(short, " kubectl "); i > 0 && !commandEnds.MatchString(short[i:]) {
+		return short[:i] + "…"
+	}
 	if i := strings.LastIndexByte(short, ' '); i > len(short)/2 {
 		short = short[:i]
 	}
 	return short + "…"
 }
+
+// commandEnds finds where a sentence goes on after a command.
+var commandEnds = regexp.MustCompile(`[.;,)] `)
 
 // oneLine keeps a sentence a header can carry: what stands in an object may hold line breaks and control characters.
 func oneLine(text string) string {

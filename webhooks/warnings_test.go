@@ -25,6 +25,12 @@ func TestParts(t *testing.T) {
 		"a long one is continued at a word":    {sentence{words(60) + ": do this", "a/b"}, []string{words(49) + "… [a/b]", "…" + words(11) + ": do this [a/b]"}},
 		"a very long one is cut at a word":     {sentence{words(300), "a/b"}, []string{words(49) + "… [a/b]", "…" + words(49) + "… [a/b]", "…" + words(49) + "… [a/b]", "…" + words(49) + "… [a/b]"}},
 		"one of three warnings":                {sentence{words(120), "a/b"}, []string{words(49) + "… [a/b]", "…" + words(49) + "… [a/b]", "…" + words(22) + " [a/b]"}},
+		"a command is not parted": {sentence{words(45) + ": to move: kubectl -n a patch b c --type merge -p '{}'", "a/b"},
+			[]string{words(45) + ": to move:… [a/b]", "…kubectl -n a patch b c --type merge -p '{}' [a/b]"}},
+		"what comes after a command is": {sentence{words(40) + ": kubectl get a b. Then " + words(10), "a/b"},
+			[]string{words(40) + ": kubectl get a b. Then word word word word word… [a/b]", "…" + words(5) + " [a/b]"}},
+		"a command longer than a warning is": {sentence{words(10) + ": kubectl " + words(60), "a/b"},
+			[]string{words(10) + ":… [a/b]", "…kubectl " + words(48) + "… [a/b]", "…" + words(12) + " [a/b]"}},
 		"one long word is parted where it must be": {sentence{strings.Repeat("é", 300), "a/b"},
 			[]string{strings.Repeat("é", 249) + "… [a/b]", "…" + strings.Repeat("é", 51) + " [a/b]"}},
 	} {
