@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The indices of a cache of Machines. Reviews and reconcilers share them: an entry takes some 300 bytes, and the cache keeps two of each.
+// The indices of a cache of Machines. Reviews and reconcilers share them: an entry takes some 300 bytes, and the cache keeps two for each value.
 const (
 	byInstance = "poundlock.instance"
 	byOwner    = "poundlock.owner"

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// getter is a cache or an API server of which single objects are read.
+// getter reads single objects by a function.
 type getter struct {
 	client.Reader
 	get func(client.Object) error
