@@ -6,21 +6,20 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// instanceIndex finds Machines of either API by authority.InstanceKey, and by authority.InstanceTail, of their ID.
-const instanceIndex = "webhooks.instance"
-
-// Holding lists the Machines of a kind that have an instance's ID. What it costs does not grow with the fleet.
+// Holding lists the Machines of a kind that have an instance's ID, given by its authority.InstanceKey or its authority.InstanceTail. What it costs does not grow with the fleet.
 type Holding interface {
 	With(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error)
 }
@@ -45,20 +44,14 @@ func (r indexHolding) With(ctx context.Context, gvk schema.GroupVersionKind, nam
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	defer r.metrics.lookup("cache", time.Now())
-	return objectsOf(ctx, r.Reader, gvk, namespace, client.MatchingFields{instanceIndex: key})
+	found, err := objectsOf(ctx, r.Reader, gvk, namespace, facts.OfInstance(key))
+	return slices.DeleteFunc(found, func(m *policies.Object) bool { return !hasInstance(m, key) }), err
 }
 
-// instanceOf is the index's key of a Machine.
-func instanceOf(o client.Object) []string {
-	u, ok := o.(*unstructured.Unstructured)
-	if !ok {
-		return nil
-	}
-	id, _, _ := unstructured.NestedString(u.Object, "spec", "providerID")
-	if id == "" {
-		return nil
-	}
-	return []string{authority.InstanceKey(id), authority.InstanceTail(id)}
+// hasInstance reports whether a key is that of a Machine's ID: the index finds all that have the tail in common.
+func hasInstance(m *policies.Object, key string) bool {
+	id := authority.InstanceKeyOf(m)
+	return id == key || authority.InstanceTail(id) == key
 }
 
 // belongings looks up what the object under review belongs to, and whose its instance is.

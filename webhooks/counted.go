@@ -9,17 +9,14 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
-
-// ownerIndex finds Machines of either API by the UID of their controller.
-const ownerIndex = "webhooks.owner"
 
 // Owned lists the objects of a kind that an owner controls. What it costs does not grow with the fleet.
 type Owned interface {
@@ -46,15 +43,7 @@ func (r indexOwned) Of(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	defer r.metrics.lookup("cache", time.Now())
-	return objectsOf(ctx, r.Reader, gvk, namespace, client.MatchingFields{ownerIndex: string(owner)})
-}
-
-// ownerOf is the index's key of a Machine.
-func ownerOf(o client.Object) []string {
-	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
-		return []string{string(ref.UID)}
-	}
-	return nil
+	return objectsOf(ctx, r.Reader, gvk, namespace, facts.OwnedBy(owner))
 }
 
 // uncounted compares what the two sets of the pair under review count, and explains as many Machines as are named.

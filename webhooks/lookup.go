@@ -6,6 +6,7 @@ package webhooks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -179,13 +180,9 @@ func index(ctx context.Context, c cluster.Cluster) error {
 		return fmt.Errorf("indexing Cluster API MachineSets by template: %w", err)
 	}
 	for _, side := range []policies.Side{policies.SideMachineAPI, policies.SideClusterAPI} {
-		machine := &unstructured.Unstructured{}
-		machine.SetGroupVersionKind(coreKind(side, "Machine"))
-		if err := c.GetFieldIndexer().IndexField(ctx, machine, ownerIndex, ownerOf); err != nil {
-			return fmt.Errorf("indexing Machines by owner: %w", err)
-		}
-		if err := c.GetFieldIndexer().IndexField(ctx, machine, instanceIndex, instanceOf); err != nil {
-			return fmt.Errorf("indexing Machines by instance: %w", err)
+		machines, indexer := coreKind(side, "Machine"), c.GetFieldIndexer()
+		if err := errors.Join(facts.IndexByOwner(ctx, indexer, machines), facts.IndexByInstance(ctx, indexer, machines)); err != nil {
+			return err
 		}
 	}
 	return nil

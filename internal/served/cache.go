@@ -6,6 +6,7 @@ package served
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -121,7 +122,7 @@ func (c *served) GetInformer(ctx context.Context, o client.Object, opts ...cache
 	return &informer{cache: c, kind: k}, nil
 }
 
-// IndexField keeps an index for as long as the process runs.
+// IndexField keeps an index for as long as the process runs. An index of one name is one: parts of a process that need the same share it.
 func (c *served) IndexField(ctx context.Context, o client.Object, field string, of client.IndexerFunc) error {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -133,6 +134,9 @@ func (c *served) IndexField(ctx context.Context, o client.Object, field string, 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if slices.ContainsFunc(k.indices, func(i index) bool { return i.field == field }) {
+		return nil
+	}
 	k.indices = append(k.indices, index{field, of})
 	if k.real == nil {
 		return nil

@@ -19,19 +19,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ownerIndex finds the Machines of a cache by the UID of their controller.
-const ownerIndex = "handoff.owner"
-
 // machinesOf lists the Machines that a set may count: from the cache by their owner, from the API server by the set's selector.
 func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, set *policies.Object) ([]*policies.Object, error) {
 	var which client.ListOption = client.MatchingLabelsSelector{Selector: authority.SelectorOf(set)}
 	if from == r.cache && r.indexed {
-		which = client.MatchingFields{ownerIndex: string(set.Metadata.UID)}
+		which = facts.OwnedBy(set.Metadata.UID)
 	}
 	out, err := list(ctx, from, gvk, set.Metadata.Namespace, which)
 	if err != nil {
@@ -65,20 +63,11 @@ func (r *reconciler) index(mgr ctrl.Manager) error {
 		return r.indexHolders(mgr)
 	}
 	for _, api := range apis() {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(child.GVKOf(api))
-		if err := mgr.GetFieldIndexer().IndexField(context.Background(), o, ownerIndex, ownerOf); err != nil {
-			return fmt.Errorf("indexing %s by owner: %w", child.GVKOf(api), err)
+		if err := facts.IndexByOwner(context.Background(), mgr.GetFieldIndexer(), child.GVKOf(api)); err != nil {
+			return err
 		}
 	}
 	r.indexed = true
-	return nil
-}
-
-func ownerOf(o client.Object) []string {
-	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
-		return []string{string(ref.UID)}
-	}
 	return nil
 }
 
@@ -135,7 +124,7 @@ func countChanges() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) || (e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil) ||
-				!slices.Equal(ownerOf(e.ObjectOld), ownerOf(e.ObjectNew))
+				!slices.Equal(facts.OwnerOf(e.ObjectOld), facts.OwnerOf(e.ObjectNew))
 		},
 	}
 }

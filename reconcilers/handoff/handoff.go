@@ -107,7 +107,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return result(err)
 	}
 	step := authority.Next(p.state())
-	doubt := step.Action.Acts()
+	// An adoption depends on the Machine API object alone, and the API server refuses its patches if that has changed since: a live read would prove no more.
+	doubt := step.Action.Acts() && step.Action != authority.Adopt
 	if doubt {
 		// The cache calls for a change of who may act. It may lag: the API server decides.
 		if p, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {

@@ -8,16 +8,13 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
-
-// instanceIndex finds the Machines of a cache by authority.InstanceKey of their ID.
-const instanceIndex = "handoff.instance"
 
 // indexHolders has a cache find Machines by their instance, before it is started.
 func (r *reconciler) indexHolders(mgr ctrl.Manager) error {
@@ -25,22 +22,12 @@ func (r *reconciler) indexHolders(mgr ctrl.Manager) error {
 		return nil
 	}
 	for _, api := range apis() {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(r.kind.GVKOf(api))
-		if err := mgr.GetFieldIndexer().IndexField(context.Background(), o, instanceIndex, instanceOf); err != nil {
-			return fmt.Errorf("indexing %s by instance: %w", r.kind.GVKOf(api), err)
+		if err := facts.IndexByInstance(context.Background(), mgr.GetFieldIndexer(), r.kind.GVKOf(api)); err != nil {
+			return err
 		}
 	}
 	r.indexed = true
 	return nil
-}
-
-func instanceOf(o client.Object) []string {
-	u, ok := o.(*unstructured.Unstructured)
-	if !ok || machineID(u) == "" {
-		return nil
-	}
-	return []string{authority.InstanceKey(machineID(u))}
 }
 
 // gatherHolders finds other Machines of the same instance. The cache will do: while a move is under way nobody but controllers may write an ID.
@@ -51,7 +38,7 @@ func (r *reconciler) gatherHolders(ctx context.Context, p *pair) error {
 	}
 	var which []client.ListOption
 	if r.indexed {
-		which = append(which, client.MatchingFields{instanceIndex: id})
+		which = append(which, facts.OfInstance(id))
 	}
 	var machines []*policies.Object
 	namespaces, _ := r.pairs.Of(p.machineAPI.GetNamespace())

@@ -298,7 +298,7 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 	if s.kind.Infra != authority.InfraMachineTemplate || s.env.Platform.Name == "" {
 		return nil
 	}
-	found, err := all(ctx, from, s.infraKind(), s.pair.ClusterAPI, client.UnsafeDisableDeepCopy) // nearly all are others'
+	found, err := all(ctx, from, s.infraKind(), s.pair.ClusterAPI, uncopied) // nearly all are others'
 	if err != nil {
 		return err
 	}
@@ -314,11 +314,11 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 }
 
 func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) error {
-	setsOfAll, err := all(ctx, from, s.kind.ClusterAPIGVK(), s.pair.ClusterAPI)
+	setsOfAll, err := all(ctx, from, s.kind.ClusterAPIGVK(), s.pair.ClusterAPI, uncopied)
 	if err != nil {
 		return err
 	}
-	machines, err := all(ctx, from, s.env.Platform.InfraMachine.GroupVersionKind, s.pair.ClusterAPI)
+	machines, err := all(ctx, from, s.env.Platform.InfraMachine.GroupVersionKind, s.pair.ClusterAPI, uncopied)
 	if err != nil {
 		return err
 	}
@@ -524,6 +524,9 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 	}
 	return o, nil
 }
+
+// uncopied is for lists whose objects are neither changed nor kept: a copy of each Machine of a large fleet takes more memory than the cache, which shares what they have in common.
+const uncopied = client.UnsafeDisableDeepCopy
 
 func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, opts ...client.ListOption) ([]*unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}

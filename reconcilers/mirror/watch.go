@@ -102,7 +102,7 @@ func (r *reconciler) everything(ctx context.Context, _ client.Object) []reconcil
 	var out []reconcile.Request
 	for _, pair := range r.pairs {
 		for namespace, gvk := range map[string]schema.GroupVersionKind{pair.MachineAPI: r.kind.MachineAPIGVK(), pair.ClusterAPI: r.kind.ClusterAPIGVK()} {
-			found, err := all(ctx, r.cache, gvk, namespace)
+			found, err := all(ctx, r.cache, gvk, namespace, uncopied)
 			if err != nil {
 				continue // the cache is not there yet; its first list maps them all
 			}
@@ -122,7 +122,7 @@ func (r *reconciler) childrenOf(ctx context.Context, parent client.Object) []rec
 	}
 	var out []reconcile.Request
 	for namespace, gvk := range map[string]schema.GroupVersionKind{pair.MachineAPI: r.kind.MachineAPIGVK(), pair.ClusterAPI: r.kind.ClusterAPIGVK()} {
-		found, err := all(ctx, r.cache, gvk, namespace)
+		found, err := all(ctx, r.cache, gvk, namespace, uncopied)
 		if err != nil {
 			continue
 		}
@@ -165,7 +165,7 @@ func (r *reconciler) behind(p conversion.Platform) handler.MapFunc {
 // usersOf are the pairs that refer to a template now, and the one that the mirror made it for.
 func (r *reconciler) usersOf(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
 	var out []reconcile.Request
-	found, err := all(ctx, r.cache, r.kind.ClusterAPIGVK(), namespace)
+	found, err := all(ctx, r.cache, r.kind.ClusterAPIGVK(), namespace, uncopied)
 	if err != nil {
 		return nil
 	}

@@ -271,10 +271,11 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 	return o, nil
 }
 
+// all lists without a copy of each Machine of a large fleet: what is read from the cache is judged, and neither changed nor written.
 func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, only ...client.ListOption) (map[string]*unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := from.List(ctx, l, append(only, client.InNamespace(namespace))...); err != nil && !served.Missing(err) {
+	if err := from.List(ctx, l, append(only, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil && !served.Missing(err) {
 		return nil, fmt.Errorf("listing %s in %s: %w", gvk.Kind, namespace, err)
 	}
 	out := map[string]*unstructured.Unstructured{}

@@ -72,7 +72,7 @@ func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Re
 		if ns := o.GetNamespace(); ns != "" && ns != pair.MachineAPI && ns != pair.ClusterAPI {
 			continue
 		}
-		found, err := all(ctx, r.cache, checkKind().MachineAPIGVK(), pair.MachineAPI, client.UnsafeDisableDeepCopy)
+		found, err := all(ctx, r.cache, checkKind().MachineAPIGVK(), pair.MachineAPI)
 		if err != nil {
 			continue // the cache is not there yet; its first list maps them all
 		}

@@ -44,7 +44,11 @@ func memory(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinitio
 	if err != nil {
 		return err
 	}
-	if err := t.startPoundlock(ctx, plane, "--feature-gate=on", "--profiler-address="+profiles); err != nil {
+	metrics, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	if err := t.startPoundlock(ctx, plane, "--feature-gate=on", "--profiler-address="+profiles, "--metrics-bind-address="+metrics); err != nil {
 		return err
 	}
 	if _, err := t.mirrored(ctx, 1); err != nil {
@@ -60,6 +64,9 @@ func memory(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinitio
 		return err
 	}
 	if err := t.again(); err != nil {
+		return err
+	}
+	if err := looked(ctx, metrics, machines); err != nil {
 		return err
 	}
 	return report(ctx, out, plane, profiles, machines)
@@ -85,6 +92,25 @@ func (t *track) multiply(ctx context.Context, plane *embedded.Plane, machines in
 			text = strings.ReplaceAll(text, uid, fmt.Sprintf("%s%012x", uid[:len(uid)-12], i))
 		}
 		return text
+	})
+}
+
+// looked waits until the mirror and the handoff have looked at every Machine.
+func looked(ctx context.Context, metrics string, machines int) error {
+	return wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		said, err := fetch(ctx, "http://"+metrics+"/metrics")
+		if err != nil {
+			return false, nil // it has not started yet
+		}
+		passes := map[string]float64{}
+		for line := range strings.Lines(string(said)) {
+			labels, count, _ := strings.Cut(strings.TrimSpace(line), "} ")
+			controller, _, of := strings.Cut(strings.TrimPrefix(labels, `controller_runtime_reconcile_total{controller="`), `"`)
+			if n, err := strconv.ParseFloat(count, 64); of && err == nil {
+				passes[controller] += n
+			}
+		}
+		return passes["mirror-machine"] >= float64(machines) && passes["handoff-machine"] >= float64(machines), nil
 	})
 }
 

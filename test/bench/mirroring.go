@@ -82,7 +82,7 @@ func mirroring(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefini
 		return err
 	}
 	peak := highWater(plane.PID("poundlock"))
-	asked, err := requests(audit)
+	asked, others, err := requests(audit)
 	if err != nil {
 		return err
 	}
@@ -90,6 +90,7 @@ func mirroring(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefini
 		return err
 	}
 	tabulate(out, asked, machines)
+	fmt.Fprintf(out, "requests that name no Machine, a Machine: %.2f\n", float64(others)/float64(machines))
 	fmt.Fprintf(out, "\n%d Machines: %.1f s; peak resident memory %s\n", machines, took.Seconds(), peak)
 	again, err := send(ctx, plane.Admin(), asked)
 	if err != nil {
@@ -172,7 +173,7 @@ func condition(m unstructured.Unstructured, kind string) string {
 func (t *track) rests(ctx context.Context, audit string) error {
 	last := -1
 	return wait.PollUntilContextCancel(ctx, 8*time.Second, true, func(context.Context) (bool, error) {
-		asked, err := requests(audit)
+		asked, _, err := requests(audit)
 		rests := len(asked) == last
 		last = len(asked)
 		return rests && err == nil, err
@@ -219,13 +220,12 @@ func (r request) of() string {
 	return ofMachine.FindString(r.RequestURI + " " + string(r.RequestObject))
 }
 
-// requests are what the API server was asked for about Machines.
-func requests(audit string) ([]request, error) {
+// requests are what the API server was asked for about Machines, and how many there were beside: of what Machines live in, and of the start.
+func requests(audit string) (out []request, others int, err error) {
 	raw, err := os.ReadFile(audit)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var out []request
 	lines := bufio.NewScanner(bytes.NewReader(raw))
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -233,11 +233,13 @@ func requests(audit string) ([]request, error) {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			continue // the last line is being written
 		}
-		if r.of() != "" {
-			out = append(out, r)
+		if r.of() == "" {
+			others++
+			continue
 		}
+		out = append(out, r)
 	}
-	return out, lines.Err()
+	return out, others, lines.Err()
 }
 
 // send asks for the same about the Machines that nobody mirrors: as many requests of the same kinds and bodies, of one Machine one after the other.

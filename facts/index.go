@@ -1,0 +1,71 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// The indices of a cache of Machines. Reviews and reconcilers share them: an entry takes some 300 bytes, and the cache keeps two for each value.
+const (
+	byInstance = "poundlock.instance"
+	byOwner    = "poundlock.owner"
+)
+
+// IndexByOwner has a cache find Machines by their owner, before it is started.
+func IndexByOwner(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind) error {
+	return index(ctx, cache, machines, byOwner, OwnerOf)
+}
+
+// IndexByInstance has a cache find Machines by their instance, before it is started.
+func IndexByInstance(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind) error {
+	return index(ctx, cache, machines, byInstance, instanceOf)
+}
+
+func index(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind, name string, of client.IndexerFunc) error {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(machines)
+	if err := cache.IndexField(ctx, o, name, of); err != nil {
+		return fmt.Errorf("indexing %s for %s: %w", machines, name, err)
+	}
+	return nil
+}
+
+// OwnedBy selects the Machines whose controller has the UID.
+func OwnedBy(owner types.UID) client.ListOption { return client.MatchingFields{byOwner: string(owner)} }
+
+// OfInstance selects the Machines that may be those of an instance, by its ID, its authority.InstanceKey or its authority.InstanceTail: those that have the tail in
+// common. Which of them are, the caller finds out.
+func OfInstance(id string) client.ListOption {
+	return client.MatchingFields{byInstance: authority.InstanceTail(id)}
+}
+
+// OwnerOf is the UID of an object's controller, nothing where it has none.
+func OwnerOf(o client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
+}
+
+func instanceOf(o client.Object) []string {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	id, _, _ := unstructured.NestedString(u.Object, "spec", "providerID")
+	if id == "" {
+		return nil
+	}
+	return []string{authority.InstanceTail(id)}
+}
