@@ -206,7 +206,7 @@ func (r *reconciler) announce(p *done) {
 		why, kind, reason, action = p.Err.Error(), corev1.EventTypeWarning, "InstallFailed", "Apply"
 	}
 	if why != "" && why != r.announced && len(p.transports) > 0 {
-		r.recorder.Eventf(&p.transports[0], nil, kind, reason, action, "%s", eventnote.Cut(why, notes.Longest))
+		r.recorder.Eventf(&p.transports[0], nil, kind, reason, action, "%s", eventnote.Cut(why, eventnote.Longest))
 	}
 	r.announced = why
 }
