@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -188,4 +189,24 @@ func (r *reconciler) tell(rec *record, before installation.Progress) {
 	case now.Waits != "" && now.Stage != before.Stage:
 		r.event(rec, corev1.EventTypeNormal, "Waiting", "Wait", fmt.Sprintf("%s waits in stage %d (%s): %s", rec.label, now.Stage, installation.NameOf(now.Stage), now.Waits))
 	}
+}
+
+// announce has an event for each reason why nothing of the set is applied, on one of its ConfigMaps, and shows nothing more of providers that are not in the set.
+func (r *reconciler) announce(p *done) {
+	if p.Unread {
+		return
+	}
+	for label := range p.records {
+		if !slices.ContainsFunc(p.Outcomes, func(o installation.Outcome) bool { return o.Provider == label }) {
+			r.meters.drop(label)
+		}
+	}
+	why, kind, reason, action := p.Waits, corev1.EventTypeNormal, "Waiting", "Wait"
+	if p.Err != nil {
+		why, kind, reason, action = p.Err.Error(), corev1.EventTypeWarning, "InstallFailed", "Apply"
+	}
+	if why != "" && why != r.announced && len(p.transports) > 0 {
+		r.recorder.Eventf(&p.transports[0], nil, kind, reason, action, "%s", eventnote.Cut(why, eventnote.Longest))
+	}
+	r.announced = why
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -103,6 +104,8 @@ type reconciler struct {
 	rendered  rendered
 	// waitsSince is when the set as a whole began to wait.
 	waitsSince time.Time
+	// announced is why the set as a whole was not applied, as the last event had it.
+	announced string
 }
 
 // Reconcile is one pass.
@@ -120,6 +123,7 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if apierrors.IsTooManyRequests(p.Err) {
 		return r.after(p.Err)
 	}
+	r.announce(p)
 	err = r.report(ctx, p)
 	if err == nil {
 		err = p.failure()
@@ -150,7 +154,9 @@ type done struct {
 	installation.Pass
 	all      []installation.Provider
 	operator *configv1.ClusterOperator
-	records  map[string]*record
+	// transports are the ConfigMaps of the release.
+	transports []corev1.ConfigMap
+	records    map[string]*record
 }
 
 // unread notes an error of reading what everything depends on.

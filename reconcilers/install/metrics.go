@@ -58,7 +58,22 @@ func (m meters) show(o installation.Outcome) {
 	m.problem.WithLabelValues(o.Provider).Set(asNumber(o.Err != nil))
 }
 
-func (m meters) standsStill(is bool) { m.still.Set(asNumber(is)) }
+// standsStill shows whether OpenShift's own installer runs. Where it does, providers and the ClusterOperator are that one's: what was shown of them before
+// is no longer true.
+func (m meters) standsStill(is bool) {
+	m.still.Set(asNumber(is))
+	if is {
+		m.stage.Reset()
+		m.problem.Reset()
+		m.degraded.Set(0)
+	}
+}
+
+// drop shows nothing more of a provider that is not in the set.
+func (m meters) drop(provider string) {
+	m.stage.DeleteLabelValues(provider)
+	m.problem.DeleteLabelValues(provider)
+}
 
 func (m meters) showDegraded(is bool) { m.degraded.Set(asNumber(is)) }
 

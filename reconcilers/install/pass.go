@@ -31,7 +31,7 @@ type content struct {
 // pass does what can be done now. An error of reading what everything depends on is the pass's own.
 func (r *reconciler) pass(ctx context.Context) *done {
 	in, err := r.inputs(ctx)
-	out := &done{Pass: installation.Pass{Platform: in.platform, Version: r.Version}, operator: in.operator, records: in.records}
+	out := &done{Pass: installation.Pass{Platform: in.platform, Version: r.Version}, operator: in.operator, transports: in.transports, records: in.records}
 	if err != nil {
 		return out.unread(err)
 	}

@@ -1,0 +1,218 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/test/chaos/wire"
+)
+
+// announced are the events since the last call that have a reason.
+func (c *cluster) announced(reason string) []string {
+	c.Helper()
+	recorder, _ := c.r.recorder.(*events.FakeRecorder)
+	var out []string
+	for {
+		select {
+		case e := <-recorder.Events:
+			if strings.Contains(e, " "+reason+" ") {
+				out = append(out, e)
+			}
+		default:
+			return out
+		}
+	}
+}
+
+// failed holds that there was one event InstallFailed, with these words, or none where there are no words.
+func (c *cluster) failed(words string) {
+	c.Helper()
+	got := c.announced("InstallFailed")
+	if words == "" && len(got) > 0 || words != "" && (len(got) != 1 || !strings.Contains(got[0], words)) {
+		c.Errorf("the events InstallFailed are %q, want one with %q", got, words)
+	}
+}
+
+// shows holds that gauges have a value; -1 is none.
+func (c *cluster) shows(degraded, failing, stage float64) {
+	c.Helper()
+	m := c.r.meters
+	if got := testutil.ToFloat64(m.degraded); got != degraded {
+		c.Errorf("degraded is %v, want %v", got, degraded)
+	}
+	for name, gauge := range map[string]struct {
+		series int
+		value  func() float64
+		want   float64
+	}{
+		"failing": {testutil.CollectAndCount(m.problem), func() float64 { return testutil.ToFloat64(m.problem.WithLabelValues("infrastructure-aws")) }, failing},
+		"stage":   {testutil.CollectAndCount(m.stage), func() float64 { return testutil.ToFloat64(m.stage.WithLabelValues("infrastructure-aws")) }, stage},
+	} {
+		if gauge.want < 0 {
+			if gauge.series > 0 {
+				c.Errorf("%s has %d series, want none", name, gauge.series)
+			}
+		} else if got := gauge.value(); gauge.series == 0 || got != gauge.want {
+			c.Errorf("%s is %v of %d series, want %v", name, got, gauge.series, gauge.want)
+		}
+	}
+}
+
+// collide has somebody else create a ConfigMap that the provider has.
+func (c *cluster) collide() {
+	c.Helper()
+	c.deleteConfigMap("aws-settings")
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-settings"}})
+}
+
+// Each problem that a person has to end has one event, whichever pass finds it again. One that may pass has none. Gauges show what is true now.
+func TestEventsAndGauges(t *testing.T) {
+	c := newCluster(t)
+	c.r.meters.standsStill(true) // nothing is shown of earlier stories
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", replaced("${AWS_MODE:=quiet}", "${AWS_MODE}")))
+	c.passes(4)
+	c.failed("AWS_MODE")
+	c.shows(1, -1, -1)
+	c.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap}, Data: map[string]string{"AWS_MODE": "a"}})
+	c.settled()
+	if got := c.announced("Installed"); len(got) != 2 {
+		t.Errorf("the events Installed are %q, want one for each provider", got)
+	}
+	c.shows(0, 0, 0)
+
+	// An error that may pass, until it is Degraded, has no event.
+	lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Stores() && r.Resource == "clusterrolebindings" }, Do: wire.InternalError()})
+	if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+		t.Fatal(err)
+	}
+	c.passes(1)
+	c.shows(0, 1, float64(bundle.Roles))
+	c.now = c.now.Add(installation.Grace + time.Second)
+	c.passes(installation.Passes)
+	c.failed("")
+	c.shows(1, 1, float64(bundle.Roles))
+	lift()
+	c.settled()
+	c.shows(0, 0, 0)
+
+	// A collision has one each time that it comes.
+	for range 2 {
+		c.collide()
+		c.passes(4)
+		c.failed("ConfigMap/aws-settings")
+		c.shows(1, 1, float64(bundle.Prerequisites))
+		c.deleteConfigMap("aws-settings")
+		c.settled()
+		c.shows(0, 0, 0)
+	}
+
+	// Beside OpenShift's own installer, and on a platform without support, nothing is failing that is nobody's task here.
+	c.collide()
+	c.passes(2)
+	lift = c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return wire.Reads(r) && r.Resource == "customresourcedefinitions" }, Do: wire.InternalError()})
+	c.passes(1)
+	c.shows(1, 1, float64(bundle.Prerequisites)) // what cannot be read proves nothing
+	lift()
+	rival := &unstructured.Unstructured{Object: map[string]any{"spec": c.must("Deployment", "aws-manager").Object["spec"]}}
+	rival.SetGroupVersionKind(kindOf("Deployment"))
+	rival.SetNamespace(bundle.Namespace)
+	rival.SetName("cluster-capi-operator")
+	if err := c.Create(t.Context(), rival); err != nil {
+		t.Fatal(err)
+	}
+	c.passes(1)
+	c.shows(0, -1, -1)
+	if still := testutil.ToFloat64(c.r.meters.still); still != 1 {
+		t.Errorf("standing still is %v", still)
+	}
+	if err := c.Delete(t.Context(), rival); err != nil {
+		t.Fatal(err)
+	}
+	c.passes(2)
+	c.shows(1, 1, float64(bundle.Prerequisites))
+	c.platform("None")
+	c.passes(1)
+	c.shows(0, -1, -1)
+	if still := testutil.ToFloat64(c.r.meters.still); still != 0 {
+		t.Errorf("standing still is %v", still)
+	}
+}
+
+// A set that waits for its rest has one event that says so.
+func TestASetThatWaitsHasAnEvent(t *testing.T) {
+	c := newCluster(t)
+	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
+	c.passes(3)
+	if got := c.announced("Waiting"); len(got) != 1 || !strings.Contains(got[0], "core provider") {
+		t.Errorf("the events Waiting are %q", got)
+	}
+}
+
+// counted are how many objects of AWS's provider were written in a stage with a result; "" is each.
+func (c *cluster) counted(stage bundle.Stage, result string) float64 {
+	return testutil.ToFloat64(c.r.meters.objects.WithLabelValues("infrastructure-aws", installation.NameOf(stage), result))
+}
+
+// Each write is counted once, and what writes nothing is not counted.
+func TestCountersCountOnce(t *testing.T) {
+	c := newCluster(t)
+	c.r.meters.objects.Reset()
+	c.release(both(t)...)
+	c.settled()
+	applied := map[bundle.Stage]float64{
+		bundle.Prerequisites: 1, bundle.Definitions: 1, bundle.Accounts: 2, bundle.Roles: 2, bundle.Services: 1, bundle.Policies: 2, bundle.Workloads: 1, bundle.Rest: 1,
+	}
+	expect := func(what string) {
+		t.Helper()
+		for stage, want := range applied {
+			if got := c.counted(stage, "applied"); got != want {
+				t.Errorf("%s: %v applied in stage %s, want %v", what, got, installation.NameOf(stage), want)
+			}
+		}
+	}
+	expect("installed")
+	c.quiet()
+	expect("a pass without work")
+	c.edit("Deployment", "aws-manager", types.StrategicMergePatchType, `{"spec": {"template": {"spec": {"hostNetwork": true}}}}`)
+	c.settled()
+	applied[bundle.Workloads]++
+	expect("drift")
+	if got := c.counted(bundle.Workloads, "drift"); got != 1 {
+		t.Errorf("%v drifts, want 1", got)
+	}
+	for name, effect := range map[string]wire.Effect{"error": wire.InternalError(), "": wire.TooManyRequests(0)} {
+		lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Stores() && r.Resource == "serviceaccounts" }, Do: effect})
+		sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-manager"}}
+		if err := client.IgnoreNotFound(c.Delete(t.Context(), sa)); err != nil {
+			t.Fatal(err)
+		}
+		c.passes(1)
+		lift()
+		c.settled()
+		applied[bundle.Accounts]++
+		expect("after a refusal " + name)
+	}
+	if got := c.counted(bundle.Accounts, "error"); got != 1 {
+		t.Errorf("%v errors, want 1: a server that asks for patience has not refused", got)
+	}
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings")))
+	c.settled()
+	if got := c.counted(bundle.Rest, "pruned"); got != 1 {
+		t.Errorf("%v pruned, want 1", got)
+	}
+}
