@@ -132,11 +132,12 @@ verify: ## Fail if something generated is out of date
 	@test/lint/verify.sh
 
 .PHONY: bench
-bench: ## Measure a PATCH with and without Poundlock, how a fleet is mirrored, and a request with and without the proxy, as ratios
+bench: ## Measure a PATCH with and without Poundlock, how a fleet is mirrored, an installation, a bundle, and a request with and without the proxy, as ratios
 	go run ./test/bench $(ARGS)
 	go run ./test/bench -mirror 500
 	go test -run '^$$' -bench . ./webhooks ./conversion/...
 	go test -run '^$$' -bench Install -benchtime 1x ./reconcilers/install
+	go test -run '^$$' -bench Bundle -benchtime 3x ./cmd/poundlock/bundling
 	go test -run '^$$' -bench . -benchtime 1x ./proxy
 	go test -run '^$$' -bench . ./translation
 

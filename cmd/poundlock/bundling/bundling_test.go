@@ -58,7 +58,7 @@ func realProviders() []realProvider {
 	}
 }
 
-func (p realProvider) args(t *testing.T, out string) []string {
+func (p realProvider) args(t testing.TB, out string) []string {
 	t.Helper()
 	dir := p.dir
 	if p.module != "" {
