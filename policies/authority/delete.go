@@ -115,6 +115,7 @@ func endsStranger(c policies.Change) string {
 	acts := ", and Cluster API acts on it"
 	if c.Old.HasAnnotation(PausedAnnotation) {
 		acts = ""
+		what += fmt.Sprintf(" once nothing is paused any more (take %s off it, and off its infrastructure machine)", PausedAnnotation)
 	}
 	return fmt.Sprintf("Poundlock did not make this %s%s: %s, and %s stays as it is. Its mirror is made when this one is gone", c.Kind, acts, what, there(c))
 }

@@ -110,6 +110,9 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	if !requests(c) {
 		return policies.Warn(decisionWarning(c, s)...)
 	}
+	if len(RequestBlocked(c).Denials) > 0 {
+		return policies.Verdict{} // nothing of what a move brings is so
+	}
 	if !moves(c) {
 		return policies.Warn(fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move: %s", askedFor(c.New).Text(), moveTo(c, askedFor(c.Old))))
 	}

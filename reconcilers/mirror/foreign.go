@@ -6,6 +6,7 @@ package mirror
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -32,10 +33,10 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 	if s.isMirror(o) {
 		return s.unnamed(o)
 	}
-	free := "delete it, and with it what it runs, or leave both as they are: each API then acts on its own object, and this one cannot migrate"
+	free := "delete it, and with it what it runs" + s.afterUnpausing() + ", or leave both as they are: each API then acts on its own object, and this one cannot migrate"
 	begun := s.kind.Name != "Machine" || slices.Contains(s.machineAPI.GetFinalizers(), s.kind.MachineAPIFinalizer)
 	if !begun {
-		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs"
+		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs" + s.afterUnpausing()
 	}
 	foreign := authority.ForeignTo(s.kind, object(s.machineAPI), object(o))
 	if s.source() == authority.ClusterAPI && foreign != authority.NotForeign && foreign != authority.ForeignGoing { // it has no Machine yet
@@ -43,7 +44,7 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 	}
 	switch foreign {
 	case authority.ForeignGoing:
-		return describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone"
+		return describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.afterUnpausing()
 	case authority.ForeignInstance:
 		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
 			describe(o), nested(o, "spec", "providerID"), free)
@@ -62,10 +63,29 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 		return describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
 	case authority.ForeignBegun:
 		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored, and which would be nobody's if it became the mirror: "+
-			"delete its Machine, take %s off that one, and off this one when it is being deleted too, so that its controllers end what it has", describe(o), authority.PausedAnnotation)
+			"delete the Cluster API Machine, and with it what it runs%s", describe(o), s.afterUnpausing())
 	case authority.NotForeign:
 	}
 	return ""
+}
+
+// afterUnpausing is what a person has to do besides, where an object of Cluster API's that the mirror did not make is paused: its controllers end nothing while
+// it is, and Poundlock lets a person take the pause off once the object is being deleted.
+func (s *state) afterUnpausing() string {
+	var commands []string
+	for _, o := range []*unstructured.Unstructured{s.core, s.infra} {
+		if o == nil || s.isMirror(o) {
+			continue
+		}
+		if _, paused := o.GetAnnotations()[authority.PausedAnnotation]; paused {
+			kind, _, _ := strings.Cut(describe(o), " ")
+			commands = append(commands, fmt.Sprintf("kubectl -n %s annotate %s %s %s-", o.GetNamespace(), strings.ToLower(kind), o.GetName(), authority.PausedAnnotation))
+		}
+	}
+	if len(commands) == 0 {
+		return ""
+	}
+	return ", once it is no longer paused (after the deletion has begun: " + strings.Join(commands, "; ") + ")"
 }
 
 // unnamed: a mirror that names an instance which its Machine does not name, as after a restore. Written over, the instance would be nobody's.
