@@ -100,7 +100,7 @@ func looked(ctx context.Context, metrics string, machines int) error {
 	return wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 		said, err := fetch(ctx, "http://"+metrics+"/metrics")
 		if err != nil {
-			return false, nil // it has not started yet
+			return false, nil //nolint:nilerr // it has not started yet
 		}
 		passes := map[string]float64{}
 		for line := range strings.Lines(string(said)) {
