@@ -141,6 +141,10 @@ func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 		return false
 	case before:
 		switched := f.said().Condition(authority.ConditionSynchronized)
+		if switched.Status == "" { // never in step: nothing came from a mirror that somebody else made, or from before ours was made
+			made := slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return o.Manager == fieldManager && !e.Time.Before(o.Time) })
+			return made && !f.onAuthority(there)
+		}
 		return switched.Status == metav1.ConditionUnknown &&
 			(!e.Time.Before(&switched.LastTransitionTime) || ownedByUs(f.source, there) || !f.onAuthority(there))
 	}

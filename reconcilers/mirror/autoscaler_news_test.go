@@ -41,6 +41,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 	}
 	theirs := func(second string) string { return wrote("cluster-autoscaler", "Update", "", second, both) }
 	scale := wrote("cluster-autoscaler", "Update", "scale", "", both)
+	const newborn = "to a mirror that was made a moment ago"
 	const beforeSwitch = "before the switch: the authority had that value at the switch, and has another since"
 	const switched, inStep, never = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`, `{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`, ""
 	for _, c := range []struct {
@@ -66,7 +67,9 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 		{"right after a switch", 0, switched, []string{mine("10"), theirs("20")}, true},
 		{"right after a switch, to an object that the mirror has never written", 0, switched, []string{theirs("21")}, true},
 		{beforeSwitch, 0, switched, []string{mine("10"), theirs("19")}, false},
-		{"before there was any mirror", 0, never, []string{mine("10"), theirs("19")}, false},
+		{"to what somebody else made, before the mirror", 0, never, []string{theirs("19")}, false},
+		{"before the mirror was made", 0, never, []string{mine("20"), theirs("19")}, false},
+		{newborn, 0, never, []string{mine("10"), theirs("19")}, false},
 	} {
 		for _, kind := range []string{"MachineSet", "Machine"} {
 			s := &state{kind: kindNamed(t, kind), name: "m"}
@@ -77,7 +80,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 			if slices.Contains(c.managers, "still") {
 				s.machineAPI.SetManagedFields(parse(t, `{metadata: {managedFields: [`+wrote(fieldManager, "Apply", "", "10", strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
 			}
-			if lag := kind == "Machine" && c.sentence == beforeSwitch; lag {
+			if lag := kind == "Machine" && (c.sentence == beforeSwitch || c.sentence == newborn); lag {
 				c.follows = true // the mark is not on the authority, which may never have had it
 			}
 			if got := s.followed() != nil; got != c.follows {
@@ -149,6 +152,8 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 	markedThere := `{"f:metadata": {"f:annotations": {"f:` + there + `": {}}}}`
 	mine, replicated := wrote(fieldManager, "Apply", "", "30", `{"f:spec": {"f:order": {}}}`), `{"f:spec": {"f:replicas": {}}}`
 	scale := wrote("cluster-autoscaler", "Update", "scale", "", replicated)
+	const never = " "
+	created := wrote(fieldManager, "Update", "", "18", `{"f:spec": {"f:order": {}}}`)
 	autoscaler := func(second string) string { return wrote("cluster-autoscaler", "Update", "", second, marked) }
 	const both = newer + ": t1, " + older + ": t2"
 	for _, c := range []struct {
@@ -167,6 +172,9 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		{sentence: "it marks right after the switch", kind: "Machine", generation: -1, synchronized: switched, on: both, by: autoscaler("20"), want: there + "=t1"},
 		{sentence: "it has marked right before the switch", kind: "Machine", generation: -1, synchronized: switched, on: both, by: autoscaler("19"), want: there + "=t1"},
 		{sentence: "it has marked before there was any mirror", kind: "Machine", generation: -1, on: both, by: autoscaler("19")},
+		{sentence: "it marks a mirror that was made a moment ago", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("19"), want: there + "=t1"},
+		{sentence: "it has marked before the mirror was made", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("17")},
+		{sentence: "it marks a mirror that was made a moment ago, and a person the authority", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("19"), thereOn: there + ": t0"},
 		{sentence: "it takes its mark back", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere), want: there + "="},
 		{sentence: "it takes back a mark from before the switch", kind: "Machine", generation: -1, synchronized: switched, thereOn: there + ": t1", thereBy: wrote(fieldManager, "Apply", "", "10", markedThere), want: there + "="},
 		{sentence: "one name of two is gone: it is marked still", kind: "Machine", on: older + ": t2", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},

@@ -233,15 +233,25 @@ func TestAMirroredSetScalesAfterTheMove(t *testing.T) {
 func TestAnIdleFleetIsNotWrittenTo(t *testing.T) {
 	afterAll(t)
 	story(t)
+	if all := disturbed(t); len(all) > 0 { // on a busy machine the last story's end is noted late. What two controllers fight over comes again.
+		t.Logf("at first: %v", all)
+		if all = disturbed(t); len(all) > 0 {
+			t.Errorf("moved:\n%s", strings.Join(all, "\n"))
+		}
+	}
+}
+
+// disturbed lists what is written to, and what the cloud is called for, while nothing happens.
+func disturbed(t *testing.T) []string {
+	t.Helper()
 	before := atRest(t)
 	calls := len(stage.Cloud.Ledger())
 	timer := time.NewTimer(8 * time.Second) // that nothing happens cannot be waited for otherwise
 	defer timer.Stop()
 	<-timer.C
-	if all := moved(before, versions(t)); len(all) > 0 {
-		t.Errorf("moved:\n%s", strings.Join(all, "\n"))
+	all := moved(before, versions(t))
+	for _, call := range stage.Cloud.Ledger()[calls:] {
+		all = append(all, fmt.Sprintf("the cloud was called: %v", call))
 	}
-	if more := stage.Cloud.Ledger()[calls:]; len(more) > 0 {
-		t.Errorf("the cloud was called: %v", more)
-	}
+	return all
 }
