@@ -486,6 +486,14 @@ func TestKubectl(t *testing.T) {
 		}
 		return string(out)
 	}
+	// The API server publishes the schemas of definitions some seconds after them.
+	for _, face := range []string{plane.KubeconfigPath(), kubeconfig} {
+		if err := wait.PollUntilContextTimeout(t.Context(), time.Second, time.Minute, true, func(context.Context) (bool, error) {
+			return !strings.HasPrefix(run(face, "", "explain", "machines.cluster.x-k8s.io.spec.clusterName"), "error"), nil
+		}); err != nil {
+			t.Fatalf("no schema of Machines: %v", err)
+		}
+	}
 	manifest, _ := json.Marshal(machine("m", "c"))
 	// Of last-applied-configuration, the API server writes a part itself when somebody applies.
 	unstable := regexp.MustCompile(`(uid|resourceVersion|creationTimestamp|time): .*|[0-9]+m?s\b|\{"apiVersion":.*`)
