@@ -154,7 +154,7 @@ func TestWhatIsReflectedResolvesToTheSame(t *testing.T) {
 	for name, kit := range kits() {
 		t.Run(name, func(t *testing.T) {
 			env, missing, err := Env(world(cluster(kit)...), pair)
-			if err != nil || missing.Says != "" {
+			if err != nil || missing.Message != "" {
 				t.Fatal(missing, err)
 			}
 			spec, domains := master(kit)

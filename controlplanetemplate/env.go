@@ -20,7 +20,7 @@ import (
 type Get func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 
 // Missing is what of the cluster a conversion cannot do without: a word for conditions, and a sentence. The zero Missing is nothing.
-type Missing struct{ Reason, Says string }
+type Missing struct{ Reason, Message string }
 
 // The reasons, which are those of the mirror too: what is missing may come yet, or not before Poundlock has learned the platform.
 const (

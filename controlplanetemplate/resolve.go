@@ -46,7 +46,7 @@ func resolve(get Get, pair authority.Pair, set *machinev1.ControlPlaneMachineSet
 		return nil, nil, err
 	}
 	if missing != (Missing{}) {
-		return nil, field.ErrorList{field.Invalid(path, t.Spec.InfrastructureRef.Name, missing.Says)}, nil
+		return nil, field.ErrorList{field.Invalid(path, t.Spec.InfrastructureRef.Name, missing.Message)}, nil
 	}
 	template, err := get(env.Platform.InfraMachineTemplate.GroupVersionKind, pair.ClusterAPI, t.Spec.InfrastructureRef.Name)
 	if err != nil {

@@ -33,7 +33,7 @@ func Rules(set policies.Set, defaulters policies.Defaulters) string {
 	}
 	b.WriteString("# What is filled in\n\n")
 	for _, d := range defaulters {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n- On: %s\n- Source: %s\n\n", d.ID, d.Says, Scopes(d.On), d.Clause)
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n- On: %s\n- Source: %s\n\n", d.ID, d.Description, Scopes(d.On), d.Clause)
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }

@@ -48,7 +48,7 @@ func TestEveryRowIsWholeForTheReader(t *testing.T) {
 		}
 	}
 	for _, d := range authority.Defaulters() {
-		if !strings.HasPrefix(d.ID, "authority/") || d.Says == "" || d.Clause == "" || len(d.On) == 0 {
+		if !strings.HasPrefix(d.ID, "authority/") || d.Description == "" || d.Clause == "" || len(d.On) == 0 {
 			t.Errorf("the row %q leaves something out", d.ID)
 		}
 	}

@@ -17,9 +17,9 @@ type Defaulter struct {
 	ID string
 	// Clause is the source that asks for the default, by document and heading.
 	Clause string
-	// Says is the default in a sentence for docs/rules.md.
-	Says string
-	On   []Scope
+	// Description is the default in a sentence for docs/rules.md.
+	Description string
+	On          []Scope
 	// Needs names the facts that Default reads; nil: none.
 	Needs   func(Change) Need
 	Default func(Change) []Patch

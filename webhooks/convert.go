@@ -120,7 +120,7 @@ func (v conversions) reflected(ctx context.Context, c policies.Change) (field.Er
 		return nil, err
 	}
 	if missing != (controlplanetemplate.Missing{}) {
-		return field.ErrorList{{Type: field.ErrorTypeNotSupported, BadValue: missing.Reason, Detail: missing.Says}}, nil
+		return field.ErrorList{{Type: field.ErrorTypeNotSupported, BadValue: missing.Reason, Detail: missing.Message}}, nil
 	}
 	_, errs := controlplanetemplate.Reflect(set, env)
 	return errs, nil

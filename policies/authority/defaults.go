@@ -17,10 +17,10 @@ import (
 func Defaulters() []policies.Defaulter {
 	return []policies.Defaulter{
 		{
-			ID:     "authority/default",
-			Clause: "converting › Summary of the rules outlined above",
-			Says:   "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the name exists that is not its paused mirror, and MachineAPI otherwise, but for the release's MachineHealthCheck: absent means MachineAPI, and the cluster-version-operator undoes what is filled in.",
-			On:     []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Create}}},
+			ID:          "authority/default",
+			Clause:      "converting › Summary of the rules outlined above",
+			Description: "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the name exists that is not its paused mirror, and MachineAPI otherwise, but for the release's MachineHealthCheck: absent means MachineAPI, and the cluster-version-operator undoes what is filled in.",
+			On:          []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Create}}},
 			Needs: func(c policies.Change) policies.Need {
 				if Read(c.New).Requested != Unset {
 					return 0
@@ -30,18 +30,18 @@ func Defaulters() []policies.Defaulter {
 			Default: DefaultRequest,
 		},
 		{
-			ID:      "authority/request-kept",
-			Clause:  workflow,
-			Says:    "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that.",
-			On:      []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
-			Default: KeepRequest,
+			ID:          "authority/request-kept",
+			Clause:      workflow,
+			Description: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that.",
+			On:          []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
+			Default:     KeepRequest,
 		},
 		{
-			ID:      "authority/status-default",
-			Clause:  "converting › Authority of resources and controller reconciliations",
-			Says:    "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, whoever writes status first: an API server drops status on create, so this is the first moment at which it can be stored. Later, an absent authoritativeAPI, synchronizedAPI, synchronizedGeneration or condition Synchronized or AuthoritySettled keeps its stored value: a client whose types lack the field replaces the whole status without it, and one that read the conditions earlier replaces their list.",
-			On:      []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}, Subresource: "status"}},
-			Default: DefaultStatus,
+			ID:          "authority/status-default",
+			Clause:      "converting › Authority of resources and controller reconciliations",
+			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, whoever writes status first: an API server drops status on create, so this is the first moment at which it can be stored. Later, an absent authoritativeAPI, synchronizedAPI, synchronizedGeneration or condition Synchronized or AuthoritySettled keeps its stored value: a client whose types lack the field replaces the whole status without it, and one that read the conditions earlier replaces their list.",
+			On:          []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}, Subresource: "status"}},
+			Default:     DefaultStatus,
 		},
 	}
 }

@@ -193,7 +193,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
-			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: whoever deletes the one would delete the other's instance. One that is mirrored may not refer to another provider's machine than before: that would be a second instance.",
+			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: deleting the one would terminate the other's instance. One that is mirrored may not refer to another provider's machine than before: that would be a second instance.",
 			Remedy:      "Refer to a provider's machine of its own; for another instance create another Machine.",
 			On:          on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin), Check: InfraTaken,
 		},
@@ -236,7 +236,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/paused-owned", Clause: "converting › Pausing of Cluster API controllers",
-			Description: "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone. Whoever made an object beside a twin for which Machine API is authoritative may pause it, so that it becomes the mirror.",
+			Description: "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone. The creator of an object beside a twin for which Machine API is authoritative may pause it, so that it becomes the mirror.",
 			Remedy:      "Move authority: the API that is not authoritative is paused.",
 			On:          on(capi(kinds, onUpdate), infra(infraKinds, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
 		},

@@ -98,7 +98,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, get controlplanetemplate.Get
 	if s.cluster, err = get(clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil || s.cluster != nil {
 		return err
 	}
-	s.missing = controlplanetemplate.Missing{Reason: controlplanetemplate.NotReady, Says: fmt.Sprintf("Cluster %s/%s does not exist: Cluster API needs it before a control plane can be made there", s.pair.ClusterAPI, s.env.ClusterName)}
+	s.missing = controlplanetemplate.Missing{Reason: controlplanetemplate.NotReady, Message: fmt.Sprintf("Cluster %s/%s does not exist: Cluster API needs it before a control plane can be made there", s.pair.ClusterAPI, s.env.ClusterName)}
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (r *reconciler) gatherSet(_ context.Context, get controlplanetemplate.Get, 
 		return err
 	}
 	if s.missing != (controlplanetemplate.Missing{}) {
-		s.refusal = problem{s.missing.Reason, s.missing.Says}
+		s.refusal = problem{s.missing.Reason, s.missing.Message}
 		return nil
 	}
 	if s.resolved, err = controlplanetemplate.Resolve(get, s.pair, raw); err != nil {

@@ -58,7 +58,7 @@ func TestRemediation(t *testing.T) {
 	w.run(t, plane)
 	w.check(t)
 	t.Run("unhealthy ones for which Machine API is authoritative are deleted, once, and nobody else", w.deletes)
-	t.Run("it is told on the Machine and on the check", w.events)
+	t.Run("the Machine and the check report it", w.events)
 	t.Run("while authority over the check moves, nothing is deleted", w.waits)
 	t.Run("nor for a check for which Machine API is authoritative, or whose rules it cannot say", w.leaves)
 	t.Run("nor while more are unhealthy than the check allows", w.restricts)

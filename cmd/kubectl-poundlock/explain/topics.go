@@ -79,7 +79,7 @@ func rules() []Topic {
 		out = append(out, Topic{Name: r.ID, About: "rule of admission", Parts: parts})
 	}
 	for _, d := range authority.Defaulters() {
-		out = append(out, Topic{Name: d.ID, About: "what admission fills in", Parts: []Part{{"", d.Says}, {"On", docs.Scopes(d.On)}, {"Source", d.Clause}}})
+		out = append(out, Topic{Name: d.ID, About: "what admission fills in", Parts: []Part{{"", d.Description}, {"On", docs.Scopes(d.On)}, {"Source", d.Clause}}})
 	}
 	return out
 }
