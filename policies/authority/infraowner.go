@@ -23,8 +23,11 @@ func InfraOwner(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for i, ref := range newOwners(c) {
 		if reason := disowns(c, ref); reason != "" {
-			errs = append(errs, field.Forbidden(ownersPath.Index(i), reason+
-				": leave the owner reference out. Cluster API adds it to the infrastructure machine that spec.infrastructureRef of the Machine names"))
+			remedy := ": leave the owner reference out. Cluster API adds it to the infrastructure machine that spec.infrastructureRef of the Machine names"
+			if had(c.Old, ref) {
+				remedy = ": leave this object paused, or remove the owner reference in the same request"
+			}
+			errs = append(errs, field.Forbidden(ownersPath.Index(i), reason+remedy))
 		}
 	}
 	return policies.Deny(errs...)
@@ -57,6 +60,11 @@ func newOwners(c policies.Change) map[int]metav1.OwnerReference {
 	return out
 }
 
+// had reports whether an object has the owner already.
+func had(o *policies.Object, ref metav1.OwnerReference) bool {
+	return o != nil && slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == ref.UID && r.Name == ref.Name })
+}
+
 // ownsAsMachine reports whether a reference names a Machine of Cluster API, of whatever version: its controllers look no further.
 func ownsAsMachine(ref metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
@@ -77,6 +85,9 @@ func MachineOwners(o *policies.Object) []string {
 // disowns is why the owner is not one, "" if it is.
 func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Metadata.Name == ref.Name })
+	if gone := i < 0 || c.Facts.Owners[i].Metadata.UID != ref.UID; gone && c.Old != nil && c.Old.Deleting() && had(c.Old, ref) {
+		return "" // its Machine has gone before it: without the pause its controller terminates its instance, and creates none
+	}
 	if i < 0 {
 		return fmt.Sprintf("there is no Machine %s of %s in this namespace", ref.Name, clusterAPI.Group)
 	}

@@ -151,7 +151,8 @@ func keep(s State) Step {
 
 // order pauses a Cluster API that is not authoritative, and releases one that is: only once the switch is stored, the Machine
 // API's controllers stand still, and the last pause has been answered for all its objects: the provider's must not make an
-// instance before the core's controller holds the object that it belongs to. Nor once that object is being deleted and no finalizer holds it.
+// instance before the core's controller holds the object that it belongs to. Nor once that object is being deleted and no finalizer holds it, unless
+// there is an instance to terminate: the mirror keeps the object for that.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		if s.notPaused() != 0 {
@@ -169,7 +170,7 @@ func order(s State) (Step, bool) {
 		told |= WhoInfra
 	}
 	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is authoritative and may act."},
-		told != 0 && waits == 0 && !s.ClusterAPI.lost() && s.MachineAPI.stands() && !s.withheld()
+		told != 0 && waits == 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld()
 }
 
 // withheld reports that a Cluster API set stays paused: it would create a Machine for each of the Machine API's set that it does not count yet. A move checks

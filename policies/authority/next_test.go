@@ -89,6 +89,13 @@ func TestNext(t *testing.T) {
 		"a set is settled whatever its template is":                 {inClusterAPI(aSet), Step{Action: Settle, Reason: ReasonSettled}},
 		"an unpaused mirror of the Machine API's machine is paused": {inMachineAPI(func(s *State) { s.Infra = acting }), Step{Action: Pause, On: WhoInfra, Reason: ReasonPausing}},
 
+		"a Machine that is being deleted without its finalizer is released to terminate its instance": {
+			inClusterAPI(func(s *State) {
+				s.ClusterAPI, s.Infra, s.InfraNamesInstance = deleting(toldStands), held(toldStands), true
+			}), Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},
+		"one without an instance is not": {
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), toldStands }), Step{Action: Wait, On: WhoClusterAPI | WhoInfra, Reason: ReasonNotResumed}},
+
 		// 2. Check
 		"nothing moves while the object is deleted": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.MachineAPI.Deleting = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonDeleting}},

@@ -60,6 +60,11 @@ func everyState(visit func(State)) {
 								for _, s.ClusterAPI = range cores {
 									for _, s.Infra = range infras {
 										visit(s)
+										if p := s.ClusterAPI; p.Deleting && p.Finalizer == FinalizerAbsent && s.Infra.Exists {
+											s.InfraNamesInstance = true // it matters there alone
+											visit(s)
+											s.InfraNamesInstance = false
+										}
 									}
 									if set {
 										for _, s.Uncounted = range []Who{WhoMachineAPI, WhoClusterAPI, 0} {
@@ -137,6 +142,7 @@ func brokenBy(s State, step Step) (broken []string) {
 		}
 		claim(s.Current == ClusterAPI, "nobody is released before the switch is stored")
 		claim(s.MachineAPI.Acknowledged == AcknowledgedPaused || s.MachineAPI.Deleting && s.MachineAPI.Finalizer == NoFinalizer, "nobody is released while the Machine API acts")
+		claim(!s.ClusterAPI.Deleting || s.ClusterAPI.Finalizer == FinalizerPresent || s.InfraNamesInstance, "nobody is released for a Machine that goes at once")
 		claim(!s.Uncounted.Has(WhoMachineAPI) || s.ClusterAPI.Deleting || !s.ClusterAPI.PauseRequested, "no set is released that would create a Machine in the place of another")
 	case Pause:
 		claim(s.Current == Migrating || step.On&whoOf(s.Current) == 0, "an authority is not paused")

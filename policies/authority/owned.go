@@ -53,9 +53,13 @@ func FinalizerFence(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !added || fenceOpen(s) {
 		return policies.Verdict{}
 	}
+	remedy := "or create the Machine with spec.authoritativeAPI: MachineAPI"
+	if c.Old != nil {
+		remedy = "or move the Machine first: " + moveTo(c, MachineAPI)
+	}
 	return policies.Deny(field.Forbidden(finalizersPath, fmt.Sprintf(
-		"%s is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is %s): leave it out, or move the Machine first: %s",
-		MachineAPIMachineFinalizer, authorityText(s), moveTo(c, MachineAPI))))
+		"%s is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is %s): leave it out, %s",
+		MachineAPIMachineFinalizer, authorityText(s), remedy)))
 }
 
 func fenceOpen(s standing) bool {

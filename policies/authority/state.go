@@ -36,6 +36,8 @@ type State struct {
 	CaughtUp bool
 	// Instance is what is known of the instance.
 	Instance Instance
+	// InfraNamesInstance reports that the provider's object names an instance, so that its controllers can terminate it.
+	InfraNamesInstance bool
 	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
 	Uncounted Who
 }
@@ -119,6 +121,7 @@ func (o Objects) State() State {
 	if s.InfraActs {
 		s.Infra = party(o.Infra, Condition{}, o.InfraFinalizer)
 		s.Infra.Acknowledged = o.infraAcknowledged()
+		s.InfraNamesInstance = providerID(o.Infra) != ""
 	} else if o.Infra.HasAnnotation(MirrorAnnotation) {
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}

@@ -59,7 +59,7 @@ func authorityTwins() []Twin {
 			Rule: "authority/finalizer-fence", Variable: "finalizerFence",
 			Fields: fmt.Sprintf(`%[1]s in %[2]s && !(request.operation == "UPDATE" && %[1]s in %[3]s) && !(variables.standing in ["", "MachineAPI"]) ? "metadata.finalizers" : ''`,
 				quote(authority.MachineAPIMachineFinalizer), list("variables.is.metadata", "finalizers"), list("variables.was.metadata", "finalizers")),
-			Reason: quote(authority.MachineAPIMachineFinalizer) + ` + " is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or move the Machine first: " + variables.toMachineAPI`,
+			Reason: quote(authority.MachineAPIMachineFinalizer) + ` + " is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, or " + (oldObject == null ? "create the Machine with spec.authoritativeAPI: MachineAPI" : "move the Machine first: " + variables.toMachineAPI)`,
 		},
 		{
 			Rule: "authority/status-owned", Variable: "statusOwned",

@@ -31,10 +31,17 @@ func (s *state) deletion() authority.Deletion {
 	return d
 }
 
-// held reports whether the authoritative controller has yet to clean up.
+// held reports whether the authoritative controller has yet to clean up. Cluster API's cleans up also after a Machine whose finalizer somebody has removed,
+// for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
 func (s *state) held() bool {
 	side := s.inCharge()
-	return s.on(side) != nil && slices.Contains(s.on(side).GetFinalizers(), s.controllersFinalizer(side))
+	return s.on(side) != nil && slices.Contains(s.on(side).GetFinalizers(), s.controllersFinalizer(side)) ||
+		side == authority.ClusterAPI && s.core != nil && s.instanceLeft()
+}
+
+// instanceLeft reports whether the infrastructure machine names an instance: its controller removes the object after it has terminated that one.
+func (s *state) instanceLeft() bool {
+	return s.kind.Infra == authority.InfraMachine && s.infra != nil && nested(s.infra, "spec", "providerID") != ""
 }
 
 func (s *state) controllersFinalizer(side authority.API) string {
@@ -127,10 +134,10 @@ func (s *state) idle(infra *unstructured.Unstructured) bool {
 	return s.source() == authority.MachineAPI || s.core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
 }
 
-// unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer: the handoff
+// unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
 // releases no such object, so its controllers will not see to what belongs to it.
 func (s *state) unheld() bool {
-	return presence(s.core) == authority.Deleting && isPaused(s.core) && !slices.Contains(s.core.GetFinalizers(), s.kind.ClusterAPIFinalizer)
+	return presence(s.core) == authority.Deleting && isPaused(s.core) && !slices.Contains(s.core.GetFinalizers(), s.kind.ClusterAPIFinalizer) && !s.instanceLeft()
 }
 
 func isPaused(o *unstructured.Unstructured) bool {
@@ -189,7 +196,12 @@ func (s *state) forget() *write {
 	if s.kind.Infra == authority.InfraMachineTemplate {
 		return s.unmark(s.core) // by its mark the template goes when nothing refers to it any more
 	}
-	return first(func() *write { return s.unmark(s.infra) }, func() *write { return s.unmark(s.core) })
+	return first(func() *write { return s.unmark(s.infra) }, func() *write {
+		if presence(s.core) == authority.Deleting && s.instanceLeft() && !isPaused(s.core) && !isPaused(s.infra) {
+			return nil // Cluster API is yet to terminate the instance, and may have no finalizer of its own there any more
+		}
+		return s.unmark(s.core)
+	})
 }
 
 func (s *state) unmark(o *unstructured.Unstructured) *write {

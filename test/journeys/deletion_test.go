@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -213,4 +214,43 @@ func TestDeletingTheClusterAPISetThatIsNotInChargeMakesItAgain(t *testing.T) {
 	move(t, set, "ClusterAPI")
 	must(t, capiSet(set.name).args("scale", "--replicas=3")...)
 	eventually(t, "a third Machine", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, "3")
+}
+
+// A move back is cancelled by a deletion, and somebody takes Cluster API's finalizer off the Machine, also the one of a Machine at rest. The instance, which somebody asked to end, is
+// terminated all the same, and nothing is left behind.
+func TestADeletionWhoseFinalizerIsRemovedByHandEndsTheInstance(t *testing.T) {
+	for _, moving := range []bool{true, false} {
+		t.Run(map[bool]string{true: "on the move", false: "at rest"}[moving], func(t *testing.T) {
+			if !moving {
+				together(t) // else the stage is frozen
+			}
+			story(t)
+			name := map[bool]string{true: "stripped-moving", false: "stripped-resting"}[moving]
+			lone(t, name)
+			m, c, infra := mapiMachine(name), capiMachine(name), awsMachine(name)
+			move(t, m, "ClusterAPI")
+			thaw := func() {}
+			if moving {
+				stage.Freeze() // so that the provider does not acknowledge the pause
+				thaw = sync.OnceFunc(stage.Thaw)
+				t.Cleanup(thaw)
+				request(t, m, "MachineAPI")
+				eventually(t, "the move waits for the provider's pause", func() string { return reasonOf(t, m, "AuthoritySettled") }, "WaitingForPause")
+			}
+			must(t, c.args("delete", "--wait=false")...)
+			if moving {
+				eventually(t, "the move is cancelled", func() string { return field(t, m, ".status.authoritativeAPI") }, "ClusterAPI")
+			}
+			if a := kubectl(t, "", append(c.args("patch"), "--type=merge", "-p", `{"metadata":{"finalizers":["sync.machine.openshift.io/finalizer"]}}`)...); moving && !a.ok {
+				t.Error(a.err)
+			}
+			thaw()
+			for _, o := range []object{infra, c, m} {
+				eventually(t, o.resource+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+			}
+			if left := instances(name); len(left) != 0 {
+				t.Errorf("instances are left, without an object: %v", left)
+			}
+		})
+	}
 }

@@ -220,7 +220,8 @@ func (t *turn) clusterAPI(c clusterAPI) {
 		if !v.seen.has(says) && !w.at(c.on).has(says) && !(t.neverAcknowledges && c.on == ofI) {
 			t.may(c.by, c.name+" says "+saying(says), func(n *pair) { n.at(c.on).say(says); n.wrote(c.on, c.by, false) })
 		}
-		if v.seen.mayAct() && v.seen.has(ctlFin) {
+		// Cluster API's core controller cleans up also after a Machine from which somebody has taken its finalizer.
+		if v.seen.mayAct() && (v.seen.has(ctlFin) || t.can(strips) && c.on == ofC && (v.seen & w.c).has(leaving)) {
 			t.acts(c, v.seen)
 		}
 	}

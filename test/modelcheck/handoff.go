@@ -23,7 +23,7 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 	if p.set {
 		s.MachineAPI.Finalizer = authority.NoFinalizer
 	} else {
-		s.Infra = party(i)
+		s.Infra, s.InfraNamesInstance = party(i), i.has(pid)
 		if p.neverAcknowledges && i.has(there) {
 			s.Infra.Acknowledged = p.believed(i)
 		}

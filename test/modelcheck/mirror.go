@@ -39,7 +39,8 @@ func (p *pairs) deletion(w *pair) authority.Deletion {
 	}
 	d.Unreleased = d.Authority == authority.ClusterAPI && (w.c.has(told) || !p.set && w.i.has(told))
 	charge, away := w.on(d.Authority), w.on(d.Authority.Other())
-	d.Held = charge.has(there | ctlFin)
+	named := !p.set && w.i.has(there|pid) && !p.leavesInstance
+	d.Held = charge.has(there|ctlFin) || d.Authority == authority.ClusterAPI && w.c.has(there) && named
 	d.Owned = p.family != (authority.Parent{}) && away.has(there)
 	if d.Owned && away.has(leaving) {
 		d.Parent = p.family
@@ -178,14 +179,15 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 		if w.m.has(there) {
 			return first(when(w.c&(syncFin|mark) != 0, unmarkC), when(w.m.has(syncFin), unmarkM))
 		}
-		return first(when(w.i.has(mark), unmarkI), when(w.c&(syncFin|mark) != 0, unmarkC))
+		ends := w.c.has(leaving) && w.i.has(there|pid) && !p.set && !p.leavesInstance && (w.c|w.i)&told == 0
+		return first(when(w.i.has(mark), unmarkI), when(w.c&(syncFin|mark) != 0 && !ends, unmarkC))
 	}
 	return noOp
 }
 
 // idle reports whether the provider's object is a mirror that has no instance of Cluster API's.
 func (p *pairs) idle(w *pair) bool {
-	unheld := w.c.has(leaving|told) && !w.c.has(ctlFin) && !p.strands
+	unheld := w.c.has(leaving|told) && !w.c.has(ctlFin) && !p.strands && (!w.i.has(pid) || p.leavesInstance)
 	return !p.set && w.i.has(there|mark) && (w.m.source() == authority.MachineAPI || unheld || !w.c.has(there) && w.i&(owned|dangling) == 0)
 }
 

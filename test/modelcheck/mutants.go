@@ -179,6 +179,7 @@ func mutants() []mutant {
 			familyOf(authority.MachineAPI, authority.MachineAPI, vanishes)},
 		{"nobody looks for a twin when a controller is about to begin", func(r *rules) { r.bothBegin = true }, walkOf(twice, newMachine)},
 		{"what Cluster API has begun becomes the mirror when it is paused", func(r *rules) { r.pauseSuffices = true }, walkOf(twice|crashes, newInClusterAPI)},
+		{"a Machine goes whose finalizer somebody removed, and its instance stays", func(r *rules) { r.leavesInstance = true }, walkOf(flips|deletes|strips, machineOfMachineAPI)},
 		{"the set that goes on loses the Machine that the other API runs", func(r *rules) { r.losesOwner = true }, familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
 	}
 }

@@ -156,6 +156,8 @@ const (
 	visits
 	// twice: people create the Machine in both APIs at once, so that the review of each creation sees no twin, and do then what a condition advises.
 	twice
+	// strips: somebody takes the finalizer of Cluster API's controller off a mirrored Machine that is being deleted and has an instance.
+	strips
 )
 
 func (p *pairs) can(d deeds) bool { return p.may&d == d }

@@ -20,6 +20,12 @@ func (t *turn) user() {
 	if t.can(deletes) {
 		t.userDeletes()
 	}
+	if t.can(strips) && w.source() == authority.ClusterAPI && w.m.has(there|syncFin) && w.c.has(leaving|ctlFin|syncFin) && w.i.has(there|pid) {
+		t.might("somebody takes its controller's finalizer off the Cluster API object", func(n *pair) {
+			n.c.clear(ctlFin)
+			n.wrote(ofC, user, false)
+		})
+	}
 	if t.can(recreates) {
 		t.userCreates()
 	}

@@ -20,6 +20,9 @@ type rules struct {
 	// strands: the mirror takes the provider's object of a Cluster API object that was deleted before anybody held it for one that its controller will
 	// see to.
 	strands bool
+	// leavesInstance: the mirror lets the Cluster API object go as soon as its controller's finalizer is off, and with it the provider's object, whatever instance
+	// that names.
+	leavesInstance bool
 	// marksOnly: of a set's mirror that is deleted, a Machine for which the Machine API is authoritative is marked, and left to the collector.
 	marksOnly bool
 	// createsOver: what the mirror sends to make an object changes one that somebody else has made meanwhile.

@@ -173,6 +173,7 @@ func bounds() []bound {
 	add(false, machineOfMachineAPI, deletes|torn|crashes)
 	add(false, machineOfMachineAPI, flips|deletes)
 	add(false, ownedOfMachineAPI, flips|deletes)
+	add(false, machineOfMachineAPI, flips|deletes|strips)
 	add(false, newMachine, deletes)
 	add(false, newMachineForClusterAPI, deletes|crashes)
 	add(false, newMachine, flips|deletes)
@@ -215,6 +216,7 @@ var deedNames = []struct {
 	{visits, "neighbours that write"},
 	{twice, "Machines created in both APIs at once"},
 	{refusals, "Machines that do not convert"},
+	{strips, "finalizers removed by hand"},
 }
 
 func (d deeds) String() string {
