@@ -19,6 +19,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -26,8 +27,8 @@ import (
 
 var pair = authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"}
 
-// world is a Get from a list.
-func world(all ...*unstructured.Unstructured) Get {
+// world gets from a list.
+func world(all ...*unstructured.Unstructured) environment.Get {
 	return func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 		for _, o := range all {
 			if o.GroupVersionKind() == kind && o.GetNamespace() == namespace && o.GetName() == name {
@@ -153,10 +154,7 @@ func kits() map[string]conversiontest.Kit {
 func TestWhatIsReflectedResolvesToTheSame(t *testing.T) {
 	for name, kit := range kits() {
 		t.Run(name, func(t *testing.T) {
-			env, missing, err := Env(world(cluster(kit)...), pair)
-			if err != nil || missing.Message != "" {
-				t.Fatal(missing, err)
-			}
+			env := kit.Env()
 			spec, domains := master(kit)
 			want := read(t, machineAPI(t, spec, domains))
 			template, errs := Reflect(want, env)

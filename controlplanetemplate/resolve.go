@@ -17,13 +17,17 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
+// Purpose is for what Cluster API needs its objects of the cluster here, in a sentence about one that is missing.
+const Purpose = "a control plane can be made there"
+
 // Resolve reads a set from its JSON, whichever member of the union its template has, and puts its template into Machine API's words. Every reason why one does
 // not go is in Unresolved, by path: a template that does not exist among them. The error is the caller's reading's, or the JSON's.
-func Resolve(get Get, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
+func Resolve(get environment.Get, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	out := &machinev1.ControlPlaneMachineSet{}
 	if err := json.Unmarshal(set, out); err != nil {
 		return controlplane.Resolved{}, fmt.Errorf("reading a ControlPlaneMachineSet: %w", err)
@@ -39,13 +43,17 @@ func Resolve(get Get, pair authority.Pair, set []byte) (controlplane.Resolved, e
 	return controlplane.Resolve(out, t, providerSpec, errs), nil
 }
 
-func resolve(get Get, pair authority.Pair, set *machinev1.ControlPlaneMachineSet, t *controlplane.ClusterAPITemplate) ([]byte, field.ErrorList, error) {
+func resolve(get environment.Get, pair authority.Pair, set *machinev1.ControlPlaneMachineSet, t *controlplane.ClusterAPITemplate) ([]byte, field.ErrorList, error) {
 	path := controlplane.ClusterAPITemplatePath().Child("spec", "infrastructureRef")
-	env, missing, err := Env(get, pair)
+	env := conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI}
+	missing, err := environment.Read(get, true, &env)
+	if err == nil && missing == (conversion.Missing{}) {
+		missing, err = environment.NeedInfraCluster(get, &env, true, Purpose)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if missing != (Missing{}) {
+	if missing != (conversion.Missing{}) {
 		return nil, field.ErrorList{field.Invalid(path, t.Spec.InfrastructureRef.Name, missing.Message)}, nil
 	}
 	template, err := get(env.Platform.InfraMachineTemplate.GroupVersionKind, pair.ClusterAPI, t.Spec.InfrastructureRef.Name)

@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/controlplanetemplate"
+	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Getter gets objects through a reader, as controlplanetemplate wants them.
-func Getter(ctx context.Context, r client.Reader) controlplanetemplate.Get {
+// Getter gets objects through a reader, as conversions want them.
+func Getter(ctx context.Context, r client.Reader) environment.Get {
 	return func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(kind)

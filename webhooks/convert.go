@@ -19,9 +19,8 @@ import (
 	"github.com/poundlock/poundlock/controlplanetemplate"
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
-	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/facts"
-	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -58,7 +57,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 		stored = c.Old
 	}
 	env, err := v.envs.of(ctx, pairOf(c), c.Kind)
-	if platform := (unsupported{}); errors.As(err, &platform) {
+	if platform := unsupported(""); errors.As(err, &platform) {
 		return field.ErrorList{platform.whole()}, nil
 	}
 	if err != nil {
@@ -94,7 +93,7 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 		return nil, nil
 	}
 	env, err := v.envs.of(ctx, pairOf(c), kind)
-	if platform := (unsupported{}); errors.As(err, &platform) {
+	if platform := unsupported(""); errors.As(err, &platform) {
 		return field.ErrorList{platform.whole()}, nil
 	}
 	if err != nil {
@@ -111,15 +110,15 @@ func (v conversions) reflected(ctx context.Context, c policies.Change) (field.Er
 	if err != nil {
 		return nil, err
 	}
-	env, missing, err := controlplanetemplate.Env(facts.Getter(ctx, v.envs.cache), pairOf(c))
+	get := facts.Getter(ctx, v.envs.cache)
+	env, missing, err := v.envs.environment.Read(ctx, get, pairOf(c), true)
+	if err == nil && missing == (conversion.Missing{}) {
+		missing, err = environment.NeedInfraCluster(get, &env, true, controlplanetemplate.Purpose)
+	}
 	if err != nil {
 		return nil, err
 	}
-	env.NodeSync = v.envs.nodeSync
-	if env.Account, err = v.envs.accounts.Of(ctx, env.Platform, env.Infrastructure); err != nil {
-		return nil, err
-	}
-	if missing != (controlplanetemplate.Missing{}) {
+	if missing != (conversion.Missing{}) {
 		return field.ErrorList{{Type: field.ErrorTypeNotSupported, BadValue: missing.Reason, Detail: missing.Message}}, nil
 	}
 	_, errs := controlplanetemplate.Reflect(set, env)
@@ -147,65 +146,48 @@ func pairOf(c policies.Change) authority.Pair {
 
 // envs reads what conversions need of the cluster: two lookups in a cache, by name.
 type envs struct {
-	cache     client.Reader
-	timeout   time.Duration
-	platforms []conversion.Platform
-	nodeSync  conversion.NodeSync
-	accounts  *facts.Accounts
+	cache       client.Reader
+	timeout     time.Duration
+	environment facts.Environment
 }
 
-// of describes the cluster to a conversion of a kind between a pair's namespaces; to one behind which no platform
-// stands, by its name alone.
+// of describes the cluster to a conversion of a kind between a pair's namespaces; to one behind which no platform stands, by its name alone. Without the platform's
+// infrastructure cluster, whose absence the mirror reports, all the rest of an object is tried.
 func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (conversion.Env, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	about, err := e.get(ctx, infrastructure)
-	if err != nil {
-		return conversion.Env{}, err
+	row, _ := authority.KindNamed(kind)
+	get := facts.Getter(ctx, uncopying{e.cache})
+	env, missing, err := e.environment.Read(ctx, get, pair, row.Infra != "")
+	switch {
+	case err != nil:
+		return env, err
+	case missing.Reason == conversion.ReasonPlatformNotSupported:
+		return env, unsupported(missing.Message)
+	case missing != (conversion.Missing{}):
+		return env, errors.New(missing.Message)
+	case row.Infra == "":
+		return env, nil
 	}
-	if row, _ := authority.KindNamed(kind); row.Infra == "" {
-		return bare(about, pair), nil
-	}
-	env, err := e.describe(about, pair)
-	if err != nil {
-		return conversion.Env{}, err
-	}
-	if env.Account, err = e.accounts.Of(ctx, env.Platform, env.Infrastructure); err != nil {
-		return conversion.Env{}, err
-	}
-	cluster, err := e.get(ctx, Ref{GroupVersionKind: env.Platform.InfraCluster.GroupVersionKind, Namespace: pair.ClusterAPI, Name: env.ClusterName})
-	if !absent(err) {
-		return conversion.Env{}, err
-	}
-	if err == nil {
-		env.InfraCluster = cluster.Object
-	}
-	return env, nil
+	_, err = environment.ReadInfraCluster(get, &env)
+	return env, err
 }
 
-// describe reads the Infrastructure.
-func (e envs) describe(about *unstructured.Unstructured, pair authority.Pair) (conversion.Env, error) {
-	if platformType(about) == "" {
-		return conversion.Env{}, errors.New("the Infrastructure does not yet have status.platformStatus.type")
-	}
-	platform, ok := platformOf(about, e.platforms)
-	if !ok {
-		return conversion.Env{}, unsupported{platformType(about)}
-	}
-	env := bare(about, pair)
-	env.Platform, env.Infrastructure, env.NodeSync = platform, about.Object, e.nodeSync
-	env.Region = env.PlatformStatus("region")
-	return env, nil
+// uncopying reads objects that nobody changes.
+type uncopying struct{ client.Reader }
+
+func (u uncopying) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	return u.Reader.Get(ctx, key, o, append(options, uncopied)...)
 }
 
 // unsupported is the error of a platform that is not converted.
-type unsupported struct{ platform string }
+type unsupported string
 
-func (u unsupported) Error() string { return platforms.Unsupported(u.platform) }
+func (u unsupported) Error() string { return string(u) }
 
 // whole is the answer to whether an object converts: not a field of it is in the way, but all of it.
 func (u unsupported) whole() *field.Error {
-	return &field.Error{Type: field.ErrorTypeNotSupported, BadValue: u.platform, Detail: u.Error()}
+	return &field.Error{Type: field.ErrorTypeNotSupported, BadValue: conversion.ReasonPlatformNotSupported, Detail: u.Error()}
 }
 
 // platformType is the platform by the Infrastructure's name for it, such as "AWS".
@@ -222,26 +204,7 @@ func platformOf(about *unstructured.Unstructured, all []conversion.Platform) (co
 	return all[i], true
 }
 
-func bare(about *unstructured.Unstructured, pair authority.Pair) conversion.Env {
-	return conversion.Env{
-		ClusterName:         text(about, "status", "infrastructureName"),
-		MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI,
-	}
-}
-
 func text(u *unstructured.Unstructured, path ...string) string {
 	value, _, _ := unstructured.NestedString(u.Object, path...)
 	return value
 }
-
-func (e envs) get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(ref.GroupVersionKind)
-	if err := e.cache.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, u, uncopied); err != nil {
-		return u, fmt.Errorf("reading %s: %w", ref, err)
-	}
-	return u, nil
-}
-
-// absent reports whether nothing but the object's absence kept it from being read.
-func absent(err error) bool { return client.IgnoreNotFound(err) == nil || served.Missing(err) }

@@ -59,7 +59,7 @@ func awsShelf(t testing.TB) shelf {
 // converting converts in the cluster that the shelf holds.
 func converting(s shelf, w *world) conversions {
 	all := platforms.List()
-	return conversions{cached: w.lookups().Cached, envs: envs{cache: s, timeout: time.Second, platforms: all}, platforms: all}
+	return conversions{cached: w.lookups().Cached, envs: envs{cache: s, timeout: time.Second}, platforms: all}
 }
 
 const awsMachineSpec = `"ami":{"id":"ami-1"},"instanceType":"m6i.large","placement":{"region":"eu-west-1","availabilityZone":"eu-west-1a"},
@@ -117,7 +117,7 @@ func TestConversions(t *testing.T) {
 		},
 		"a platform nobody converts": {
 			side: policies.SideMachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), want: []string{""}, // no field, but all of it
-			shelf: shelf{"Infrastructure cluster": decoded(t, `{"status":{"platformStatus":{"type":"Abacus"}}}`)},
+			shelf: shelf{"Infrastructure cluster": decoded(t, `{"status":{"infrastructureName":"x","platformStatus":{"type":"Abacus"}}}`)},
 		},
 		"a platform that is not said yet": {
 			side: policies.SideMachineAPI, old: settledOn("MachineAPI"), new: settledOn("MachineAPI"), wantErr: "platformStatus.type",

@@ -156,7 +156,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	cached := clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m, seen: &seen{}}
 	converter := o.Converter
 	if converter == nil {
-		env := envs{cache: c.GetCache(), timeout: o.LookupTimeout, platforms: o.Catalog.Platforms, nodeSync: o.NodeSync, accounts: &facts.Accounts{Reader: c.GetAPIReader()}}
+		env := envs{cache: c.GetCache(), timeout: o.LookupTimeout, environment: facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: c.GetAPIReader()}}}
 		converter = conversions{cached: cached, envs: env, platforms: o.Catalog.Platforms}
 	}
 	return Lookups{
@@ -208,8 +208,8 @@ func synced(ctx context.Context, c cache.Cache, platforms []conversion.Platform)
 	if err := listed(ctx, c, watched()); err != nil {
 		return err
 	}
-	about, err := (envs{cache: c}).get(ctx, infrastructure)
-	if !absent(err) {
+	about, err := facts.Getter(ctx, uncopying{c})(infrastructure.GroupVersionKind, infrastructure.Namespace, infrastructure.Name)
+	if err != nil || about == nil {
 		return err
 	}
 	if p, ok := platformOf(about, platforms); ok {

@@ -49,8 +49,8 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	}
 	r := &reconciler{
 		pairs: o.Pairs, cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
-		nodeSync: o.NodeSync, accounts: &facts.Accounts{Reader: mgr.GetAPIReader()},
-		recorder: mgr.GetEventRecorder("poundlock-reflection"), informers: mgr.GetCache(), reporting: reporting{now: o.Now},
+		environment: facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}},
+		recorder:    mgr.GetEventRecorder("poundlock-reflection"), informers: mgr.GetCache(), reporting: reporting{now: o.Now},
 	}
 	if err := r.setup(mgr); err != nil {
 		return fmt.Errorf("starting the reflection of ControlPlaneMachineSets: %w", err)
@@ -60,8 +60,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 
 type reconciler struct {
 	pairs       authority.Pairs
-	nodeSync    conversion.NodeSync
-	accounts    *facts.Accounts
+	environment facts.Environment
 	cache, live client.Reader
 	writer      client.Client
 	recorder    events.EventRecorder

@@ -21,6 +21,7 @@ import (
 
 	"github.com/poundlock/poundlock/controlplanetemplate"
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
@@ -44,7 +45,7 @@ type state struct {
 	resolved controlplane.Resolved
 
 	env     conversion.Env
-	missing controlplanetemplate.Missing
+	missing conversion.Missing
 	cluster *unstructured.Unstructured
 	// infraCluster is where failure domains are reflected.
 	infraCluster *unstructured.Unstructured
@@ -69,7 +70,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, namespace s
 		return nil, fmt.Errorf("reading ControlPlaneMachineSet %s: namespace %s belongs to no pair", controlplane.Name, namespace)
 	}
 	s := &state{pair: pair}
-	for _, step := range []func(context.Context, controlplanetemplate.Get, *state) error{r.gatherEnv, r.gatherSet} {
+	for _, step := range []func(context.Context, environment.Get, *state) error{r.gatherEnv, r.gatherSet} {
 		if err := step(ctx, facts.Getter(ctx, from), s); err != nil {
 			return nil, fmt.Errorf("reading ControlPlaneMachineSet %s/%s: %w", pair.MachineAPI, controlplane.Name, err)
 		}
@@ -78,32 +79,27 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, namespace s
 }
 
 // gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
-func (r *reconciler) gatherEnv(ctx context.Context, get controlplanetemplate.Get, s *state) (err error) {
-	if s.env, s.missing, err = controlplanetemplate.Env(get, s.pair); err != nil {
+func (r *reconciler) gatherEnv(ctx context.Context, get environment.Get, s *state) (err error) {
+	if s.env, s.missing, err = r.environment.Read(ctx, get, s.pair, true); err != nil || s.missing != (conversion.Missing{}) {
 		return err
 	}
-	s.env.NodeSync = r.nodeSync
-	if s.env.Account, err = r.accounts.Of(ctx, s.env.Platform, s.env.Infrastructure); err != nil {
+	if err := r.watchPlatform(s.env.Platform); err != nil {
 		return err
 	}
-	if s.env.Platform.Name != "" {
-		if err := r.watchPlatform(s.env.Platform); err != nil {
-			return err
-		}
+	if s.cluster, err = get(clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil {
+		return err
 	}
-	if s.missing != (controlplanetemplate.Missing{}) {
+	if s.cluster == nil {
+		s.missing = s.env.Absent("Cluster", false, controlplanetemplate.Purpose)
 		return nil
 	}
+	s.missing, err = environment.NeedInfraCluster(get, &s.env, true, controlplanetemplate.Purpose)
 	s.infraCluster = &unstructured.Unstructured{Object: s.env.InfraCluster}
-	if s.cluster, err = get(clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil || s.cluster != nil {
-		return err
-	}
-	s.missing = controlplanetemplate.Missing{Reason: controlplanetemplate.NotReady, Message: fmt.Sprintf("Cluster %s/%s does not exist: Cluster API needs it before a control plane can be made there", s.pair.ClusterAPI, s.env.ClusterName)}
-	return nil
+	return err
 }
 
 // gatherSet reads the set, and puts it into the words of the other API.
-func (r *reconciler) gatherSet(_ context.Context, get controlplanetemplate.Get, s *state) (err error) {
+func (r *reconciler) gatherSet(_ context.Context, get environment.Get, s *state) (err error) {
 	if s.set, err = get(setKind, s.pair.MachineAPI, controlplane.Name); err != nil || s.set == nil {
 		return err
 	}
@@ -119,7 +115,7 @@ func (r *reconciler) gatherSet(_ context.Context, get controlplanetemplate.Get, 
 	if s.member, err = controlplane.Template(raw); err != nil {
 		return err
 	}
-	if s.missing != (controlplanetemplate.Missing{}) {
+	if s.missing != (conversion.Missing{}) {
 		s.refusal = problem{s.missing.Reason, s.missing.Message}
 		return nil
 	}

@@ -21,7 +21,8 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
-	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/conversion/environment"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -159,20 +160,19 @@ func (r *reconciler) gatherCluster(ctx context.Context, _ client.Reader, s *stat
 }
 
 // gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
-func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state) error {
-	infrastructure, err := get(ctx, from, infrastructureKind, "", "cluster")
-	if err != nil {
+func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state) (err error) {
+	var missing conversion.Missing
+	if s.env, missing, err = r.environment.Read(ctx, facts.Getter(ctx, from), s.pair, s.kind.Infra != ""); err != nil {
 		return err
 	}
-	s.env = conversion.Env{MachineAPINamespace: s.pair.MachineAPI, ClusterAPINamespace: s.pair.ClusterAPI, NodeSync: r.nodeSync}
-	if s.reason, s.missing = readInfrastructure(s.kind, infrastructure, &s.env); s.missing != "" {
+	if s.reason, s.missing = missing.Reason, missing.Message; s.missing != "" {
 		return nil
 	}
 	if s.cluster, err = get(ctx, from, clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil {
 		return err
 	}
 	if s.cluster == nil {
-		s.reason, s.missing = unmade("Cluster", s)
+		s.absent("Cluster")
 		if s.marked(s.machineAPI) {
 			s.reason, s.missing = reasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.pair.ClusterAPI, s.env.ClusterName)+recreates
 		}
@@ -188,66 +188,22 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 	if err := r.watchPlatform(s.env.Platform); err != nil {
 		return err
 	}
-	account, err := r.accounts.Of(ctx, s.env.Platform, s.env.Infrastructure)
-	if err != nil {
-		return err
-	}
-	s.env.Account = account
-	infraCluster, err := get(ctx, from, s.env.Platform.InfraCluster.GroupVersionKind, s.pair.ClusterAPI, s.env.ClusterName)
-	if err != nil {
-		return err
-	}
+	found, err := environment.ReadInfraCluster(facts.Getter(ctx, from), &s.env)
 	switch {
-	case infraCluster != nil:
-		s.env.InfraCluster = infraCluster.Object
+	case err != nil || found:
+		return err
 	case presence(s.cluster) == authority.Deleting:
 		s.reason, s.missing = reasonSurroundings, fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.pair.ClusterAPI, s.env.ClusterName, s.env.Platform.InfraCluster.Kind)+recreates
 	case s.cluster != nil:
-		s.reason, s.missing = unmade(s.env.Platform.InfraCluster.Kind, s)
+		s.absent(s.env.Platform.InfraCluster.Kind)
 	}
 	return nil
 }
 
-// The reasons why a pair cannot be mirrored before anything of it is converted: what is missing may come yet, or not before
-// Poundlock has learned it.
-const (
-	reasonNotReady = "ClusterNotReady"
-	reasonPlatform = "PlatformNotSupported"
-	reasonUnmade   = "InfraClusterMissing"
-)
-
-func absent(kind string, s *state) (reason, missing string) {
-	return reasonNotReady, fmt.Sprintf("%s %s/%s does not exist: Cluster API needs it before a %s can be mirrored there", kind, s.pair.ClusterAPI, s.env.ClusterName, s.kind.Name)
-}
-
-// unmade is absent, but where nobody may ever make the object.
-func unmade(kind string, s *state) (reason, missing string) {
-	if what := s.env.Unmade(s.cluster != nil); what != "" {
-		return reasonUnmade, fmt.Sprintf("%s %s/%s does not exist. %s", kind, s.pair.ClusterAPI, s.env.ClusterName, what)
-	}
-	return absent(kind, s)
-}
-
-// readInfrastructure asks for a platform only where one stands behind the kind.
-func readInfrastructure(kind authority.Kind, o *unstructured.Unstructured, env *conversion.Env) (reason, missing string) {
-	if o == nil {
-		return reasonNotReady, "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform"
-	}
-	platform := nested(o, "status", "platformStatus", "type")
-	env.ClusterName = nested(o, "status", "infrastructureName")
-	if kind.Infra == "" && env.ClusterName != "" {
-		return "", ""
-	}
-	if env.ClusterName == "" || platform == "" {
-		return reasonNotReady, "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type"
-	}
-	p, ok := platforms.For(platform)
-	if !ok {
-		return reasonPlatform, platforms.Unsupported(platform)
-	}
-	env.Platform, env.Infrastructure = p, o.Object
-	env.Region = env.PlatformStatus("region")
-	return "", ""
+// absent notes that an object of the cluster's name is missing.
+func (s *state) absent(kind string) {
+	missing := s.env.Absent(kind, s.cluster != nil, fmt.Sprintf("a %s can be mirrored there", s.kind.Name))
+	s.reason, s.missing = missing.Reason, missing.Message
 }
 
 func nested(o *unstructured.Unstructured, path ...string) string {

@@ -60,13 +60,13 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("registering the mirror's metrics: %w", err)
 	}
-	owners, accounts := &sync.Mutex{}, &facts.Accounts{Reader: mgr.GetAPIReader()}
+	owners, environment := &sync.Mutex{}, facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}}
 	for _, kind := range authority.Kinds() {
 		r := &reconciler{
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
 			recorder: mgr.GetEventRecorder("poundlock-mirror"), informers: mgr.GetCache(),
-			converting: converting{now: o.Now}, nodeSync: o.NodeSync, accounts: accounts,
+			converting: converting{now: o.Now}, environment: environment,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -76,10 +76,9 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 }
 
 type reconciler struct {
-	kind     authority.Kind
-	pairs    authority.Pairs
-	nodeSync conversion.NodeSync
-	accounts *facts.Accounts
+	kind        authority.Kind
+	pairs       authority.Pairs
+	environment facts.Environment
 	meters
 
 	cache, live client.Reader

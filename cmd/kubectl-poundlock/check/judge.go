@@ -44,7 +44,7 @@ func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, M
 // The mirror's words for an object that does not convert, and for a platform that cannot be.
 const (
 	ReasonFields   = "FieldsNotConvertible"
-	ReasonPlatform = "PlatformNotSupported"
+	ReasonPlatform = conversion.ReasonPlatformNotSupported
 )
 
 // The reasons that neither the handoff nor the mirror has a word for; Reasons explains them.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 )
@@ -178,19 +179,19 @@ func clusterLabelOf(o *policies.Object) string {
 // Env describes the cluster to a conversion of the pair.
 func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	env := conversion.Env{
-		ClusterName:         c.Name,
-		MachineAPINamespace: p.Namespaces.MachineAPI, ClusterAPINamespace: p.Namespaces.ClusterAPI,
+		MachineAPINamespace: p.Namespaces.MachineAPI, ClusterAPINamespace: p.Namespaces.ClusterAPI, NodeSync: c.NodeSync,
 	}
-	if p.Kind.Infra == "" {
+	provided := p.Kind.Infra != ""
+	switch missing := environment.Describe(c.about, provided, &env); {
+	case missing.Reason == conversion.ReasonPlatformNotSupported, missing.Reason != "" && c.Platform == "" && provided:
+		return env, notConverted(c, p)
+	case missing.Reason != "":
+		return env, errors.New(missing.Message)
+	case !provided:
 		return env, nil
 	}
-	platform, ok := platforms.For(c.Platform)
-	if !ok {
-		return env, notConverted(c, p)
-	}
-	env.Platform, env.Infrastructure, env.NodeSync = platform, c.about, c.NodeSync
-	env.Region, env.Account = env.PlatformStatus("region"), f.accountOf(platform)
-	if o := f.infra[infraKey{platform.InfraCluster.Kind, p.Namespaces.ClusterAPI, c.Name}]; o != nil {
+	env.Account = f.accountOf(env.Platform)
+	if o := f.infra[infraKey{env.Platform.InfraCluster.Kind, p.Namespaces.ClusterAPI, c.Name}]; o != nil {
 		_ = json.Unmarshal(o.Raw(), &env.InfraCluster) // it was read from JSON
 	}
 	return env, nil

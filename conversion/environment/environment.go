@@ -1,0 +1,75 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package environment
+
+import (
+	"fmt"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/platforms"
+)
+
+// Get reads one object by name, from wherever the caller reads; nil and no error where there is none, or its kind is not served. What it returns is not
+// changed.
+type Get func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
+
+// Read fills in what the Infrastructure says of the cluster; env has the namespaces of the pair. A kind behind which no provider's object stands (provided is false) needs
+// the cluster's name alone.
+func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, error) {
+	about, err := get(configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster")
+	if err != nil {
+		return conversion.Missing{}, fmt.Errorf("reading Infrastructure cluster: %w", err)
+	}
+	if about == nil {
+		return conversion.Missing{Reason: conversion.ReasonClusterNotReady, Message: "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform"}, nil
+	}
+	return Describe(about.Object, provided, env), nil
+}
+
+// Describe fills in what the content of an Infrastructure says.
+func Describe(infrastructure map[string]any, provided bool, env *conversion.Env) conversion.Missing {
+	platform, _, _ := unstructured.NestedString(infrastructure, "status", "platformStatus", "type")
+	env.ClusterName, _, _ = unstructured.NestedString(infrastructure, "status", "infrastructureName")
+	switch {
+	case !provided && env.ClusterName != "":
+		return conversion.Missing{}
+	case env.ClusterName == "" || platform == "":
+		return conversion.Missing{Reason: conversion.ReasonClusterNotReady, Message: "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type"}
+	}
+	p, ok := platforms.For(platform)
+	if !ok {
+		return conversion.Missing{Reason: conversion.ReasonPlatformNotSupported, Message: platforms.Unsupported(platform)}
+	}
+	env.Platform, env.Infrastructure = p, infrastructure
+	env.Region = env.PlatformStatus("region")
+	return conversion.Missing{}
+}
+
+// ReadInfraCluster adds the platform's infrastructure cluster to an Env that the Infrastructure has described. found is false where there is none: a conversion then knows less of the
+// cluster, and what is the same for all machines is not compared.
+func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
+	kind := env.Platform.InfraCluster.GroupVersionKind
+	o, err := get(kind, env.ClusterAPINamespace, env.ClusterName)
+	if err != nil {
+		return false, fmt.Errorf("reading %s %s/%s: %w", kind.Kind, env.ClusterAPINamespace, env.ClusterName, err)
+	}
+	if o == nil {
+		return false, nil
+	}
+	env.InfraCluster = o.Object
+	return true, nil
+}
+
+// NeedInfraCluster is ReadInfraCluster where nothing is converted without it. cluster reports whether the Cluster exists; purpose says for what Cluster API needs the object.
+func NeedInfraCluster(get Get, env *conversion.Env, cluster bool, purpose string) (conversion.Missing, error) {
+	found, err := ReadInfraCluster(get, env)
+	if err != nil || found {
+		return conversion.Missing{}, err
+	}
+	return env.Absent(env.Platform.InfraCluster.Kind, cluster, purpose), nil
+}

@@ -1,0 +1,28 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/environment"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Environment reads what conversions need of the cluster.
+type Environment struct {
+	NodeSync conversion.NodeSync
+	Accounts *Accounts
+}
+
+// Read describes the cluster to a conversion between the namespaces of a pair, all but the platform's infrastructure cluster; provided reports whether a provider's object stands behind the kind. What is
+// missing is no error: it may come yet.
+func (e Environment) Read(ctx context.Context, get environment.Get, pair authority.Pair, provided bool) (env conversion.Env, missing conversion.Missing, err error) {
+	env = conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI, NodeSync: e.NodeSync}
+	if missing, err = environment.Read(get, provided, &env); err == nil {
+		env.Account, err = e.Accounts.Of(ctx, env.Platform, env.Infrastructure)
+	}
+	return env, missing, err
+}
