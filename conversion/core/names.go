@@ -94,9 +94,13 @@ var operators = []string{
 	"capacity.cluster-autoscaler.kubernetes.io/gpu-count", "capacity.cluster-autoscaler.kubernetes.io/gpu-type", "capacity.cluster-autoscaler.kubernetes.io/maxPods",
 }
 
-// stays recognizes an annotation that never leaves its object.
+// stays recognizes an annotation that never leaves its object: it is about the object and not about the machine.
 func stays(annotation string) bool {
-	return annotation == lastApplied || slices.Contains(operators, annotation) || annotation == clusterv1.PausedAnnotation || strings.HasPrefix(annotation, ownDomain)
+	switch annotation {
+	case lastApplied, clusterv1.PausedAnnotation, clusterv1.TemplateClonedFromNameAnnotation, clusterv1.TemplateClonedFromGroupKindAnnotation:
+		return true
+	}
+	return slices.Contains(operators, annotation) || strings.HasPrefix(annotation, ownDomain)
 }
 
 // reachesNode recognizes a label that Cluster API hands on from the Machine to its Node.

@@ -431,7 +431,7 @@ func (s *state) bare(converted *unstructured.Unstructured, apiVersion, kind, nam
 		want.SetLabels(labels)
 	}
 	annotations := converted.GetAnnotations()
-	maps.DeleteFunc(annotations, func(k, _ string) bool { return ownWay(k) || authority.Theirs(k) })
+	maps.DeleteFunc(annotations, func(k, _ string) bool { return authority.Theirs(k) })
 	if len(annotations) > 0 {
 		want.SetAnnotations(annotations)
 	}
@@ -440,16 +440,6 @@ func (s *state) bare(converted *unstructured.Unstructured, apiVersion, kind, nam
 	}
 	return want
 }
-
-// ownWay reports whether an annotation is said of one object and not of the machine.
-func ownWay(annotation string) bool {
-	return annotation == authority.LastAppliedAnnotation || annotation == authority.PausedAnnotation ||
-		annotation == clonedFromAnnotation || annotation == clonedFromKindAnnotation ||
-		annotation == authority.UntouchedAnnotation || annotation == authority.NoInstanceAnnotation ||
-		annotation == authority.MirrorAnnotation || annotation == authority.DetachedAnnotation || annotation == authority.InfraGenerationAnnotation
-}
-
-const clonedFromKindAnnotation = "cluster.x-k8s.io/cloned-from-groupkind"
 
 func put(o *unstructured.Unstructured, value string, path ...string) {
 	// The only error is a path through something that is no map; then the API server refuses the object, by name.
