@@ -54,7 +54,8 @@ func cluster(kit conversiontest.Kit) []*unstructured.Unstructured {
 	}
 }
 
-// master is a kit's providerSpec with what makes it one of the control plane, and without what failure domains say; domains are those, nil where the platform has none.
+// master is a kit's providerSpec with what makes it one of the control plane, and without what failure domains say; domains are those, nil
+// where the platform has none.
 func master(kit conversiontest.Kit) (spec, domains map[string]any) {
 	spec = (&unstructured.Unstructured{Object: kit.ProviderSpec}).DeepCopy().Object
 	spec["userDataSecret"] = map[string]any{"name": "master-user-data"}

@@ -23,10 +23,10 @@ import (
 // Mark is the value of authority.MirrorAnnotation on the infrastructure machine templates that are a set's.
 const Mark = controlplane.Kind + "/" + controlplane.Name
 
-// Reflect is the infrastructure machine template that a set's template for Machine API stands for, as a MachineSet's is made: its name has a hash of what it
-// says. It says what the set's template does. Where a platform converts only what is somewhere, it is in the first of the set's failure domains.
-// Fields that do not convert, in whichever of the failure domains, are errors, by their path in the set. A set that has the other member is what it refers to: there is nothing
-// to reflect, and both are nil.
+// Reflect is the infrastructure machine template that a set's template for Machine API stands for, as a MachineSet's is made: its name has a
+// hash of what it says. It says what the set's template does. Where a platform converts only what is somewhere, it is in the first of the
+// set's failure domains. Fields that do not convert, in whichever of the failure domains, are errors, by their path in the set. A set that has
+// the other member is what it refers to: there is nothing to reflect, and both are nil.
 func Reflect(set *machinev1.ControlPlaneMachineSet, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
 	t := set.Spec.Template.OpenShiftMachineV1Beta1Machine
 	if t == nil {

@@ -76,9 +76,9 @@ func resolve(get environment.Get, pair authority.Pair, set *machinev1.ControlPla
 	return raw, nil, err
 }
 
-// clusterAPISet is the MachineSet that would make the Machines, if there were one for a control plane. Only what Cluster API needs to know of such Machines is in its
-// labels: the set's own labels are in Machine API's words already. Some platforms convert only what is in a
-// zone: then each of the set's failure domains is that zone in turn.
+// clusterAPISet is the MachineSet that would make the Machines, if there were one for a control plane. Only what Cluster API needs to know of
+// such Machines is in its labels: the set's own labels are in Machine API's words already. Some platforms convert only what is in a zone: then
+// each of the set's failure domains is that zone in turn.
 func clusterAPISet(t *controlplane.ClusterAPITemplate, failureDomain string, env conversion.Env) *unstructured.Unstructured {
 	ref := t.Spec.InfrastructureRef
 	out := &unstructured.Unstructured{Object: map[string]any{

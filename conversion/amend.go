@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Amend reports what the infrastructure cluster object must say before the machines of the cluster, or its control plane, can move. It is one sentence for all of them, whichever
-// Machine it is said of, and ends with the commands. The patches are JSON merge patches of the object; the second, where there is one, is of its status.
+// Amend reports what the infrastructure cluster object must say before the machines of the cluster, or its control plane, can move. It is one
+// sentence for all of them, whichever Machine it is said of, and ends with the commands. The patches are JSON merge patches of the object; the
+// second, where there is one, is of its status.
 func (p *Pass) Amend(path string, value any, why string, patch ...string) {
 	command := ""
 	for i, flags := range []string{"", "--subresource=status "}[:len(patch)] {

@@ -197,8 +197,9 @@ type typed[M, C any] struct {
 	providerSpec schema.GroupVersionKind
 }
 
-// Untyped puts a table behind the Converter interface. *M carries its kind, which is written, and hardly read: the Machine API's controllers go by the cluster's platform, so that
-// long-lived clusters have former groups there, other versions, or nothing. Only a kind of another platform is refused.
+// Untyped puts a table behind the Converter interface. *M carries its kind, which is written, and hardly read: the Machine API's controllers
+// go by the cluster's platform, so that long-lived clusters have former groups there, other versions, or nothing. Only a kind of another
+// platform is refused.
 func Untyped[M, C any](t Table[M, C], providerSpec schema.GroupVersionKind) Converter {
 	return typed[M, C]{Table: t, providerSpec: providerSpec}
 }

@@ -35,7 +35,8 @@ type Env struct {
 	NodeSync NodeSync
 }
 
-// NodeSync is what Cluster API's manager is started with: --additional-sync-machine-labels and --additional-sync-machine-annotations. OpenShift starts it with .* for both.
+// NodeSync is what Cluster API's manager is started with: --additional-sync-machine-labels and --additional-sync-machine-annotations.
+// OpenShift starts it with .* for both.
 type NodeSync struct{ Labels, Annotations Patterns }
 
 // Patterns are regular expressions; a name matches where one of them is found in it, as in Cluster API's manager.
@@ -102,7 +103,8 @@ type Platform struct {
 	Spec Converter
 	// Account reads an account's name out of the cloud provider's configuration, or out of the ID of an instance. nil: conversions need none.
 	Account func(text string) string
-	// MakeInfraCluster makes the spec of the infrastructure cluster object from what the Infrastructure says, and says who makes it otherwise. nil: OpenShift makes it.
+	// MakeInfraCluster makes the spec of the infrastructure cluster object from what the Infrastructure says, and says who makes it otherwise.
+	// nil: OpenShift makes it.
 	MakeInfraCluster func(*Env) (spec map[string]any, who string)
 	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, asks for an instance that the cloud may take back (spot,
 	// preemptible). nil: the platform has none.

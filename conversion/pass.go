@@ -92,8 +92,8 @@ func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
 	*p.errs = append(*p.errs, &field.Error{Type: t, Field: eventnote.Cut(join(p.root, path), longestWords), BadValue: readable(value), Detail: eventnote.Cut(detail, longestWords)})
 }
 
-// How much of a text a message repeats, in bytes, for a field may hold a megabyte, and so may the name of a label: of a value, and of the words about it, which may end in
-// a command.
+// How much of a text a message repeats, in bytes, for a field may hold a megabyte, and so may the name of a label: of a value, and of the
+// words about it, which may end in a command.
 const (
 	longest      = 256
 	longestWords = 4096

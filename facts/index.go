@@ -44,8 +44,8 @@ func index(ctx context.Context, cache client.FieldIndexer, machines schema.Group
 // OwnedBy selects the Machines whose controller has the UID.
 func OwnedBy(owner types.UID) client.ListOption { return client.MatchingFields{byOwner: string(owner)} }
 
-// OfInstance selects the Machines that may be those of an instance, by its ID, its authority.InstanceKey or its authority.InstanceTail: those that have the tail in
-// common. Which of them are, the caller finds out.
+// OfInstance selects the Machines that may be those of an instance, by its ID, its authority.InstanceKey or its authority.InstanceTail: those
+// that have the tail in common. Which of them are, the caller finds out.
 func OfInstance(id string) client.ListOption {
 	return client.MatchingFields{byInstance: authority.InstanceTail(id)}
 }

@@ -35,8 +35,9 @@ func Getter(ctx context.Context, r client.Reader) environment.Get {
 	}
 }
 
-// Resolved reads a set from its JSON, whichever member of the union its template has, with the template in the words of the Machine API. It takes the JSON and not
-// the published type, which has no member for Cluster API. Where the template has the member for Machine API, nothing is read.
+// Resolved reads a set from its JSON, whichever member of the union its template has, with the template in the words of the Machine API. It
+// takes the JSON and not the published type, which has no member for Cluster API. Where the template has the member for Machine API, nothing
+// is read.
 func Resolved(ctx context.Context, r client.Reader, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	return controlplanetemplate.Resolve(Getter(ctx, r), pair, set)
 }

@@ -88,8 +88,8 @@ func undryable(err error) bool {
 		apierrors.IsForbidden(err) && strings.Contains(err.Error(), `cannot create resource "machines"`)
 }
 
-// Refusal is the API server's reason for refusing a Machine, "" where it did not answer, or answered of something else than the Machine. It leaves out the Machine's
-// name, which is another one at each attempt.
+// Refusal is the API server's reason for refusing a Machine, "" where it did not answer, or answered of something else than the Machine. It
+// leaves out the Machine's name, which is another one at each attempt.
 func Refusal(name string, err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || undryable(err) {

@@ -29,8 +29,8 @@ type Allowed struct {
 	Why  string
 }
 
-// AllowedFields is the list of them. A * stands for any one element, such as an item of a list. What lies beneath a path is allowed, too. Labels, annotations, finalizers and owners in metadata are
-// other people's unless the manifests have them.
+// AllowedFields is the list of them. A * stands for any one element, such as an item of a list. What lies beneath a path is allowed, too.
+// Labels, annotations, finalizers and owners in metadata are other people's unless the manifests have them.
 var AllowedFields = []Allowed{
 	{"", []string{"metadata"}, "others label and annotate objects"},
 	{"", []string{"status"}, "controllers write it"},

@@ -35,7 +35,8 @@ func Stages() []bundle.Stage {
 	return out
 }
 
-// WaitsForCore reports whether the providers begin a stage only when the core provider has passed it: its definitions and its webhooks are what theirs build on.
+// WaitsForCore reports whether the providers begin a stage only when the core provider has passed it: its definitions and its webhooks are
+// what theirs build on.
 func WaitsForCore(stage bundle.Stage) bool {
 	return stage == bundle.Definitions || stage == bundle.Serving || stage == bundle.Webhooks
 }

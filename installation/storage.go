@@ -58,8 +58,9 @@ func Lost(want, live *unstructured.Unstructured) (first bool, err error) {
 	return false, nil
 }
 
-// Bridge returns a definition that old and new servers of its conversion can both serve, or nil if none is needed. Objects stay stored as they are, what was served
-// stays served, the old server stays the one that converts, and a version that only the new server knows is served with serveNew alone.
+// Bridge returns a definition that old and new servers of its conversion can both serve, or nil if none is needed. Objects stay stored as they
+// are, what was served stays served, the old server stays the one that converts, and a version that only the new server knows is served with
+// serveNew alone.
 func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.Unstructured {
 	if live == nil || !isDefinition(want) || !moves(want, live) {
 		return nil
@@ -136,8 +137,8 @@ func Vanished(want, live *unstructured.Unstructured) []string {
 	return out
 }
 
-// Retire moves managed fields from versions that vanish to one that stays. An API server refuses each apply to an object that has managed fields in a version that
-// its definition lacks.
+// Retire moves managed fields from versions that vanish to one that stays. An API server refuses each apply to an object that has managed
+// fields in a version that its definition lacks.
 func Retire(entries []metav1.ManagedFieldsEntry, group string, vanished []string, to string) (out []metav1.ManagedFieldsEntry, changed bool, err error) {
 	for _, e := range entries {
 		if version, found := strings.CutPrefix(e.APIVersion, group+"/"); found && slices.Contains(vanished, version) {

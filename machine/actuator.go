@@ -22,8 +22,8 @@ import (
 // provider ID once that is known; never by the Machine's name alone, which comes back.
 //
 // What may be changed. Each method is given a copy that is its own: the provider's own of metadata.labels and annotations, spec.providerID,
-// status.addresses, status.providerStatus and, of the status' conditions, those of types that the controller does not write. What it changed there is stored when the
-// method returns, also when it returns an error. Changes elsewhere are dropped. No method writes to the API server.
+// status.addresses, status.providerStatus and, of the status' conditions, those of types that the controller does not write. What it changed
+// there is stored when the method returns, also when it returns an error. Changes elsewhere are dropped. No method writes to the API server.
 //
 // Errors. One made by InvalidConfiguration or Terminal means that no repetition will help. The Machine fails, with the reason in its status.
 // One made by RequeueAfter is asked again after that time, which is honoured as it is. Any other error passes: it is repeated, ever more slowly. A

@@ -21,8 +21,8 @@ const (
 	Administrator = Name + "-administrator"
 )
 
-// userRoles grant what each command of the plugin needs: the viewer's status, check, diff, convert and controlplane plan; the migrator's migrate and controlplane activate;
-// the administrator's cleanup.
+// userRoles grant what each command of the plugin needs: the viewer's status, check, diff, convert and controlplane plan; the migrator's
+// migrate and controlplane activate; the administrator's cleanup.
 func userRoles(admission []string) []any {
 	views, moves := viewerRules(), migratorRules()
 	return []any{

@@ -88,8 +88,8 @@ func read(tb testing.TB, c *http.Client, url string) int64 {
 	return n
 }
 
-// BenchmarkCompared compares the proxy with a reverse proxy that translates nothing, and with no proxy: small objects and a list of 2,000, in five rounds in turns. What is
-// reported are medians of the rounds.
+// BenchmarkCompared compares the proxy with a reverse proxy that translates nothing, and with no proxy: small objects and a list of 2,000, in
+// five rounds in turns. What is reported are medians of the rounds.
 func BenchmarkCompared(b *testing.B) {
 	const rounds, gets, lists = 5, 800, 12
 	direct, addresses := servers(b)
@@ -148,8 +148,8 @@ func used(b *testing.B) float64 {
 
 func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
-// A list of 100 MB passes in the memory of a short one: of client, proxy and server together, the heap at its largest while the list is read. What is allocated in
-// all would not do: under the race detector a pool gives back only some of what it got.
+// A list of 100 MB passes in the memory of a short one: of client, proxy and server together, the heap at its largest while the list is read.
+// What is allocated in all would not do: under the race detector a pool gives back only some of what it got.
 func TestMemory(t *testing.T) {
 	_, addresses := servers(t)
 	read(t, http.DefaultClient, addresses["translating"]+machinesPath+"?items=100")

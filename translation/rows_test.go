@@ -222,7 +222,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// The rows of one kind alone hold from where the kind stands. The API server writes it first: a Table and a Status are of its own types, whose kind is their first field.
+// The rows of one kind alone hold from where the kind stands. The API server writes it first: a Table and a Status are of its own types, whose
+// kind is their first field.
 func TestTheKindStandsFirst(t *testing.T) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})

@@ -19,7 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Holding lists the Machines of a kind that have an instance's ID, given by its authority.InstanceKey or its authority.InstanceTail. What it costs does not grow with the fleet.
+// Holding lists the Machines of a kind that have an instance's ID, given by its authority.InstanceKey or its authority.InstanceTail. What it
+// costs does not grow with the fleet.
 type Holding interface {
 	With(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error)
 }

@@ -114,8 +114,8 @@ func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set
 // forTrials is how long a review waits for dry runs.
 const forTrials = 2 * time.Second
 
-// Try leaves out the owner: the set that a review is about may not be stored yet, and whether Poundlock may refer to it says nothing about the Machine. The answers say
-// where there is none.
+// Try leaves out the owner: the set that a review is about may not be stored yet, and whether Poundlock may refer to it says nothing about the
+// Machine. The answers say where there is none.
 func (r liveControlPlane) Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial {
 	defer r.metrics.lookup("live", time.Now())
 	ctx, cancel := context.WithTimeout(ctx, forTrials)

@@ -151,8 +151,8 @@ type envs struct {
 	environment facts.Environment
 }
 
-// of describes the cluster to a conversion of a kind between a pair's namespaces; to one behind which no platform stands, by its name alone. Without the platform's
-// infrastructure cluster, whose absence the mirror reports, all the rest of an object is tried.
+// of describes the cluster to a conversion of a kind between a pair's namespaces; to one behind which no platform stands, by its name alone.
+// Without the platform's infrastructure cluster, whose absence the mirror reports, all the rest of an object is tried.
 func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (conversion.Env, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()

@@ -55,8 +55,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// until sets how long a connection may take to be read and to be written to; 0 is without end. A read that ends so after the body has come takes the client for gone,
-// so a handler that has read the body calls it again.
+// until sets how long a connection may take to be read and to be written to; 0 is without end. A read that ends so after the body has come
+// takes the client for gone, so a handler that has read the body calls it again.
 func until(w http.ResponseWriter, read, write time.Duration) {
 	at := func(d time.Duration) time.Time {
 		if d == 0 {

@@ -176,6 +176,6 @@ func (h *handler) send(w http.ResponseWriter, req *request, response *admissionv
 	}
 }
 
-// roomFor is the first size of a body's buffer: what is promised, up to that of a common review, and bytes.Buffer's least room to read into. A promise costs its giver
-// nothing, so the buffer grows with what comes.
+// roomFor is the first size of a body's buffer: what is promised, up to that of a common review, and bytes.Buffer's least room to read into. A
+// promise costs its giver nothing, so the buffer grows with what comes.
 func roomFor(promised int64) int64 { return min(max(promised, 0), 64<<10) + bytes.MinRead }

@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// TestEachProviderIsKnownByItsAccount: a provider that is nobody to the rules could not write to its own objects while authority moves, but for one whose account is
-// anybody's in its namespace. There a move back waits for an instance that is known, and so nothing is in flight.
+// TestEachProviderIsKnownByItsAccount: a provider that is nobody to the rules could not write to its own objects while authority moves, but
+// for one whose account is anybody's in its namespace. There a move back waits for an instance that is known, and so nothing is in flight.
 func TestEachProviderIsKnownByItsAccount(t *testing.T) {
 	for _, p := range platforms.List() {
 		account, err := simulation.Account(p.Name)

@@ -171,8 +171,8 @@ func TestWhatAnInfraSpecMaySay(t *testing.T) {
 	}
 }
 
-// Machine API gives each instance the Infrastructure's resourceTags unless the providerSpec has another value, and of a repeated tag the first; Cluster API gives it the
-// AWSCluster's.
+// Machine API gives each instance the Infrastructure's resourceTags unless the providerSpec has another value, and of a repeated tag the
+// first; Cluster API gives it the AWSCluster's.
 func TestWhatMachineAPITagsByItself(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		tags, cluster, there, back string

@@ -13,8 +13,8 @@ import (
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
-// dualStack reports whether the cluster's machines have addresses of both families. Machine API's controllers read that from the Infrastructure, and give each machine what
-// it needs; Cluster API's need a field for each machine.
+// dualStack reports whether the cluster's machines have addresses of both families. Machine API's controllers read that from the
+// Infrastructure, and give each machine what it needs; Cluster API's need a field for each machine.
 func dualStack(p *pass) bool {
 	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
 	return family == configv1.DualStackIPv4Primary || family == configv1.DualStackIPv6Primary

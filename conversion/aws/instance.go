@@ -111,8 +111,8 @@ func ignored(p *pass, name string) bool {
 	return name == "Name" || strings.HasPrefix(name, ownerTag) && name != ownerTag+p.Env.ClusterName
 }
 
-// inheritedTags are the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value, but for those that Cluster API
-// adds too, by the AWSCluster.
+// inheritedTags are the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value, but
+// for those that Cluster API adds too, by the AWSCluster.
 func inheritedTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	theirs, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")

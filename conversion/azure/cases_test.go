@@ -426,7 +426,8 @@ func TestASampleSaysWhatItMeans(t *testing.T) {
 	}
 }
 
-// Machine API gives each virtual machine the cluster's mark and the Infrastructure's tags, unless the providerSpec has another value; Cluster API those of the AzureCluster.
+// Machine API gives each virtual machine the cluster's mark and the Infrastructure's tags, unless the providerSpec has another value; Cluster
+// API those of the AzureCluster.
 func TestWhatMachineAPITagsByItself(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		tags, want string

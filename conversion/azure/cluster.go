@@ -13,8 +13,8 @@ import (
 
 // What the AzureCluster and the Infrastructure say once, for all machines of the cluster.
 
-// subscription is the AzureCluster's. OpenShift's operator writes AzureClusters without one, and the provider's webhook forbids to add it later; then it is the one of the
-// Machine's own instance, or of the cloud provider's configuration.
+// subscription is the AzureCluster's. OpenShift's operator writes AzureClusters without one, and the provider's webhook forbids to add it
+// later; then it is the one of the Machine's own instance, or of the cloud provider's configuration.
 func subscription(p *pass) string {
 	id, _ := p.Env.InfraClusterString("spec", "subscriptionID")
 	return first(id, account(p.Core.ProviderID), p.Env.Account)

@@ -42,7 +42,8 @@ func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 	availabilitySet(p, p, "zone", m.Zone, m.SpotVMOptions != nil)
 }
 
-// availabilitySet: a set of each API puts new machines without a zone into an availability set, and each API into one of another name. Machines that exist stay where they are.
+// availabilitySet: a set of each API puts new machines without a zone into an availability set, and each API into one of another name.
+// Machines that exist stay where they are.
 func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	domains, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
 	known, _ := domains.(map[string]any)

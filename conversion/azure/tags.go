@@ -37,8 +37,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// derivedTags are those that Machine API adds to each virtual machine, but for those that Cluster API adds too, by the AzureCluster: the mark by which an uninstall finds
-// what belongs to the cluster, and the Infrastructure's resourceTags.
+// derivedTags are those that Machine API adds to each virtual machine, but for those that Cluster API adds too, by the AzureCluster: the mark
+// by which an uninstall finds what belongs to the cluster, and the Infrastructure's resourceTags.
 func derivedTags(p *pass) map[string]string {
 	out := map[string]string{}
 	if p.Env.Infrastructure == nil {

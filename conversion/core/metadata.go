@@ -84,7 +84,8 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	}
 }
 
-// interruptible reports whether a spec asks for an instance that the cloud may take back, which the Machine API's controllers then write onto the Machine and its Node.
+// interruptible reports whether a spec asks for an instance that the cloud may take back, which the Machine API's controllers then write onto
+// the Machine and its Node.
 func interruptible(p *pass, spec any) bool {
 	return !p.Core.Template && p.Env.Platform.Interruptible != nil && p.Env.Platform.Interruptible(spec)
 }
@@ -208,8 +209,8 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 	oldDeleteTo(annotations, c)
 }
 
-// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and means nothing in Cluster API. Derived says which of the two names Machine API has:
-// the newer one where it lists none, the older one where it lists Cluster API's, both where it lists the older one.
+// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and means nothing in Cluster API. Derived says which of the
+// two names Machine API has: the newer one where it lists none, the older one where it lists Cluster API's, both where it lists the older one.
 func oldDeleteTo(annotations map[string]string, c *metadata) {
 	v := annotations[oldDelete]
 	there := v != ""
@@ -261,7 +262,8 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 	}
 }
 
-// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for the mark of a Machine that goes first. An empty one, a mark in Cluster API, would be none in Machine API.
+// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for the mark of a Machine that goes first. An empty one, a mark in Cluster API,
+// would be none in Machine API.
 func deleteFrom(derived []string, v string, m *metadata) {
 	v = cmp.Or(v, "true")
 	name, _ := machineAPIName(clusterv1.DeleteMachineAnnotation)

@@ -25,7 +25,8 @@ const (
 	NodeLabelsAnnotation = "poundlock.openshift.io/node-labels"
 	// NodeAnnotationsAnnotation is the same for annotations.
 	NodeAnnotationsAnnotation = "poundlock.openshift.io/node-annotations"
-	// InterruptibleLabel is what the Machine API's controllers write to each Machine, and to its spec.metadata for its Node, whose instance the cloud may take back.
+	// InterruptibleLabel is what the Machine API's controllers write to each Machine, and to its spec.metadata for its Node, whose instance
+	// the cloud may take back.
 	InterruptibleLabel = "machine.openshift.io/interruptible-instance"
 
 	ownDomain = "poundlock.openshift.io/"
@@ -86,8 +87,8 @@ func machineAPIName(clusterAPI string) (string, bool) {
 	return "", false
 }
 
-// operators are what the cluster-autoscaler-operator writes to a set of the Machine API beside the limits: whose MachineAutoscaler it is, and its older names for what a
-// machine has. On the twin, nobody would write them again.
+// operators are what the cluster-autoscaler-operator writes to a set of the Machine API beside the limits: whose MachineAutoscaler it is, and
+// its older names for what a machine has. On the twin, nobody would write them again.
 var operators = []string{
 	"autoscaling.openshift.io/machineautoscaler",
 	"capacity.cluster-autoscaler.kubernetes.io/cpu", "capacity.cluster-autoscaler.kubernetes.io/memory",

@@ -220,8 +220,9 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	return out
 }
 
-// deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause holds, drains the Node of a Machine that is
-// being deleted, in phase Deleting, and not Drained. So the phase stays as it is until Cluster API is past its drain, and then comes with the condition.
+// deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause holds, drains
+// the Node of a Machine that is being deleted, in phase Deleting, and not Drained. So the phase stays as it is until Cluster API is past its
+// drain, and then comes with the condition.
 func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) string {
 	at, past := pastDrain(c)
 	if !past {
@@ -241,8 +242,8 @@ var afterDrain = []string{
 	clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason,
 }
 
-// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by the condition that says so, or by what it does now. Anything
-// less is no proof, and a condition that nobody can prove would have a drain left out.
+// pastDrain reports whether Cluster API has drained the Node, or left the drain out, and since when: by the condition that says so, or by what
+// it does now. Anything less is no proof, and a condition that nobody can prove would have a drain left out.
 func pastDrain(c clusterv1.MachineStatus) (since metav1.Time, past bool) {
 	if d := c.Deprecated; d != nil && d.V1Beta1 != nil {
 		for _, one := range d.V1Beta1.Conditions {

@@ -171,8 +171,9 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	return nil
 }
 
-// KeepSpelling leaves the spec of a Machine API object as it is written, where what is wanted of it means the same: what is empty in it, and all of the providerSpec. Their types cannot
-// tell an empty member from an absent one, and the owner of the object's manifest would find it changed.
+// KeepSpelling leaves the spec of a Machine API object as it is written, where what is wanted of it means the same: what is empty in it, and
+// all of the providerSpec. Their types cannot tell an empty member from an absent one, and the owner of the object's manifest would find it
+// changed.
 func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
 	k, ok := kindNamed(kindName)
 	if !ok || k.infra == nil {

@@ -18,8 +18,8 @@ import (
 // changed.
 type Get func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 
-// Read fills in what the Infrastructure says of the cluster; env has the namespaces of the pair. A kind behind which no provider's object stands (provided is false) needs
-// the cluster's name alone.
+// Read fills in what the Infrastructure says of the cluster; env has the namespaces of the pair. A kind behind which no provider's object
+// stands (provided is false) needs the cluster's name alone.
 func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, error) {
 	about, err := get(configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster")
 	if err != nil {
@@ -50,8 +50,8 @@ func Describe(infrastructure map[string]any, provided bool, env *conversion.Env)
 	return conversion.Missing{}
 }
 
-// ReadInfraCluster adds the platform's infrastructure cluster to an Env that the Infrastructure has described. found is false where there is none: a conversion then knows less of the
-// cluster, and what is the same for all machines is not compared.
+// ReadInfraCluster adds the platform's infrastructure cluster to an Env that the Infrastructure has described. found is false where there is
+// none: a conversion then knows less of the cluster, and what is the same for all machines is not compared.
 func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	kind := env.Platform.InfraCluster.GroupVersionKind
 	o, err := get(kind, env.ClusterAPINamespace, env.ClusterName)
@@ -65,7 +65,8 @@ func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	return true, nil
 }
 
-// NeedInfraCluster is ReadInfraCluster where nothing is converted without it. cluster reports whether the Cluster exists; purpose says for what Cluster API needs the object.
+// NeedInfraCluster is ReadInfraCluster where nothing is converted without it. cluster reports whether the Cluster exists; purpose says for
+// what Cluster API needs the object.
 func NeedInfraCluster(get Get, env *conversion.Env, cluster bool, purpose string) (conversion.Missing, error) {
 	found, err := ReadInfraCluster(get, env)
 	if err != nil || found {

@@ -74,7 +74,8 @@ func TestTheStatusIsTheProviders(t *testing.T) {
 	}
 }
 
-// TestTheMadeClusterIsTheProviders: each field of a NutanixCluster that is made of the Infrastructure is one of the CRD's, and none that it requires is missing.
+// TestTheMadeClusterIsTheProviders: each field of a NutanixCluster that is made of the Infrastructure is one of the CRD's, and none that it
+// requires is missing.
 func TestTheMadeClusterIsTheProviders(t *testing.T) {
 	env := nutanixtest.Kit().Env()
 	if err := json.Unmarshal([]byte(`{"spec": {"platformSpec": {"nutanix": {"prismCentral": {"address": "pc.example.com", "port": 9440}, "failureDomains": [

@@ -62,7 +62,8 @@ func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
 // secretKind is what Cluster API calls credentials in a secret, and its API server's default.
 const secretKind = "Secret"
 
-// clusterSecret is the secret that Cluster API takes where a machine names none: the OpenStackCluster's, whose cloud may be another project. "" is one that Machine API cannot name.
+// clusterSecret is the secret that Cluster API takes where a machine names none: the OpenStackCluster's, whose cloud may be another project.
+// "" is one that Machine API cannot name.
 func clusterSecret(p *pass) string {
 	if kind, _ := p.Env.InfraClusterString("spec", "identityRef", "type"); kind != "" && kind != secretKind {
 		return ""

@@ -31,7 +31,8 @@ type corpus struct {
 	CloudConfig    string         `json:"cloudConfig"`
 }
 
-// variant is what installations have in another way than a manifest of the folder. All but of are JSON merge patches: of the providerSpec, of the whole object, and of the cluster.
+// variant is what installations have in another way than a manifest of the folder. All but of are JSON merge patches: of the providerSpec, of
+// the whole object, and of the cluster.
 type variant struct {
 	Of      string          `json:"of"`
 	Machine json.RawMessage `json:"machine"`
@@ -98,8 +99,8 @@ func TestManifestsOfInstallationsMove(t *testing.T) {
 	})
 }
 
-// Admission and actuators store providerSpecs as their Go types write them, and Azure's fills in what the cluster is in: a set and its Machines then differ though nobody has
-// edited either. They become the same machine.
+// Admission and actuators store providerSpecs as their Go types write them, and Azure's fills in what the cluster is in: a set and its
+// Machines then differ though nobody has edited either. They become the same machine.
 func TestWhatIsStoredAnewMeansTheSame(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
 		manifests, _ := filepath.Glob(filepath.Join(folder, "*worker*.yaml"))

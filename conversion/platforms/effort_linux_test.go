@@ -213,8 +213,8 @@ func merged(base, patch any) any {
 	return out
 }
 
-// costs fails where a conversion of a spec, on whatever side it be, takes too long or says too much. A processor's time does not depend on what else it does, but for
-// caches: it has three tries.
+// costs fails where a conversion of a spec, on whatever side it be, takes too long or says too much. A processor's time does not depend on
+// what else it does, but for caches: it has three tries.
 func costs(t *testing.T, kit conversiontest.Kit, raw []byte) {
 	t.Helper()
 	env, secret := kit.Env(), "worker-user-data"

@@ -25,7 +25,8 @@ type spelling struct {
 	value map[string]any
 }
 
-// spellings are ways in which people, templates and older tools write a member of a providerSpec: each member in other case, and each that is absent as null and as its type's zero value.
+// spellings are ways in which people, templates and older tools write a member of a providerSpec: each member in other case, and each that is
+// absent as null and as its type's zero value.
 func spellings(written map[string]any, kind reflect.Type) []spelling {
 	var out []spelling
 	with := func(says string, change func(map[string]any)) {

@@ -227,7 +227,8 @@ func balancer(name string) machinev1.LoadBalancerReference {
 	return machinev1.LoadBalancerReference{Name: name, Type: machinev1.ApplicationLoadBalancerType}
 }
 
-// balancerPatches are what an IBMPowerVSCluster that its own controller does not look after has to say of a Machine's load balancers: their names, and in its status their ids.
+// balancerPatches are what an IBMPowerVSCluster that its own controller does not look after has to say of a Machine's load balancers: their
+// names, and in its status their ids.
 func balancerPatches(lbs []machinev1.LoadBalancerReference) (spec, status string) {
 	var named []any
 	ids := map[string]any{}

@@ -156,8 +156,8 @@ func (a *Actuator) find(ctx context.Context, m *machinev1beta1.Machine) (Instanc
 	return i, true, nil
 }
 
-// unsettled wants to be asked again while an instance that was asked for lately may still come to be seen. When it was asked for stands in the provider's status and, where
-// the answer could not be stored, in the condition that the Machine controller stores before it calls Create.
+// unsettled wants to be asked again while an instance that was asked for lately may still come to be seen. When it was asked for stands in the
+// provider's status and, where the answer could not be stored, in the condition that the Machine controller stores before it calls Create.
 func (a *Actuator) unsettled(m *machinev1beta1.Machine) error {
 	asked := time.Time{}
 	if all := readStatus(m).Conditions; slices.ContainsFunc(all, isCreation) {

@@ -17,7 +17,8 @@ import (
 type Plan struct {
 	// Members are the Machines that count, in the order in which they were given.
 	Members []*machinev1beta1.Machine
-	// Adopt are those of them that nobody controls and that the set may take in: Machine API is authoritative for them. Another's are Cluster API's to give an owner.
+	// Adopt are those of them that nobody controls and that the set may take in: Machine API is authoritative for them. Another's are Cluster
+	// API's to give an owner.
 	Adopt []*machinev1beta1.Machine
 	// Create is how many are missing.
 	Create int

@@ -57,8 +57,8 @@ func (o Objects) infraAcknowledged() AcknowledgedState {
 	return NotAcknowledged
 }
 
-// acknowledged reports whether the controllers of the object under review have acknowledged, on the object itself, the pause that a move asks for. Of a provider
-// that answers nothing nobody can tell, so it has not.
+// acknowledged reports whether the controllers of the object under review have acknowledged, on the object itself, the pause that a move asks
+// for. Of a provider that answers nothing nobody can tell, so it has not.
 func acknowledged(c policies.Change) bool {
 	o := stored(c)
 	switch c.Side {

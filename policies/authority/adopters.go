@@ -12,8 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// adopterWarnings name the MachineSets that will make a Machine their own when it has moved: a set of the target adopts each Machine without a controller that its
-// selector matches, and deletes it, with its instance, where it then has too many. Until the move, the lock keeps it from that.
+// adopterWarnings name the MachineSets that will make a Machine their own when it has moved: a set of the target adopts each Machine without a
+// controller that its selector matches, and deletes it, with its instance, where it then has too many. Until the move, the lock keeps it from
+// that.
 func adopterWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	to, machine := s.inCharge().Other(), c.Old

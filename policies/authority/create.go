@@ -41,8 +41,8 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		there(c), c.Kind, moveTo(c, MachineAPI))))
 }
 
-// besideMirror reports whether the twin is a mirror of the object, and Cluster API does not act on it. Where the object was lost, Poundlock has taken its mark off the
-// mirror, and a Machine's is known by its instance.
+// besideMirror reports whether the twin is a mirror of the object, and Cluster API does not act on it. Where the object was lost, Poundlock
+// has taken its mark off the mirror, and a Machine's is known by its instance.
 func besideMirror(c policies.Change) bool {
 	twin := c.Facts.Twin
 	if twin == nil || twin.Deleting() || !stopped(twin) {
@@ -52,7 +52,8 @@ func besideMirror(c policies.Change) bool {
 	return twin.Metadata.Annotations[MirrorAnnotation] == c.Kind+"/"+c.Name || c.Kind == "Machine" && id != "" && id == providerID(c.New)
 }
 
-// stopped reports whether an object of Cluster API's is paused, and its controllers do not say otherwise. Of one that was restored they have yet to say anything.
+// stopped reports whether an object of Cluster API's is paused, and its controllers do not say otherwise. Of one that was restored they have
+// yet to say anything.
 func stopped(o *policies.Object) bool {
 	return o == nil || o.HasAnnotation(PausedAnnotation) && answer(Paused(o).Status) != AcknowledgedUnpaused
 }
@@ -99,8 +100,8 @@ func selects(set *policies.Object) metav1.LabelSelector {
 	return spec.Selector
 }
 
-// CreateForSet: the Machine API's MachineSet controller looks at status.authoritativeAPI while its feature gate is on alone. Two sets that scale are two Machines for
-// each that is asked for.
+// CreateForSet: the Machine API's MachineSet controller looks at status.authoritativeAPI while its feature gate is on alone. Two sets that
+// scale are two Machines for each that is asked for.
 func CreateForSet(c policies.Change) policies.Verdict {
 	if !createsForSet(c) || len(c.Facts.Owners) == 0 {
 		return policies.Verdict{}

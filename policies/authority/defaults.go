@@ -109,8 +109,9 @@ func conditions(status map[string]json.RawMessage) []any {
 // requestPaths are where a Machine API object asks for an authority.
 var requestPaths = []string{authorityField, "spec.template.spec.authoritativeAPI"}
 
-// KeepRequest puts back a request that a controller has left out. The API server has filled in the CRD's default by then: MachineAPI. No controller asks for a move. Of a
-// person's request nobody can tell what it left out: for a PATCH, too, the API server gives a review the options of an UPDATE.
+// KeepRequest puts back a request that a controller has left out. The API server has filled in the CRD's default by then: MachineAPI. No
+// controller asks for a move. Of a person's request nobody can tell what it left out: for a PATCH, too, the API server gives a review the
+// options of an UPDATE.
 func KeepRequest(c policies.Change) []policies.Patch {
 	if c.Actor == policies.Poundlock || c.Actor == policies.Anyone {
 		return nil

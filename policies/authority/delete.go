@@ -120,8 +120,8 @@ func endsStranger(c policies.Change) string {
 	return fmt.Sprintf("Poundlock did not make this %s%s: %s, and %s stays as it is. Its mirror is made when this one is gone", c.Kind, acts, what, there(c))
 }
 
-// unlessMoved names what happens if Poundlock stores the new authority in the moment of the deletion. A deletion of the Machine API object would be a conflict, but this
-// one is of another object.
+// unlessMoved names what happens if Poundlock stores the new authority in the moment of the deletion. A deletion of the Machine API object
+// would be a conflict, but this one is of another object.
 func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 	if !stand(c).moving() || o.Instances == NoInstance {
 		return policies.Verdict{}
@@ -161,8 +161,8 @@ func owner(o *policies.Object) string {
 	return "controller"
 }
 
-// DeleteInfrastructure: the provider's controller terminates the instance of an infrastructure machine that is deleted, and the Machine stays without one. While
-// the Machine API is authoritative InfraLocked refuses this; with its Machine it goes anyway.
+// DeleteInfrastructure: the provider's controller terminates the instance of an infrastructure machine that is deleted, and the Machine stays
+// without one. While the Machine API is authoritative InfraLocked refuses this; with its Machine it goes anyway.
 func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	machine := c.Facts.Twin
 	if c.Actor != policies.Anyone || c.Old.Deleting() || machine == nil || machine.Deleting() || Read(machine).Current != ClusterAPI {

@@ -21,7 +21,8 @@ const (
 	EtcdHookOwner = "clusteroperator/etcd"
 	// EtcdHookAnnotation is the hook on a Machine of Cluster API; its value is the owner.
 	EtcdHookAnnotation = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/" + EtcdHookName
-	// EtcdHookSeenAnnotation is Poundlock's record on a Machine API Machine that it saw this very object, by its UID, with the hook, and Cluster API's with it too.
+	// EtcdHookSeenAnnotation is Poundlock's record on a Machine API Machine that it saw this very object, by its UID, with the hook, and
+	// Cluster API's with it too.
 	EtcdHookSeenAnnotation = Domain + "/etcd-hook-seen"
 )
 
@@ -78,8 +79,8 @@ func hooks(o *policies.Object) (map[string]string, bool) {
 	return out, true
 }
 
-// hooksCarried reports whether each side of a Machine has the other's hooks: on Cluster API's they are annotations, which move no generation. A hook that only Cluster
-// API's mirror has may be what its MachineSet propagates, and waits for nobody.
+// hooksCarried reports whether each side of a Machine has the other's hooks: on Cluster API's they are annotations, which move no generation.
+// A hook that only Cluster API's mirror has may be what its MachineSet propagates, and waits for nobody.
 func (o Objects) hooksCarried(source API) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI == nil || o.ClusterAPI == nil {
 		return true

@@ -5,8 +5,8 @@ package authority
 
 import "github.com/poundlock/poundlock/policies"
 
-// OpenShiftIdentities are who plays each part in an OpenShift cluster, by exact user name: the defaults of the manager's flags, and what the generated policies and
-// webhook configurations name. Of the infrastructure providers one is in a cluster.
+// OpenShiftIdentities are who plays each part in an OpenShift cluster, by exact user name: the defaults of the manager's flags, and what the
+// generated policies and webhook configurations name. Of the infrastructure providers one is in a cluster.
 func OpenShiftIdentities() policies.Identities {
 	const machineAPI, clusterAPI = "system:serviceaccount:openshift-machine-api:", "system:serviceaccount:openshift-cluster-api:"
 	out := policies.Identities{
@@ -20,7 +20,8 @@ func OpenShiftIdentities() policies.Identities {
 		policies.GarbageCollector:     {"system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"},
 		policies.NamespaceController:  {"system:serviceaccount:kube-system:namespace-controller"},
 	}
-	// AWS, Azure, GCP, OpenStack, PowerVS, Nutanix. vSphere's runs as the namespace's default account, as whatever names none does: no exception for that would be safe.
+	// AWS, Azure, GCP, OpenStack, PowerVS, Nutanix. vSphere's runs as the namespace's default account, as whatever names none does: no
+	// exception for that would be safe.
 	for _, name := range []string{"capa-controller-manager", "capz-manager", "capg-manager", "capo-manager", "capi-ibmcloud-manager", "capx-controller-manager"} {
 		out[policies.InfrastructureController] = append(out[policies.InfrastructureController], clusterAPI+name)
 	}

@@ -76,9 +76,9 @@ func (o Objects) started(shape Shape) Instance {
 	return InstanceKnown
 }
 
-// seen: a cloud answers for some time as if an instance that it has just made did not exist. Of one that its ID names and that they do not find, the Machine API's
-// controllers say for good that the Machine has failed, and end it without its instance. So Cluster API's have to have found it once. Its core controller
-// keeps that in status; an instance that is stopped later has been found.
+// seen: a cloud answers for some time as if an instance that it has just made did not exist. Of one that its ID names and that they do not
+// find, the Machine API's controllers say for good that the Machine has failed, and end it without its instance. So Cluster API's have to have
+// found it once. Its core controller keeps that in status; an instance that is stopped later has been found.
 func (o Objects) seen() Instance {
 	if o.Infra == nil || provisioned(o.Infra) || found(o.ClusterAPI) {
 		return InstanceKnown
@@ -115,8 +115,8 @@ func (o Objects) decided(shape Shape) bool {
 		o.MachineAPI.Metadata.Annotations[NoInstanceAnnotation] == NoInstanceToken(shape.Current, c.LastTransitionTime.Time)
 }
 
-// withoutInfra reports whether the Machine API can take the Machine over although somebody has deleted the provider's object: both Machines have the ID, by which
-// the Machine API finds the instance, or finds that it is gone, and creates none.
+// withoutInfra reports whether the Machine API can take the Machine over although somebody has deleted the provider's object: both Machines
+// have the ID, by which the Machine API finds the instance, or finds that it is gone, and creates none.
 func (o Objects) withoutInfra(s State) bool {
 	return o.Kind.InfraActs() && o.Infra == nil && s.source() == ClusterAPI && s.Requested == MachineAPI && s.Instance == InstanceKnown &&
 		!o.MachineAPI.Deleting() && !o.ClusterAPI.Deleting()

@@ -16,7 +16,8 @@ import (
 // hostsAnnotation has Machine API's controller of bare metal sets decide a set's replicas.
 const hostsAnnotation = "metal3.io/autoscale-to-hosts"
 
-// scaledByHosts reports whether a request asks for the move of a set whose replicas a controller of the Machine API's decides, which does not look at authority.
+// scaledByHosts reports whether a request asks for the move of a set whose replicas a controller of the Machine API's decides, which does not
+// look at authority.
 func scaledByHosts(c policies.Change) bool {
 	return c.Kind == "MachineSet" && askedFor(c.New) == ClusterAPI && c.New.HasAnnotation(hostsAnnotation)
 }
@@ -66,7 +67,8 @@ func gitOps(o *policies.Object) []Neighbour {
 		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set it in its manifest, and make changes in a manifest of the Cluster API object", brief(app))}}
 }
 
-// bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since 4.19. On others somebody asks for it.
+// bootImaged are the providerSpecs whose boot images the machine-config-operator updates unless somebody excludes a set: AWS and GCP since
+// 4.19. On others somebody asks for it.
 var bootImaged = []string{"AWSMachineProviderConfig", "GCPMachineProviderSpec"}
 
 // setSpec is what of a MachineSet's spec is looked at here.
@@ -118,7 +120,8 @@ func bootDataWarning(c policies.Change) []string {
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
 }
 
-// roleWarnings name a role that becomes a label of Nodes in Cluster API, where Machine API keeps it to itself. The pool of a Node's configuration may follow from that.
+// roleWarnings name a role that becomes a label of Nodes in Cluster API, where Machine API keeps it to itself. The pool of a Node's
+// configuration may follow from that.
 func roleWarnings(c policies.Change) []string {
 	if askedFor(c.New) != ClusterAPI {
 		return nil

@@ -12,8 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// To be held beside the rows "Delete" of converting › Summary of the rules: "Machine Type", "Authoritative API", "Has owner" and "Outcome" are on, charge, owned
-// and the last three columns. "-" of the document's authority is both values; where the object is the authority itself DESIGN §3.3 decides.
+// To be held beside the rows "Delete" of converting › Summary of the rules: "Machine Type", "Authoritative API", "Has owner" and "Outcome" are
+// on, charge, owned and the last three columns. "-" of the document's authority is both values; where the object is the authority itself
+// DESIGN §3.3 decides.
 func TestOutcomes(t *testing.T) {
 	const (
 		machine, set, check = "Machine", "MachineSet", "MachineHealthCheck"

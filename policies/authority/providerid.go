@@ -86,8 +86,8 @@ func namedAnew(c policies.Change) []string {
 	return slices.DeleteFunc(instanceFields(c.Side), func(name string) bool { return after[name] == "" || before[name] == after[name] })
 }
 
-// ProviderIDGiven: a provider's controller creates an instance for each of its machines that names none. Somebody who makes the infrastructure machine of a Machine that has
-// an instance, after the first was lost, restores that one.
+// ProviderIDGiven: a provider's controller creates an instance for each of its machines that names none. Somebody who makes the infrastructure
+// machine of a Machine that has an instance, after the first was lost, restores that one.
 func ProviderIDGiven(c policies.Change) policies.Verdict {
 	if !makesUnnamed(c) {
 		return policies.Verdict{}

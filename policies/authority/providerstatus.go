@@ -18,8 +18,8 @@ import (
 // statusNames are the members of a provider's status by which controllers find an instance, in lower case: some decoders ignore the case.
 var statusNames = []string{"instanceid", "vmid", "vmuuid"}
 
-// ProviderStatusOwned: an actuator looks for the instance that the provider's status names, some before they look at spec.providerID, and deletes it together with the Machine.
-// The whole of it is locked: which members an actuator acts by differs by provider.
+// ProviderStatusOwned: an actuator looks for the instance that the provider's status names, some before they look at spec.providerID, and
+// deletes it together with the Machine. The whole of it is locked: which members an actuator acts by differs by provider.
 func ProviderStatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || controls(c.Actor, c.Side) || sameJSON(orNull(statusFields(c.Old)["providerStatus"]), orNull(statusFields(c.New)["providerStatus"])) {
 		return policies.Verdict{}
@@ -91,7 +91,8 @@ func StatusIDs(raw json.RawMessage) map[string]string {
 	return out
 }
 
-// InstanceTail is what an instance's ID has in common with a provider ID that ends with it, "" for no ID. Which of those that share it name the instance, Names says.
+// InstanceTail is what an instance's ID has in common with a provider ID that ends with it, "" for no ID. Which of those that share it name
+// the instance, Names says.
 func InstanceTail(id string) string {
 	if id == "" {
 		return ""

@@ -250,8 +250,8 @@ func extentWarning(c policies.Change, s standing) []string {
 	return nil
 }
 
-// failedWarning: Machine API's controllers do nothing more for a Machine whose phase is Failed but delete it. Cluster API fails a Machine whose instance is gone, and
-// one that carries a failure from before, and the mirror says so on the other side.
+// failedWarning: Machine API's controllers do nothing more for a Machine whose phase is Failed but delete it. Cluster API fails a Machine
+// whose instance is gone, and one that carries a failure from before, and the mirror says so on the other side.
 func failedWarning(c policies.Change, s standing) []string {
 	if s.inCharge() != ClusterAPI || !failed(c) {
 		return nil
@@ -264,8 +264,8 @@ func failed(c policies.Change) bool {
 	return c.Kind == "Machine" && (Read(c.Old).Phase == "Failed" || Read(c.Facts.Twin).Phase == "Failed")
 }
 
-// keepsRunning names the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran it by. Whether that of a
-// Failed Machine runs is not known.
+// keepsRunning names the instance where there is one: known by its ID, and not terminated with an infrastructure object that Cluster API ran
+// it by. Whether that of a Failed Machine runs is not known.
 func keepsRunning(c policies.Change, to API) string {
 	if failed(c) || providerID(c.Old)+providerID(c.Facts.Twin)+providerID(c.Facts.Infra) == "" || to == MachineAPI && c.Facts.Infra == nil {
 		return ""

@@ -36,8 +36,8 @@ func stand(c policies.Change) standing {
 	return standing{mapi: mapi, Shape: shape, side: c.Side}
 }
 
-// Strictest is the twin by which a change is judged, of those that share the object: several sets may make their machines from one template. It is the first that
-// locks the object for the actor, else the first that locks it at all, else the first; nil where there is none.
+// Strictest is the twin by which a change is judged, of those that share the object: several sets may make their machines from one template.
+// It is the first that locks the object for the actor, else the first that locks it at all, else the first; nil where there is none.
 func Strictest(c policies.Change, twins []*policies.Object) *policies.Object {
 	for _, locks := range []func(standing) bool{
 		func(s standing) bool { return s.locked() && !s.seenTo(c) },
@@ -114,8 +114,8 @@ func sideOf(api API, side policies.Side) bool {
 	return api == ClusterAPI
 }
 
-// propagation is what the API server does with the dependents of what is deleted: what the request asks for, else what the first of the two finalizers does that
-// the object has. So a set with the finalizer foregroundDeletion is deleted in the foreground without anybody asking.
+// propagation is what the API server does with the dependents of what is deleted: what the request asks for, else what the first of the two
+// finalizers does that the object has. So a set with the finalizer foregroundDeletion is deleted in the foreground without anybody asking.
 func propagation(c policies.Change) metav1.DeletionPropagation {
 	if c.Propagation != "" || c.Old == nil {
 		return c.Propagation

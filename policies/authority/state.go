@@ -45,8 +45,8 @@ type State struct {
 // Party is one object of the two or three that change hands together. The zero Party is absent.
 type Party struct {
 	Exists, Deleting bool
-	// PauseRequested reports that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead, but for a kind that obeys the
-	// annotation: there it is Poundlock's own.
+	// PauseRequested reports that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead,
+	// but for a kind that obeys the annotation: there it is Poundlock's own.
 	PauseRequested bool
 	Acknowledged   AcknowledgedState
 	Finalizer      FinalizerState

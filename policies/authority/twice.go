@@ -12,9 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Begins reports whether a request adds the finalizer after which a controller has an instance created. The review of a creation sees no twin that is created in the same
-// moment. At its first finalizer a Machine is stored, so of two Machines of one name at least one review sees the other. A lookup that fails does not let it
-// through: the controller tries again.
+// Begins reports whether a request adds the finalizer after which a controller has an instance created. The review of a creation sees no twin
+// that is created in the same moment. At its first finalizer a Machine is stored, so of two Machines of one name at least one review sees the
+// other. A lookup that fails does not let it through: the controller tries again.
 func Begins(c policies.Change) bool {
 	if c.Operation == admissionv1.Delete || c.Subresource != "" || c.Kind != "Machine" || c.Actor == policies.Poundlock {
 		return false
@@ -30,8 +30,8 @@ func Begins(c policies.Change) bool {
 	return false
 }
 
-// CreatedTwice: "only one controller" acts on a machine (converting › Authority of resources and controller reconciliations), also where the Machines of both APIs
-// were created at once.
+// CreatedTwice: "only one controller" acts on a machine (converting › Authority of resources and controller reconciliations), also where the
+// Machines of both APIs were created at once.
 func CreatedTwice(c policies.Change) policies.Verdict {
 	if !Begins(c) || c.Facts.Twin == nil {
 		return policies.Verdict{}

@@ -33,8 +33,8 @@ const (
 	Uninitialized Phase = 1 << iota
 	ByMachineAPI
 	ByClusterAPI
-	// LeavingMachineAPI and LeavingClusterAPI last until the controllers of the object under review acknowledge their pause, LeftMachineAPI and LeftClusterAPI from
-	// then on: the mirror has caught up, and nobody would look at a later write again.
+	// LeavingMachineAPI and LeavingClusterAPI last until the controllers of the object under review acknowledge their pause, LeftMachineAPI
+	// and LeftClusterAPI from then on: the mirror has caught up, and nobody would look at a later write again.
 	LeavingMachineAPI
 	LeavingClusterAPI
 	LeftMachineAPI
@@ -250,8 +250,8 @@ func Annotated(side policies.Side) []Grant {
 	return out
 }
 
-// LeftAlone lists the labels or annotations ("metadata.labels", "metadata.annotations") of a Machine API object that a controller of its own keeps up to date while
-// Cluster API is authoritative, and that nobody carries over: the mirror leaves them as they are.
+// LeftAlone lists the labels or annotations ("metadata.labels", "metadata.annotations") of a Machine API object that a controller of its own
+// keeps up to date while Cluster API is authoritative, and that nobody carries over: the mirror leaves them as they are.
 func LeftAlone(kind, of string) []string {
 	var out []string
 	for _, g := range grants {

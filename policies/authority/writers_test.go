@@ -122,8 +122,8 @@ func granted(a attempt, actor policies.Actor) (row string, ok bool) {
 	return "", false
 }
 
-// exempt is what a lock lets a side's own controllers do on other grounds: to own what they are authoritative for, also while authority leaves, and to say which
-// instance an object has.
+// exempt is what a lock lets a side's own controllers do on other grounds: to own what they are authoritative for, also while authority
+// leaves, and to say which instance an object has.
 func exempt(a attempt, actor policies.Actor) bool {
 	own := map[policies.Actor]policies.Side{policies.MachineAPIController: policies.SideMachineAPI, policies.ClusterAPIController: policies.SideClusterAPI, policies.InfrastructureController: policies.SideInfrastructure}
 	leaving, rests := authority.LeavingClusterAPI|authority.LeftClusterAPI, authority.ByClusterAPI

@@ -13,9 +13,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// BesidePolicies refuse, while no webhook answers, what authority/create-machineapi refuses: a Machine or a MachineSet for Machine API beside one of Cluster API's, unless
-// that is its own mirror, is paused, and has no other instance. They have each object of Cluster API's namespace as a parameter, and judge the one of the request's
-// name. They are no twins of the rule: they see what the API server's cache has, and no infrastructure.
+// BesidePolicies refuse, while no webhook answers, what authority/create-machineapi refuses: a Machine or a MachineSet for Machine API beside
+// one of Cluster API's, unless that is its own mirror, is paused, and has no other instance. They have each object of Cluster API's namespace
+// as a parameter, and judge the one of the request's name. They are no twins of the rule: they see what the API server's cache has, and no
+// infrastructure.
 func BesidePolicies(o Options) []Policy {
 	var out []Policy
 	for _, name := range []string{"Machine", "MachineSet"} {

@@ -25,7 +25,8 @@ func Moved() string {
 	return either(fmt.Sprintf(`["spec", "status"].exists(part, type(o[?part].orValue(null)) == map && !(o[part].?authoritativeAPI.orValue(null) in [dyn(null), dyn(""), dyn(%q)]))`, authority.MachineAPI))
 }
 
-// DropsRequest reports whether an update leaves out a request for Cluster API, or makes one for Machine API of it, which looks the same once the CRD's default is in.
+// DropsRequest reports whether an update leaves out a request for Cluster API, or makes one for Machine API of it, which looks the same once
+// the CRD's default is in.
 func DropsRequest() string {
 	drops := func(of string) string {
 		asks := func(o string) string { return text(fmt.Sprintf(of, o), "authoritativeAPI") }
@@ -58,8 +59,8 @@ func HeldOrPaused() string {
 	return fmt.Sprintf(`size(%s) > 0 || %q in %s`, list("dyn(oldObject).metadata", "finalizers"), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
-// BeginsToAct reports whether a Cluster API object is created that is not paused, or its pause ends, but for a Machine that Cluster API's own controllers make for a
-// MachineSet: sets go on scaling.
+// BeginsToAct reports whether a Cluster API object is created that is not paused, or its pause ends, but for a Machine that Cluster API's own
+// controllers make for a MachineSet: sets go on scaling.
 func BeginsToAct(identities policies.Identities) string {
 	return fmt.Sprintf(`(request.operation == "CREATE" || request.operation == "UPDATE" && %[1]q in %[5]s) && !(%[1]q in %[2]s) && `+
 		`!(request.operation == "CREATE" && request.kind.kind == "Machine" && request.userInfo.username in %[3]s && `+
@@ -67,8 +68,8 @@ func BeginsToAct(identities policies.Identities) string {
 		authority.PausedAnnotation, object("dyn(object).metadata", "annotations"), quoteAll(identities[policies.ClusterAPIController]), list("dyn(object).metadata", "ownerReferences"), object("dyn(oldObject).metadata", "annotations"))
 }
 
-// Binds reports whether somebody but Cluster API's controllers gives an object the ID of an instance, has a Machine own it, or unpauses what a Machine owns, or has
-// a Machine refer to another infrastructure machine than before.
+// Binds reports whether somebody but Cluster API's controllers gives an object the ID of an instance, has a Machine own it, or unpauses what a
+// Machine owns, or has a Machine refer to another infrastructure machine than before.
 func Binds(identities policies.Identities) string {
 	trade := slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])
 	const machine = `r.?kind.orValue("") == "Machine" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")`

@@ -77,7 +77,8 @@ func ScalePolicies(o Options) []Policy {
 	return out
 }
 
-// otherSet reports that a parameter is not the set whose /scale is under review. An API server evaluates the message for each parameter, so that has to look, too.
+// otherSet reports that a parameter is not the set whose /scale is under review. An API server evaluates the message for each parameter, so
+// that has to look, too.
 const otherSet = "dyn(params).metadata.name != request.name"
 
 func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPolicy {
@@ -107,8 +108,8 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 	return p
 }
 
-// policyOfEach is a policy that has each object of a kind as a parameter, but for what to match and the variables. It fails open: where the API server has no such
-// objects, or has not read them yet, nothing is refused.
+// policyOfEach is a policy that has each object of a kind as a parameter, but for what to match and the variables. It fails open: where the
+// API server has no such objects, or has not read them yet, nothing is refused.
 func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, namespaces []string, v admissionregistrationv1.Validation) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
 	return &admissionregistrationv1.ValidatingAdmissionPolicy{

@@ -135,8 +135,8 @@ func (w *imagined) change(name string, do func(*machinev1beta1.Machine)) {
 	w.Machines[at] = *m
 }
 
-// finishNext ends the next thing that is under way, and returns the Machine's name, "" where nothing is. What joins comes first; then goes what is being deleted,
-// where its index has another Machine that is ready before others: etcd's hook lets it go then.
+// finishNext ends the next thing that is under way, and returns the Machine's name, "" where nothing is. What joins comes first; then goes
+// what is being deleted, where its index has another Machine that is ready before others: etcd's hook lets it go then.
 func (w *imagined) finishNext(p *Plan) string {
 	if w.Authority == authority.Migrating {
 		w.Authority = authority.Unset

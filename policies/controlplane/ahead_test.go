@@ -54,7 +54,8 @@ func disorder(r *rand.Rand) (*controlplane.View, []string) {
 	return v, append(did, string(how))
 }
 
-// happens plays a set for what it does, pass by pass: what is made becomes ready later, and what is deleted goes later, when the set has nothing more to do. It lists what is made and deleted.
+// happens plays a set for what it does, pass by pass: what is made becomes ready later, and what is deleted goes later, when the set has
+// nothing more to do. It lists what is made and deleted.
 func happens(t *testing.T, v *controlplane.View) []string {
 	t.Helper()
 	var out []string

@@ -118,8 +118,8 @@ func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 	return out
 }
 
-// bootImage reports whether a path is that of the image that an instance starts from. The Machine Config Operator writes it into sets after an upgrade, and brings
-// each Node to the cluster's version whatever it started from: that alone is no reason to replace a control plane.
+// bootImage reports whether a path is that of the image that an instance starts from. The Machine Config Operator writes it into sets after an
+// upgrade, and brings each Node to the cluster's version whatever it started from: that alone is no reason to replace a control plane.
 func (w *wanted) bootImage(path string) bool {
 	member, ok := strings.CutPrefix(path, "spec.providerSpec.value.")
 	if !ok || w.platform.boot == "" {
@@ -171,8 +171,8 @@ func ofMachineController() []string {
 	return []string{api + "region", api + "zone", api + "instance-type", api + "instance-state", api + "instance-power-state", "openstack-resourceId", "metal3.io/BareMetalHost"}
 }
 
-// ours are the labels or annotations of a template that the set may write to a Machine that is there: those of a Machine controller would be fought over, and by
-// the label of the cluster it finds the instance.
+// ours are the labels or annotations of a template that the set may write to a Machine that is there: those of a Machine controller would be
+// fought over, and by the label of the cluster it finds the instance.
 func ours(all map[string]string) map[string]string {
 	out := maps.Clone(all)
 	maps.DeleteFunc(out, func(key, _ string) bool { return key == clusterLabel || slices.Contains(ofMachineController(), key) })

@@ -316,8 +316,8 @@ func bareTemplate(spec map[string]any) {
 	}
 }
 
-// openStackGroups spells in one way which security groups each interface has: an entry of networks has the machine's, one of ports its own or else the machine's, and one
-// without port security has none. Those that all interfaces have are the machine's.
+// openStackGroups spells in one way which security groups each interface has: an entry of networks has the machine's, one of ports its own or
+// else the machine's, and one without port security has none. Those that all interfaces have are the machine's.
 func openStackGroups(spec map[string]any) {
 	networks, _ := spec["networks"].([]any)
 	ports, _ := spec["ports"].([]any)

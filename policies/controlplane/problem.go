@@ -73,8 +73,9 @@ func (p *Plan) judge(v View) {
 
 const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and another one is made"
 
-// failed are Machines that have failed and that nothing replaces: replacements, without which one that is outdated or deleted cannot go, or those that are
-// alone at their index. One that is outdated is replaced, unless a hook holds another Machine: etcd may not release that one before this one has gone. Only a replacement stops the set: what befalls the rest of the control plane has nothing to do with another.
+// failed are Machines that have failed and that nothing replaces: replacements, without which one that is outdated or deleted cannot go, or
+// those that are alone at their index. One that is outdated is replaced, unless a hook holds another Machine: etcd may not release that one
+// before this one has gone. Only a replacement stops the set: what befalls the rest of the control plane has nothing to do with another.
 func (p *Plan) failed(replacements bool) []string {
 	var out []string
 	for _, i := range p.Indexes {

@@ -23,7 +23,8 @@ func asks(o *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is said in Cluster API's words, Cluster API is to be authoritative for.
+// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API": what is said in Cluster API's words,
+// Cluster API is to be authoritative for.
 func Authority(c policies.Change) policies.Verdict {
 	if c.New == nil || !mismatched(c.New) || c.Old != nil && mismatched(c.Old) {
 		return policies.Verdict{}

@@ -204,8 +204,8 @@ func Replicas(c policies.Change) policies.Verdict {
 		counted(n, "Machine index"), strings.Join(places, ", "), p.countRemedy(c, n))))
 }
 
-// OnePerIndex: "we will keep the indexes consistent with the availability zone that they were originally assigned": an index is one Machine's place. Where a set
-// that begins to act finds two that run at one, nobody has said which of them is to go.
+// OnePerIndex: "we will keep the indexes consistent with the availability zone that they were originally assigned": an index is one Machine's
+// place. Where a set that begins to act finds two that run at one, nobody has said which of them is to go.
 func OnePerIndex(c policies.Change) policies.Verdict {
 	if !changesSpec(c) || !begins(c) {
 		return policies.Verdict{}

@@ -39,8 +39,8 @@ func Forecast(c policies.Change) policies.Verdict {
 	return p.written(policies.Warn(plan.Forecast()...))
 }
 
-// Asked are the Machines that a review tries with a dry run: one for each failure domain where a request changes what Machines are made from, or has the set begin to
-// act, and otherwise those that the forecast needs.
+// Asked are the Machines that a review tries with a dry run: one for each failure domain where a request changes what Machines are made from,
+// or has the set begin to act, and otherwise those that the forecast needs.
 func Asked(c policies.Change, in *policies.ControlPlane) []Trial {
 	if !changesSpec(c) {
 		return nil
@@ -70,8 +70,8 @@ func unknownTo(before *proposal) func(Trial) bool {
 	return func(t Trial) bool { return !slices.ContainsFunc(known, func(k Trial) bool { return k.Of == t.Of }) }
 }
 
-// Tried: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch". What was refused before is not held
-// against an edit that leaves it as it is: it may be the strategy that somebody changes because of it.
+// Tried: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch". What was
+// refused before is not held against an edit that leaves it as it is: it may be the strategy that somebody changes because of it.
 func Tried(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return policies.Verdict{}
@@ -188,7 +188,8 @@ func releaseNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// Released: "it will need to ensure that there are no owner references on the Machines … This will prevent the garbage collector from removing the Control Plane Machines".
+// Released: "it will need to ensure that there are no owner references on the Machines … This will prevent the garbage collector from removing
+// the Control Plane Machines".
 func Released(c policies.Change) policies.Verdict {
 	if !releases(c) || c.Facts.ControlPlane == nil {
 		return policies.Verdict{}

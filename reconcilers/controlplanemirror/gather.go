@@ -55,8 +55,8 @@ type state struct {
 	// template is the one that the set's template stands for, as it should be, nil where it has Cluster API's member or does not convert: then refusal says why.
 	template *unstructured.Unstructured
 	refusal  problem
-	// templates are the set's own, and whatever has the name of the one that it needs; used says by name which of all templates something refers to. used is nil where no
-	// template needs the question.
+	// templates are the set's own, and whatever has the name of the one that it needs; used says by name which of all templates something
+	// refers to. used is nil where no template needs the question.
 	templates []*unstructured.Unstructured
 	used      sets.Set[string]
 }

@@ -44,8 +44,8 @@ type write struct {
 	warning      bool
 }
 
-// next is the one write that comes next, nil if there is none. Cluster API's side comes first: only then is it said that it is in step. A set that is being deleted, or is
-// gone, leaves everything to those who use it, but for templates that nobody does.
+// next is the one write that comes next, nil if there is none. Cluster API's side comes first: only then is it said that it is in step. A set
+// that is being deleted, or is gone, leaves everything to those who use it, but for templates that nobody does.
 func (r reporting) next(s *state) *write {
 	if s.set == nil {
 		return s.staleTemplate()
@@ -167,7 +167,8 @@ func lists(infraCluster *unstructured.Unstructured, domain string) bool {
 	return false
 }
 
-// reflectDomains adds to the infrastructure cluster's failure domains those of the set. Others' are not touched, and none is ever taken away: Machines may be in it.
+// reflectDomains adds to the infrastructure cluster's failure domains those of the set. Others' are not touched, and none is ever taken away:
+// Machines may be in it.
 func (s *state) reflectDomains() *write {
 	missing := s.unlisted()
 	if len(missing) == 0 || !s.managed() {

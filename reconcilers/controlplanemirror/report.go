@@ -19,8 +19,8 @@ import (
 // reporting decides; it needs nothing but the time.
 type reporting struct{ now func() time.Time }
 
-// report is the one write of the set's status: which API is authoritative, whether Cluster API's side is in step, and what a request waits for, in one patch with the resourceVersion
-// on which it was decided; nil if the set has all of it already.
+// report is the one write of the set's status: which API is authoritative, whether Cluster API's side is in step, and what a request waits
+// for, in one patch with the resourceVersion on which it was decided; nil if the set has all of it already.
 func (r reporting) report(s *state) *write {
 	side := controlplane.InStep
 	if s.refusal != (problem{}) {
@@ -97,8 +97,8 @@ func (s *state) inStep() string {
 	return strings.Join(out, "; ") + "."
 }
 
-// settled is the condition AuthoritySettled that a step gives rise to; now says that its reason is new. Its time moves with its reason, not with its status alone: it is since
-// when that is waited for.
+// settled is the condition AuthoritySettled that a step gives rise to; now says that its reason is new. Its time moves with its reason, not
+// with its status alone: it is since when that is waited for.
 func (r reporting) settled(step controlplane.HandoverStep, s *state, conditions []any) (c map[string]any, now bool) {
 	status := metav1.ConditionFalse
 	if step.Action == authority.Settle {
@@ -124,8 +124,8 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 	return map[string]any{"type": kind, "status": string(status), "reason": reason, "message": message}
 }
 
-// with puts a condition in the place of the one of its type. The list has no order that means anything: it is kept. The time is the condition's own if it has one, else
-// that of its last flip.
+// with puts a condition in the place of the one of its type. The list has no order that means anything: it is kept. The time is the
+// condition's own if it has one, else that of its last flip.
 func (r reporting) with(conditions []any, c map[string]any) (out []any, changed bool) {
 	before := find(conditions, text(c, "type"))
 	if text(c, "lastTransitionTime") == "" {

@@ -56,7 +56,8 @@ func (r *reconciler) watch(kinds ...watched) error {
 	return nil
 }
 
-// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is. Of a machine only its end matters: its template may go then.
+// watchPlatform watches the infrastructure kinds of the cluster's platform, once it is known which that is. Of a machine only its end matters:
+// its template may go then.
 func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	if _, already := r.watching.LoadOrStore(p.Name, true); already {
 		return nil

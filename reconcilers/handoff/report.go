@@ -46,8 +46,8 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 	return nil
 }
 
-// early reports whether there is nothing to say yet: nobody has asked for a move, and the mirror, whose word wakes the pair, has not looked at the object. What is
-// waited for in these moments ends by itself, and each report would be a write.
+// early reports whether there is nothing to say yet: nobody has asked for a move, and the mirror, whose word wakes the pair, has not looked at
+// the object. What is waited for in these moments ends by itself, and each report would be a write.
 func early(p *pair, before map[string]any, conditions []any) bool {
 	s := p.state()
 	return before == nil && s.Requested != s.Current.Other() && s.Current.Other() != authority.Unset && find(conditions, authority.ConditionSynchronized) == nil

@@ -191,7 +191,8 @@ func (r *reconciler) tell(rec *record, before installation.Progress) {
 	}
 }
 
-// announce has an event for each reason why nothing of the set is applied, on one of its ConfigMaps, and shows nothing more of providers that are not in the set.
+// announce has an event for each reason why nothing of the set is applied, on one of its ConfigMaps, and shows nothing more of providers that
+// are not in the set.
 func (r *reconciler) announce(p *done) {
 	if p.Unread {
 		return

@@ -39,8 +39,8 @@ spec:
 	return strings.Join(all, "---\n")
 }
 
-// BenchmarkInstall compares the first installation of 200 objects, 1.4 MB, with the same number of bare server-side applies, one after the other, and has one pass after it
-// in which nothing is to be done. One run each: -benchtime=1x.
+// BenchmarkInstall compares the first installation of 200 objects, 1.4 MB, with the same number of bare server-side applies, one after the
+// other, and has one pass after it in which nothing is to be done. One run each: -benchtime=1x.
 func BenchmarkInstall(b *testing.B) {
 	const definitions, others = 32, 168
 	for range b.N {

@@ -12,8 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Older content over newer content is new content as any other. It is refused while it lacks the version in which objects are stored, and accepted once a release
-// that has both versions has moved them back. What the API server goes by is the list of stored versions, which it keeps without a single object, too.
+// Older content over newer content is new content as any other. It is refused while it lacks the version in which objects are stored, and
+// accepted once a release that has both versions has moved them back. What the API server goes by is the list of stored versions, which it
+// keeps without a single object, too.
 func TestDowngrade(t *testing.T) {
 	const v1 = oneVersion
 	v2 := strings.ReplaceAll(v1, "name: v1", "name: v2")

@@ -198,7 +198,8 @@ func TestUpgradeMovesAStorageVersionBehindAWebhook(t *testing.T) {
 	c.quiet()
 }
 
-// Who may write a ConfigMap that carries a provider holds all rights of the installer, which may bind and escalate roles. The shipped roles give that to nobody else.
+// Who may write a ConfigMap that carries a provider holds all rights of the installer, which may bind and escalate roles. The shipped roles
+// give that to nobody else.
 func TestWhoMayWriteATransport(t *testing.T) {
 	c := newCluster(t)
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "openshift-machine-api"}}); err != nil && !apierrors.IsAlreadyExists(err) {

@@ -54,8 +54,8 @@ func (s *state) followed() *write {
 	return nil
 }
 
-// stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, so that what is not yet carried
-// over was written before it, and counts.
+// stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, so that what
+// is not yet carried over was written before it, and counts.
 func (s *state) stream() (f stream, back bool) {
 	if presence(s.core) != authority.Present || presence(s.machineAPI) != authority.Present {
 		return stream{}, false
@@ -126,12 +126,12 @@ func (f stream) wrote(manager string, path, there []string) bool {
 	})
 }
 
-// since reports whether an entry is later than the mirror's last write. Times are in seconds: within one the owner decides, since each apply of the
-// mirror's would have taken the field. Before the mirror has been made equal in this direction once, its last write was the switch; and if the authority
-// has still what Poundlock wrote there from what is the mirror now, or nothing at all, the mirror may not have been read again before the switch: a move waits for a
-// generation, which no annotation changes.
-// An entry of /scale has no time: the API server leaves it out. It is later if the mirror has claimed the field, or if the authority's is still the
-// mirror's from before the switch: both sides were equal then, so that it is the mirror's side that has changed.
+// since reports whether an entry is later than the mirror's last write. Times are in seconds: within one the owner decides, since each apply
+// of the mirror's would have taken the field. Before the mirror has been made equal in this direction once, its last write was the switch; and
+// if the authority has still what Poundlock wrote there from what is the mirror now, or nothing at all, the mirror may not have been read
+// again before the switch: a move waits for a generation, which no annotation changes. An entry of /scale has no time: the API server leaves
+// it out. It is later if the mirror has claimed the field, or if the authority's is still the mirror's from before the switch: both sides were
+// equal then, so that it is the mirror's side that has changed.
 func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 	before, claimed := f.said().SynchronizedGeneration == 0, claimed(f.mirror)
 	switch {
@@ -160,9 +160,9 @@ func (f stream) onAuthority(path []string) bool {
 	return valueAt(f.source, at) != nil
 }
 
-// withdrawn reports whether a field that the mirror lacks was taken away from it. Nobody owns what is absent, so the authority is the proof: what Poundlock wrote
-// there, and nobody has written since, it had from the mirror, then or as the authority of the time. Who took it away, admission knows: the lock
-// lets the writer alone.
+// withdrawn reports whether a field that the mirror lacks was taken away from it. Nobody owns what is absent, so the authority is the proof:
+// what Poundlock wrote there, and nobody has written since, it had from the mirror, then or as the authority of the time. Who took it away,
+// admission knows: the lock lets the writer alone.
 func (f stream) withdrawn(there []string) bool {
 	if f.said().SynchronizedGeneration == 0 {
 		return f.said().Condition(authority.ConditionSynchronized).Status == metav1.ConditionUnknown && ownedByUs(f.source, there)
@@ -310,7 +310,8 @@ func (s *state) markedFor(side policies.Side) *write {
 		patch: metadataPatch(to, map[string]any{"annotations": map[string]any{name: value}}), note: "marked " + describe(to) + " as the one to go, like " + describe(from)}
 }
 
-// marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the authority loses its mark.
+// marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the
+// authority loses its mark.
 func (s *state) marksOn(want *unstructured.Unstructured) {
 	annotations := want.GetAnnotations()
 	if _, marked := annotations[machineAPIDelete]; !marked || s.machineAPI == nil {

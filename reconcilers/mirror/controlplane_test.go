@@ -70,7 +70,8 @@ func (w *world) runs(t *testing.T, name string) {
 	})
 }
 
-// movesOwned: the set has no twin, so its Machine's twin belongs to the Cluster alone, with the labels of a control plane's Machine. What is nobody's is recreated.
+// movesOwned: the set has no twin, so its Machine's twin belongs to the Cluster alone, with the labels of a control plane's Machine. What is
+// nobody's is recreated.
 func (w *world) movesOwned(t *testing.T) {
 	set := w.controlPlaneSet(t)
 	w.master(t, "master-1", set)

@@ -185,7 +185,8 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 	}
 }
 
-// The Cluster is being deleted, and its infrastructure cluster is gone: nothing converts any more. Cluster API deletes what the Cluster owns, and waits for all other Machines.
+// The Cluster is being deleted, and its infrastructure cluster is gone: nothing converts any more. Cluster API deletes what the Cluster owns,
+// and waits for all other Machines.
 func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 	const (
 		mirror = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, annotations: {poundlock.openshift.io/mirror-of: Machine/m}`

@@ -15,13 +15,13 @@ import (
 // etcdHookManager is who writes what follows from etcd's hook, in managed fields: apart from the mirror's applies, which know nothing of it.
 const etcdHookManager = "poundlock-etcd-hook"
 
-// etcdHook carries the hook of etcd's operator against the stream. The operator writes to the Machine API's Machines alone, so while Cluster API is authoritative its
-// writes are to the mirror (authority.Grants).
+// etcdHook carries the hook of etcd's operator against the stream. The operator writes to the Machine API's Machines alone, so while Cluster
+// API is authoritative its writes are to the mirror (authority.Grants).
 //
-// An addition is carried always: it only holds a drain. A removal lets the drain begin, and that the mirror lacks the hook proves no removal: one that was just made or
-// restored lacks it too, and managed fields keep no trace of who removed what. So Poundlock keeps a record on the mirror that it saw this very object, by its UID,
-// with the hook while Cluster API's had it. The removal is carried only from an object with that record that is being deleted, which is when the operator
-// removes it. That is sound, since
+// An addition is carried always: it only holds a drain. A removal lets the drain begin, and that the mirror lacks the hook proves no removal:
+// one that was just made or restored lacks it too, and managed fields keep no trace of who removed what. So Poundlock keeps a record on the
+// mirror that it saw this very object, by its UID, with the hook while Cluster API's had it. The removal is carried only from an object with
+// that record that is being deleted, which is when the operator removes it. That is sound, since
 //   - the record is written only on top of the resourceVersion that has the hook, and admission lets nobody else write it;
 //   - who removes the hook from then on is the operator: admission lets nobody else, and the mirror itself removes it only together with the record;
 //   - an object that was recreated has another UID, and nothing comes back on one that is being deleted, so a stale look can only be too careful;

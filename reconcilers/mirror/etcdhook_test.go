@@ -18,7 +18,8 @@ import (
 
 const etcdHookJSON = `{"name":"EtcdQuorumOperator","owner":"clusteroperator/etcd"}`
 
-// TestEtcdHook is about the one field of a Machine that is written on the Machine API's side alone, whichever API is authoritative. The test is everybody but the mirror.
+// TestEtcdHook is about the one field of a Machine that is written on the Machine API's side alone, whichever API is authoritative. The test
+// is everybody but the mirror.
 func TestEtcdHook(t *testing.T) {
 	w := &twins{twinsWorld(t), authority.Kinds()[0]}
 	t.Run("it is added to the mirror, and carried over", w.hookAdded)

@@ -153,8 +153,8 @@ func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *stat
 	return err
 }
 
-// gatherCluster reads what is the same for all pairs from the cache, whatever the rest is read from: it hardly ever changes, a change of it wakes every pair, and
-// a pass that asks for less comes through where an API server answers only now and then.
+// gatherCluster reads what is the same for all pairs from the cache, whatever the rest is read from: it hardly ever changes, a change of it
+// wakes every pair, and a pass that asks for less comes through where an API server answers only now and then.
 func (r *reconciler) gatherCluster(ctx context.Context, _ client.Reader, s *state) error {
 	return r.gatherEnv(ctx, present{r.cache, s}, s)
 }
@@ -481,7 +481,8 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 	return o, nil
 }
 
-// uncopied is for lists whose objects are neither changed nor kept: a copy of each Machine of a large fleet takes more memory than the cache, which shares what they have in common.
+// uncopied is for lists whose objects are neither changed nor kept: a copy of each Machine of a large fleet takes more memory than the cache,
+// which shares what they have in common.
 const uncopied = client.UnsafeDisableDeepCopy
 
 func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, opts ...client.ListOption) ([]*unstructured.Unstructured, error) {

@@ -30,9 +30,10 @@ func content(o *unstructured.Unstructured) map[string]any {
 	return o.Object
 }
 
-// leave has the Machine API's mirror keep the labels and annotations that others write to it whichever API is authoritative (authority.LeftAlone): how large a machine
-// of the set is, and of a Machine its zone and the state of its instance. What Cluster API has of them was copied at another time, and serves where there is nothing yet.
-// What is somebody's (authority.Theirs) and was the mirror's by an earlier time stays too: there may be no other copy.
+// leave has the Machine API's mirror keep the labels and annotations that others write to it whichever API is authoritative
+// (authority.LeftAlone): how large a machine of the set is, and of a Machine its zone and the state of its instance. What Cluster API has of
+// them was copied at another time, and serves where there is nothing yet. What is somebody's (authority.Theirs) and was the mirror's by an
+// earlier time stays too: there may be no other copy.
 func (s *state) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
 		others := authority.LeftAlone(s.kind.Name, "metadata."+of)

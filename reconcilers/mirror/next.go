@@ -136,8 +136,8 @@ func (c converting) toClusterAPI(s *state) *write {
 	)
 }
 
-// firstCore makes a Machine's Cluster API object before what belongs to it, so that the latter names its owner from the first. Both are paused from the first. A
-// template belongs to the Cluster, and is there before a set refers to it.
+// firstCore makes a Machine's Cluster API object before what belongs to it, so that the latter names its owner from the first. Both are paused
+// from the first. A template belongs to the Cluster, and is there before a set refers to it.
 func (s *state) firstCore(want *unstructured.Unstructured) *write {
 	if s.core != nil || s.kind.Infra != authority.InfraMachine || s.source() != authority.MachineAPI {
 		return nil
@@ -244,9 +244,9 @@ func (s *state) instanceKnown() bool {
 	return id != "" && s.machineAPI != nil && nested(s.machineAPI, "spec", "providerID") == id
 }
 
-// standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to the Machine API
-// goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an instance such a move does not start, and
-// the mirror is not equal.
+// standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
+// the Machine API goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an
+// instance such a move does not start, and the mirror is not equal.
 func (s *state) standIn() *unstructured.Unstructured {
 	if s.kind.Infra != authority.InfraMachine || s.said().Requested != authority.MachineAPI || !s.instanceKnown() {
 		return nil

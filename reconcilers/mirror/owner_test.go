@@ -129,7 +129,8 @@ func TestRestoreOwner(t *testing.T) {
 	}
 }
 
-// nothingGoesWithItsSet: between the look at a set and the write to its Machine the set may go, and between the look at a set's Machines and its release it may get one.
+// nothingGoesWithItsSet: between the look at a set and the write to its Machine the set may go, and between the look at a set's Machines and
+// its release it may get one.
 func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 	s := ownerCase{machine: authority.ClusterAPI, set: authority.MachineAPI, paused: `, cluster.x-k8s.io/paused: ""`}.state(t)
 	const refs = `clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, name: x, `

@@ -14,8 +14,8 @@ import (
 // typeFields are where providerSpecs say what kind of instance is meant.
 var typeFields = []string{"instanceType", "vmSize", "machineType", "flavor"}
 
-// show adds the labels that `kubectl get machines.machine.openshift.io` has columns for. The Machine API's controllers set them when they make an instance; of one
-// that Cluster API made nobody would. The mirror leaves Cluster API's own status on its Machine as it is.
+// show adds the labels that `kubectl get machines.machine.openshift.io` has columns for. The Machine API's controllers set them when they make
+// an instance; of one that Cluster API made nobody would. The mirror leaves Cluster API's own status on its Machine as it is.
 func (s *state) show(want *unstructured.Unstructured) {
 	if s.kind.Infra != authority.InfraMachine {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 )
 
-// Somebody has deleted the AWSMachine of a Machine that Cluster API runs, and a move to the Machine API is asked for. With the ID of the instance it goes on; without, the mirror is
-// not equal, and the message has what helps.
+// Somebody has deleted the AWSMachine of a Machine that Cluster API runs, and a move to the Machine API is asked for. With the ID of the
+// instance it goes on; without, the mirror is not equal, and the message has what helps.
 func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 	platform, _ := platforms.For("AWS")
 	for _, c := range []struct{ sentence, core, mapi, want, says string }{

@@ -119,8 +119,9 @@ func (r *reconciler) leaves(ctx context.Context, part surrounding) (string, erro
 	return "", nil
 }
 
-// givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's controller deletes what the Cluster owns, and waits
-// for all else. A conversion would say the same, but for that it may be too late: the infrastructure cluster is gone.
+// givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
+// controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
+// infrastructure cluster is gone.
 func (s *state) givenToCluster() *write {
 	if presence(s.cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.isMirror(s.core) || presence(s.core) != authority.Present || len(s.core.GetOwnerReferences()) > 0 {
 		return nil

@@ -66,7 +66,8 @@ func (c *machines) call(ctx context.Context, p *pass, method func(context.Contex
 	return false, nil
 }
 
-// disown takes out of the provider's status each instance that another Machine has. An actuator would find that instance, and delete it together with this Machine.
+// disown takes out of the provider's status each instance that another Machine has. An actuator would find that instance, and delete it
+// together with this Machine.
 func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machine) error {
 	if m.Status.ProviderStatus == nil {
 		return nil

@@ -18,8 +18,9 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// keepAnswer stores what Create has answered although somebody changed the Machine meanwhile, deleted it above all. The next pass could not learn it again for certain: a
-// provider may be slow to show a new instance, and the deletion of a Machine without an ID would end without it. cause is why the pass itself could not store it.
+// keepAnswer stores what Create has answered although somebody changed the Machine meanwhile, deleted it above all. The next pass could not
+// learn it again for certain: a provider may be slow to show a new instance, and the deletion of a Machine without an ID would end without it.
+// cause is why the pass itself could not store it.
 func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 	if !p.asked || !apierrors.IsConflict(cause) {
 		return cause

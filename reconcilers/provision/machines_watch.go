@@ -138,8 +138,8 @@ func machineNews(e event.UpdateEvent) bool {
 		!slices.Contains(after.Finalizers, machinev1beta1.MachineFinalizer) && synchronizedOf(before) != synchronizedOf(after)
 }
 
-// synchronizedOf is what the mirror reports. A Machine without its finalizer may have been refused it because of another one of its name in Cluster API: when the
-// mirror reports something else that one may be gone.
+// synchronizedOf is what the mirror reports. A Machine without its finalizer may have been refused it because of another one of its name in
+// Cluster API: when the mirror reports something else that one may be gone.
 func synchronizedOf(m *machinev1beta1.Machine) string {
 	c, _ := conditionOfType(m.Status.Conditions, authority.ConditionSynchronized)
 	return c.Reason + c.Message

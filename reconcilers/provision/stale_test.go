@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// stale is a client whose lists of Machines, and reads of what is frozen, come from a cache that nothing reaches: it knows what it was given. What else is read, and all that is
-// written, is the API server's.
+// stale is a client whose lists of Machines, and reads of what is frozen, come from a cache that nothing reaches: it knows what it was given.
+// What else is read, and all that is written, is the API server's.
 func (p *place) stale(machines []machinev1beta1.Machine, frozen ...client.Object) client.Client {
 	p.Helper()
 	c, err := client.NewWithWatch(p.requests.of(plane.Admin()), client.Options{Scheme: schemeOf(p.T)})

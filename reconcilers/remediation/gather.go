@@ -63,9 +63,9 @@ func (s *state) carried() bool {
 		s.shape.SynchronizedGeneration >= s.core.GetGeneration()
 }
 
-// ours reports whether a Machine is one to which Cluster API's check does not do what it says. Of one for which Machine API is authoritative it skips the mirror, which is
-// paused. Of one for which Cluster API is authoritative it asks the owner, and does not act itself: Poundlock acts where that owner does not. Skipping that somebody else
-// asked for is honoured on either side.
+// ours reports whether a Machine is one to which Cluster API's check does not do what it says. Of one for which Machine API is authoritative
+// it skips the mirror, which is paused. Of one for which Cluster API is authoritative it asks the owner, and does not act itself: Poundlock
+// acts where that owner does not. Skipping that somebody else asked for is honoured on either side.
 func (s *state) ours(m *machinev1beta1.Machine) bool {
 	core, mapi := s.clusterAPI[m.Name], s.machineAPI[m.Name]
 	if core == nil || mapi == nil || core.GetDeletionTimestamp() != nil || mapi.GetDeletionTimestamp() != nil || skips(core) || skips(mapi) {
@@ -85,8 +85,8 @@ func skips(o *unstructured.Unstructured) bool {
 	return skip
 }
 
-// ownerPaused reports whether what owns a Machine in Cluster API is there the mirror of a MachineSet for which Machine API is authoritative, whose controller replaces what is deleted.
-// A control plane's set has no mirror: its operator acts in Machine API alone.
+// ownerPaused reports whether what owns a Machine in Cluster API is there the mirror of a MachineSet for which Machine API is authoritative,
+// whose controller replaces what is deleted. A control plane's set has no mirror: its operator acts in Machine API alone.
 func (s *state) ownerPaused(m *machinev1beta1.Machine) bool {
 	owner := metav1.GetControllerOf(m)
 	if owner == nil {

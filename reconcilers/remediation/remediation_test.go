@@ -314,7 +314,8 @@ func (w *world) restricts(t *testing.T) {
 	w.eventually(t, "one-too-many deleted", func() string { return w.remains(t, "one-too-many") })
 }
 
-// owners plays Machines for which Cluster API is authoritative: owned by a set of Machine API's, by one of Cluster API's, by one that moves, by a control plane's set, and by none.
+// owners plays Machines for which Cluster API is authoritative: owned by a set of Machine API's, by one of Cluster API's, by one that moves,
+// by a control plane's set, and by none.
 func (w *world) owners(t *testing.T) {
 	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"), `{"spec":{"maxUnhealthy":"100%"}}`)
 	for name, current := range map[string]string{"paused": "MachineAPI", "active": "ClusterAPI", "between": "Migrating"} {

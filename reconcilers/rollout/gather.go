@@ -53,8 +53,8 @@ type state struct {
 
 func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimestamp() != nil }
 
-// gather reads the set first: whatever is made of the rest is made for the set as it was before. A Machine that is there when the rest is read was made by then.
-// acts reports that its plan may be carried out.
+// gather reads the set first: whatever is made of the rest is made for the set as it was before. A Machine that is there when the rest is read
+// was made by then. acts reports that its plan may be carried out.
 func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) (*state, error) {
 	s := &state{}
 	var err error

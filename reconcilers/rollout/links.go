@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// links remember Nodes that had a Machine, by UID, with the time since when they have none; zero: they have one. A Node outlives its Machine for a moment. An operator
-// that has just started remembers none, and stops at once for a Node without a Machine.
+// links remember Nodes that had a Machine, by UID, with the time since when they have none; zero: they have one. A Node outlives its Machine
+// for a moment. An operator that has just started remembers none, and stops at once for a Node without a Machine.
 type links map[types.UID]time.Time
 
 // unlinked are the Nodes that are without a Machine that had one.

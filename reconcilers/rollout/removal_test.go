@@ -87,8 +87,9 @@ func (w *world) collect() {
 	}))
 }
 
-// TestARemovalInTheForeground is what is left where admission, which refuses it, was out of the way. The collector and the operator race: it deletes what the
-// operator has not yet released, all or nothing as a rule. What it deletes stays for as long as etcd's hook holds it, and a set that is made anew replaces it one by one.
+// TestARemovalInTheForeground is what is left where admission, which refuses it, was out of the way. The collector and the operator race: it
+// deletes what the operator has not yet released, all or nothing as a rule. What it deletes stays for as long as etcd's hook holds it, and a
+// set that is made anew replaces it one by one.
 func TestARemovalInTheForeground(t *testing.T) {
 	for says, faster := range map[string]bool{"they race": false, "the collector is faster": true} {
 		t.Run(says, func(t *testing.T) {

@@ -48,7 +48,8 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Everything that mirrors live in is marked with their number while there are any, a pass over right marks writes nothing, and the marks go with the last mirror.
+// Everything that mirrors live in is marked with their number while there are any, a pass over right marks writes nothing, and the marks go
+// with the last mirror.
 func TestMarks(t *testing.T) {
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {

@@ -64,8 +64,8 @@ func losses() []loss {
 	}
 }
 
-// TestSurroundingsAreDeleted deletes what Machines live in, after somebody has allowed it, and brings it back: no Machine of the other API loses its instance. One is drawn,
-// unless -complete is set.
+// TestSurroundingsAreDeleted deletes what Machines live in, after somebody has allowed it, and brings it back: no Machine of the other API
+// loses its instance. One is drawn, unless -complete is set.
 func TestSurroundingsAreDeleted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it starts a control plane, Poundlock's binary and Cluster API's manager")
@@ -429,7 +429,8 @@ func (w world) settles(f fleet) {
 	})
 }
 
-// grantEverywhere gives Poundlock the rights of its Role in a namespace in all namespaces, as the guide asks for before the namespace is deleted: the Role goes first.
+// grantEverywhere gives Poundlock the rights of its Role in a namespace in all namespaces, as the guide asks for before the namespace is
+// deleted: the Role goes first.
 func (w world) grantEverywhere(namespace string) {
 	w.Helper()
 	role, as := &unstructured.Unstructured{}, "poundlock-"+namespace

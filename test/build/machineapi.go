@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// MachineAPI returns the path of one of the machine-api-operator's programs, machineset or machine-healthcheck, building it if no verified build is in the cache.
+// MachineAPI returns the path of one of the machine-api-operator's programs, machineset or machine-healthcheck, building it if no verified
+// build is in the cache.
 func MachineAPI(ctx context.Context, name string, progress io.Writer) (path string, err error) {
 	p := machineAPIProgram(name)
 	dir, err := p.get(ctx, progress)

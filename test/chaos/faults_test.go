@@ -160,8 +160,8 @@ func thereAndBack() []story {
 	}
 }
 
-// looked reports whether Cluster API's controllers have said all that they say: what they leave unsaid when authority goes back, they never say. A set's selector
-// gets a label from them in a write of its own, which may fail where that of the status does not.
+// looked reports whether Cluster API's controllers have said all that they say: what they leave unsaid when authority goes back, they never
+// say. A set's selector gets a label from them in a write of its own, which may fail where that of the status does not.
 func looked(u *unstructured.Unstructured) bool {
 	last := map[string]string{"Machine": "NodeHealthy", "MachineSet": "Deleting"}[u.GetKind()]
 	seen, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")

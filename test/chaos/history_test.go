@@ -17,8 +17,9 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// history judges the fleet at each revision that etcd stores, in the one order that there is: never may Machine API be authoritative for an object while Cluster API's
-// is not paused. It goes on while the API server is away, and a recorder with a watch of each kind would see an order of its own.
+// history judges the fleet at each revision that etcd stores, in the one order that there is: never may Machine API be authoritative for an
+// object while Cluster API's is not paused. It goes on while the API server is away, and a recorder with a watch of each kind would see an
+// order of its own.
 type history struct {
 	mu sync.Mutex
 	// pairs are what is stored of each object: by plural and name, then by API or as infrastructure.

@@ -115,9 +115,9 @@ func plain(u *unstructured.Unstructured) {
 	timeless(u.Object)
 }
 
-// frozen leaves out what Cluster API's controllers have last observed before they were paused: the generation, and of a set how far its Machines were. It is a matter
-// of moments. Of a set that acts, the generation is left out too: its controller, which alone writes it, ends the pass after one in which a webhook did not answer without
-// writing it, in about one crash of twenty.
+// frozen leaves out what Cluster API's controllers have last observed before they were paused: the generation, and of a set how far its
+// Machines were. It is a matter of moments. Of a set that acts, the generation is left out too: its controller, which alone writes it, ends
+// the pass after one in which a webhook did not answer without writing it, in about one crash of twenty.
 func frozen(u *unstructured.Unstructured) {
 	if u.GetKind() == "MachineSet" && u.GroupVersionKind().Group == "cluster.x-k8s.io" {
 		unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
@@ -138,8 +138,8 @@ func frozen(u *unstructured.Unstructured) {
 	_ = unstructured.SetNestedSlice(u.Object, all, "status", "conditions")
 }
 
-// unborn leaves out of a Machine that moves while its instance is made how far the controllers had come that were paused for it, and what they had found out: a matter
-// of moments too.
+// unborn leaves out of a Machine that moves while its instance is made how far the controllers had come that were paused for it, and what they
+// had found out: a matter of moments too.
 func unborn(u *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "machine.openshift.io/instance-state")
 	for _, found := range []string{"instance-type", "region", "zone"} {

@@ -34,8 +34,8 @@ type source struct {
 	labels map[string]string
 }
 
-// sources lists the CRDs that Poundlock works with on every platform. Only the CustomNoUpgrade variants of openshift/api have the authority fields; CRDs that are
-// published without get them by overlay.
+// sources lists the CRDs that Poundlock works with on every platform. Only the CustomNoUpgrade variants of openshift/api have the authority
+// fields; CRDs that are published without get them by overlay.
 func sources() []source {
 	return []source{
 		{module: "github.com/openshift/api", files: []string{

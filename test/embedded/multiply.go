@@ -10,8 +10,8 @@ import (
 	"fmt"
 )
 
-// Multiply stores copies of what etcd has below the prefixes. as makes each copy of a key or a value. No admission and no controller sees that, so a fleet that took others hours is there
-// in seconds, with the managed fields that it would have.
+// Multiply stores copies of what etcd has below the prefixes. as makes each copy of a key or a value. No admission and no controller sees
+// that, so a fleet that took others hours is there in seconds, with the managed fields that it would have.
 func (p *Plane) Multiply(ctx context.Context, prefixes []string, copies int, as func(text string, i int) string) error {
 	c, err := p.etcdClient()
 	if err != nil {

@@ -24,7 +24,8 @@ const (
 	installed = "kubectl wait --for=condition=Available --timeout=2m clusteroperators.config.openshift.io/cluster-api"
 )
 
-// TestAStageByItsInstaller is what `make run INSTALL=1` shows: the installer and the real core manager run as their Deployments say, and what somebody breaks comes back.
+// TestAStageByItsInstaller is what `make run INSTALL=1` shows: the installer and the real core manager run as their Deployments say, and what
+// somebody breaks comes back.
 func TestAStageByItsInstaller(t *testing.T) {
 	p := installedPlace(t)
 	t.Run("the API server converts through the Service of the manager", func(t *testing.T) {

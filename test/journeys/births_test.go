@@ -85,8 +85,8 @@ func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 	}
 }
 
-// A cloud hides what it has just made. A Machine goes back only once Cluster API has found its instance: the Machine API's controllers would say for good that it has failed,
-// and end it without its instance.
+// A cloud hides what it has just made. A Machine goes back only once Cluster API has found its instance: the Machine API's controllers would
+// say for good that it has failed, and end it without its instance.
 func TestAMachineMovesBackWhoseInstanceTheCloudHides(t *testing.T) {
 	story(t)
 	const name, lag = "hidden", 6 * time.Second
@@ -147,8 +147,8 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 	eventually(t, "it is gone", func() string { return field(t, m, ".metadata.name") }, "")
 }
 
-// A Machine is created in both APIs at once, so that the review of neither creation sees the other: Poundlock's own name has them unreviewed. Neither begins, until a person
-// has decided, and then there is one instance. story holds the ledger against that.
+// A Machine is created in both APIs at once, so that the review of neither creation sees the other: Poundlock's own name has them unreviewed.
+// Neither begins, until a person has decided, and then there is one instance. story holds the ledger against that.
 func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 	story(t)
 	const pattern = "pattern"
@@ -187,8 +187,8 @@ func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 	must(t, mapiMachine(pattern).args("delete")...)
 }
 
-// createdTwice creates a Machine in both APIs at once, like the pattern, which is mirrored, and waits until Poundlock has seen both. No controller that calls the cloud
-// runs until thaw.
+// createdTwice creates a Machine in both APIs at once, like the pattern, which is mirrored, and waits until Poundlock has seen both. No
+// controller that calls the cloud runs until thaw.
 func createdTwice(t *testing.T, name, pattern string) (m, c object, thaw func()) {
 	t.Helper()
 	m, c = mapiMachine(name), capiMachine(name)
@@ -213,8 +213,8 @@ func createdTwice(t *testing.T, name, pattern string) (m, c object, thaw func())
 	return m, c, thaw
 }
 
-// What waits for a person's decision waits for it also while no replica answers: Machine API asks for no instance, whatever Cluster API does. What Cluster API began is ended by
-// its controllers, in the order that the condition names.
+// What waits for a person's decision waits for it also while no replica answers: Machine API asks for no instance, whatever Cluster API does.
+// What Cluster API began is ended by its controllers, in the order that the condition names.
 func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testing.T) {
 	story(t)
 	const pattern, name = "quiet-pattern", "quiet-twice"

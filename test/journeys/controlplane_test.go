@@ -119,8 +119,8 @@ type ledger struct{ launches, calls int }
 
 func opened() ledger { return ledger{len(stage.Cloud.Instances()), len(stage.Cloud.Ledger())} }
 
-// rolled checks what the cloud was asked for: so many instances were launched and as many ended, each by the API that was to; one after the other, never more than
-// one beside the three, each in the zone of its index, and of a size.
+// rolled checks what the cloud was asked for: so many instances were launched and as many ended, each by the API that was to; one after the
+// other, never more than one beside the three, each in the zone of its index, and of a size.
 func (l ledger) rolled(t *testing.T, n int, by, size string) {
 	t.Helper()
 	var launched, ended []machinetest.Instance

@@ -216,8 +216,8 @@ func TestDeletingTheClusterAPISetThatIsNotInChargeMakesItAgain(t *testing.T) {
 	eventually(t, "a third Machine", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, "3")
 }
 
-// A move back is cancelled by a deletion, and somebody takes Cluster API's finalizer off the Machine, also the one of a Machine at rest. The instance, which somebody asked to end, is
-// terminated all the same, and nothing is left behind.
+// A move back is cancelled by a deletion, and somebody takes Cluster API's finalizer off the Machine, also the one of a Machine at rest. The
+// instance, which somebody asked to end, is terminated all the same, and nothing is left behind.
 func TestADeletionWhoseFinalizerIsRemovedByHandEndsTheInstance(t *testing.T) {
 	for _, moving := range []bool{true, false} {
 		t.Run(map[bool]string{true: "on the move", false: "at rest"}[moving], func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// Who keeps a manifest in git finds, after there and back, what is in git. This one is written as people, older tools and templates write: empty, zero and null members, keys in other case.
+// Who keeps a manifest in git finds, after there and back, what is in git. This one is written as people, older tools and templates write:
+// empty, zero and null members, keys in other case.
 func TestAManifestIsAfterThereAndBackWhatItWas(t *testing.T) {
 	together(t)
 	story(t)

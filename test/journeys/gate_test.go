@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Where the feature gate MachineAPIMigration goes off while a set is Cluster API's (a downgrade, a mistake), the Machine API's controllers act on both objects again, as they
-// know nothing of authority. Both sets would scale; admission keeps it to one.
+// Where the feature gate MachineAPIMigration goes off while a set is Cluster API's (a downgrade, a mistake), the Machine API's controllers act
+// on both objects again, as they know nothing of authority. Both sets would scale; admission keeps it to one.
 func TestTheGateGoesOffUnderASetOfClusterAPI(t *testing.T) {
 	story(t)
 	set := newSet(t, "gate-off", 2)

@@ -142,8 +142,8 @@ func label(o *unstructured.Unstructured, key, value string) {
 	o.SetLabels(all)
 }
 
-// Each neighbour meets the lock at each step of a move: what it must be able to write passes, what two controllers would act on does not, and what it drops for want of
-// knowing it is put back.
+// Each neighbour meets the lock at each step of a move: what it must be able to write passes, what two controllers would act on does not, and
+// what it drops for want of knowing it is put back.
 func TestNeighboursMeetTheLock(t *testing.T) {
 	story(t)
 	var writers []neighbours.Writer
@@ -294,8 +294,8 @@ func TestAFleetWithNeighboursIsAtRest(t *testing.T) {
 	}
 }
 
-// undisturbed waits until nobody but the neighbours writes while they look ten times. What a story before this one left is written within its own time; a fight over a field
-// never ends.
+// undisturbed waits until nobody but the neighbours writes while they look ten times. What a story before this one left is written within its
+// own time; a fight over a field never ends.
 func undisturbed(t *testing.T, api string, looks func() int) {
 	t.Helper()
 	eventually(t, "under "+api+", writes beside the neighbours' while they look ten times", func() string {

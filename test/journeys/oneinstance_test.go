@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// manifestOf is the object as a person copies it: under another name, without what the server and controllers keep, and with other members of spec and metadata.
+// manifestOf is the object as a person copies it: under another name, without what the server and controllers keep, and with other members of
+// spec and metadata.
 func manifestOf(t *testing.T, o object, name string, spec, metadata map[string]any) string {
 	t.Helper()
 	var content map[string]any
@@ -34,8 +35,9 @@ func manifestOf(t *testing.T, o object, name string, spec, metadata map[string]a
 	return string(out)
 }
 
-// A provider acts on each of its machines that a Machine owns, and on the instance that it names. So neither can be given away, whichever API is authoritative; what
-// is nobody's mirror is its owner's to delete; and through all of it there is one instance. story holds the ledger against that.
+// A provider acts on each of its machines that a Machine owns, and on the instance that it names. So neither can be given away, whichever API
+// is authoritative; what is nobody's mirror is its owner's to delete; and through all of it there is one instance. story holds the ledger
+// against that.
 func TestAnInstanceHasOneMachine(t *testing.T) {
 	together(t)
 	story(t)

@@ -17,8 +17,8 @@ import (
 // admission is what of Poundlock answers requests.
 const admission = "validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings"
 
-// converting › Upgrade / Downgrade Strategy: without Poundlock what is paused stays paused, and whichever API is authoritative goes on; where it is installed, an
-// existing fleet gets mirrors, and nothing happens to it.
+// converting › Upgrade / Downgrade Strategy: without Poundlock what is paused stays paused, and whichever API is authoritative goes on; where
+// it is installed, an existing fleet gets mirrors, and nothing happens to it.
 func TestPoundlockIsRemovedAndInstalledAgain(t *testing.T) {
 	story(t)
 	stays, moved := newSet(t, "stays-behind", 1), newSet(t, "moved-over", 1)

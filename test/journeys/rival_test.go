@@ -15,8 +15,8 @@ import (
 const rival = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: cluster-capi-operator, namespace: openshift-cluster-api}, spec: {selector: {matchLabels: {k8s-app: cluster-capi-operator}},
   template: {metadata: {labels: {k8s-app: cluster-capi-operator}}, spec: {containers: [{name: cluster-capi-operator, image: example.com/a}, {name: machine-api-migration, image: example.com/a}]}}}}`
 
-// Two that move the same objects would undo each other's writes for ever. Poundlock does nothing beside OpenShift's own migration, says so to who asks, and goes on when that
-// is stopped. Its locks hold meanwhile.
+// Two that move the same objects would undo each other's writes for ever. Poundlock does nothing beside OpenShift's own migration, says so to
+// who asks, and goes on when that is stopped. Its locks hold meanwhile.
 func TestPoundlockStandsStillBesideItsRival(t *testing.T) {
 	story(t)
 	set := newSet(t, "contested", 1)

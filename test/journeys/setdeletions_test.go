@@ -98,8 +98,8 @@ func (d setDeletion) promise() authority.Outcome {
 	return asked.Outcome()
 }
 
-// TestDeletionsOfASet plays each row of the guide's table of cascades, at rest, while authority moves and right after it has moved: what the review promises is what
-// comes of it. One cell for each promise is drawn, unless -complete is set.
+// TestDeletionsOfASet plays each row of the guide's table of cascades, at rest, while authority moves and right after it has moved: what the
+// review promises is what comes of it. One cell for each promise is drawn, unless -complete is set.
 func TestDeletionsOfASet(t *testing.T) {
 	all := matrix()
 	if !*complete {

@@ -122,7 +122,8 @@ func list(t *testing.T, l client.ObjectList, options ...client.ListOption) {
 	}
 }
 
-// request asks for the authority over o to be with api, and returns what kubectl said. It tries again where a loaded machine has a review take too long, as the answer advises.
+// request asks for the authority over o to be with api, and returns what kubectl said. It tries again where a loaded machine has a review take
+// too long, as the answer advises.
 func request(t *testing.T, o object, api string) answer {
 	t.Helper()
 	args := append(o.args("patch"), "--type=merge", "-p", fmt.Sprintf(`{"spec":{"authoritativeAPI":%q}}`, api))

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Cluster API's set goes on when the Machine API's set, which is not authoritative, is deleted: it counts the Machine that Machine API is authoritative for, makes
-// none instead of it, and an edit of its template comes to rest.
+// Cluster API's set goes on when the Machine API's set, which is not authoritative, is deleted: it counts the Machine that Machine API is
+// authoritative for, makes none instead of it, and an edit of its template comes to rest.
 func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.T) {
 	together(t)
 	for _, cascade := range []string{"background", "orphan"} {

@@ -371,8 +371,8 @@ func (t *familyTurn) keep(of uint8, charge authority.API, m, c member) deed {
 	return nothing
 }
 
-// restores reports whether an authoritative Machine is to belong to its set again, which does not act and was recreated: the other set owns its mirror. The write
-// and the end of the set exclude each other.
+// restores reports whether an authoritative Machine is to belong to its set again, which does not act and was recreated: the other set owns
+// its mirror. The write and the end of the set exclude each other.
 func (t *familyTurn) restores(charge authority.API, m, c member) bool {
 	machine, mirror := m, c
 	if charge == authority.ClusterAPI {
@@ -451,7 +451,8 @@ func (t *familyTurn) perform(w *family, d decision) {
 	}
 }
 
-// marks reports whether a Machine API Machine is detached by a mark: one for which the Machine API is authoritative has to be taken out of the collector's reach.
+// marks reports whether a Machine API Machine is detached by a mark: one for which the Machine API is authoritative has to be taken out of the
+// collector's reach.
 func (t *familyTurn) marks(k ownedMachine) bool { return k.clusters || t.marksOnly }
 
 func (t *familyTurn) undetachedOf(w *family, side authority.API) uint8 {
@@ -675,8 +676,9 @@ func (t *familyTurn) deleteSet(a authority.API) {
 	}
 }
 
-// meant returns what the deletion of a set means for a Machine: all that the authoritative set owns ends with it, unless orphans are to be left. Of the
-// mirror, a deletion in the foreground has the collector delete what it owns at once: the Machines that its side is authoritative for may end before anybody can prevent it.
+// meant returns what the deletion of a set means for a Machine: all that the authoritative set owns ends with it, unless orphans are to be
+// left. Of the mirror, a deletion in the foreground has the collector delete what it owns at once: the Machines that its side is authoritative
+// for may end before anybody can prevent it.
 func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) end {
 	k := &w.machines[i]
 	switch {

@@ -72,8 +72,8 @@ func (t *turn) userEdits() {
 	}
 }
 
-// neighbourWrites: no field that a row lets through is anything that somebody decides from, and each write counts as one of the object's. A row that is too wide
-// would let one of them write what a mirror is to have of its authority.
+// neighbourWrites: no field that a row lets through is anything that somebody decides from, and each write counts as one of the object's. A
+// row that is too wide would let one of them write what a mirror is to have of its authority.
 func (t *turn) neighbourWrites() {
 	for _, on := range []struct {
 		which
@@ -190,8 +190,8 @@ func (t *turn) userCreatesTwice() {
 	}
 }
 
-// userPauses: of two Machines that were created at once one becomes the mirror when both of Cluster API's objects are paused, one after the other. A person may think
-// better of it, as far as admission lets them.
+// userPauses: of two Machines that were created at once one becomes the mirror when both of Cluster API's objects are paused, one after the
+// other. A person may think better of it, as far as admission lets them.
 func (t *turn) userPauses() {
 	for _, o := range []struct {
 		which

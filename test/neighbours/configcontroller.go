@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ConfigController is the machine-config-controller, as far as it writes boot images (row 47): on AWS the ami of every MachineSet of the Machine API that has no owner
-// and whose Machines do not run Windows, by a merge patch.
+// ConfigController is the machine-config-controller, as far as it writes boot images (row 47): on AWS the ami of every MachineSet of the
+// Machine API that has no owner and whose Machines do not run Windows, by a merge patch.
 type ConfigController struct{ AMI string }
 
 // Identity is its service account.

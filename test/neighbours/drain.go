@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// DrainController is the Machine API's drain controller (row 5 of the survey of writers), which asks nobody who is authoritative: it drains the Node of each Machine that is being
-// deleted, in phase Deleting, without hooks before the drain, and not Drained. This one cordons nothing and evicts nobody: it keeps the names of the Machines whose
-// Nodes it would have drained.
+// DrainController is the Machine API's drain controller (row 5 of the survey of writers), which asks nobody who is authoritative: it drains
+// the Node of each Machine that is being deleted, in phase Deleting, without hooks before the drain, and not Drained. This one cordons nothing
+// and evicts nobody: it keeps the names of the Machines whose Nodes it would have drained.
 type DrainController struct {
 	mu      sync.Mutex
 	drained map[string]bool

@@ -21,9 +21,10 @@ const (
 // roleLabel marks a Machine of the control plane.
 const roleLabel = "machine.openshift.io/cluster-api-machine-role"
 
-// EtcdOperator is cluster-etcd-operator, as far as it writes to Machines (rows 40 and 41 of the survey of writers). It knows the Machine API alone. Every minute it adds its
-// hook to each Machine of role master that is not being deleted; it removes it from one that is, once no member of etcd is on its addresses. Either is a PUT of the
-// whole object, in the Go type that it was built with. Where no master is in phase Running, it takes the Machine API for one that does not function, and writes nothing.
+// EtcdOperator is cluster-etcd-operator, as far as it writes to Machines (rows 40 and 41 of the survey of writers). It knows the Machine API
+// alone. Every minute it adds its hook to each Machine of role master that is not being deleted; it removes it from one that is, once no
+// member of etcd is on its addresses. Either is a PUT of the whole object, in the Go type that it was built with. Where no master is in phase
+// Running, it takes the Machine API for one that does not function, and writes nothing.
 type EtcdOperator struct {
 	// Member reports whether a member of etcd is on the Machine's addresses.
 	Member func(*machinev1beta1.Machine) bool

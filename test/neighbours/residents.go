@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// StatusWriter is any controller of the Machine API that knows its own conditions alone (rows 3, 5, 9 and 11): it sends the whole list, without what it does not know, as
-// a merge patch of status without a resourceVersion.
+// StatusWriter is any controller of the Machine API that knows its own conditions alone (rows 3, 5, 9 and 11): it sends the whole list,
+// without what it does not know, as a merge patch of status without a resourceVersion.
 type StatusWriter struct{ Kind string }
 
 // Identity is the Machine API's.

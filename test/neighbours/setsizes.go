@@ -16,8 +16,8 @@ import (
 // MachineAPIIdentity is the one that all controllers of the Machine API share.
 const MachineAPIIdentity = "system:serviceaccount:openshift-machine-api:machine-api-controllers"
 
-// SetSizes is the controller of MachineSets that each provider of the Machine API has (rows 23 to 26, 28 to 30): it writes how large a machine of the set is into
-// annotations, with a merge patch of what differs. Only AWS's looks at spec.authoritativeAPI; this is one of the others.
+// SetSizes is the controller of MachineSets that each provider of the Machine API has (rows 23 to 26, 28 to 30): it writes how large a machine
+// of the set is into annotations, with a merge patch of what differs. Only AWS's looks at spec.authoritativeAPI; this is one of the others.
 type SetSizes struct{ VCPU, MemoryMb string }
 
 // Identity is the Machine API's.

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// VersionOperator is the cluster-version-operator, as far as it writes to what Poundlock looks at (row 46): it has the release's MachineHealthCheck be as the release has it,
-// by a PUT whenever the spec differs in anything: of the spec, the labels, annotations and owners that the release has, and nothing else of the
-// object.
+// VersionOperator is the cluster-version-operator, as far as it writes to what Poundlock looks at (row 46): it has the release's
+// MachineHealthCheck be as the release has it, by a PUT whenever the spec differs in anything: of the spec, the labels, annotations and owners
+// that the release has, and nothing else of the object.
 type VersionOperator struct{}
 
 // Identity is its service account.

@@ -25,7 +25,8 @@ import (
 type Writer interface {
 	// Identity is the user name that it has in a cluster.
 	Identity() string
-	// Pass does what the component does each time it looks: it reads, and sends what follows. A request that is refused is an error, and the others are sent all the same.
+	// Pass does what the component does each time it looks: it reads, and sends what follows. A request that is refused is an error, and the
+	// others are sent all the same.
 	Pass(ctx context.Context, c client.Client) error
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// The real provider of AWS runs behind the proxy until it needs a cloud: it becomes the leader, puts its finalizer on an AWSCluster, creates its identity, and says in conditions
-// what AWSMachines wait for, and what the cloud has answered.
+// The real provider of AWS runs behind the proxy until it needs a cloud: it becomes the leader, puts its finalizer on an AWSCluster, creates
+// its identity, and says in conditions what AWSMachines wait for, and what the cloud has answered.
 func TestTheProviderOfAWS(t *testing.T) {
 	if !*complete {
 		t.Skip("the provider is built for it: make proof WHAT=private plays it")

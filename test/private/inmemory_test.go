@@ -12,8 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Four real controllers, core, bootstrap, control plane and infrastructure, live a cluster's whole life through the proxy: its Machines get infrastructure and bootstrap data,
-// become Nodes of a cluster that is in memory, are scaled, replaced and deleted, those of the control plane, too.
+// Four real controllers, core, bootstrap, control plane and infrastructure, live a cluster's whole life through the proxy: its Machines get
+// infrastructure and bootstrap data, become Nodes of a cluster that is in memory, are scaled, replaced and deleted, those of the control
+// plane, too.
 func TestAWholeLifeInMemory(t *testing.T) {
 	if !*complete {
 		t.Skip("three providers are built for it: make proof WHAT=private plays it")

@@ -165,8 +165,8 @@ func (p *process) metric(pattern string) (sum float64) {
 	return sum
 }
 
-// A proxy carries a hundred watches, a hundred requests a second, a list of 100 MB, clients that read slowly and clients that go away, all at once. Each client that stays is
-// answered without an error, the memory is bounded, and afterwards nothing is left of it.
+// A proxy carries a hundred watches, a hundred requests a second, a list of 100 MB, clients that read slowly and clients that go away, all at
+// once. Each client that stays is answered without an error, the memory is bounded, and afterwards nothing is left of it.
 func TestLoad(t *testing.T) {
 	lasts := 3 * time.Second
 	if *complete {

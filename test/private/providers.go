@@ -33,8 +33,8 @@ type Provider struct {
 	build build.Provider
 }
 
-// InMemory are the providers that make whole clusters in memory: bootstrap and control plane by kubeadm's, infrastructure by the one for development. Their API servers have
-// ports from 20000, so that there is one such stage at a time.
+// InMemory are the providers that make whole clusters in memory: bootstrap and control plane by kubeadm's, infrastructure by the one for
+// development. Their API servers have ports from 20000, so that there is one such stage at a time.
 func InMemory() []Provider {
 	contract := map[string]string{translation.Standard + "/v1beta1": "v1beta1", translation.Standard + "/v1beta2": "v1beta2"}
 	flags := []string{"--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false", "--namespace=" + Namespace, "--v=2"}

@@ -33,8 +33,9 @@ import (
 
 var complete = flag.Bool("complete", false, "also play Cluster API's releases 1.11 and 1.14 and real providers, which are built at the first time, and load the proxy for five minutes")
 
-// The real core manager, unmodified and with the rights of a ServiceAccount, makes a MachineDeployment's Machines, scales, replaces and deletes them, on an API server
-// that has its kinds under private names and the platform's under the standard ones. No private name is in its log, and no standard one in what it stores.
+// The real core manager, unmodified and with the rights of a ServiceAccount, makes a MachineDeployment's Machines, scales, replaces and
+// deletes them, on an API server that has its kinds under private names and the platform's under the standard ones. No private name is in its
+// log, and no standard one in what it stores.
 func TestTheRealCoreManager(t *testing.T) {
 	releases := []string{""}
 	if *complete {
@@ -158,8 +159,9 @@ func (s *story) wait(what string, until func() bool) {
 	}
 }
 
-// checkStored looks at the store itself, at whatever is in the namespace: each owner and each entry of managed fields that is Cluster API's has a private name, and so has each
-// reference of Cluster API's objects. There must be as many owners as are asked for, and these private resources.
+// checkStored looks at the store itself, at whatever is in the namespace: each owner and each entry of managed fields that is Cluster API's
+// has a private name, and so has each reference of Cluster API's objects. There must be as many owners as are asked for, and these private
+// resources.
 func (s *story) checkStored(owners int, resources ...string) {
 	s.t.Helper()
 	all, err := discovery.NewDiscoveryClientForConfigOrDie(s.stage.Plane.Admin()).ServerPreferredNamespacedResources()

@@ -141,8 +141,8 @@ const (
 	leave   deedVerb = "leave"
 )
 
-// next follows the operator of a cluster: a Machine votes only once it is held (neighbours.EtcdOperator). One that is being deleted stops to vote only when so many healthy
-// members are left as there are to be.
+// next follows the operator of a cluster: a Machine votes only once it is held (neighbours.EtcdOperator). One that is being deleted stops to
+// vote only when so many healthy members are left as there are to be.
 func (q quorum) next() deed {
 	for _, v := range q.voters {
 		if d := q.of(v); d.verb != nothing {

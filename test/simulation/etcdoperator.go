@@ -26,8 +26,8 @@ const installConfig = "cluster-config-v1"
 // roleLabel marks a Machine of the control plane.
 const roleLabel = "machine.openshift.io/cluster-api-machine-role"
 
-// etcd stands for the operator of etcd, and for etcd: who is a member is what its ConfigMap says. The operator holds a Machine by a hook in the Machine API, whichever API is
-// authoritative; the mirror carries that to the other.
+// etcd stands for the operator of etcd, and for etcd: who is a member is what its ConfigMap says. The operator holds a Machine by a hook in
+// the Machine API, whichever API is authoritative; the mirror carries that to the other.
 type etcd struct {
 	client.Client
 	// live reads ConfigMaps. The operator may not see all of them.

@@ -25,8 +25,8 @@ import (
 // Lag is how long the Network knows nothing of a change of endpoints: a node's kube-proxy is no faster.
 const Lag = time.Second
 
-// Network connects an API server to Services, as nodes do: it is the proxy that the API server's egress selector names. Of a Service it knows the ready pods, and those
-// that are ending where none is ready.
+// Network connects an API server to Services, as nodes do: it is the proxy that the API server's egress selector names. Of a Service it knows
+// the ready pods, and those that are ending where none is ready.
 type Network struct {
 	listener net.Listener
 	// locate is where a pod's port is on loopback.

@@ -66,7 +66,8 @@ func (s *Stage) UninstallClusterAPI(ctx context.Context) error {
 	return nil
 }
 
-// Restore brings back what somebody deleted of all that the fleet lives in: CRDs, namespaces and what the manifests keep there, and the Cluster. It brings back no Machine.
+// Restore brings back what somebody deleted of all that the fleet lives in: CRDs, namespaces and what the manifests keep there, and the
+// Cluster. It brings back no Machine.
 func (s *Stage) Restore(ctx context.Context) error {
 	crds, err := embedded.CRDs(ctx, s.kit.Platform.Name)
 	if err != nil {

@@ -23,8 +23,9 @@ import (
 //go:embed controlplane.yaml
 var controlPlaneYAML []byte
 
-// RaiseControlPlane makes what the fleet has of a control plane a whole one: so many Machines, master-0 and on, in as many zones as the platform has, each with
-// its Node and its member of etcd, whose operator is simulated; and starts Poundlock anew, with --control-plane. Options.ControlPlane asks for it from the start.
+// RaiseControlPlane makes what the fleet has of a control plane a whole one: so many Machines, master-0 and on, in as many zones as the
+// platform has, each with its Node and its member of etcd, whose operator is simulated; and starts Poundlock anew, with --control-plane.
+// Options.ControlPlane asks for it from the start.
 func (s *Stage) RaiseControlPlane(ctx context.Context, replicas int) error {
 	all, err := objects(bytes.ReplaceAll(controlPlaneYAML, []byte("REPLICAS"), []byte(strconv.Itoa(replicas))))
 	if err != nil {

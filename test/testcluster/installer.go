@@ -78,8 +78,8 @@ func (s *Stage) bundle(ctx context.Context) error {
 	return nil
 }
 
-// buildCore builds what the kubelet runs. The core manager has its Deployment's arguments, its Secret and its account. What is added has it listen on this machine, and elect
-// no leader: a process outside of a pod finds no namespace for that.
+// buildCore builds what the kubelet runs. The core manager has its Deployment's arguments, its Secret and its account. What is added has it
+// listen on this machine, and elect no leader: a process outside of a pod finds no namespace for that.
 func (s *Stage) buildCore(ctx context.Context) error {
 	core, err := build.ClusterAPI(ctx, s.options.Out)
 	if err != nil {

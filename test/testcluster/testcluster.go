@@ -42,15 +42,17 @@ type Options struct {
 	// WithoutClusterAPI leaves out Cluster API's and the provider's CRDs and objects, its manager, the simulation and the fleet: a cluster that installs Poundlock
 	// first. InstallClusterAPI and UninstallClusterAPI follow.
 	WithoutClusterAPI bool
-	// Install brings Cluster API and the platform's provider through `poundlock install`, from bundles that are made at the start, with Pods. The installer and Cluster
-	// API's core manager run as their Deployments say. There is nothing else: no fleet, and no process behind the infrastructure provider's Deployments and webhooks.
+	// Install brings Cluster API and the platform's provider through `poundlock install`, from bundles that are made at the start, with Pods.
+	// The installer and Cluster API's core manager run as their Deployments say. There is nothing else: no fleet, and no process behind the
+	// infrastructure provider's Deployments and webhooks.
 	Install bool
-	// Pods has the real controllers of Deployments, ReplicaSets and EndpointSlices, a stand-in kubelet that runs the pods of Cluster API's namespace as processes, an API server
-	// that reaches Services, and the service CA. Programs are paths of Poundlock's binary, by the image that the kubelet runs it for.
+	// Pods has the real controllers of Deployments, ReplicaSets and EndpointSlices, a stand-in kubelet that runs the pods of Cluster API's
+	// namespace as processes, an API server that reaches Services, and the service CA. Programs are paths of Poundlock's binary, by the image
+	// that the kubelet runs it for.
 	Pods     bool
 	Programs map[string]string
-	// RealMachineAPI has OpenShift's own controllers see to MachineSets and MachineHealthChecks, with their webhooks. They are built at the first time, which takes
-	// minutes.
+	// RealMachineAPI has OpenShift's own controllers see to MachineSets and MachineHealthChecks, with their webhooks. They are built at the
+	// first time, which takes minutes.
 	RealMachineAPI bool
 	// ControlPlane is how many Machines the control plane has, if it is to be a whole one, with etcd, and managed: 3 or 5. 0 leaves it at what the fleet has.
 	ControlPlane int

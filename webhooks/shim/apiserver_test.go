@@ -66,8 +66,9 @@ var kinds = []kind{
 	{"machinehealthchecks", func() runtime.Object { return &clusterv1beta1.MachineHealthCheck{} }, func() runtime.Object { return &clusterv1.MachineHealthCheck{} }},
 }
 
-// Objects that Cluster API's own fuzzer draws come through API server, shim and Cluster API's own converter as they would come from the converter alone, there and
-// back; one by one and as a list. The manager's binary is the real one, behind a proxy: for some conversions it reads definitions.
+// Objects that Cluster API's own fuzzer draws come through API server, shim and Cluster API's own converter as they would come from the
+// converter alone, there and back; one by one and as a list. The manager's binary is the real one, behind a proxy: for some conversions it
+// reads definitions.
 func TestTheRealConverter(t *testing.T) {
 	st := start(t)
 	for _, k := range kinds {

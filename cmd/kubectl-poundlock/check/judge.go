@@ -108,7 +108,8 @@ func (f Finding) Ref() string { return inventory.RefOf(f.Kind, f.Name) }
 // Object is the object for other commands to read: machineset.machine.openshift.io/worker-a.
 func (f Finding) Object() string { return f.object }
 
-// Judge answers whether the pair could move to an API. unknown says why no conversion of it can be tried, nil if one can; lacks are what of its cluster was not shown.
+// Judge answers whether the pair could move to an API. unknown says why no conversion of it can be tried, nil if one can; lacks are what of
+// its cluster was not shown.
 func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
 	f := Finding{
 		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, InCharge: p.InCharge(), To: to, Source: p.Source, object: p.Object(),
@@ -266,8 +267,8 @@ func InfraFinalizer(p inventory.Pair) string {
 	return authority.InfraFinalizer(ref.APIGroup, ref.Kind)
 }
 
-// Unconvertible converts away from the authoritative API. Obstacles that something which was not shown would change are left out; needs has what to show then. The
-// mirror's own verdict stands: it was made with the whole cluster.
+// Unconvertible converts away from the authoritative API. Obstacles that something which was not shown would change are left out; needs has
+// what to show then. The mirror's own verdict stands: it was made with the whole cluster.
 func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) (errs field.ErrorList, needs []string) {
 	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.InCharge() == authority.ClusterAPI {
 		return nil, []string{"the " + ref.Kind + " " + ref.Name}

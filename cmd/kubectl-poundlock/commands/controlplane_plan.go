@@ -122,7 +122,8 @@ func (p *plugin) controlPlanePlan(ctx context.Context, o controlPlanePlanOptions
 	return p.writePlan(o.output, r)
 }
 
-// try asks the API server, as the operator does before it acts, what admission makes of the Machines that the plan compares with and creates. Nothing is stored.
+// try asks the API server, as the operator does before it acts, what admission makes of the Machines that the plan compares with and creates.
+// Nothing is stored.
 func (m *masters) try(ctx context.Context, s *sight) {
 	plan := policy.Make(s.view())
 	trials := plan.NeededTrials()

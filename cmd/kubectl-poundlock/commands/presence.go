@@ -19,8 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// present has the API server ask Poundlock's webhooks about a Lease that it does not store. Their warning is the answer: no policy judges a Lease, so nobody else's can be
-// taken for it.
+// present has the API server ask Poundlock's webhooks about a Lease that it does not store. Their warning is the answer: no policy judges a
+// Lease, so nobody else's can be taken for it.
 func (p *plugin) present(ctx context.Context, namespace string) (status.Presence, error) {
 	heard := &listener{}
 	client, err := p.client(heard)

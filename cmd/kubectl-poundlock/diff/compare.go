@@ -73,8 +73,8 @@ func Compare(p inventory.Pair, in authority.API, env conversion.Env) (Comparison
 	return c, nil
 }
 
-// own reports whether a field is a label or annotation that the mirror leaves as it is: what somebody else writes to the mirror alone, what the Machine API's controllers
-// keep up to date whichever API is authoritative, and names by which somebody recognizes an object.
+// own reports whether a field is a label or annotation that the mirror leaves as it is: what somebody else writes to the mirror alone, what
+// the Machine API's controllers keep up to date whichever API is authoritative, and names by which somebody recognizes an object.
 func own(p inventory.Pair, r Row) bool {
 	for _, of := range []string{"metadata.labels", "metadata.annotations"} {
 		rest, is := strings.CutPrefix(r.Path, of)

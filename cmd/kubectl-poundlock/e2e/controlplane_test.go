@@ -45,7 +45,8 @@ func theRestHolds(t *testing.T) {
 	aTemplateOfClusterAPIIsPlanned(t)
 }
 
-// whatAdmissionFillsIsNoDifference leaves out of the template what a policy writes into each Machine: the operator replaces none for that, so no plan may say it.
+// whatAdmissionFillsIsNoDifference leaves out of the template what a policy writes into each Machine: the operator replaces none for that, so
+// no plan may say it.
 func whatAdmissionFillsIsNoDifference(t *testing.T) {
 	t.Helper()
 	const without = `kubectl -n openshift-machine-api get controlplanemachineset cluster -o yaml | sed '/iamInstanceProfile:/,+1d' | kubectl poundlock controlplane plan -f -`

@@ -263,8 +263,8 @@ func TestKubectlCompletesThePlugin(t *testing.T) {
 	}
 }
 
-// moveEverything has Cluster API run every Machine and MachineSet. What cannot move is deleted: a set's Machines go with it, by the garbage collector, perhaps between
-// the list and the deletion.
+// moveEverything has Cluster API run every Machine and MachineSet. What cannot move is deleted: a set's Machines go with it, by the garbage
+// collector, perhaps between the list and the deletion.
 func moveEverything(t *testing.T) {
 	t.Helper()
 	if out, code := sh(t, "kubectl poundlock migrate machinesets machines --to clusterapi --include-control-plane --skip-blocked --wait --yes"); code != 0 {
@@ -299,8 +299,8 @@ func TestYNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestZCleanup is the last: nothing of Poundlock is left behind it. Everything has moved, so each object is locked, and Poundlock's policies refuse what its webhooks would refuse: their
-// answers are not the manager's.
+// TestZCleanup is the last: nothing of Poundlock is left behind it. Everything has moved, so each object is locked, and Poundlock's policies
+// refuse what its webhooks would refuse: their answers are not the manager's.
 func TestZCleanup(t *testing.T) {
 	moveEverything(t)
 	paused := func() string {

@@ -73,7 +73,8 @@ func (p Pair) Moving() bool {
 // Ref is the pair as a person names it: machineset/worker-a.
 func (p Pair) Ref() string { return RefOf(p.Kind.Name, p.Name) }
 
-// Object names the pair's object as `kubectl -o name` does, with its group: what kubectl reads as machine/x is Cluster API's. It is the Machine API's where there is one.
+// Object names the pair's object as `kubectl -o name` does, with its group: what kubectl reads as machine/x is Cluster API's. It is the
+// Machine API's where there is one.
 func (p Pair) Object() string {
 	if p.MachineAPI == nil {
 		return ObjectOf(p.Kind.Name, p.Kind.ClusterAPI.Group, p.Name)

@@ -96,8 +96,8 @@ func files(t Target) (out []any) {
 	return out
 }
 
-// Pack writes the target's archive of a binary, Poundlock's LICENSE and NOTICE, and the licences of what is compiled in, into dir, and returns its checksum. What is packed
-// bears no time and no owner.
+// Pack writes the target's archive of a binary, Poundlock's LICENSE and NOTICE, and the licences of what is compiled in, into dir, and returns
+// its checksum. What is packed bears no time and no owner.
 func Pack(dir, version string, t Target, binary, licence, notice, licences string) (string, error) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// BenchmarkBundle compares the command with kustomize alone, over the same folders of real providers, in turns. What is reported is of one round: -benchtime=3x has three.
+// BenchmarkBundle compares the command with kustomize alone, over the same folders of real providers, in turns. What is reported is of one
+// round: -benchtime=3x has three.
 func BenchmarkBundle(b *testing.B) {
 	for _, p := range realProviders() {
 		if p.file != "core" && p.file != "aws" {

@@ -1,8 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxying has the commands `poundlock proxy` and `poundlock shim`: flags in, a server that runs out. They decide nothing: packages proxy and webhooks/shim
-// do.
+// Package proxying has the commands `poundlock proxy` and `poundlock shim`: flags in, a server that runs out. They decide nothing: packages
+// proxy and webhooks/shim do.
 package proxying
 
 import (
