@@ -460,6 +460,22 @@ func TestDiscovery(t *testing.T) {
 	if err != nil || !bytes.Contains(text, []byte(`"io.x-k8s.cluster.v1beta2.Machine":`)) || !bytes.Contains(text, []byte(`"/apis/cluster.x-k8s.io/v1beta2/machines"`)) {
 		t.Errorf("%.400s %v", text, err)
 	}
+	whole, err := client.OpenAPISchema() // in its binary form, as kubectl falls back to
+	if err != nil {
+		t.Fatal(err)
+	}
+	var standard, hidden int
+	for _, schema := range whole.GetDefinitions().GetAdditionalProperties() {
+		switch {
+		case schema.Name == "io.x-k8s.cluster.v1beta2.Machine":
+			standard++
+		case strings.Contains(schema.Name, "hypershift"):
+			hidden++
+		}
+	}
+	if standard != 1 || hidden != 0 {
+		t.Errorf("OpenAPI's version 2 has the schema of a Machine %d times, and %d of private groups", standard, hidden)
+	}
 }
 
 // kubectl does through the proxy what it does anywhere: where it has full names, it prints what it prints of the platform's own kinds without a proxy.

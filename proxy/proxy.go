@@ -40,8 +40,10 @@ type Proxy struct {
 	upgraded http.RoundTripper // HTTP/1.1, which alone can become another protocol
 	metrics  *metrics
 	log      *slog.Logger
-	drained  context.Context // done once watches shall end
-	drain    context.CancelFunc
+	// oneBinary is held while OpenAPI's binary form is made, which takes several times the memory of the document.
+	oneBinary sync.Mutex
+	drained   context.Context // done once watches shall end
+	drain     context.CancelFunc
 }
 
 // New makes a proxy. It does not connect.
@@ -85,6 +87,7 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 type exchange struct {
 	translation.Endpoint
 	watch    bool
+	binary   bool   // OpenAPI's binary form is to be made of the answer
 	upgrade  string // the protocol that the connection shall go over to
 	resource string // as the metrics have it
 }
@@ -100,6 +103,7 @@ func exchangeOf(ctx context.Context) *exchange {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := &exchange{Endpoint: translation.EndpointOf(r.URL.EscapedPath()), upgrade: r.Header.Get("Upgrade")}
 	e.watch = e.Watch || e.Name == "" && r.Method == http.MethodGet && watched(r.URL.Query())
+	e.binary = wantsBinary(r)
 	e.resource = p.metrics.resource(e)
 	begin := time.Now()
 	recorded := &recorder{ResponseWriter: w}

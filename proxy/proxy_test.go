@@ -21,7 +21,9 @@ import (
 	"testing"
 	"time"
 
+	openapi_v2 "github.com/google/gnostic-models/openapiv2"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -176,6 +178,44 @@ func TestALongMalformedBody(t *testing.T) {
 	answer, body, err := ask(t, "POST", url+machinesPath, `{"a":"`+strings.Repeat("x", 2*small)+`",}`, "Content-Type", "application/json")
 	if err != nil || answer.StatusCode != 400 || !strings.Contains(body, "malformed") {
 		t.Errorf("%+v %s %v", answer, body, err)
+	}
+}
+
+// A client that reads OpenAPI's binary form alone is given it, made from a document that was translated.
+func TestTheBinaryFormOfOpenAPI(t *testing.T) {
+	const asked = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+	for _, c := range []struct {
+		why, accept, document string
+		code                  int
+		media                 string
+	}{
+		{"binary", asked, `{"swagger":"2.0","info":{"title":"t","version":"v"},"paths":{},"definitions":{"io.openshift.hypershift.cluster.v1beta2.Machine":{"type":"object"}}}`, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"},
+		{"JSON will do", asked + ", application/json", `{"swagger":"2.0","definitions":{}}`, 200, "application/json"},
+		{"not a document", asked, `{"swagger":2}`, 502, "application/json"},
+		{"truncated", asked, `{"swagger":"2.0"`, 400, "application/json"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+				if got := r.Header.Get("Accept"); got != "application/json" {
+					t.Errorf("the API server is asked for %s", got)
+				}
+				respond("application/json", c.document)(w, r)
+			})
+			answer, body, err := ask(t, "GET", url+"/openapi/v2", "", "Accept", c.accept)
+			if err != nil || answer.StatusCode != c.code || answer.Header.Get("Content-Type") != c.media {
+				t.Fatalf("%+v %q %v", answer, body, err)
+			}
+			if c.why != "binary" {
+				return
+			}
+			document := &openapi_v2.Document{}
+			if err := proto.Unmarshal([]byte(body), document); err != nil {
+				t.Fatal(err)
+			}
+			if name := document.Definitions.AdditionalProperties[0].Name; name != "io.x-k8s.cluster.v1beta2.Machine" {
+				t.Error(name)
+			}
+		})
 	}
 }
 

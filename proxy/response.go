@@ -4,14 +4,18 @@
 package proxy
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
+	openapi_v2 "github.com/google/gnostic-models/openapiv2"
+	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/translation"
@@ -50,8 +54,49 @@ func (p *Proxy) response(r *http.Response) error {
 		scanner = translation.NewFrameScanner
 	}
 	r.Body = &body{proxy: p, request: r.Request, reader: translation.NewReader(r.Body, scanner(translation.ToStandard, e.Document))}
+	if e.binary && r.StatusCode == http.StatusOK {
+		return p.binary(r)
+	}
 	r.ContentLength = -1
 	r.Header.Del("Content-Length")
+	return nil
+}
+
+// openAPIBinary is the one form in which client-go reads version 2 of OpenAPI. The API server makes it from the JSON, which it has too, and calls it in its answer
+// by a name that is a media type.
+const openAPIBinary, openAPIBinaryType = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+// largest is how long a document of version 2 may be: an API server with hundreds of definitions has one of some 10 MB.
+const largest = 64 << 20
+
+// wantsBinary reports whether a client reads OpenAPI's binary form and no other.
+func wantsBinary(r *http.Request) bool {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	return r.Method == http.MethodGet && r.URL.Path == "/openapi/v2" && strings.Contains(accept, openAPIBinary) && !strings.Contains(accept, "json")
+}
+
+// binary puts a translated document of OpenAPI's version 2 into its binary form. It needs the whole document, so one is made at a time.
+func (p *Proxy) binary(r *http.Response) error {
+	p.oneBinary.Lock()
+	defer p.oneBinary.Unlock()
+	document, err := io.ReadAll(io.LimitReader(r.Body, largest+1))
+	if err = errors.Join(err, r.Body.Close()); err != nil {
+		return fmt.Errorf("reading the API server's OpenAPI document: %w", err)
+	}
+	if len(document) > largest {
+		return fmt.Errorf("%w: its OpenAPI document is longer than %d bytes", errAnswer, largest)
+	}
+	parsed, err := openapi_v2.ParseDocument(document)
+	if err != nil {
+		return fmt.Errorf("%w: its OpenAPI document has no binary form: %w", errAnswer, err)
+	}
+	content, err := proto.Marshal(parsed)
+	if err != nil {
+		return fmt.Errorf("%w: its OpenAPI document has no binary form: %w", errAnswer, err)
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(content)), int64(len(content))
+	r.Header.Set("Content-Type", openAPIBinaryType)
+	r.Header.Set("Content-Length", strconv.Itoa(len(content)))
 	return nil
 }
 

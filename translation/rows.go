@@ -84,7 +84,7 @@ var Rows = []Row{
 
 	{In: OpenAPI, At: "paths{key}", Is: Path, Hide: true, Why: "The index, and the paths of a document."},
 	{In: OpenAPI, At: "paths{}.serverRelativeURL", Is: Path, Why: "Where the index leads."},
-	{In: OpenAPI, At: "definitions{key}", Is: SchemaName, Why: "The same in version 2."},
+	{In: OpenAPI, At: "definitions{key}", Is: SchemaName, Hide: true, Why: "The schemas of all groups in version 2: two of a name are no JSON."},
 	{In: OpenAPI, At: "components.schemas{key}", Is: SchemaName, Why: "The name of a schema begins with its group in reverse."},
 	{In: OpenAPI, At: "**.$ref", Is: SchemaReference, Why: "It names a schema."},
 	{In: OpenAPI, At: "**.x-kubernetes-group-version-kind.group", Is: Group, Why: "The kind of an operation."},

@@ -64,6 +64,11 @@ func TestThePlatformsOwnIsHidden(t *testing.T) {
 			`{"paths": { "apis/cluster.x-k8s.io/v1" : {"serverRelativeURL":"/openapi/v3/apis/cluster.x-k8s.io/v1?hash=1"} , "apis/cluster.hypershift.openshift.io/v1":{"serverRelativeURL":"/openapi/v3/apis/cluster.hypershift.openshift.io/v1?hash=2"}}}`,
 			`{"paths": {   "apis/cluster.x-k8s.io/v1":{"serverRelativeURL":"/openapi/v3/apis/cluster.x-k8s.io/v1?hash=2"}}}`,
 		},
+		{
+			"schemas of OpenAPI's version 2", OpenAPI, false,
+			`{"definitions":{"io.k8s.Pod":{},"io.x-k8s.cluster.v1beta2.Machine":{"description":"the platform's"},"io.openshift.hypershift.cluster.v1beta2.Machine":{"type":"object"}}}`,
+			`{"definitions":{"io.k8s.Pod":{},"io.x-k8s.cluster.v1beta2.Machine":{"type":"object"}}}`,
+		},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			s := NewScanner(ToStandard, c.doc)
