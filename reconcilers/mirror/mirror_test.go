@@ -410,7 +410,7 @@ func (w *world) patch(t *testing.T, o *unstructured.Unstructured, subresource, b
 // eventually polls until missing has nothing to say.
 func (w *world) eventually(t *testing.T, what string, missing func() string) {
 	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
