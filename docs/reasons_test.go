@@ -29,7 +29,7 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		"../reconcilers/generate/*.go":           regexp.MustCompile(`\breason\w+ += "(\w+)"`),
 		"../policies/authority/gate.go":          regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
 		"../machine/deletion.go":                 regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
-		"../reconcilers/provision/*.go":          regexp.MustCompile(`const reason\w+ = "(\w+)"`),
+		"../machine/controller/*.go":             regexp.MustCompile(`const reason\w+ = "(\w+)"`),
 		"../reconcilers/handoff/report.go":       regexp.MustCompile(`condition\(authority\.Condition\w+, [^"]+"Info", "(\w+)"`),
 		"../reconcilers/mirror/status.go":        regexp.MustCompile(`synchronizedCondition\([^,"]+, "(\w+)"`),
 		"../policies/controlplane/authority.go":  regexp.MustCompile(`const Reason\w+ = "(\w+)"`),

@@ -17,5 +17,5 @@
 //
 // Non-goals:
 //   - which API is authoritative: see policies/authority
-//   - reading, writing, draining and retrying: see reconcilers/provision
+//   - reading, writing, draining and retrying: see machine/controller
 package machine

@@ -17,6 +17,6 @@
 // maxUnhealthy Machines are not healthy.
 //
 // Non-goals:
-//   - reading objects, and remediating a Machine: see reconcilers/provision
+//   - reading objects, and remediating a Machine: see machine/controller
 //   - which Machines are the check's own: the caller passes them, and the others count
 package health

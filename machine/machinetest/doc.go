@@ -17,6 +17,6 @@
 //	                        stopped ────────┘
 //
 // Non-goals:
-//   - how a Machine is reconciled: see reconcilers/provision
+//   - how a Machine is reconciled: see machine/controller
 //   - that authority moves: see reconcilers/handoff
 package machinetest

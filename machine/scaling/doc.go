@@ -11,5 +11,5 @@
 // count. The set creates another in its place. Which API is authoritative for a Machine makes no difference here.
 //
 // Non-goals:
-//   - reading objects, and how fresh they are: before it acts, reconcilers/provision reads again and decides again
+//   - reading objects, and how fresh they are: before it acts, machine/controller reads again and decides again
 package scaling

@@ -35,7 +35,7 @@ mkdir -p "$scratch/fakekustomize/krusty"
 printf 'module sigs.k8s.io/kustomize/api\n\ngo 1.26\n' >"$scratch/fakekustomize/go.mod"
 printf 'package krusty\n' >"$scratch/fakekustomize/krusty/krusty.go"
 # What is imported imports nothing itself, so that the plants are no cycle.
-for package in policies/leaf conversion/leaf machine/leaf bundle/leaf installation/leaf translation/leaf webhooks/leaf webhooks/shim/leaf proxy/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
+for package in policies/leaf conversion/leaf machine/leaf machine/controller bundle/leaf installation/leaf translation/leaf webhooks/leaf webhooks/shim/leaf proxy/leaf certs/leaf reconcilers/leaf internal/leaf test/leaf; do
 	empty "$package"
 done
 
@@ -78,6 +78,10 @@ refused=(
 	"certs/webhooks.go $module/webhooks/leaf"
 	"reconcilers/mirror/handoff.go $module/reconcilers/leaf"
 	"reconcilers/handoff/webhooks.go $module/webhooks/leaf"
+	"machine/scaling/controller.go $module/machine/controller"
+	"machine/controller/mirror.go $module/reconcilers/leaf"
+	"reconcilers/mirror/controller.go $module/machine/controller"
+	"cmd/poundlock/controller.go $module/machine/controller"
 	# nothing outside test/ imports test/
 	"cmd/poundlock/test.go $module/test/leaf"
 	"reconcilers/mirror/test.go $module/test/leaf"
@@ -106,6 +110,9 @@ allowed=(
 	"webhooks/noun.go $module/policies/leaf"
 	"webhooks/client.go sigs.k8s.io/controller-runtime/pkg/client"
 	"certs/files.go os"
+	"machine/controller/client.go sigs.k8s.io/controller-runtime/pkg/client"
+	"machine/controller/noun.go $module/policies/leaf"
+	"test/simulation/controllers.go $module/machine/controller"
 	"certs/control_plane_test.go $module/test/leaf"
 	"reconcilers/handoff/noun.go $module/policies/leaf"
 	"reconcilers/all.go $module/reconcilers/leaf"

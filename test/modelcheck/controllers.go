@@ -50,7 +50,7 @@ func conditionOf(gateOf func(authority.Shape, bool) authority.Gate, m object) []
 	return nil
 }
 
-// machineAPI is reconcilers/provision: it reads past all caches, asks the gate, and takes one step after the other; each of its writes
+// machineAPI is machine/controller: it reads past all caches, asks the gate, and takes one step after the other; each of its writes
 // carries the resourceVersion of what it read, its calls to the cloud carry nothing.
 func (t *turn) machineAPI() {
 	w := &t.was

@@ -14,7 +14,7 @@
 //	handoff.go, plan.go  reconcilers/handoff: gather (the Cluster API side, then the Machine API object), one step, its requests one after the other
 //	mirror.go, plan.go   reconcilers/mirror: gather (which API is authoritative is read last), the writes of next.go and deletion.go one after the other, up to a
 //	                     deletion, whose outcome is read again
-//	controllers.go       reconcilers/provision's machine controller; Cluster API's core controller, its provider's, and the garbage collector
+//	controllers.go       machine/controller's machine controller; Cluster API's core controller, its provider's, and the garbage collector
 //	people.go            people who type commands, past admission (admission.go)
 //	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the foreground and leaving
 //	                     orphans; the collector; scaling

@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/poundlock/poundlock/machine/controller"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/reconcilers/provision"
 	"github.com/poundlock/poundlock/test/neighbours"
 )
 
@@ -109,11 +109,11 @@ func addMachineAPI(m manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	add := provision.Add
+	add := controller.Add
 	if o.MachinesOnly {
-		add = provision.AddMachines
+		add = controller.AddMachines
 	}
-	return add(m, provision.Options{
+	return add(m, controller.Options{
 		Actuator: &machinetest.Actuator{Cloud: o.Cloud.As(authority.MachineAPI), Provider: p.actuator, Settle: o.Settle},
 		Gated:    !o.Ungated,
 		AnyName:  true,

@@ -1,0 +1,171 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/kubectl/pkg/drain"
+
+	"github.com/poundlock/poundlock/machine"
+)
+
+// drain empties the Node, as far as one pass gets.
+//
+// What is evicted and what may stay, and how, is the library's to say. Its own loop is not used: it waits until the last pod is gone, and
+// asks again for those that a budget holds, with a worker of ours for all that time. Here a pass asks once for each pod, reports the rest, and
+// the next pass sees what has become of it.
+func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
+	switch done, _ := conditionOfType(p.machine.Status.Conditions, machinev1beta1.MachineDrained); {
+	case done.Status == corev1.ConditionTrue:
+		return nil, nil
+	case p.node == nil:
+		p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonNoNode, "The Machine has no Node"))
+		return nil, nil
+	case machine.ExcludesDrain(p.machine):
+		p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonDrainSkipped, "The annotation "+machine.ExcludeDrainAnnotation+" says so"))
+		return nil, nil
+	}
+	if err := c.beginDrain(ctx, p); err != nil {
+		return nil, err
+	}
+	left, err := c.evict(ctx, p.node)
+	if err != nil {
+		p.is(drainFailed(p.node, err))
+		return &stop{}, err
+	}
+	if len(left) > 0 {
+		return &stop{after: c.pace.drain, waits: draining(p.node, left)}, nil
+	}
+	p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonDrained, fmt.Sprintf("Node %s is drained", p.node.Name)))
+	c.tell(p, corev1.EventTypeNormal, machine.ReasonDrained, "Drain", fmt.Sprintf("Node %s is drained", p.node.Name))
+	return nil, nil
+}
+
+// beginDrain stores that the drain has begun before it does: another process that takes over lets this one finish first (takeTurn).
+func (c *machines) beginDrain(ctx context.Context, p *pass) error {
+	if machine.DrainBegun(p.machine) {
+		return nil
+	}
+	p.is(machine.False(machinev1beta1.MachineDrained, machinev1beta1.ConditionSeverityInfo, machine.ReasonDraining, "Draining Node %s", p.node.Name))
+	c.tell(p, corev1.EventTypeNormal, machine.ReasonDraining, "Drain", fmt.Sprintf("Draining Node %s", p.node.Name))
+	return c.store(ctx, p)
+}
+
+// evict cordons the Node, asks for the eviction of what is to leave, and returns what has not left yet, and why.
+func (c *machines) evict(ctx context.Context, node *corev1.Node) ([]leftover, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.pace.evict)
+	defer cancel()
+	h := c.drainer(ctx, node)
+	if err := drain.RunCordonOrUncordon(h, node.DeepCopy(), true); err != nil {
+		return nil, fmt.Errorf("cordoning Node %s: %w", node.Name, err)
+	}
+	list, errs := h.GetPodsForDeletion(node.Name)
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("finding the pods of Node %s: %w", node.Name, errors.Join(errs...))
+	}
+	var left []leftover
+	for _, pod := range list.Pods() {
+		if l, stays := evictPod(ctx, h, pod); stays {
+			left = append(left, l)
+		}
+	}
+	slices.SortFunc(left, func(a, b leftover) int { return strings.Compare(a.pod, b.pod) })
+	return left, nil
+}
+
+// drainer returns what is evicted: everything but what DaemonSets and kubelets themselves put on the Node. Pods without a controller go too,
+// and so does what is in their emptyDir: the instance goes.
+func (c *machines) drainer(ctx context.Context, node *corev1.Node) *drain.Helper {
+	h := &drain.Helper{
+		Ctx: ctx, Client: c.pods, Force: true, IgnoreAllDaemonSets: true, DeleteEmptyDirData: true,
+		GracePeriodSeconds: -1, // each pod's own
+		Out:                io.Discard, ErrOut: io.Discard,
+	}
+	if machine.Unreachable(node) {
+		// No kubelet will say that a pod has ended: budgets are still asked, but no pod that is being deleted is waited for.
+		h.GracePeriodSeconds, h.SkipWaitForDeleteTimeoutSeconds = 1, 1
+	}
+	return h
+}
+
+// leftover is a pod that has not left, and why.
+type leftover struct {
+	pod, why string
+	refused  bool
+}
+
+func evictPod(ctx context.Context, h *drain.Helper, pod corev1.Pod) (_ leftover, stays bool) {
+	l := leftover{pod: pod.Namespace + "/" + pod.Name, why: "is ending"}
+	if !pod.DeletionTimestamp.IsZero() {
+		return l, true
+	}
+	switch err := h.EvictPod(pod, policyv1.SchemeGroupVersion); {
+	case err == nil:
+		return l, true
+	case apierrors.IsNotFound(err):
+		return l, false
+	case ctx.Err() != nil:
+		l.why = "was not asked yet"
+	default:
+		l.why, l.refused = refusal(err), true
+	}
+	return l, true
+}
+
+// refusal is the API server's reason against an eviction. For a disruption budget it also returns the name and the numbers.
+func refusal(err error) string {
+	why := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			why += " " + cause.Message
+		}
+	}
+	return strings.TrimSuffix(why, ".")
+}
+
+func draining(node *corev1.Node, left []leftover) machinev1beta1.Condition {
+	reason, severity := machine.ReasonDraining, machinev1beta1.ConditionSeverityInfo
+	if slices.ContainsFunc(left, func(l leftover) bool { return l.refused }) {
+		reason, severity = machinev1beta1.MachineDrainError, machinev1beta1.ConditionSeverityWarning
+	}
+	return machine.False(machinev1beta1.MachineDrained, severity, reason, "Node %s still has %d pods to be drained: %s", node.Name, len(left), named(left))
+}
+
+func drainFailed(node *corev1.Node, err error) machinev1beta1.Condition {
+	return machine.False(machinev1beta1.MachineDrained, machinev1beta1.ConditionSeverityWarning, machinev1beta1.MachineDrainError, "Node %s: %s", node.Name, err)
+}
+
+// mostNamed is how many pods a condition names; those that are refused come first.
+const mostNamed = 10
+
+func named(left []leftover) string {
+	slices.SortStableFunc(left, func(a, b leftover) int {
+		switch {
+		case a.refused == b.refused:
+			return 0
+		case a.refused:
+			return -1
+		}
+		return 1
+	})
+	var names []string
+	for _, l := range left[:min(len(left), mostNamed)] {
+		names = append(names, l.pod+" "+l.why)
+	}
+	if more := len(left) - mostNamed; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, "; ")
+}

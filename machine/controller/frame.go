@@ -1,0 +1,175 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// subject is an object as its controller reads it: typed for its work, and its fields of authority.
+type subject[T client.Object] struct {
+	object     T
+	shape      authority.Shape
+	conditions []machinev1beta1.Condition
+}
+
+// shapeOf is what the gate is asked about, of a kind whose Go type has the fields.
+func shapeOf(requested, current machinev1beta1.MachineAuthority, conditions []machinev1beta1.Condition) authority.Shape {
+	s := authority.Shape{Requested: authority.API(requested), Current: authority.API(current)}
+	for _, c := range conditions {
+		s.Conditions = append(s.Conditions, authority.Condition{
+			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+		})
+	}
+	return s
+}
+
+// gated is the frame of every controller: read, ask, work.
+type gated[T client.Object] struct {
+	client client.Client
+	clock  clock.PassiveClock
+	// on reports that the feature gate is on.
+	on bool
+	// read returns the object, or a NotFound error.
+	read func(context.Context, types.NamespacedName) (subject[T], error)
+	// work is everything that the controller does because of the object, when it may.
+	work func(context.Context, T) (reconcile.Result, error)
+	// settle finishes, before a pause is acknowledged, what earlier passes have left in flight. A result other than zero says that
+	// it is not finished. nil: every pass of this controller finishes what it begins. It is not asked again where the pause stands acknowledged and
+	// only its wording changes (ClusterAPI, Migrating): nothing was done since.
+	settle func(context.Context, T) (reconcile.Result, error)
+}
+
+// Reconcile is one pass. Where the object does not say yet what it has to say, that is stored, and the pass ends: its event brings
+// the next one, which acts on what is stored.
+func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
+	s, err := g.read(ctx, key.NamespacedName)
+	if err != nil {
+		return quietly(reconcile.Result{}, err)
+	}
+	gate := authority.GateOf(s.shape, g.on)
+	switch {
+	case !gate.AlreadyWritten(s.shape):
+		return quietly(g.tell(ctx, s, gate))
+	case gate.Act:
+		return quietly(g.work(ctx, s.object))
+	}
+	return reconcile.Result{}, nil
+}
+
+// tell stores the acknowledgement, or which API is authoritative for a new object.
+func (g *gated[T]) tell(ctx context.Context, s subject[T], gate authority.Gate) (reconcile.Result, error) {
+	if gate.Paused.Status == metav1.ConditionTrue && s.shape.Condition(authority.ConditionPaused).Status != metav1.ConditionTrue && g.settle != nil {
+		if result, err := g.settle(ctx, s.object); err != nil || !result.IsZero() {
+			return result, err
+		}
+		// What settling stored has moved the object on: the next pass finds nothing in flight and acknowledges.
+		if fresh, err := g.read(ctx, client.ObjectKeyFromObject(s.object)); err != nil || fresh.object.GetResourceVersion() != s.object.GetResourceVersion() {
+			return reconcile.Result{RequeueAfter: soon}, err
+		}
+	}
+	status := map[string]any{}
+	if gate.Adopt != authority.Unset {
+		status["authoritativeAPI"] = string(gate.Adopt)
+	}
+	if gate.Paused.Status != "" {
+		status["conditions"] = withCondition(s.conditions, conditionOf(gate.Paused), g.clock.Now())
+	}
+	log.FromContext(ctx).Info("storing which API is authoritative", "adopt", gate.Adopt, "paused", gate.Paused.Status)
+	return reconcile.Result{}, patchStatusFields(ctx, g.client, s.object, status)
+}
+
+func conditionOf(c authority.Condition) machinev1beta1.Condition {
+	out := machinev1beta1.Condition{
+		Type: machinev1beta1.ConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+	}
+	if c.Status == metav1.ConditionFalse {
+		out.Severity = machinev1beta1.ConditionSeverityInfo // it acts: nothing is wrong
+	}
+	return out
+}
+
+// withCondition returns the conditions with c added or in the place of the one of its type. The time is that of the last change of
+// status; conditions that say the same already are returned as they are.
+func withCondition(conditions []machinev1beta1.Condition, c machinev1beta1.Condition, now time.Time) []machinev1beta1.Condition {
+	out := append([]machinev1beta1.Condition(nil), conditions...)
+	c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
+	for i, old := range out {
+		if old.Type != c.Type {
+			continue
+		}
+		if old.Status == c.Status {
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+		out[i] = c
+		return out
+	}
+	return append(out, c)
+}
+
+// soon is the time until the next pass for a change that no event reports at once.
+const soon = time.Second
+
+// quietly keeps from the log what is no failure: somebody else wrote first, or the object is gone.
+func quietly(result reconcile.Result, err error) (reconcile.Result, error) {
+	switch {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: soon}, nil
+	case apierrors.IsNotFound(err):
+		return reconcile.Result{}, nil
+	}
+	return result, err
+}
+
+// patch writes metadata and spec where after differs from before, and nothing where it does not; it reports whether it wrote.
+// A merge patch replaces lists whole, so it carries the resourceVersion: another's finalizer is never lost.
+func patch(ctx context.Context, c client.Client, before, after client.Object) (bool, error) {
+	return send(before, after, func(p client.Patch) error { return c.Patch(ctx, after, p) })
+}
+
+// patchStatus is patch for the status. Every writer of a status patches: a full update by one erases the fields of another.
+func patchStatus(ctx context.Context, c client.Client, before, after client.Object) (bool, error) {
+	return send(before, after, func(p client.Patch) error { return c.Status().Patch(ctx, after, p) })
+}
+
+func send(before, after client.Object, write func(client.Patch) error) (bool, error) {
+	difference, err := client.MergeFrom(before).Data(after)
+	if err != nil || string(difference) == "{}" {
+		return false, err
+	}
+	if err := write(client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return false, fmt.Errorf("patching %s: %w", client.ObjectKeyFromObject(before), err)
+	}
+	return true, nil
+}
+
+// patchStatusFields writes members of the status by name, for fields that a kind's Go type does not have.
+func patchStatusFields(ctx context.Context, c client.Client, o client.Object, status map[string]any) error {
+	raw, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}, "status": status,
+	})
+	if err != nil {
+		return err
+	}
+	target := o.DeepCopyObject().(client.Object)
+	if err := c.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, raw)); err != nil {
+		return fmt.Errorf("patching the status of %s: %w", client.ObjectKeyFromObject(o), err)
+	}
+	return nil
+}

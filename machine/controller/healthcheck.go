@@ -1,0 +1,201 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/machine/health"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// healthChecks is the controller of MachineHealthChecks. It reads them as they are stored: their published Go type has no authority, and one check
+// whose durations cannot be read would keep a typed cache from reading any.
+type healthChecks struct {
+	client.Client
+	// checks and live read MachineHealthChecks from the cache, and anything past it.
+	checks, live client.Reader
+	clock        clock.PassiveClock
+	on           bool
+	recorder     events.EventRecorder
+	meters       healthMeters
+}
+
+// AddHealthChecks adds the controller of MachineHealthChecks to a manager: Options.Actuator and Node are not asked for.
+func AddHealthChecks(m manager.Manager, o Options) error {
+	o, err := o.filled()
+	if err != nil {
+		return err
+	}
+	meters, err := newHealthMeters()
+	if err != nil {
+		return fmt.Errorf("registering the metrics of MachineHealthChecks: %w", err)
+	}
+	r := &healthChecks{
+		Client: m.GetClient(), checks: m.GetCache(), live: m.GetAPIReader(), clock: o.Clock, on: o.Gated,
+		recorder: m.GetEventRecorder("machinehealthcheck-controller"), meters: meters,
+	}
+	return r.watch(m, o)
+}
+
+func (r *healthChecks) gated() *gated[*unstructured.Unstructured] {
+	return &gated[*unstructured.Unstructured]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work}
+}
+
+var healthCheckKind = machinev1beta1.GroupVersion.WithKind("MachineHealthCheck")
+
+func (r *healthChecks) read(ctx context.Context, key types.NamespacedName) (subject[*unstructured.Unstructured], error) {
+	s, err := readCheck(ctx, r.checks, key)
+	if apierrors.IsNotFound(err) {
+		r.meters.forget(key)
+	}
+	return s, err
+}
+
+func readCheck(ctx context.Context, from client.Reader, key types.NamespacedName) (subject[*unstructured.Unstructured], error) {
+	var s subject[*unstructured.Unstructured]
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(healthCheckKind)
+	if err := from.Get(ctx, key, o); err != nil {
+		return s, err
+	}
+	raw, err := o.MarshalJSON()
+	if err != nil {
+		return s, err
+	}
+	parsed, err := policies.ParseObject(raw)
+	if err != nil {
+		return s, err
+	}
+	s.object, s.shape = o, authority.Read(parsed)
+	s.conditions, err = conditionsOfCheck(o)
+	return s, err
+}
+
+// conditionsOfCheck reads them apart from the spec: a spec that cannot be read is no reason to lose another's condition.
+func conditionsOfCheck(o *unstructured.Unstructured) ([]machinev1beta1.Condition, error) {
+	var status struct {
+		Conditions []machinev1beta1.Condition `json:"conditions"`
+	}
+	content, _, _ := unstructured.NestedMap(o.Object, "status")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &status); err != nil {
+		return nil, fmt.Errorf("reading status.conditions: %w", err)
+	}
+	return status.Conditions, nil
+}
+
+// check is a MachineHealthCheck in one pass.
+type check struct {
+	stored     *unstructured.Unstructured
+	spec       machinev1beta1.MachineHealthCheckSpec
+	conditions []machinev1beta1.Condition
+	selector   labels.Selector
+}
+
+// work judges the Machines and remediates. The check's annotation that pauses is the one that people set before they upgrade a cluster.
+func (r *healthChecks) work(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
+	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
+	if paused || o.GetDeletionTimestamp() != nil {
+		return reconcile.Result{}, nil
+	}
+	conditions, err := conditionsOfCheck(o)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	c := &check{stored: o, conditions: conditions}
+	if err := c.parse(); err != nil {
+		return reconcile.Result{}, r.refuse(ctx, c, err)
+	}
+	j, err := r.judge(ctx, r, c)
+	if invalid(err) {
+		return reconcile.Result{}, r.refuse(ctx, c, err)
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	done, failure := r.remediate(ctx, c, j)
+	if err := r.report(ctx, c, j, done.conditions); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: sooner(done.again, j.Next)}, failure
+}
+
+// judge lists the Machines that the check selects, all of the namespace if it selects by nothing, and judges them at this moment.
+func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *check) (health.Judgement, error) {
+	l := &machinev1beta1.MachineList{}
+	err := machines.List(ctx, l, client.InNamespace(c.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: c.selector}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return health.Judgement{}, fmt.Errorf("listing the Machines of the check: %w", err)
+	}
+	var targets []health.Target
+	for i := range l.Items {
+		t, err := r.target(ctx, r, &l.Items[i])
+		if err != nil {
+			return health.Judgement{}, err
+		}
+		targets = append(targets, t)
+	}
+	j, err := health.Judge(&c.spec, targets, r.clock.Now(), nil)
+	if err != nil {
+		return j, &invalidCheck{err}
+	}
+	return j, nil
+}
+
+// target adds the Machine's Node, to be read only.
+func (r *healthChecks) target(ctx context.Context, nodes client.Reader, m *machinev1beta1.Machine) (health.Target, error) {
+	t := health.Target{Machine: m}
+	if m.Status.NodeRef == nil {
+		return t, nil
+	}
+	n := &corev1.Node{}
+	switch err := nodes.Get(ctx, types.NamespacedName{Name: m.Status.NodeRef.Name}, n, client.UnsafeDisableDeepCopy); {
+	case apierrors.IsNotFound(err):
+		return t, nil
+	case err != nil:
+		return t, fmt.Errorf("reading the Node of %s: %w", m.Name, err)
+	}
+	t.Node = n
+	return t, nil
+}
+
+// remediated is what came of a judgement.
+type remediated struct {
+	again      time.Duration
+	conditions []machinev1beta1.Condition
+}
+
+// invalidCheck is an error in the check's spec, which no repetition fixes.
+type invalidCheck struct{ error }
+
+// parse reads the spec. The error is a sentence about the field that cannot be what its author meant.
+func (c *check) parse() error {
+	content, _, _ := unstructured.NestedMap(c.stored.Object, "spec")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &c.spec); err != nil {
+		return fmt.Errorf("spec cannot be read: %w", err)
+	}
+	var err error
+	if c.selector, err = metav1.LabelSelectorAsSelector(&c.spec.Selector); err != nil {
+		return fmt.Errorf("spec.selector cannot be read: %w", err)
+	}
+	return errors.Join(validStrategy(c.stored), validTemplate(c.stored.GetNamespace(), c.spec.RemediationTemplate))
+}

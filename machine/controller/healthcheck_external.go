@@ -1,0 +1,194 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/machine/health"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// checkAnnotation on a remediation request names the check that made it: another that finds the Machine healthy leaves it alone.
+const checkAnnotation = authority.Domain + "/health-check"
+
+// afterExternal is the time until the next pass for changes without an event: a template that comes, a request that its own controller takes away.
+const afterExternal = time.Minute
+
+func validTemplate(namespace string, ref *corev1.ObjectReference) error {
+	switch {
+	case ref == nil:
+		return nil
+	case ref.Name == "" || !strings.HasSuffix(ref.Kind, "Template") || ref.Kind == "Template" || strings.Count(ref.APIVersion, "/") > 1 || ref.APIVersion == "":
+		return errors.New("spec.remediationTemplate needs apiVersion, name, and a kind that ends in Template: what is created from it is of the kind without that word")
+	case ref.Namespace != "" && ref.Namespace != namespace:
+		return fmt.Errorf("spec.remediationTemplate.namespace is %q: a template is taken from the check's own namespace %s alone", ref.Namespace, namespace)
+	}
+	return nil
+}
+
+func templateKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+}
+
+func requestKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(ref.APIVersion, strings.TrimSuffix(ref.Kind, "Template"))
+}
+
+// external asks somebody else to remediate: each unhealthy Machine gets one request, named after it and made from the template, and one that is healthy
+// again loses it. What there is is read past the cache in two reads, however many Machines there are.
+func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
+	template, err := r.template(ctx, c)
+	if err != nil {
+		return r.unavailable(machinev1beta1.ExternalRemediationTemplateAvailable, machinev1beta1.ExternalRemediationTemplateNotFound, err)
+	}
+	requests, err := r.requests(ctx, c)
+	if err == nil {
+		err = errors.Join(r.withdraw(ctx, c, j, requests), r.request(ctx, c, j, template, requests))
+	}
+	done := remediated{conditions: []machinev1beta1.Condition{{Type: machinev1beta1.ExternalRemediationTemplateAvailable, Status: corev1.ConditionTrue}}}
+	if err != nil {
+		more, err := r.unavailable(machinev1beta1.ExternalRemediationRequestAvailable, machinev1beta1.ExternalRemediationRequestCreationFailed, err)
+		more.conditions = append(more.conditions, done.conditions...)
+		return more, err
+	}
+	if len(j.Remediate) > 0 {
+		done.again = afterExternal
+	}
+	done.conditions = append(done.conditions, machinev1beta1.Condition{Type: machinev1beta1.ExternalRemediationRequestAvailable, Status: corev1.ConditionTrue})
+	return done, nil
+}
+
+// unavailable returns what is missing in a condition. What is missing may come; what went wrong otherwise is an error too, and repeated.
+func (r *healthChecks) unavailable(kind machinev1beta1.ConditionType, reason string, err error) (remediated, error) {
+	done := remediated{again: afterExternal, conditions: []machinev1beta1.Condition{{
+		Type: kind, Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityError, Reason: reason, Message: err.Error(),
+	}}}
+	switch {
+	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+		return done, nil
+	case apierrors.IsConflict(err):
+		return remediated{again: soon}, nil
+	}
+	return done, err
+}
+
+func (r *healthChecks) template(ctx context.Context, c *check) (*unstructured.Unstructured, error) {
+	ref := c.spec.RemediationTemplate
+	t := &unstructured.Unstructured{}
+	t.SetGroupVersionKind(templateKind(ref))
+	if err := r.live.Get(ctx, client.ObjectKey{Namespace: c.stored.GetNamespace(), Name: ref.Name}, t); err != nil {
+		return nil, fmt.Errorf("reading the remediation template %s %s: %w", ref.Kind, ref.Name, err)
+	}
+	return t, nil
+}
+
+// requests are the requests that there are, by name.
+func (r *healthChecks) requests(ctx context.Context, c *check) (map[string]*metav1.PartialObjectMetadata, error) {
+	kind := requestKind(c.spec.RemediationTemplate)
+	l := &metav1.PartialObjectMetadataList{}
+	l.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := r.live.List(ctx, l, client.InNamespace(c.stored.GetNamespace())); err != nil {
+		return nil, fmt.Errorf("listing the remediation requests of kind %s: %w", kind.Kind, err)
+	}
+	out := map[string]*metav1.PartialObjectMetadata{}
+	for i := range l.Items {
+		l.Items[i].SetGroupVersionKind(kind)
+		out[l.Items[i].Name] = &l.Items[i]
+	}
+	return out, nil
+}
+
+// withdraw deletes the requests of Machines that are no longer unhealthy.
+func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgement, requests map[string]*metav1.PartialObjectMetadata) error {
+	var failures error
+	for _, v := range j.Verdicts {
+		request := requests[v.Machine.Name]
+		if request == nil || !v.Healthy() || !request.DeletionTimestamp.IsZero() || !madeFor(request, c, v) {
+			continue
+		}
+		err := r.Delete(ctx, request, client.Preconditions{UID: &request.UID})
+		if client.IgnoreNotFound(err) != nil {
+			failures = errors.Join(failures, fmt.Errorf("deleting the remediation request %s: %w", request.Name, err))
+			continue
+		}
+		r.recorder.Eventf(c.stored, v.Machine, corev1.EventTypeNormal, "RemediationWithdrawn", "withdraw", "Machine %s is healthy again", v.Machine.Name)
+	}
+	return failures
+}
+
+func madeFor(request *metav1.PartialObjectMetadata, c *check, v health.Assessment) bool {
+	by, named := request.Annotations[checkAnnotation]
+	return (!named || by == c.stored.GetName()) && slices.ContainsFunc(request.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == v.Machine.UID })
+}
+
+// request creates what is missing. A request of that name that is another's (of a Machine that had the name before) stands in the way until
+// the collector takes it.
+func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement, template *unstructured.Unstructured, requests map[string]*metav1.PartialObjectMetadata) error {
+	missing := func(v health.Assessment) bool { return requests[v.Machine.Name] == nil }
+	if !slices.ContainsFunc(j.Remediate, missing) {
+		return nil
+	}
+	j, ok, err := r.confirm(ctx, c)
+	if err != nil || !ok {
+		return err
+	}
+	j.Remediate = slices.DeleteFunc(j.Remediate, func(v health.Assessment) bool { return !missing(v) })
+	return r.each(ctx, c, j.Remediate, func(ctx context.Context, c *check, v health.Assessment) error {
+		request, err := requestFor(c, v, template)
+		if err != nil {
+			return err
+		}
+		if err = r.Create(ctx, request); apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		return r.remediated(ctx, c, v, "RemediationRequested", "request", err)
+	})
+}
+
+func requestFor(c *check, v health.Assessment, template *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	content, ok, err := unstructured.NestedMap(template.Object, "spec", "template")
+	if err != nil || !ok {
+		return nil, fmt.Errorf("the remediation template %s has no spec.template to make a request from: give it one", template.GetName())
+	}
+	request := &unstructured.Unstructured{Object: map[string]any{}}
+	if spec, ok := content["spec"]; ok {
+		request.Object["spec"] = spec
+	}
+	request.SetGroupVersionKind(requestKind(c.spec.RemediationTemplate))
+	request.SetName(v.Machine.Name)
+	request.SetNamespace(v.Machine.Namespace)
+	labels, _, _ := unstructured.NestedStringMap(content, "metadata", "labels")
+	request.SetLabels(labels)
+	annotations, _, _ := unstructured.NestedStringMap(content, "metadata", "annotations")
+	request.SetAnnotations(withOrigin(annotations, c, template))
+	request.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine", Name: v.Machine.Name, UID: v.Machine.UID,
+	}})
+	return request, nil
+}
+
+func withOrigin(annotations map[string]string, c *check, template *unstructured.Unstructured) map[string]string {
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[checkAnnotation] = c.stored.GetName()
+	annotations[string(machinev1beta1.TemplateClonedFromNameAnnotation)] = template.GetName()
+	annotations[string(machinev1beta1.TemplateClonedFromGroupKindAnnotation)] = template.GroupVersionKind().GroupKind().String()
+	return annotations
+}

@@ -1,0 +1,124 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/machine/health"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// The strategy of remediation that a check can name in an annotation, and the annotation by which a bare metal host's controller is then asked to
+// restart the Machine's host: such a Machine is not deleted unless it has failed, since a deletion would wipe the host.
+const (
+	strategyAnnotation = "machine.openshift.io/remediation-strategy"
+	strategyBareMetal  = "external-baremetal"
+	rebootAnnotation   = "host.metal3.io/external-remediation"
+)
+
+func validStrategy(o *unstructured.Unstructured) error {
+	if s, ok := o.GetAnnotations()[strategyAnnotation]; ok && s != strategyBareMetal {
+		return fmt.Errorf("its annotation %s is %q: it can be %s, or absent so that unhealthy Machines are deleted", strategyAnnotation, s, strategyBareMetal)
+	}
+	return nil
+}
+
+// remediate does what is due. The cache shows that there is something. A live read of the check and of all its Machines decides what is done, and
+// then of each Machine's Node.
+func (r *healthChecks) remediate(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
+	if c.spec.RemediationTemplate != nil {
+		return r.external(ctx, c, j)
+	}
+	if len(j.Remediate) == 0 {
+		return remediated{}, nil
+	}
+	j, ok, err := r.confirm(ctx, c)
+	if err != nil || !ok {
+		return remediated{again: soon}, err
+	}
+	return remediated{}, r.each(ctx, c, j.Remediate, r.cure)
+}
+
+// confirm judges again by what is stored. It is false if the check is not the one that was seen, or not ours any more.
+func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement, bool, error) {
+	now, err := readCheck(ctx, r.live, client.ObjectKeyFromObject(c.stored))
+	if err != nil {
+		return health.Judgement{}, false, err
+	}
+	gate, o := authority.GateOf(now.shape, r.on), now.object
+	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
+	if !gate.Act || !gate.AlreadyWritten(now.shape) || paused || o.GetDeletionTimestamp() != nil ||
+		o.GetUID() != c.stored.GetUID() || o.GetGeneration() != c.stored.GetGeneration() {
+		return health.Judgement{}, false, nil
+	}
+	j, err := r.judge(ctx, r.live, c)
+	return j, err == nil, err
+}
+
+// each looks at each Machine's Node as it is stored before it acts on the Machine: a Node that has just recovered, or just come, ends it.
+func (r *healthChecks) each(ctx context.Context, c *check, verdicts []health.Assessment, act func(context.Context, *check, health.Assessment) error) error {
+	var failures error
+	for _, v := range verdicts {
+		t, err := r.target(ctx, r.live, v.Machine)
+		if err == nil {
+			if v = health.Of(&c.spec, t, r.clock.Now()); !v.Unhealthy() {
+				continue
+			}
+			err = act(ctx, c, v)
+		}
+		failures = errors.Join(failures, err)
+	}
+	return failures
+}
+
+// cure deletes the Machine that was looked at, or asks for its host to be restarted.
+func (r *healthChecks) cure(ctx context.Context, c *check, v health.Assessment) error {
+	if c.stored.GetAnnotations()[strategyAnnotation] == strategyBareMetal && v.Cause != health.MachineFailed {
+		return r.reboot(ctx, c, v)
+	}
+	version := v.Machine.ResourceVersion
+	err := r.Delete(ctx, v.Machine, client.Preconditions{UID: &v.Machine.UID, ResourceVersion: &version})
+	if apierrors.IsNotFound(err) {
+		return nil // somebody else's deletion was faster
+	}
+	return r.remediated(ctx, c, v, "Deleted", "delete", err)
+}
+
+func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment) error {
+	if _, asked := v.Machine.Annotations[rebootAnnotation]; asked {
+		return nil
+	}
+	after := v.Machine.DeepCopy()
+	if after.Annotations == nil {
+		after.Annotations = map[string]string{}
+	}
+	after.Annotations[rebootAnnotation] = ""
+	_, err := patch(ctx, r, v.Machine, after)
+	return r.remediated(ctx, c, v, "Annotated", "reboot", err)
+}
+
+// remediated reports what was done about a Machine, on the Machine and on the check, and counts it.
+func (r *healthChecks) remediated(ctx context.Context, c *check, v health.Assessment, past, action string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s of Machine %s: %w", action, v.Machine.Name, err)
+	}
+	r.meters.remediated(c.stored)
+	log.FromContext(ctx).Info("remediating a Machine", "machine", v.Machine.Name, "action", action, "cause", v.Cause, "message", v.Message)
+	r.recorder.Eventf(v.Machine, c.stored, corev1.EventTypeWarning, string(v.Cause), action,
+		"%s", cut(fmt.Sprintf("%s for MachineHealthCheck %s: %s", past, c.stored.GetName(), v.Message), longestNote))
+	r.recorder.Eventf(c.stored, v.Machine, corev1.EventTypeNormal, "Machine"+past, action,
+		"%s", cut(fmt.Sprintf("%s Machine %s: %s", past, v.Machine.Name, v.Message), longestNote))
+	return nil
+}
+
+func invalid(err error) bool { return errors.As(err, new(*invalidCheck)) }

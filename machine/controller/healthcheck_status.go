@@ -1,0 +1,101 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"reflect"
+	"slices"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/machine/health"
+)
+
+// reasonInvalid is why a check whose spec cannot be what its author meant remediates nothing.
+const reasonInvalid = "InvalidConfiguration"
+
+// report stores the numbers and conditions where they changed.
+func (r *healthChecks) report(ctx context.Context, c *check, j health.Judgement, more []machinev1beta1.Condition) error {
+	r.meters.judged(c.stored, j)
+	allowed := machinev1beta1.Condition{Type: machinev1beta1.RemediationAllowedCondition, Status: corev1.ConditionTrue}
+	if j.Restricted() {
+		allowed = prevented(machinev1beta1.TooManyUnhealthyReason, j.Restriction())
+	}
+	return r.write(ctx, c, map[string]any{
+		"expectedMachines": int64(j.Expected), "currentHealthy": int64(j.Healthy), "remediationsAllowed": int64(j.Allowed()),
+	}, append(more, allowed))
+}
+
+// refuse reports what is wrong with the check. Its numbers stay what they were, but nothing is allowed.
+func (r *healthChecks) refuse(ctx context.Context, c *check, why error) error {
+	return r.write(ctx, c, map[string]any{"remediationsAllowed": int64(0)}, []machinev1beta1.Condition{prevented(reasonInvalid, "Nothing is remediated: "+why.Error())})
+}
+
+func prevented(reason, message string) machinev1beta1.Condition {
+	return machinev1beta1.Condition{
+		Type: machinev1beta1.RemediationAllowedCondition, Status: corev1.ConditionFalse,
+		Severity: machinev1beta1.ConditionSeverityWarning, Reason: reason, Message: message,
+	}
+}
+
+// write stores what differs, and reports a condition that has become False.
+func (r *healthChecks) write(ctx context.Context, c *check, status map[string]any, conditions []machinev1beta1.Condition) error {
+	stored, _, _ := unstructured.NestedMap(c.stored.Object, "status")
+	for name, value := range status {
+		if reflect.DeepEqual(stored[name], value) {
+			delete(status, name)
+		}
+	}
+	before := c.conditions
+	after := c.withoutExternal()
+	for _, condition := range conditions {
+		after = r.with(after, condition)
+	}
+	if !reflect.DeepEqual(before, after) {
+		status["conditions"] = after
+	}
+	if len(status) == 0 {
+		return nil
+	}
+	if err := patchStatusFields(ctx, r, c.stored, status); err != nil {
+		return err
+	}
+	r.announce(ctx, c, before, conditions)
+	return nil
+}
+
+// withoutExternal leaves out what was said of a template that the check names no more.
+func (c *check) withoutExternal() []machinev1beta1.Condition {
+	if c.spec.RemediationTemplate != nil {
+		return c.conditions
+	}
+	return slices.DeleteFunc(slices.Clone(c.conditions), func(x machinev1beta1.Condition) bool {
+		return x.Type == machinev1beta1.ExternalRemediationTemplateAvailable || x.Type == machinev1beta1.ExternalRemediationRequestAvailable
+	})
+}
+
+// with is withCondition, but keeps an equal condition as it is.
+func (r *healthChecks) with(conditions []machinev1beta1.Condition, c machinev1beta1.Condition) []machinev1beta1.Condition {
+	old, ok := conditionOfType(conditions, c.Type)
+	if ok && old.Status == c.Status && old.Severity == c.Severity && old.Reason == c.Reason && old.Message == c.Message {
+		return conditions
+	}
+	return withCondition(conditions, c, r.clock.Now())
+}
+
+// announce makes an event of each condition that has become False, or False for another reason.
+func (r *healthChecks) announce(ctx context.Context, c *check, before, conditions []machinev1beta1.Condition) {
+	for _, now := range conditions {
+		was, _ := conditionOfType(before, now.Type)
+		if now.Status != corev1.ConditionFalse || was.Status == now.Status && was.Reason == now.Reason {
+			continue
+		}
+		r.recorder.Eventf(c.stored, nil, corev1.EventTypeWarning, now.Reason, "check", "%s", cut(now.Message, longestNote))
+		log.FromContext(ctx).Info("remediation is held up", "reason", now.Reason, "message", now.Message)
+	}
+}

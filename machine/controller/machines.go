@@ -1,0 +1,185 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/machine"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// machines is the Machine controller (machine-controller › Machine Controller Semantics).
+//
+// The document's step 0, the Cluster of the Machine, is obsolete: the published API has no such object, and an actuator finds what
+// it has to know of the cluster in spec.providerSpec.
+type machines struct {
+	actuator machine.Actuator
+	// client reads from the cache; live reads past it.
+	client client.Client
+	live   client.Reader
+	// pods is what the drain library works with.
+	pods     kubernetes.Interface
+	recorder events.EventRecorder
+	meters   machineMeters
+	clock    clock.PassiveClock
+	ownNode  string
+	gated    bool
+	pace     pace
+
+	turns  turns
+	wishes wishes
+}
+
+// pace is when a pass is followed by another without news.
+type pace struct {
+	// idle: no event reports an instance that disappears.
+	idle time.Duration
+	// boot: no event reports an instance that gets its addresses either.
+	boot time.Duration
+	// drain: pods end in their own time.
+	drain time.Duration
+	// held: another Machine is first, or a person has something to do elsewhere.
+	held time.Duration
+	// call bounds one call of the actuator, evict what one pass spends on evictions.
+	call, evict time.Duration
+}
+
+func usualPace() pace {
+	return pace{
+		idle: 10 * time.Minute, boot: 15 * time.Second, drain: 5 * time.Second, held: 20 * time.Second,
+		call: 2 * time.Minute, evict: 10 * time.Second,
+	}
+}
+
+// AddMachines adds the Machine controller to a manager.
+func AddMachines(m manager.Manager, o Options) error {
+	o, err := o.filled()
+	if err != nil {
+		return err
+	}
+	if o.Actuator == nil {
+		return errors.New("controller.Options.Actuator is nil: the Machine controller needs the provider's actuator")
+	}
+	c, err := newMachines(m, o)
+	if err != nil {
+		return fmt.Errorf("adding the Machine controller: %w", err)
+	}
+	if err := c.watch(m, o); err != nil {
+		return fmt.Errorf("adding the Machine controller: %w", err)
+	}
+	return nil
+}
+
+func newMachines(m manager.Manager, o Options) (*machines, error) {
+	config := rest.CopyConfig(m.GetConfig())
+	config.QPS = -1 // the API server paces evictions itself
+	pods, err := kubernetes.NewForConfigAndClient(config, m.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	meters, err := newMachineMeters()
+	return &machines{
+		actuator: o.Actuator, client: m.GetClient(), live: m.GetAPIReader(), pods: pods,
+		recorder: m.GetEventRecorder("machine-controller"), meters: meters, clock: o.Clock, ownNode: o.Node, gated: o.Gated, pace: usualPace(),
+	}, err
+}
+
+func (c *machines) frame() *gated[*machinev1beta1.Machine] {
+	return &gated[*machinev1beta1.Machine]{client: c.client, clock: c.clock, on: c.gated, read: c.read, work: c.work, settle: c.resolveCreation}
+}
+
+// read goes past the cache: all that follows, a creation above all, rests on which API is authoritative now. Every write of the pass carries the
+// resourceVersion of this read or of the pass's own last write, so nothing is decided on what is no longer so.
+func (c *machines) read(ctx context.Context, key types.NamespacedName) (subject[*machinev1beta1.Machine], error) {
+	m := &machinev1beta1.Machine{}
+	if err := c.live.Get(ctx, key, m); err != nil {
+		return subject[*machinev1beta1.Machine]{}, err
+	}
+	return subject[*machinev1beta1.Machine]{object: m, shape: shapeOfMachine(m), conditions: m.Status.Conditions}, nil
+}
+
+func shapeOfMachine(m *machinev1beta1.Machine) authority.Shape {
+	return shapeOf(m.Spec.AuthoritativeAPI, m.Status.AuthoritativeAPI, m.Status.Conditions)
+}
+
+// step is one thing that a pass does.
+type step struct {
+	name string
+	take func(context.Context, *pass) (*stop, error)
+	// alone reports that what goes wrong here is no reason not to take the steps that follow.
+	alone bool
+}
+
+// stop is a step's word that the pass ends with it; nil goes on.
+type stop struct {
+	// after is when to look again without news, 0 for never.
+	after time.Duration
+	// waits is the condition to wait for, if a person may want to know it.
+	waits machinev1beta1.Condition
+}
+
+// living is a pass over a Machine that is to be.
+func (c *machines) living() []step {
+	return []step{
+		{name: "AddFinalizer", take: c.addFinalizer},
+		{name: "TellHooks", take: c.tellHooks},
+		{name: "LeaveFailed", take: c.leaveFailed},
+		{name: "Exists", take: c.exists, alone: true},
+		{name: "Create", take: c.create},
+		{name: "Update", take: c.update, alone: true},
+		{name: "FindInstance", take: c.findInstance},
+		{name: "LinkNode", take: c.linkNode},
+		{name: "FurnishNode", take: c.furnishNode},
+		{name: "Rest", take: c.rest},
+	}
+}
+
+// leaving is a pass over a Machine that is being deleted.
+func (c *machines) leaving() []step {
+	return []step{
+		{name: "WithoutFinalizer", take: c.withoutFinalizer},
+		{name: "FindNode", take: c.findNode},
+		{name: "OwnNode", take: c.keepOwnNode},
+		{name: "TellHooks", take: c.tellHooks},
+		{name: "TellDeleting", take: c.tellDeleting},
+		{name: "PreDrainHooks", take: c.preDrain},
+		{name: "TakeTurn", take: c.takeTurn},
+		{name: "Drain", take: c.drain},
+		{name: "PreTerminateHooks", take: c.preTerminate},
+		{name: "Delete", take: c.delete},
+		{name: "DeleteNode", take: c.deleteNode},
+		{name: "RemoveFinalizer", take: c.removeFinalizer},
+	}
+}
+
+// work is one pass over a Machine for which the Machine API is authoritative.
+func (c *machines) work(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
+	steps := c.living()
+	if !m.DeletionTimestamp.IsZero() {
+		steps = c.leaving()
+	}
+	p := c.newPass(ctx, m)
+	for _, s := range steps {
+		halt, err := s.take(ctx, p)
+		p.note(s, halt, err)
+		if halt != nil || err != nil && !s.alone {
+			break
+		}
+	}
+	return c.conclude(ctx, p)
+}

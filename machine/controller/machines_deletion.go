@@ -1,0 +1,100 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/poundlock/poundlock/machine"
+)
+
+// withoutFinalizer: "if the Machine is being deleted, and there is no finalizer, we're done" (machine-controller › Logic sequence).
+func (c *machines) withoutFinalizer(_ context.Context, p *pass) (*stop, error) {
+	if machine.HasFinalizer(p.machine) {
+		return nil, nil
+	}
+	p.over = true
+	return &stop{}, nil
+}
+
+func (c *machines) tellDeleting(ctx context.Context, p *pass) (*stop, error) {
+	return nil, c.store(ctx, p)
+}
+
+func (c *machines) findNode(ctx context.Context, p *pass) (_ *stop, err error) {
+	p.node, err = c.nodeFor(ctx, p.machine)
+	return nil, err
+}
+
+// keepOwnNode: "one reason a Machine may not be deleted is if it corresponds to the node running the Machine controller" (machine-controller, note 1).
+func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
+	ref := p.machine.Status.NodeRef
+	if c.ownNode == "" || (p.node == nil || p.node.Name != c.ownNode) && (ref == nil || ref.Name != c.ownNode) {
+		return nil, nil
+	}
+	return &stop{after: c.pace.held, waits: machine.False(machinev1beta1.MachineDrainable, machinev1beta1.ConditionSeverityWarning, machine.ReasonOwnNode,
+		"This Machine controller runs on Node %s, and cannot delete its own Node. Restart its pod on another Node to continue the deletion", c.ownNode)}, nil
+}
+
+// preDrain and preTerminate wait without a time: who takes a hook away changes the Machine, and that wakes us.
+func (c *machines) preDrain(_ context.Context, p *pass) (*stop, error) {
+	if p.node == nil && p.machine.Status.NodeRef == nil {
+		return nil, nil // it never had a Node: there is nothing to drain, and nothing that the hook protects
+	}
+	return heldBy(machine.Drainable(p.machine))
+}
+
+func (c *machines) preTerminate(_ context.Context, p *pass) (*stop, error) {
+	return heldBy(machine.Terminable(p.machine))
+}
+
+func heldBy(may machinev1beta1.Condition) (*stop, error) {
+	if may.Status == corev1.ConditionTrue {
+		return nil, nil
+	}
+	return &stop{waits: may}, nil
+}
+
+// delete has the actuator remove the instance; nil is its word that nothing is left.
+func (c *machines) delete(ctx context.Context, p *pass) (*stop, error) {
+	if left := c.wishes.left(p.machine, p.now()); left > 0 {
+		return &stop{after: left}, nil
+	}
+	wished, err := c.call(ctx, p, c.actuator.Delete)
+	if err != nil || wished {
+		return &stop{}, err
+	}
+	return nil, nil
+}
+
+// deleteNode removes the Node of an instance that is gone, since nobody else may do so soon. The UID keeps a Node that has come under the same
+// name since.
+func (c *machines) deleteNode(ctx context.Context, p *pass) (*stop, error) {
+	if p.node == nil {
+		return nil, nil
+	}
+	uid := p.node.UID
+	if err := c.client.Delete(ctx, p.node, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("deleting Node %s: %w", p.node.Name, err)
+	}
+	p.log.Info("Deleted the Node", "node", p.node.Name)
+	return nil, nil
+}
+
+func (c *machines) removeFinalizer(ctx context.Context, p *pass) (*stop, error) {
+	after := p.stored.DeepCopy()
+	controllerutil.RemoveFinalizer(after, machinev1beta1.MachineFinalizer)
+	if _, err := patch(ctx, c.client, p.stored, after); err != nil {
+		return nil, err
+	}
+	p.over = true
+	c.tell(p, corev1.EventTypeNormal, "Deleted", "Delete", "The instance and all that was made for it are gone")
+	return &stop{}, nil
+}

@@ -1,0 +1,312 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/machine"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// callError is what an actuator's method said. It hides what it is made of, but for the errors of the contract: a conflict that an actuator met is
+// none of ours, and the Secret that it did not find is not our Machine.
+type callError struct {
+	err error
+}
+
+func (e *callError) Error() string { return e.err.Error() }
+
+func (e *callError) As(target any) bool {
+	t, ok := target.(**machine.TerminalError)
+	if ok {
+		*t, ok = machine.AsTerminal(e.err)
+	}
+	return ok
+}
+
+// call asks the actuator, with a copy that is its own, and takes over from it what the contract lets it change. wished says that it
+// wants to be asked again later, which is no failure.
+func (c *machines) call(ctx context.Context, p *pass, method func(context.Context, *machinev1beta1.Machine) error) (wished bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.pace.call)
+	defer cancel()
+	theirs := p.machine.DeepCopy()
+	if err := c.disown(ctx, p, theirs); err != nil {
+		return false, err
+	}
+	err = method(ctx, theirs)
+	machine.Keep(p.machine, theirs)
+	if r, ok := machine.AsRequeueAfter(err); ok {
+		p.log.V(1).Info("Waiting", "for", r.For, "after", r.After)
+		p.wish = r.After
+		if p.wish <= 0 {
+			p.wish = soon
+		}
+		return true, nil
+	}
+	if err != nil {
+		return false, &callError{err}
+	}
+	return false, nil
+}
+
+// disown takes out of the provider's status each instance that another Machine has. An actuator would find that instance, and delete it
+// together with this Machine.
+func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machine) error {
+	if m.Status.ProviderStatus == nil {
+		return nil
+	}
+	ids := authority.StatusIDs(m.Status.ProviderStatus.Raw)
+	maps.DeleteFunc(ids, func(_, id string) bool { return authority.Names(id, ptr.Deref(m.Spec.ProviderID, "")) })
+	if len(ids) == 0 {
+		return nil // the usual case, in which nothing is read
+	}
+	others := &machinev1beta1.MachineList{}
+	if err := c.client.List(ctx, others, client.InNamespace(m.Namespace)); err != nil {
+		return fmt.Errorf("finding out whose instance status.providerStatus names: %w", err)
+	}
+	status := map[string]json.RawMessage{}
+	if err := json.Unmarshal(m.Status.ProviderStatus.Raw, &status); err != nil {
+		return fmt.Errorf("reading status.providerStatus: %w", err)
+	}
+	for name, id := range ids {
+		holder := slices.IndexFunc(others.Items, func(o machinev1beta1.Machine) bool {
+			return o.UID != m.UID && authority.Names(id, ptr.Deref(o.Spec.ProviderID, ""))
+		})
+		if holder < 0 {
+			continue
+		}
+		delete(status, name)
+		c.tell(p, corev1.EventTypeWarning, "ForeignInstance", "FindInstance", fmt.Sprintf(
+			"status.providerStatus.%s named %s, which is the instance of Machine %s: it is ignored and removed", name, id, others.Items[holder].Name))
+	}
+	raw, err := json.Marshal(status)
+	if err != nil {
+		return fmt.Errorf("writing status.providerStatus: %w", err)
+	}
+	m.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
+	return nil
+}
+
+// addFinalizer comes before any call: what a provider makes for a Machine is removed only while there is a Machine. Admission refuses
+// it where another API is authoritative (authority/finalizer-fence), which stops also a controller whose feature gate is off.
+func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
+	if !controllerutil.AddFinalizer(p.machine, machinev1beta1.MachineFinalizer) {
+		return nil, nil
+	}
+	if err := c.store(ctx, p); err != nil {
+		p.over = true // there is nothing to be said of a Machine that is not in our hands
+		return nil, err
+	}
+	p.log.Info("Added the finalizer")
+	return nil, nil
+}
+
+// tellHooks reports at all times which hooks a deletion will meet.
+func (c *machines) tellHooks(_ context.Context, p *pass) (*stop, error) {
+	p.is(machine.Drainable(p.machine))
+	p.is(machine.Terminable(p.machine))
+	return nil, nil
+}
+
+func (c *machines) leaveFailed(_ context.Context, p *pass) (*stop, error) {
+	if machine.Failed(p.machine) {
+		return &stop{}, nil
+	}
+	return nil, nil
+}
+
+// exists asks whether there is an instance, unless the actuator wished to be left alone for a while.
+func (c *machines) exists(ctx context.Context, p *pass) (*stop, error) {
+	if left := c.wishes.left(p.machine, p.now()); left > 0 {
+		p.lookAgain(left)
+		return nil, nil
+	}
+	return nil, c.ask(ctx, p)
+}
+
+// ask asks whether there is an instance, and decides what follows from that.
+func (c *machines) ask(ctx context.Context, p *pass) error {
+	there := false
+	wished, err := c.call(ctx, p, func(ctx context.Context, m *machinev1beta1.Machine) (err error) {
+		there, err = c.actuator.Exists(ctx, m)
+		return err
+	})
+	if err != nil {
+		p.is(machinev1beta1.Condition{
+			Type: machinev1beta1.InstanceExistsCondition, Status: corev1.ConditionUnknown,
+			Reason: machinev1beta1.ErrorCheckingProviderReason, Message: err.Error(),
+		})
+	}
+	if err != nil || wished {
+		return err
+	}
+	p.move = machine.Next(p.machine, there, p.now())
+	p.is(machine.Existence(p.move))
+	if there {
+		p.is(machine.True(machinev1beta1.MachineCreated, machinev1beta1.MachineCreationSucceededConditionReason, ""))
+	}
+	return nil
+}
+
+// create asks for the instance, in a pass whose Exists returned false, for a Machine that never had an instance.
+//
+// What is about to be done is stored first, and when, with the resourceVersion that this pass has read or written last. If authority, or anything else, has
+// changed since, that is a conflict and nothing is asked for; and of two processes that mean to create at the same time one has it. After a
+// crash between the two the next pass finds the phase, and asks.
+func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
+	if p.move != machine.Create {
+		return nil, nil
+	}
+	p.setPhase(machinev1beta1.PhaseProvisioning)
+	p.begins(machine.Creating())
+	read := p.stored.ResourceVersion
+	if err := c.store(ctx, p); err != nil {
+		return &stop{}, err
+	}
+	if p.stored.ResourceVersion == read {
+		return &stop{after: soon}, nil // the second has not passed since the last attempt: nothing was written, so nothing was compared
+	}
+	p.asked = true
+	wished, err := c.call(ctx, p, c.actuator.Create)
+	switch {
+	case err != nil:
+		p.is(machine.False(machinev1beta1.MachineCreated, machinev1beta1.ConditionSeverityError, machinev1beta1.MachineCreationFailedConditionReason, "%s", err))
+		return &stop{}, err
+	case wished:
+		return &stop{}, nil
+	}
+	p.is(machine.True(machinev1beta1.MachineCreated, machinev1beta1.MachineCreationSucceededConditionReason, ""))
+	c.tell(p, corev1.EventTypeNormal, "Created", "Create", "The provider has taken the order for the instance")
+	return &stop{after: c.pace.boot}, nil
+}
+
+// update finds out what has become of the instance. What goes wrong here is no reason to leave the Node alone.
+func (c *machines) update(ctx context.Context, p *pass) (*stop, error) {
+	if p.move != machine.Update {
+		return nil, nil
+	}
+	_, err := c.call(ctx, p, c.actuator.Update)
+	return nil, err
+}
+
+// findInstance fails a Machine whose instance is gone, or waits where the provider may only be slow to show it.
+func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
+	switch p.move {
+	case machine.Await:
+		p.lookAgain(c.pace.boot)
+	case machine.GiveUp:
+		return &stop{}, machine.Terminal(machinev1beta1.UpdateMachineError, "%s", machine.Missing)
+	}
+	return nil, nil
+}
+
+// rest returns when to look again at a Machine for which everything is done, unless the actuator has said.
+func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
+	if p.wish > 0 || c.wishes.left(p.machine, p.now()) > 0 {
+		return &stop{}, nil
+	}
+	if machine.Phase(p.machine) == machinev1beta1.PhaseRunning {
+		return &stop{after: spread(c.pace.idle)}, nil
+	}
+	return &stop{after: c.pace.boot}, nil
+}
+
+// resolveCreation finds out, before a pause is acknowledged, what has become of a creation whose answer is not known.
+//
+// If there is an instance, what is known of it is stored. If Exists answers false, that may be a provider that is slow to tell: the
+// contract lets Exists be wrong where a second Create would find the first one's instance, and no Create is allowed here. So false must still be the
+// answer when the last call has ended, at the latest, and a provider has had its time to show what it made. After that, nothing that this
+// controller or the one before it has asked for can turn up. (The caller stores the times: they hold as far as the clocks of the
+// replicas agree.)
+func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
+	if !machine.CreationOpen(m) {
+		return reconcile.Result{}, nil
+	}
+	p := c.newPass(ctx, m)
+	if err := c.ask(ctx, p); err != nil {
+		return reconcile.Result{}, fmt.Errorf("finding out whether the instance was made, before the pause is acknowledged: %w", err)
+	}
+	switch until, known := machine.OpenUntil(m, c.pace.call); {
+	case p.move == machine.Update:
+		return c.takeOver(ctx, p)
+	case p.move == "":
+		return reconcile.Result{RequeueAfter: p.wish}, nil
+	case !known: // another controller's work: count from now
+		p.begins(machine.Creating())
+		return reconcile.Result{RequeueAfter: soon}, c.store(ctx, p)
+	case p.now().Before(until):
+		return reconcile.Result{RequeueAfter: min(until.Sub(p.now()), c.pace.drain)}, nil
+	}
+	return reconcile.Result{}, nil
+}
+
+// takeOver stores what there is to be known of an instance that was found, so that whichever API is authoritative next finds it, too.
+func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, error) {
+	wished, err := c.call(ctx, p, c.actuator.Update)
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("finding out about the instance, before the pause is acknowledged: %w", err)
+	}
+	if err := c.store(ctx, p); err != nil || !wished {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: p.wish}, nil
+}
+
+// wishes keep what actuators asked for by RequeueAfter: it is honoured as it is, whatever wakes the controller before. A change of
+// the Machine's spec, or its deletion, ends the wish: it was made about another Machine, so to speak.
+//
+// A pass that does not call because of a wish asks for the next pass itself, in the time that was left when it decided so. The time that an earlier
+// pass asked for is lost as soon as an event wakes the Machine (the work queue holds an item once), and when the pass ends the wish may be over.
+type wishes struct {
+	mu sync.Mutex
+	of map[types.UID]wish
+}
+
+type wish struct {
+	generation int64
+	until      time.Time
+}
+
+func (w *wishes) grant(m *machinev1beta1.Machine, now time.Time, after time.Duration) {
+	if after <= 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of = map[types.UID]wish{}
+	}
+	for uid, old := range w.of { // those of Machines that are gone
+		if now.After(old.until) {
+			delete(w.of, uid)
+		}
+	}
+	w.of[m.UID] = wish{m.Generation, now.Add(after)}
+}
+
+// left is for how long the actuator is not to be asked.
+func (w *wishes) left(m *machinev1beta1.Machine, now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wish, ok := w.of[m.UID]; ok && wish.generation == m.Generation {
+		return max(wish.until.Sub(now), 0)
+	}
+	return 0
+}

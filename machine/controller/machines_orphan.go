@@ -1,0 +1,112 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/machine"
+)
+
+// keepAnswer stores what Create has answered although somebody changed the Machine meanwhile, deleted it above all. The next pass could not
+// learn it again for certain: a provider may be slow to show a new instance, and the deletion of a Machine without an ID would end without it.
+// cause is why the pass itself could not store it.
+func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
+	if !p.asked || !apierrors.IsConflict(cause) {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		now := &machinev1beta1.Machine{}
+		if err := c.live.Get(ctx, client.ObjectKeyFromObject(p.stored), now); err != nil || now.UID != p.stored.UID {
+			return client.IgnoreNotFound(err)
+		}
+		answered := now.DeepCopy()
+		if id := p.machine.Spec.ProviderID; id != nil { // a Create that failed proves nothing about what is stored
+			answered.Spec.ProviderID = id
+		}
+		if _, err := patch(ctx, c.client, now, answered); err != nil {
+			return err
+		}
+		told := answered.DeepCopy()
+		if status := p.machine.Status.ProviderStatus; status != nil {
+			told.Status.ProviderStatus = status.DeepCopy()
+		}
+		_, err := patchStatus(ctx, c.client, answered, told)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("storing what the provider answered (providerID %q): %w", providerIDOf(p.machine), err)
+	}
+	return cause
+}
+
+// takeBack removes what this pass has just asked for, if the Machine went away meanwhile although it had our finalizer: somebody took that off by
+// hand, or its deletion had begun before the finalizer was there, which an API server does not notice. No other pass will ever come for it. cause is
+// why nothing could be stored, and is returned, with what went wrong.
+func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
+	if !p.asked || !apierrors.IsNotFound(cause) && !apierrors.IsConflict(cause) {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.pace.call)
+	defer cancel()
+	if gone, err := c.vanished(ctx, p.stored); err != nil || !gone {
+		return errors.Join(cause, err)
+	}
+	p.log.Info("Taking back the instance of a Machine that went away while it was made")
+	orphan := p.machine.DeepCopy()
+	orphan.DeletionTimestamp = &metav1.Time{Time: p.now()}
+	for {
+		err := c.actuator.Delete(ctx, orphan.DeepCopy())
+		if err == nil {
+			return cause
+		}
+		if waitErr := linger(ctx, err); waitErr != nil {
+			return &callError{fmt.Errorf("the Machine %s went away while its instance was made, and the instance %q may be left at the provider: remove it there: %w", machine.Name(orphan), providerIDOf(orphan), err)}
+		}
+	}
+}
+
+// vanished reports whether the Machine is gone, or another one has its name.
+func (c *machines) vanished(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
+	now := &machinev1beta1.Machine{}
+	err := c.live.Get(ctx, client.ObjectKeyFromObject(m), now)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	return now.UID != m.UID && err == nil, err
+}
+
+// linger waits as long as the actuator wishes, or a moment; an error means that there is no time left.
+func linger(ctx context.Context, err error) error {
+	after := soon
+	if r, ok := machine.AsRequeueAfter(err); ok && r.After > 0 {
+		after = r.After
+	}
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func providerIDOf(m *machinev1beta1.Machine) string {
+	if m.Spec.ProviderID == nil {
+		return ""
+	}
+	return *m.Spec.ProviderID
+}

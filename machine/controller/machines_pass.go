@@ -1,0 +1,220 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/machine"
+)
+
+// pass is the state of one pass over a Machine.
+type pass struct {
+	// machine is as the pass would have it, stored as the API server has it, found as it had it when the pass began.
+	machine, stored, found *machinev1beta1.Machine
+	// node is the Machine's, nil if it has none.
+	node *corev1.Node
+	// move is what is done about the instance, "" if nothing.
+	move machine.Move
+	now  func() time.Time
+	log  logr.Logger
+
+	// halt is the word of the step that the pass ended with, nil if all were taken; failures are what went wrong, in order.
+	halt     *stop
+	failures []failure
+	// again is when to look again without news, 0 for never: the least of what the steps want.
+	again time.Duration
+	// wish is for how long the actuator asked not to be called, 0 if it did not.
+	wish time.Duration
+	// asked reports that this pass has called Create.
+	asked bool
+	// over reports that there is nothing to store: the Machine is gone, or no longer this controller's.
+	over bool
+}
+
+// failure is an error and the step that met it.
+type failure struct {
+	step string
+	err  error
+}
+
+func (c *machines) newPass(ctx context.Context, m *machinev1beta1.Machine) *pass {
+	return &pass{machine: m.DeepCopy(), stored: m, found: m, now: c.clock.Now, log: log.FromContext(ctx)}
+}
+
+func (p *pass) note(s step, halt *stop, err error) {
+	if err != nil {
+		p.failures = append(p.failures, failure{s.name, err})
+	}
+	if halt != nil {
+		p.halt = halt
+		p.lookAgain(halt.after)
+	}
+}
+
+func (p *pass) lookAgain(after time.Duration) {
+	if after > 0 && (p.again == 0 || after < p.again) {
+		p.again = after
+	}
+}
+
+// is sets a condition. Its time is that of the last stored change of status: a condition that a pass sets twice changes once, or not at all.
+func (p *pass) is(c machinev1beta1.Condition) {
+	at := p.now()
+	c.Message = cut(c.Message, longestMessage)
+	if old, ok := conditionOfType(p.stored.Status.Conditions, c.Type); ok && old.Status == c.Status {
+		at = old.LastTransitionTime.Time
+	}
+	for i := range p.machine.Status.Conditions {
+		if p.machine.Status.Conditions[i].Type == c.Type {
+			p.machine.Status.Conditions[i].Status = "" // what the pass said before was not stored
+		}
+	}
+	p.machine.Status.Conditions = withCondition(p.machine.Status.Conditions, c, at)
+}
+
+// begins sets a condition as of now, though it may have said so before.
+func (p *pass) begins(c machinev1beta1.Condition) {
+	p.is(c)
+	for i := range p.machine.Status.Conditions {
+		if p.machine.Status.Conditions[i].Type == c.Type {
+			p.machine.Status.Conditions[i].LastTransitionTime = metav1.NewTime(p.now()).Rfc3339Copy()
+		}
+	}
+}
+
+func conditionOfType(all []machinev1beta1.Condition, kind machinev1beta1.ConditionType) (machinev1beta1.Condition, bool) {
+	for _, c := range all {
+		if c.Type == kind {
+			return c, true
+		}
+	}
+	return machinev1beta1.Condition{}, false
+}
+
+// conclude is the one place that turns what the steps said into conditions, phase, events, metrics, and when to look again.
+func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, error) {
+	if p.halt != nil && p.halt.waits.Type != "" {
+		c.tellWait(p, p.halt.waits)
+	}
+	var back error // what is tried again, ever more slowly
+	for _, f := range p.failures {
+		if err := c.tellFailure(p, f); back == nil {
+			back = err
+		}
+	}
+	if err := c.store(ctx, p); err != nil {
+		err = c.takeBack(ctx, p, c.keepAnswer(ctx, p, err))
+		if err := c.tellFailure(p, failure{"Store", err}); back == nil {
+			back = err
+		}
+	} else if !p.over {
+		c.wishes.grant(p.stored, p.now(), p.wish)
+		p.lookAgain(c.wishes.left(p.stored, p.now()))
+	}
+	if back != nil {
+		return reconcile.Result{}, back
+	}
+	return reconcile.Result{RequeueAfter: p.again}, nil
+}
+
+// tellWait sets the condition with what the pass waits for. An event reports when the wait begins, and when it begins to matter.
+func (c *machines) tellWait(p *pass, waits machinev1beta1.Condition) {
+	old, _ := conditionOfType(p.found.Status.Conditions, waits.Type)
+	if old.Status != waits.Status || old.Reason != waits.Reason || ptr.Deref(p.found.Status.Phase, "") != machinev1beta1.PhaseDeleting {
+		c.tell(p, corev1.EventTypeNormal, waits.Reason, string(waits.Type), waits.Message)
+	}
+	p.is(waits)
+}
+
+// tellFailure reports an error, and returns what to retry.
+func (c *machines) tellFailure(p *pass, f failure) error {
+	var call *callError
+	theirs := errors.As(f.err, &call)
+	if !theirs && (apierrors.IsConflict(f.err) || apierrors.IsNotFound(f.err)) {
+		p.lookAgain(soon) // somebody wrote first: no news
+		return nil
+	}
+	t, terminal := machine.AsTerminal(f.err)
+	if theirs || terminal {
+		c.meters.failed(f.step, terminal)
+	}
+	c.tell(p, corev1.EventTypeWarning, "Failed"+f.step, f.step, f.err.Error())
+	if !terminal {
+		return fmt.Errorf("%s: %w", f.step, f.err)
+	}
+	p.machine.Status.ErrorReason, p.machine.Status.ErrorMessage = &t.Reason, new(cut(f.err.Error(), longestMessage))
+	return nil
+}
+
+// tell writes an event, and the same into the log.
+func (c *machines) tell(p *pass, kind, reason, action, note string) {
+	p.log.Info(reason, "note", note)
+	c.recorder.Eventf(p.machine, nil, kind, reason, action, "%s", cut(note, longestNote))
+}
+
+// longestNote is the limit of an Event's note; longestMessage that of a Machine's message, since some providers answer with a page of HTML.
+const (
+	longestNote    = 1024
+	longestMessage = 4096
+)
+
+// cut shortens a text to so many bytes.
+func cut(s string, to int) string {
+	if len(s) <= to {
+		return s
+	}
+	return strings.ToValidUTF8(s[:to-len("…")], "") + "…"
+}
+
+// store writes what the pass has changed: metadata and spec, then the status with the phase that follows. It finishes also when the process
+// is asked to stop: what a provider has just said is worth a moment.
+func (c *machines) store(ctx context.Context, p *pass) error {
+	if p.over {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	p.setPhase(machine.Phase(p.machine))
+	wanted := p.machine
+	next := wanted.DeepCopy()
+	next.Status = *p.stored.Status.DeepCopy()
+	if _, err := patch(ctx, c.client, p.stored, next); err != nil {
+		return err
+	}
+	p.stored, p.machine = next, next.DeepCopy()
+	p.machine.Status = wanted.Status
+	if _, err := patchStatus(ctx, c.client, p.stored, p.machine); err != nil {
+		return err
+	}
+	p.stored = p.machine.DeepCopy()
+	return nil
+}
+
+const storeTime = 10 * time.Second
+
+// setPhase sets the phase, and lastUpdated only where it changes: a MachineHealthCheck measures from it how long a Node has been missing.
+func (p *pass) setPhase(phase string) {
+	if s := &p.machine.Status; phase != "" && (s.Phase == nil || *s.Phase != phase) {
+		p.log.Info("Phase", "phase", phase)
+		s.Phase, s.LastUpdated = &phase, new(metav1.NewTime(p.now()).Rfc3339Copy())
+	}
+}
+
+// spread keeps apart what would otherwise come all at once, ever again.
+func spread(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) }

@@ -1,0 +1,148 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/poundlock/poundlock/machine/scaling"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// machineSets is the controller of MachineSets. A pass finishes what it begins, so it acknowledges a pause at once.
+type machineSets struct {
+	client.Client
+	// live reads past the cache: what is counted there decides.
+	live     client.Reader
+	clock    clock.PassiveClock
+	on       bool
+	recorder events.EventRecorder
+	meters   setMeters
+}
+
+// AddMachineSets adds the controller of MachineSets to a manager: Options.Actuator and Node are not asked for.
+func AddMachineSets(m manager.Manager, o Options) error {
+	o, err := o.filled()
+	if err != nil {
+		return err
+	}
+	meters, err := newSetMeters()
+	if err != nil {
+		return fmt.Errorf("registering the metrics of MachineSets: %w", err)
+	}
+	r := &machineSets{
+		Client: m.GetClient(), live: m.GetAPIReader(), clock: o.Clock, on: o.Gated,
+		recorder: m.GetEventRecorder("machineset-controller"), meters: meters,
+	}
+	return r.watch(m, o)
+}
+
+func (r *machineSets) gated() *gated[*machinev1beta1.MachineSet] {
+	return &gated[*machinev1beta1.MachineSet]{client: r, clock: r.clock, on: r.on, read: r.read, work: r.work}
+}
+
+func (r *machineSets) read(ctx context.Context, key types.NamespacedName) (subject[*machinev1beta1.MachineSet], error) {
+	set := &machinev1beta1.MachineSet{}
+	if err := r.Get(ctx, key, set); err != nil {
+		return subject[*machinev1beta1.MachineSet]{}, err
+	}
+	return subject[*machinev1beta1.MachineSet]{object: set, shape: shapeOfSet(set), conditions: set.Status.Conditions}, nil
+}
+
+func shapeOfSet(set *machinev1beta1.MachineSet) authority.Shape {
+	return shapeOf(set.Spec.AuthoritativeAPI, set.Status.AuthoritativeAPI, set.Status.Conditions)
+}
+
+// work keeps the set at its number. The cache shows whether there is anything to do. A live read decides what is done.
+func (r *machineSets) work(ctx context.Context, set *machinev1beta1.MachineSet) (reconcile.Result, error) {
+	if !set.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil // the garbage collector takes its Machines
+	}
+	selector, err := scaling.Selector(set)
+	if err != nil {
+		return reconcile.Result{}, r.refuse(ctx, set, err)
+	}
+	plan, err := r.plan(ctx, r.known, set, selector)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	again, failure := time.Duration(0), error(nil)
+	if !plan.Idle() {
+		again, failure = r.act(ctx, set, selector)
+	}
+	next, err := r.report(ctx, set, selector, plan.Members)
+	return reconcile.Result{RequeueAfter: sooner(again, next)}, errors.Join(failure, err)
+}
+
+// sooner returns the shorter of two waits. 0 is no wait.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+type machinesOf func(context.Context, *machinev1beta1.MachineSet, labels.Selector) ([]*machinev1beta1.Machine, error)
+
+// plan uses the set's UID as the seed: two passes that see the same choose the same, also where the second does not see what the first did.
+func (r *machineSets) plan(ctx context.Context, machines machinesOf, set *machinev1beta1.MachineSet, selector labels.Selector) (scaling.Plan, error) {
+	found, err := machines(ctx, set, selector)
+	if err != nil {
+		return scaling.Plan{}, fmt.Errorf("listing the Machines of the set: %w", err)
+	}
+	return scaling.PlanFor(set, selector, found, string(set.UID)), nil
+}
+
+// known are the set's Machines and those that nobody controls, from the cache: what they cost does not grow with other sets.
+func (r *machineSets) known(ctx context.Context, set *machinev1beta1.MachineSet, _ labels.Selector) ([]*machinev1beta1.Machine, error) {
+	var out []*machinev1beta1.Machine
+	for _, owner := range []string{string(set.UID), noController} {
+		l := &machinev1beta1.MachineList{}
+		err := r.List(ctx, l, client.InNamespace(set.Namespace), client.MatchingFields{controllerIndex: owner}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, pointers(l.Items)...)
+	}
+	return out, nil
+}
+
+// stored are the Machines that match, from the API server.
+func (r *machineSets) stored(ctx context.Context, set *machinev1beta1.MachineSet, selector labels.Selector) ([]*machinev1beta1.Machine, error) {
+	l := &machinev1beta1.MachineList{}
+	err := r.live.List(ctx, l, client.InNamespace(set.Namespace), client.MatchingLabelsSelector{Selector: selector})
+	return pointers(l.Items), err
+}
+
+func pointers(machines []machinev1beta1.Machine) []*machinev1beta1.Machine {
+	out := make([]*machinev1beta1.Machine, len(machines))
+	for i := range machines {
+		out[i] = &machines[i]
+	}
+	return out
+}
+
+// node returns the Node of a name from the cache, to be read only.
+func (r *machineSets) node(ctx context.Context) func(string) *corev1.Node {
+	return func(name string) *corev1.Node {
+		n := &corev1.Node{}
+		if err := r.Get(ctx, types.NamespacedName{Name: name}, n, client.UnsafeDisableDeepCopy); err != nil {
+			return nil // not there; the cache has no other failure once it runs
+		}
+		return n
+	}
+}

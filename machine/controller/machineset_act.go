@@ -1,0 +1,154 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/machine/scaling"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// batch is how many Machines a pass creates at most: a set that asks for a thousand does not keep others waiting, and may change in between.
+const batch = 50
+
+// longestRequest bounds one creation, webhooks included; the API server gives up after as long.
+const longestRequest = time.Minute
+
+// act plans again from a live read of the set and its Machines, so that a cache that is behind never makes or deletes one too many.
+// It returns how soon to go on, 0 if all is done.
+func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector) (time.Duration, error) {
+	set := &machinev1beta1.MachineSet{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(seen), set); err != nil {
+		return 0, err
+	}
+	if !r.sameToAct(seen, set) {
+		return soon, nil
+	}
+	plan, err := r.plan(ctx, r.stored, set, selector)
+	if err != nil {
+		return 0, err
+	}
+	return r.carryOut(ctx, set, plan)
+}
+
+// sameToAct reports whether the set that is stored is the one that was seen, and still ours. A spec that has changed may name another selector.
+func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
+	shape := shapeOfSet(stored)
+	gate := authority.GateOf(shape, r.on)
+	return stored.UID == seen.UID && stored.Generation == seen.Generation && stored.DeletionTimestamp.IsZero() && gate.Act && gate.AlreadyWritten(shape)
+}
+
+// carryOut does what is planned. A Machine that may not be taken in keeps the set from nothing but deleting it.
+func (r *machineSets) carryOut(ctx context.Context, set *machinev1beta1.MachineSet, plan scaling.Plan) (time.Duration, error) {
+	var failures error
+	for _, m := range plan.Adopt {
+		if err := r.adopt(ctx, set, m); err != nil {
+			failures = errors.Join(failures, err)
+			plan.Delete = slices.DeleteFunc(plan.Delete, func(other *machinev1beta1.Machine) bool { return other == m })
+		}
+	}
+	for range min(plan.Create, batch) {
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if err := r.create(ctx, set); err != nil {
+			return 0, errors.Join(failures, err)
+		}
+	}
+	for _, m := range plan.Delete {
+		failures = errors.Join(failures, r.delete(ctx, set, m))
+	}
+	if plan.Create > batch {
+		return soon, failures
+	}
+	return 0, failures
+}
+
+var machineSetKind = machinev1beta1.GroupVersion.WithKind("MachineSet")
+
+func (r *machineSets) adopt(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
+	after := m.DeepCopy()
+	after.OwnerReferences = append(after.OwnerReferences, *metav1.NewControllerRef(set, machineSetKind))
+	_, err := patch(ctx, r, m, after)
+	return r.done(ctx, set, m, "adopt", err)
+}
+
+// create outlives the end of the process' work by the time of one request: a creation that was cut off may be stored after somebody else has counted.
+func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet) error {
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRequest)
+	defer cancel()
+	m := machineFrom(set)
+	return r.done(ctx, set, m, "create", r.Create(finish, m))
+}
+
+// machineFrom is a Machine as the set's template has it, the authority included: it may be Cluster API's from birth (converting › Creation of new Machines).
+//
+// One that is the Machine API's has its finalizer from birth. An API server that is asked to delete an object without finalizers deletes it, also if one
+// was added while admission was asked: added later, it would not hold a Machine whose deletion had begun before, and the instance would be nobody's.
+func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
+	template := set.Spec.Template.DeepCopy()
+	m := &machinev1beta1.Machine{
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: set.Name + "-", Namespace: set.Namespace, Labels: template.Labels, Annotations: template.Annotations,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, machineSetKind)},
+		},
+		Spec: template.Spec,
+	}
+	if template.Spec.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
+		m.Finalizers = []string{machinev1beta1.MachineFinalizer}
+	}
+	return m
+}
+
+// delete deletes the Machine that was looked at, not one of the same name. Also one for which Cluster API is authoritative: it is the set's, and its
+// deletion is carried over.
+func (r *machineSets) delete(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
+	err := r.Delete(ctx, m, client.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion})
+	if apierrors.IsNotFound(err) {
+		return nil // it is gone already
+	}
+	return r.done(ctx, set, m, "delete", err)
+}
+
+// done reports what was done, or why it could not be.
+func (r *machineSets) done(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine, verb string, err error) error {
+	r.meters.count(verb, err)
+	name := m.Name
+	if name == "" {
+		name = m.GenerateName
+	}
+	past, reason := setVerbs(verb)
+	if err == nil {
+		r.recorder.Eventf(set, m, corev1.EventTypeNormal, "Successful"+reason, verb, "%s Machine %s", past, name)
+		log.FromContext(ctx).Info("changing the set's Machines", "verb", verb, "machine", name)
+		return nil
+	}
+	if !apierrors.IsConflict(err) {
+		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, "Failed"+reason, verb, "%s", cut(fmt.Sprintf("Could not %s Machine %s: %v", verb, name, err), longestNote))
+	}
+	return fmt.Errorf("%s: %s of Machine %s: %w", set.Name, verb, name, err)
+}
+
+func setVerbs(verb string) (past, reason string) {
+	switch verb {
+	case "create":
+		return "Created", "Create"
+	case "delete":
+		return "Deleted", "Delete"
+	}
+	return "Adopted", "Adopt"
+}

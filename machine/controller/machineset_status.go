@@ -1,0 +1,47 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poundlock/poundlock/machine/scaling"
+)
+
+// longestSelector is what the API takes as status.labelSelector.
+const longestSelector = 4096
+
+// report stores the numbers where they changed, and returns how soon time alone will change them again.
+func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine) (time.Duration, error) {
+	set := seen.DeepCopy()
+	n := scaling.Count(set, machines, r.node(ctx), r.clock.Now())
+	s := &set.Status
+	s.Replicas, s.FullyLabeledReplicas, s.ReadyReplicas, s.AvailableReplicas = n.Replicas, n.FullyLabeled, n.Ready, n.Available
+	s.ObservedGeneration, s.ErrorReason, s.ErrorMessage = set.Generation, nil, nil
+	if s.LabelSelector = selector.String(); len(s.LabelSelector) > longestSelector {
+		s.LabelSelector = "" // nobody can scale by it; the set works
+	}
+	_, err := patchStatus(ctx, r, seen, set)
+	return n.Next, err
+}
+
+// refuse reports once what is wrong with the set. Its numbers stay what they were.
+func (r *machineSets) refuse(ctx context.Context, seen *machinev1beta1.MachineSet, why error) error {
+	set := seen.DeepCopy()
+	reason, message := machinev1beta1.InvalidConfigurationMachineSetError, why.Error()
+	set.Status.ErrorReason, set.Status.ErrorMessage, set.Status.ObservedGeneration = &reason, &message, set.Generation
+	said := seen.Status.ErrorMessage != nil && *seen.Status.ErrorMessage == message
+	if _, err := patchStatus(ctx, r, seen, set); err != nil || said {
+		return err
+	}
+	r.recorder.Eventf(seen, nil, corev1.EventTypeWarning, string(reason), "reconcile", "%s", cut(message, longestNote))
+	log.FromContext(ctx).Info("refusing a set that is invalid", "message", message)
+	return nil
+}

@@ -1,0 +1,80 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/machine"
+)
+
+// nodeFor finds the Machine's Node in the cache, nil if it has none there. It costs the same in a fleet of any size.
+func (c *machines) nodeFor(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
+	var candidates []corev1.Node
+	for _, by := range machineKeys(m) {
+		nodes := &corev1.NodeList{}
+		if err := c.client.List(ctx, nodes, client.MatchingFields{nodeKeys: by}); err != nil {
+			return nil, fmt.Errorf("finding the Node of Machine %s: %w", machine.Name(m), err)
+		}
+		candidates = append(candidates, nodes.Items...)
+	}
+	return machine.NodeOf(m, candidates), nil
+}
+
+// linkNode refers to the Node. The reference stays when the Node goes, and the Machine stays Running: that is what the Machine API publishes, and
+// how a MachineHealthCheck distinguishes a deleted Node from one that has not registered yet.
+func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
+	p.node, err = c.nodeFor(ctx, p.machine)
+	if err != nil || p.node == nil {
+		return nil, err
+	}
+	if err := c.disputed(ctx, p.machine, p.node); err != nil {
+		p.node = nil
+		return nil, err
+	}
+	if old := p.machine.Status.NodeRef; old == nil || old.Name != p.node.Name || old.UID != p.node.UID {
+		p.log.Info("Linked the Node", "node", p.node.Name)
+		p.machine.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: p.node.Name, UID: p.node.UID}
+	}
+	return nil, nil
+}
+
+// disputed refuses a Node that another Machine has: two of them would write over each other without end.
+func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *corev1.Node) error {
+	name := machine.Claim(m, n)
+	if name == "" {
+		return nil
+	}
+	other := &machinev1beta1.Machine{}
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: name}, other)
+	if apierrors.IsNotFound(err) {
+		return nil // a name that nobody has any more
+	}
+	if err == nil {
+		err = fmt.Errorf("linking Node %s, which belongs to Machine %s already: see whether both have the same spec.providerID or address", n.Name, name)
+	}
+	return err
+}
+
+// furnishNode gives the Node what the Machine has for it. That is done in this pass, and by no controller of its own, so that it is behind
+// the same gate and over when a pause is acknowledged.
+func (c *machines) furnishNode(ctx context.Context, p *pass) (*stop, error) {
+	if p.node == nil {
+		return nil, nil
+	}
+	wrote, err := patch(ctx, c.client, p.node, machine.Furnish(p.machine, p.node))
+	if err != nil {
+		return nil, fmt.Errorf("giving Node %s the labels, annotations and taints of its Machine: %w", p.node.Name, err)
+	}
+	if wrote {
+		p.log.Info("Furnished the Node", "node", p.node.Name)
+	}
+	return nil, nil
+}

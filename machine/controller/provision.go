@@ -1,0 +1,49 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/poundlock/poundlock/machine"
+)
+
+// Options are what the controllers stand on. Only the Actuator must be set, and that for AddMachines alone.
+type Options struct {
+	Actuator machine.Actuator
+	// Gated reports that the feature gate MachineAPIMigration is on. With the gate off the controllers do not ask which API is authoritative.
+	Gated bool
+	// Node is the name of the Node that this process runs on, so that it does not pull away the ground it stands on; "" if it is
+	// not on a Node of this cluster.
+	Node string
+	// Concurrency is how many objects of a kind are worked on at once; 10 if 0.
+	Concurrency int
+	// Clock is the system's if nil.
+	Clock clock.PassiveClock
+	// AnyName lets several managers of one process have controllers of the same name, as tests do.
+	AnyName bool
+}
+
+// Add adds every controller to a manager, whose scheme must know the types of the Machine API and of the core, and whose cache
+// should be limited to the Machines' namespace. Behind leader election if the manager has it.
+func Add(m manager.Manager, o Options) error {
+	return errors.Join(AddMachines(m, o), AddMachineSets(m, o), AddHealthChecks(m, o))
+}
+
+func (o Options) filled() (Options, error) {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 10
+	}
+	if o.Concurrency < 0 {
+		return o, fmt.Errorf("controller.Options.Concurrency is %d: how many objects are worked on at once", o.Concurrency)
+	}
+	return o, nil
+}
