@@ -13,6 +13,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
@@ -239,30 +240,19 @@ func instanceID(providerID string) string {
 }
 
 func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
-		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
-		return
-	}
-	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+	p.UserData(ptr.Deref(m.UserDataSecret, corev1.LocalObjectReference{}).Name)
 }
 
 func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if secret := text(p.Core.BootstrapSecret); secret != "" {
+	if secret := p.UserDataBack(); secret != "" {
 		m.UserDataSecret = &corev1.LocalObjectReference{Name: secret}
 	}
 }
 
-func credentials(p *pass) string {
-	if p.Env.CredentialsSecret != "" {
-		return p.Env.CredentialsSecret
-	}
-	return p.Env.Platform.CredentialsSecret
-}
-
 func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
 	ownIdentity(p)
-	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
-		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
+	if m.CredentialsSecret != nil {
+		p.OwnCredentials(m.CredentialsSecret.Name)
 	}
 }
 
@@ -277,7 +267,7 @@ func ownIdentity(p *pass) {
 
 func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	ownIdentity(p)
-	if name := credentials(p); name != "" {
+	if name := p.Env.Credentials(); name != "" {
 		m.CredentialsSecret = &corev1.LocalObjectReference{Name: name}
 	}
 }

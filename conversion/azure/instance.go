@@ -11,6 +11,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 )
 
@@ -345,28 +346,15 @@ func extensionsFrom(p *pass, c *infraSpec, _ *providerSpec) {
 }
 
 func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
-		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
-		return
-	}
-	inNamespace(p, "userDataSecret.namespace", m.UserDataSecret.Namespace)
-	p.Core.BootstrapSecret = &m.UserDataSecret.Name
-}
-
-func inNamespace(p *pass, path, have string) {
-	if want := p.Env.MachineAPINamespace; have != "" && have != want {
-		p.Differs(path, have, "Machine API's namespace", want)
-	}
+	secret := ptr.Deref(m.UserDataSecret, corev1.SecretReference{})
+	p.UserData(secret.Name)
+	p.OwnNamespace("userDataSecret.namespace", secret.Namespace)
 }
 
 func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if secret := text(p.Core.BootstrapSecret); secret != "" {
+	if secret := p.UserDataBack(); secret != "" {
 		m.UserDataSecret = &corev1.SecretReference{Name: secret}
 	}
-}
-
-func credentials(p *pass) string {
-	return first(p.Env.CredentialsSecret, p.Env.Platform.CredentialsSecret)
 }
 
 func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
@@ -374,14 +362,14 @@ func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if ref == nil {
 		return
 	}
-	if want := credentials(p); ref.Name != "" && ref.Name != want {
-		p.Differs("credentialsSecret.name", ref.Name, "the cluster's credentials secret", want)
+	if ref.Name != "" {
+		p.OwnCredentials(ref.Name)
 	}
-	inNamespace(p, "credentialsSecret.namespace", ref.Namespace)
+	p.OwnNamespace("credentialsSecret.namespace", ref.Namespace)
 }
 
 func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if name := credentials(p); name != "" {
+	if name := p.Env.Credentials(); name != "" {
 		m.CredentialsSecret = &corev1.SecretReference{Name: name, Namespace: p.Env.MachineAPINamespace}
 	}
 }

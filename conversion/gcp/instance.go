@@ -11,6 +11,7 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
 )
 
@@ -35,37 +36,27 @@ func machineTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
-		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
-		return
+	secret := ptr.Deref(m.UserDataSecret, corev1.LocalObjectReference{})
+	p.UserData(secret.Name)
+	if secret.Name != "" && p.Core.BootsWindows() {
+		p.Unsupported("userDataSecret.name", secret.Name, "a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: keep the MachineSet with Machine API")
 	}
-	if p.Core.BootsWindows() {
-		p.Unsupported("userDataSecret.name", m.UserDataSecret.Name, "a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: keep the MachineSet with Machine API")
-	}
-	p.Core.BootstrapSecret = &m.UserDataSecret.Name
 }
 
 func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if secret := text(p.Core.BootstrapSecret); secret != "" {
+	if secret := p.UserDataBack(); secret != "" {
 		m.UserDataSecret = &corev1.LocalObjectReference{Name: secret}
 	}
 }
 
-func credentials(p *pass) string {
-	if p.Env.CredentialsSecret != "" {
-		return p.Env.CredentialsSecret
-	}
-	return p.Env.Platform.CredentialsSecret
-}
-
 func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
-		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
+	if m.CredentialsSecret != nil {
+		p.OwnCredentials(m.CredentialsSecret.Name)
 	}
 }
 
 func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if name := credentials(p); name != "" {
+	if name := p.Env.Credentials(); name != "" {
 		m.CredentialsSecret = &corev1.LocalObjectReference{Name: name}
 	}
 }

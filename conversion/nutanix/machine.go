@@ -10,6 +10,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 )
 
 func nothing(*pass, *providerSpec, *infraSpec)     {}
@@ -128,18 +129,15 @@ func checkGPU(p *pass, g GPU) {
 }
 
 func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
-		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
-		return
+	secret := ptr.Deref(m.UserDataSecret, corev1.LocalObjectReference{})
+	p.UserData(secret.Name)
+	if secret.Name != "" && p.Core.BootsWindows() {
+		p.Unsupported("userDataSecret.name", secret.Name, "Windows reads its answers from Sysprep, which Machine API gives it. Cluster API's provider knows cloud-init only: keep the MachineSet with Machine API")
 	}
-	if p.Core.BootsWindows() {
-		p.Unsupported("userDataSecret.name", m.UserDataSecret.Name, "Windows reads its answers from Sysprep, which Machine API gives it. Cluster API's provider knows cloud-init only: keep the MachineSet with Machine API")
-	}
-	p.Core.BootstrapSecret = &m.UserDataSecret.Name
 }
 
 func userDataFrom(p *pass, c *infraSpec, m *providerSpec) {
-	secret := text(p.Core.BootstrapSecret)
+	secret := p.UserDataBack()
 	if secret != "" {
 		m.UserDataSecret = &corev1.LocalObjectReference{Name: secret}
 	}
@@ -157,21 +155,14 @@ func userDataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-func credentials(p *pass) string {
-	if p.Env.CredentialsSecret != "" {
-		return p.Env.CredentialsSecret
-	}
-	return p.Env.Platform.CredentialsSecret
-}
-
 func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
-		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
+	if m.CredentialsSecret != nil {
+		p.OwnCredentials(m.CredentialsSecret.Name)
 	}
 }
 
 func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if name := credentials(p); name != "" {
+	if name := p.Env.Credentials(); name != "" {
 		m.CredentialsSecret = &corev1.LocalObjectReference{Name: name}
 	}
 }

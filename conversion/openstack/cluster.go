@@ -112,7 +112,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	return map[string]any{
 		"controlPlaneEndpoint":       map[string]any{"host": vips[0], "port": int64(6443)},
 		"disableAPIServerFloatingIP": true, "disableExternalNetwork": true,
-		"identityRef": map[string]any{"name": credentials(p), "cloudName": clusterCloud(p)},
+		"identityRef": map[string]any{"name": p.Env.Credentials(), "cloudName": clusterCloud(p)},
 		"tags":        []any{tag},
 		"subnets":     []any{map[string]any{"filter": map[string]any{"tags": []any{tag}}}},
 	}, "OpenShift makes one from 4.21 on, unless the load balancer is yours. Else make it, with the subnets of your Machines"

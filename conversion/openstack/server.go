@@ -13,6 +13,7 @@ import (
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
@@ -32,7 +33,7 @@ func cloudTo(p *pass, m *providerSpec, c *infraSpec) {
 	if m.CloudsSecret != nil {
 		secret = *m.CloudsSecret
 	}
-	ownNamespace(p, "cloudsSecret.namespace", secret.Namespace)
+	p.OwnNamespace("cloudsSecret.namespace", secret.Namespace)
 	switch {
 	case secret.Name == "":
 		p.Required("cloudsSecret.name", "name the secret with clouds.yaml: without it Machine API makes no server")
@@ -71,21 +72,7 @@ func clusterSecret(p *pass) string {
 	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); name != "" {
 		return name
 	}
-	return credentials(p)
-}
-
-func credentials(p *pass) string {
-	if p.Env.CredentialsSecret != "" {
-		return p.Env.CredentialsSecret
-	}
-	return p.Env.Platform.CredentialsSecret
-}
-
-// ownNamespace: a Machine's secrets are copied into Cluster API's namespace from its own.
-func ownNamespace(p *pass, path, namespace string) {
-	if namespace != "" && namespace != p.Env.MachineAPINamespace {
-		p.Differs(path, namespace, "Machine API's namespace", p.Env.MachineAPINamespace)
-	}
+	return p.Env.Credentials()
 }
 
 func flavorTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -248,16 +235,13 @@ func instanceID(providerID string) string {
 }
 
 func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
-		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
-		return
-	}
-	ownNamespace(p, "userDataSecret.namespace", m.UserDataSecret.Namespace)
-	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+	secret := ptr.Deref(m.UserDataSecret, corev1.SecretReference{})
+	p.UserData(secret.Name)
+	p.OwnNamespace("userDataSecret.namespace", secret.Namespace)
 }
 
 func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if secret := text(p.Core.BootstrapSecret); secret != "" {
+	if secret := p.UserDataBack(); secret != "" {
 		m.UserDataSecret = &corev1.SecretReference{Name: secret}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	"k8s.io/utils/ptr"
 )
 
 func nothing(*pass, *providerSpec, *infraSpec)     {}
@@ -164,34 +165,23 @@ func keyFrom(p *pass, c *infraSpec, m *providerSpec) {
 const noKey = "Machine API takes no machine without the name of an SSH key of its workspace"
 
 func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if m.UserDataSecret == nil || m.UserDataSecret.Name == "" {
-		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
-		return
-	}
-	p.Core.BootstrapSecret = &m.UserDataSecret.Name
+	p.UserData(ptr.Deref(m.UserDataSecret, machinev1.PowerVSSecretReference{}).Name)
 }
 
 func userDataFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if secret := text(p.Core.BootstrapSecret); secret != "" {
+	if secret := p.UserDataBack(); secret != "" {
 		m.UserDataSecret = &machinev1.PowerVSSecretReference{Name: secret}
 	}
 }
 
-func credentials(p *pass) string {
-	if p.Env.CredentialsSecret != "" {
-		return p.Env.CredentialsSecret
-	}
-	return p.Env.Platform.CredentialsSecret
-}
-
 func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
-	if want := credentials(p); m.CredentialsSecret != nil && m.CredentialsSecret.Name != want {
-		p.Differs("credentialsSecret.name", m.CredentialsSecret.Name, "the cluster's credentials secret", want)
+	if m.CredentialsSecret != nil {
+		p.OwnCredentials(m.CredentialsSecret.Name)
 	}
 }
 
 func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if name := credentials(p); name != "" {
+	if name := p.Env.Credentials(); name != "" {
 		m.CredentialsSecret = &machinev1.PowerVSSecretReference{Name: name}
 	}
 }

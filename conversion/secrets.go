@@ -1,0 +1,43 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conversion
+
+// Credentials is the name of the Secret with which the cluster's machine controllers reach the cloud, in Machine API's namespace.
+func (e *Env) Credentials() string {
+	if e.CredentialsSecret != "" {
+		return e.CredentialsSecret
+	}
+	return e.Platform.CredentialsSecret
+}
+
+// OwnCredentials refuses the name of a providerSpec's Secret with credentials that is not the cluster's own: Cluster API has one set of credentials for all machines.
+func (p *Pass) OwnCredentials(name string) {
+	if want := p.Env.Credentials(); name != want {
+		p.Differs("credentialsSecret.name", name, "the cluster's credentials secret", want)
+	}
+}
+
+// UserData hands the name of a providerSpec's Secret with user data to the Machine; "" is refused.
+func (p *Pass) UserData(name string) {
+	if name == "" {
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data")
+		return
+	}
+	p.Core.BootstrapSecret = &name
+}
+
+// UserDataBack is the name of the Machine's Secret with bootstrap data; "" where there is none.
+func (p *Pass) UserDataBack() string {
+	if p.Core.BootstrapSecret == nil {
+		return ""
+	}
+	return *p.Core.BootstrapSecret
+}
+
+// OwnNamespace refuses a Secret in another namespace than Machine API's. Absent means the same.
+func (p *Pass) OwnNamespace(path, namespace string) {
+	if want := p.Env.MachineAPINamespace; namespace != "" && namespace != want {
+		p.Differs(path, namespace, "Machine API's namespace", want)
+	}
+}
