@@ -12,7 +12,6 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,14 +52,9 @@ func nodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) err
 }
 
 func infrastructure(ctx context.Context, r client.Reader, out *policies.ControlPlane) error {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(configv1.GroupVersion.WithKind("Infrastructure"))
-	err := r.Get(ctx, client.ObjectKey{Name: "cluster"}, u)
-	if apierrors.IsNotFound(err) || served.Missing(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading the Infrastructure named cluster: %w", err)
+	u, err := served.Get(ctx, r, configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster")
+	if err != nil || u == nil {
+		return err
 	}
 	out.Infrastructure = &configv1.Infrastructure{}
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out.Infrastructure)

@@ -10,9 +10,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/served"
@@ -36,11 +34,11 @@ func Rival(ctx context.Context, r client.Reader, pairs authority.Pairs) (string,
 	}
 	var policies []string
 	for _, name := range authority.RivalPolicies() {
-		_, there, err := find(ctx, r, admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy"), name)
+		found, err := served.Get(ctx, r, admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy"), "", name)
 		if err != nil {
 			return "", err
 		}
-		if there {
+		if found != nil {
 			policies = append(policies, name)
 		}
 	}
@@ -48,23 +46,10 @@ func Rival(ctx context.Context, r client.Reader, pairs authority.Pairs) (string,
 }
 
 func platformOf(ctx context.Context, r client.Reader) (string, error) {
-	u, there, err := find(ctx, r, configv1.GroupVersion.WithKind("Infrastructure"), "cluster")
-	if err != nil || !there {
+	u, err := served.Get(ctx, r, configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster")
+	if err != nil || u == nil {
 		return "", err
 	}
 	platform, _, _ := unstructured.NestedString(u.Object, "status", "platformStatus", "type")
 	return platform, nil
-}
-
-// find reads one object of the cluster, which may not be there, as its kind may not.
-func find(ctx context.Context, r client.Reader, kind schema.GroupVersionKind, name string) (u *unstructured.Unstructured, there bool, err error) {
-	u = &unstructured.Unstructured{}
-	u.SetGroupVersionKind(kind)
-	switch err := r.Get(ctx, client.ObjectKey{Name: name}, u); {
-	case apierrors.IsNotFound(err) || served.Missing(err):
-		return nil, false, nil
-	case err != nil:
-		return nil, false, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
-	}
-	return u, true, nil
 }

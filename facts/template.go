@@ -5,9 +5,7 @@ package facts
 
 import (
 	"context"
-	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,16 +20,7 @@ import (
 // Getter gets objects through a reader, as conversions want them.
 func Getter(ctx context.Context, r client.Reader) environment.Get {
 	return func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(kind)
-		err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
-		switch {
-		case apierrors.IsNotFound(err), served.Missing(err):
-			return nil, nil
-		case err != nil:
-			return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
-		}
-		return o, nil
+		return served.Get(ctx, r, kind, namespace, name)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -110,14 +109,9 @@ func infraFinalizer(kind schema.GroupKind) string {
 
 // get returns an object twice: as it is written, and as policies read it.
 func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, *policies.Object, error) {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gvk)
-	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u)
-	if apierrors.IsNotFound(err) || served.Missing(err) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s %s/%s: %w", gvk.Kind, namespace, name, err)
+	u, err := served.Get(ctx, from, gvk, namespace, name)
+	if err != nil || u == nil {
+		return nil, nil, err
 	}
 	o, err := parse(u)
 	return u, o, err

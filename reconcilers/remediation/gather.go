@@ -122,10 +122,10 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key client.
 		return s, nil
 	}
 	var err error
-	if s.core, err = get(ctx, from, checkKind().ClusterAPIGVK(), pair.ClusterAPI, key.Name); err != nil {
+	if s.core, err = served.Get(ctx, from, checkKind().ClusterAPIGVK(), pair.ClusterAPI, key.Name); err != nil {
 		return nil, err
 	}
-	if s.check, err = get(ctx, from, checkKind().MachineAPIGVK(), pair.MachineAPI, key.Name); err != nil || s.check == nil {
+	if s.check, err = served.Get(ctx, from, checkKind().MachineAPIGVK(), pair.MachineAPI, key.Name); err != nil || s.check == nil {
 		return s, err
 	}
 	if s.shape, err = shapeOf(s.check); err != nil || !s.carried() {
@@ -256,19 +256,6 @@ func shapeOf(o *unstructured.Unstructured) (authority.Shape, error) {
 	}
 	parsed, err := policies.ParseObject(raw)
 	return authority.Read(parsed), err
-}
-
-func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(gvk)
-	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
-	if apierrors.IsNotFound(err) || served.Missing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s %s/%s: %w", gvk.Kind, namespace, name, err)
-	}
-	return o, nil
 }
 
 // all lists without a copy of each Machine of a large fleet: what is read from the cache is judged, and neither changed nor written.

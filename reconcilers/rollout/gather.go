@@ -12,7 +12,6 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -58,10 +57,10 @@ func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimest
 func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) (*state, error) {
 	s := &state{}
 	var err error
-	if s.operator, err = get(ctx, from, operatorKind, "", controlplane.OperatorName); err != nil {
+	if s.operator, err = served.Get(ctx, from, operatorKind, "", controlplane.OperatorName); err != nil {
 		return nil, err
 	}
-	if s.set, err = get(ctx, from, setKind, r.pair.MachineAPI, controlplane.Name); err != nil {
+	if s.set, err = served.Get(ctx, from, setKind, r.pair.MachineAPI, controlplane.Name); err != nil {
 		return nil, err
 	}
 	if s.set == nil {
@@ -133,18 +132,6 @@ func (r *reconciler) ownedBy(ctx context.Context, from client.Reader, set types.
 
 func refersTo(set types.UID) func(metav1.OwnerReference) bool {
 	return func(o metav1.OwnerReference) bool { return o.UID == set }
-}
-
-func get(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	o := object(kind)
-	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
-	if apierrors.IsNotFound(err) || served.Missing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
-	}
-	return o, nil
 }
 
 func object(kind schema.GroupVersionKind) *unstructured.Unstructured {

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -72,7 +73,7 @@ func (r *reconciler) concerns(ctx context.Context, o client.Object) bool {
 	if slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.Kind == controlplane.Kind }) {
 		return true
 	}
-	set, err := get(ctx, r.cache, setKind, r.pair.MachineAPI, controlplane.Name)
+	set, err := served.Get(ctx, r.cache, setKind, r.pair.MachineAPI, controlplane.Name)
 	if err != nil || set == nil {
 		return err != nil || controlplane.OfControlPlane(o.GetLabels())
 	}
