@@ -376,28 +376,38 @@ func TestWaits(t *testing.T) {
 	deployment := "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, generation: 2}, spec: {replicas: 1}, status: {observedGeneration: %d, replicas: %d, updatedReplicas: %d, availableReplicas: %d, conditions: [{type: Available, status: '%s'}]}}"
 	definition := "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, spec: {group: g, names: {plural: ps}, versions: [{name: v1, served: true}, {name: v2, served: false}], conversion: {strategy: Webhook, webhook: {clientConfig: {service: {name: s}}}}}, status: {conditions: [{type: NamesAccepted, status: 'True'}, {type: Established, status: '%s'}]}}"
 	established := fmt.Sprintf(definition, "True")
+	serving := "{apiVersion: v1, kind: Service, metadata: {name: d, uid: u, annotations: {service.beta.openshift.io/serving-cert-secret-name: c%s}}}"
 	for name, c := range map[string]struct {
 		stage bundle.Stage
 		live  string
 		facts Facts
 		want  string
 	}{
-		"rolled out":                   {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "True"), Facts{}, ""},
-		"not seen":                     {bundle.Workloads, fmt.Sprintf(deployment, 1, 1, 1, 1, "True"), Facts{}, "newest content"},
-		"not updated":                  {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 0, 1, "True"), Facts{}, "0 of 1 pods"},
-		"an old pod runs":              {bundle.Workloads, fmt.Sprintf(deployment, 2, 2, 1, 2, "True"), Facts{}, "older content"},
-		"none available":               {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 0, "False"), Facts{}, "no pod is available"},
-		"not Available":                {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "False"), Facts{}, "Available"},
-		"absent":                       {bundle.Workloads, "", Facts{}, "not there"},
-		"established and served":       {bundle.Definitions, established, Facts{Serves: func(r schema.GroupVersionResource) bool { return r.Version == "v1" }}, ""},
-		"established, not yet served":  {bundle.Definitions, established, Facts{Serves: func(schema.GroupVersionResource) bool { return false }}, "v1"},
-		"not established":              {bundle.Definitions, fmt.Sprintf(definition, "False"), Facts{}, "Established"},
-		"no endpoint":                  {bundle.Serving, established, Facts{}, "Service/s"},
-		"an endpoint, and no CA":       {bundle.Serving, established, Facts{Endpoints: map[string]int{"s": 1}}, "caBundle"},
-		"a Service without its Secret": {bundle.Services, "{apiVersion: v1, kind: Service, metadata: {name: d, annotations: {service.beta.openshift.io/serving-cert-secret-name: c}}}", Facts{}, "Secret c"},
-		"a Service with its Secret":    {bundle.Services, "{apiVersion: v1, kind: Service, metadata: {name: d, annotations: {service.beta.openshift.io/serving-cert-secret-name: c}}}", Facts{Certificates: map[string]bool{"c": true}}, ""},
-		"a webhook without CA":         {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, clientConfig: {service: {name: s}}}]}", Facts{}, "caBundle"},
-		"an account":                   {bundle.Accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: d}}", Facts{}, ""},
+		"rolled out":                                      {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "True"), Facts{}, ""},
+		"not seen":                                        {bundle.Workloads, fmt.Sprintf(deployment, 1, 1, 1, 1, "True"), Facts{}, "newest content"},
+		"not updated":                                     {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 0, 1, "True"), Facts{}, "0 of 1 pods"},
+		"an old pod runs":                                 {bundle.Workloads, fmt.Sprintf(deployment, 2, 2, 1, 2, "True"), Facts{}, "older content"},
+		"none available":                                  {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 0, "False"), Facts{}, "no pod is available"},
+		"not Available":                                   {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "False"), Facts{}, "Available"},
+		"absent":                                          {bundle.Workloads, "", Facts{}, "not there"},
+		"established and served":                          {bundle.Definitions, established, Facts{Serves: func(r schema.GroupVersionResource) bool { return r.Version == "v1" }}, ""},
+		"established, not yet served":                     {bundle.Definitions, established, Facts{Serves: func(schema.GroupVersionResource) bool { return false }}, "v1"},
+		"not established":                                 {bundle.Definitions, fmt.Sprintf(definition, "False"), Facts{}, "Established"},
+		"no endpoint":                                     {bundle.Serving, established, Facts{}, "Service/s"},
+		"an endpoint, and no CA":                          {bundle.Serving, established, Facts{Endpoints: map[string]int{"s": 1}}, "caBundle"},
+		"a Service without its Secret":                    {bundle.Services, "{apiVersion: v1, kind: Service, metadata: {name: d, annotations: {service.beta.openshift.io/serving-cert-secret-name: c}}}", Facts{}, "Secret c"},
+		"a Service with its Secret":                       {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "u"}}}, ""},
+		"a Secret that does not show its writer":          {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {}}}, ""},
+		"cert-manager's Secret":                           {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
+		"cert-manager's, and the service CA says so":      {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
+		"the service CA's, of another Service":            {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "e", ServiceUID: "u"}}}, "Service e"},
+		"the service CA's, of a Service that was deleted": {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "before"}}}, "an earlier Service"},
+		"somebody's, and the service CA complains":        {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {}}}, "not mine"},
+		"an earlier service CA complains":                 {bundle.Services, fmt.Sprintf(serving, `, service.alpha.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {}}}, "not mine"},
+		"no Secret, and the service CA complains":         {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{}}, "not mine"},
+		"its Secret, and an old complaint":                {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "u"}}}, ""},
+		"a webhook without CA":                            {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, clientConfig: {service: {name: s}}}]}", Facts{}, "caBundle"},
+		"an account":                                      {bundle.Accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: d}}", Facts{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted := c.live
@@ -414,6 +424,24 @@ func TestWaits(t *testing.T) {
 			}
 			if got := Waits(p, c.stage, c.facts); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCertificateOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		annotations map[string]string
+		want        Certificate
+	}{
+		"nobody's":         {nil, Certificate{}},
+		"cert-manager's":   {map[string]string{"cert-manager.io/certificate-name": "c"}, Certificate{CertManager: "c"}},
+		"the service CA's": {map[string]string{"service.beta.openshift.io/originating-service-name": "s", "service.beta.openshift.io/originating-service-uid": "u"}, Certificate{Service: "s", ServiceUID: "u"}},
+		"an earlier one's": {map[string]string{"service.alpha.openshift.io/originating-service-name": "s", "service.alpha.openshift.io/originating-service-uid": "u"}, Certificate{Service: "s", ServiceUID: "u"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, CertificateOf(c.annotations)); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

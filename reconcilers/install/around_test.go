@@ -651,3 +651,50 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 	c.settled()
 	c.expect(well)
 }
+
+// cert-manager served a provider before. The CA that the service CA injects does not verify that certificate, so nothing is served with it.
+func TestACertificateOfSomebodyElseIsNotServed(t *testing.T) {
+	c := newCluster(t)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-cert", Annotations: map[string]string{"cert-manager.io/certificate-name": "aws-serving"}},
+		Type:       corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key")},
+	}
+	waits := func(words ...string) {
+		t.Helper()
+		c.eventually("aws waits for the certificate", func() error {
+			_, err := c.once()
+			m := c.condition(progressing).Message
+			for _, word := range append(words, "stage 5 (services)", "Secret aws-cert") {
+				if err == nil && !strings.Contains(m, word) {
+					return fmt.Errorf("%q is not in %q", word, m)
+				}
+			}
+			return err
+		})
+		if c.find("Deployment", "aws-manager") != nil || c.find("ValidatingWebhookConfiguration", "aws-validating") != nil {
+			t.Error("the provider is served with a certificate that nothing verifies")
+		}
+	}
+	if err := c.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	c.release(both(t)...)
+	waits("cert-manager's Certificate aws-serving", "Delete the Secret")
+	c.eventually("the service CA complains", func() error {
+		if c.must("Service", "aws-webhook").GetAnnotations()["service.beta.openshift.io/serving-cert-generation-error"] == "" {
+			return errWaits
+		}
+		return nil
+	})
+	secret.Annotations = nil // it does not show its writer
+	if err := c.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	waits("does not have corresponding service UID", "serving-cert-generation-error-num")
+	if err := c.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	c.settled()
+	c.expect(well)
+	c.quiet()
+}
