@@ -287,6 +287,21 @@ func Held(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
+// Routed returns a Service that goes on having the live one's pods behind it, or nil if it selects the same at the same ports anyway. New content may name its
+// pods anew: until they are ready, the webhooks in force need the old ones.
+func Routed(o, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if live == nil || o.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "Service"}) {
+		return nil
+	}
+	out := o.DeepCopy()
+	to, from := at(out.Object, "spec"), at(live.DeepCopy().Object, "spec")
+	if to == nil || from["selector"] == nil || covers(to["selector"], from["selector"], "") && covers(to["ports"], from["ports"], "") {
+		return nil
+	}
+	to["selector"], to["ports"] = from["selector"], from["ports"]
+	return out
+}
+
 // Vanishing are the positions of entries of a live webhook configuration that new content lacks. They go before the new server comes, which may not know
 // their paths. o is nil if the whole configuration goes.
 func Vanishing(o, live *unstructured.Unstructured) []int {

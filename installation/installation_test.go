@@ -429,6 +429,63 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+func TestRouted(t *testing.T) {
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: %s}"
+	live := object(t, fmt.Sprintf(service, "{clusterIP: 10.0.0.1, selector: {app: old}, ports: [{port: 443, protocol: TCP, targetPort: 9443}]}"))
+	for name, c := range map[string]struct {
+		want string
+		held bool
+	}{
+		"the same":              {"{selector: {app: old}, ports: [{port: 443, targetPort: 9443}]}", false},
+		"other pods":            {"{selector: {app: new}, ports: [{port: 443, targetPort: 9443}]}", true},
+		"another port of a pod": {"{selector: {app: old}, ports: [{port: 443, targetPort: 9444}]}", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Routed(object(t, fmt.Sprintf(service, c.want)), live)
+			if (got != nil) != c.held {
+				t.Fatal(got)
+			}
+			if got == nil {
+				return
+			}
+			if diff := cmp.Diff(map[string]any{"selector": at(live.Object, "spec")["selector"], "ports": at(live.Object, "spec")["ports"]}, at(got.Object, "spec")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if Routed(live, nil) != nil {
+		t.Error("there is nothing to keep")
+	}
+	if Routed(live, object(t, fmt.Sprintf(service, "{ports: [{port: 1}]}"))) != nil {
+		t.Error("no pods are behind the live one")
+	}
+}
+
+// What served last is what became ready last, whatever newer content has.
+func TestServed(t *testing.T) {
+	workload := func(name string) Provider {
+		return Provider{Objects: []Object{{object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: "+name+"}}"), bundle.Workloads}}}
+	}
+	names := func(all []Item) (out string) {
+		for _, item := range all {
+			out += item.Name
+		}
+		return out
+	}
+	older, newer := workload("a"), workload("b")
+	i := Inventory{}.With(older)
+	if got := names(i.Served(older)); got != "a" {
+		t.Errorf("unmarked, as before: %s", got)
+	}
+	i = i.Serving(older).With(newer)
+	if got := names(i.Served(newer)); got != "a" {
+		t.Errorf("while newer content is not ready: %s", got)
+	}
+	if got := names(i.Serving(newer).Without(older.Objects[0].Key()).Served(newer)); got != "b" {
+		t.Errorf("in the end: %s", got)
+	}
+}
+
 func TestCertificateOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotations map[string]string

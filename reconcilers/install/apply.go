@@ -65,7 +65,11 @@ func (k *walk) apply(ctx context.Context, o installation.Object, b bridging) err
 func (k *walk) make(ctx context.Context, o installation.Object, live *unstructured.Unstructured, claim installation.Claim, b bridging) error {
 	const most = 2
 	for range most {
-		want, err := shape(o, live, b)
+		held, err := k.routed(ctx, o, live, b)
+		if err != nil {
+			return err
+		}
+		want, err := shape(held, live, b)
 		if err != nil {
 			return err
 		}
@@ -90,6 +94,40 @@ func (k *walk) make(ctx context.Context, o installation.Object, live *unstructur
 		live, claim = k.live[o.Key()], installation.Ours
 	}
 	return nil
+}
+
+// routed leaves a Service that webhooks call with the pods that it has while new content is not ready, if some of them are.
+func (k *walk) routed(ctx context.Context, o installation.Object, live *unstructured.Unstructured, b bridging) (installation.Object, error) {
+	if o.Stage != bundle.Services || b == final || k.record.progress.Ready == k.Hash {
+		return o, nil
+	}
+	routed := installation.Routed(o.Unstructured, live)
+	if routed == nil || !slices.Contains(k.Called(), o.GetName()) {
+		return o, nil
+	}
+	if err := k.readEndpoints(ctx); err != nil {
+		return o, err
+	}
+	if k.endpoints[o.GetName()] > 0 {
+		o.Unstructured = routed
+	}
+	k.endpoints = nil // the gate that asks for them comes after the new pods
+	return o, nil
+}
+
+// reroute gives the Services that webhooks call their final form, when only new servers run. What follows a Service is late: the next pass looks at it.
+func (k *walk) reroute(ctx context.Context) (waits string, err error) {
+	for _, o := range k.In(bundle.Services) {
+		before := k.live[o.Key()]
+		if err := k.apply(ctx, o, final); err != nil {
+			return "", err
+		}
+		if after := k.live[o.Key()]; before != nil && after != nil && before.GetResourceVersion() != after.GetResourceVersion() {
+			k.endpoints = nil
+			waits = o.Key().String() + ": its endpoints follow it"
+		}
+	}
+	return waits, nil
 }
 
 // shape makes of content what fits to what is live.

@@ -15,6 +15,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -697,4 +698,90 @@ func TestACertificateOfSomebodyElseIsNotServed(t *testing.T) {
 	c.settled()
 	c.expect(well)
 	c.quiet()
+}
+
+// New content names its workload and its pods anew. Until the new pods are ready, the Service goes on having the old ones behind it: the webhooks in force
+// fail closed. What became ready last serves, so Available is True.
+func TestAWorkloadThatIsRenamedServesThroughout(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	endpoints := func() bool {
+		slice := &discoveryv1.EndpointSlice{}
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: bundle.Namespace, Name: "aws-webhook-standin"}, slice); err != nil {
+			t.Fatal(err)
+		}
+		return ptr.Deref(slice.Endpoints[0].Conditions.Ready, false)
+	}
+	selected := func() string {
+		app, _, _ := unstructured.NestedString(c.must("Service", "aws-webhook").Object, "spec", "selector", "app")
+		return app
+	}
+	if !endpoints() {
+		t.Fatal("nothing serves")
+	}
+	c.standin.Crash("aws-controller", true)
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("app: aws", "app: anew"), replaced("metadata: {name: aws-manager, namespace: openshift-cluster-api}\nspec:", "metadata: {name: aws-controller, namespace: openshift-cluster-api}\nspec:"), replaced("targetPort: 9443", "targetPort: 9444")))
+	c.eventually("aws waits for its pods", func() error {
+		_, err := c.once()
+		if err == nil && !strings.Contains(c.condition(progressing).Message, "Deployment/aws-controller") {
+			return errWaits
+		}
+		return err
+	})
+	if err := c.standin.Beat(t.Context()); err != nil { // the endpoints follow the Service
+		t.Fatal(err)
+	}
+	c.passes(1)
+	if !endpoints() || selected() != "aws" {
+		t.Errorf("webhooks fail closed, and nothing serves: the Service selects %s", selected())
+	}
+	c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
+	c.standin.Crash("aws-controller", false)
+	c.settled()
+	ports, _, _ := unstructured.NestedSlice(c.must("Service", "aws-webhook").Object, "spec", "ports")
+	if port := ports[0].(map[string]any)["targetPort"]; selected() != "anew" || port != int64(9444) || !endpoints() {
+		t.Errorf("in the end the Service selects %s at port %v", selected(), port)
+	}
+	if c.find("Deployment", "aws-manager") != nil {
+		t.Error("the old workload is left")
+	}
+	c.expect(well)
+	c.quiet()
+	// Without new content, what somebody changes is undone at once.
+	c.edit("Service", "aws-webhook", types.MergePatchType, `{"spec": {"selector": {"app": "aws"}}}`)
+	c.settled()
+	if selected() != "anew" {
+		t.Error("somebody's selector stays")
+	}
+	c.quiet()
+}
+
+// What cannot be read does not prove that nothing serves.
+func TestAPassThatCannotReadLeavesAvailable(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	for _, resource := range []string{"customresourcedefinitions", "deployments"} {
+		lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Verb == "list" && r.Resource == resource }, Do: wire.InternalError()})
+		c.passes(1)
+		c.expect(statuses{available: "True", degraded: "False"})
+		lift()
+		c.settled()
+	}
+	c.standin.Crash("aws-manager", true)
+	c.eventually("it is down", func() error {
+		_, _ = c.once()
+		if c.condition(available).Status != "False" {
+			return errWaits
+		}
+		return nil
+	})
+	lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Verb == "list" && r.Resource == "deployments" }, Do: wire.InternalError()})
+	c.passes(1)
+	c.expect(statuses{available: "False"})
+	lift()
+	c.standin.Crash("aws-manager", false)
+	c.settled()
+	c.expect(well)
 }
