@@ -199,6 +199,8 @@ func (s *Standin) issueFor(ctx context.Context, service *corev1.Service, name st
 		err = s.create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.Namespace, Name: name, Annotations: map[string]string{originName: service.Name, originUID: string(service.UID)},
 		}}, service.Name+"."+s.Namespace+".svc")
+	case err == nil && secret.Annotations[originName] == service.Name && secret.Annotations[originUID] != string(service.UID):
+		return s.Client.Delete(ctx, secret) // the garbage collector's part: its owner is gone
 	case err == nil && secret.Annotations[originUID] != string(service.UID):
 		complaint = "secret " + s.Namespace + "/" + name + " does not have corresponding service UID " + string(service.UID)
 	}
