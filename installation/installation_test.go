@@ -4,8 +4,11 @@
 package installation
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -112,6 +115,39 @@ func TestSelect(t *testing.T) {
 				t.Errorf("%v | %s; want %s", labels, problems, c.want)
 			}
 		})
+	}
+}
+
+// Many shards, each of which is within bounds, do not fill the memory before somebody adds them up.
+func TestSelectBoundsMemory(t *testing.T) {
+	const shards, each = 20, 10 << 20
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(bytes.Repeat([]byte("#"), each)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := []corev1.ConfigMap{transport(t, "cluster-api", "v1.0.0", account("core"))}
+	for k := range shards {
+		cm := transport(t, "infrastructure-aws", "v1.0.0", account("aws"))
+		cm.Name, cm.Annotations[bundle.ShardAnnotation] = fmt.Sprintf("aws.%d", k), fmt.Sprintf("%d/%d", k+1, shards)
+		delete(cm.Data, "components")
+		cm.BinaryData = map[string][]byte{"components": packed.Bytes()}
+		all = append(all, cm)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s := Select(all, "AWS")
+	runtime.ReadMemStats(&after)
+	if err := s.Problems["infrastructure-aws"]; err == nil || !strings.Contains(err.Error(), "exclude objects") || Waiting(err) {
+		t.Errorf("%v", err)
+	}
+	if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > shards*each>>20 {
+		t.Errorf("%d MiB were allocated, want less than all shards have", allocated)
+	} else {
+		t.Logf("%d MiB", allocated)
 	}
 }
 
