@@ -118,7 +118,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// Many shards, each of which is within bounds, do not fill the memory before somebody adds them up.
+// Many shards that are within bounds, each by itself, do not fill the memory before somebody adds them up.
 func TestSelectBoundsMemory(t *testing.T) {
 	const shards, each = 20, 10 << 20
 	var packed bytes.Buffer
@@ -257,6 +257,10 @@ apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: d, namespace: openshift-cluster-api}
 spec: {scaleTargetRef: {kind: Deployment, name: d}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: openshift-cluster-api}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -264,6 +268,9 @@ spec: {scaleTargetRef: {kind: Deployment, name: d}}
 	p, err := Prepare(bundle.Bundle{Documents: documents}, bundle.Needs{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(p.Dropped) != 1 || p.Dropped[0].Object != "Secret/s" || p.Dropped[0].What == "" || len(p.Objects) != 4 {
+		t.Errorf("%v is dropped of %d", p.Dropped, len(p.Objects))
 	}
 	for _, o := range p.Objects {
 		if o.GetLabels()[InstalledByLabel] != Manager {

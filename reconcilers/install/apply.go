@@ -217,8 +217,13 @@ func (r *reconciler) event(rec *record, kind, reason, action, text string) {
 }
 
 // tell has an event for each stage that a provider enters, each problem, and each content that becomes ready.
-func (r *reconciler) tell(rec *record, before installation.Progress) {
-	now := rec.progress
+func (r *reconciler) tell(k *walk, before installation.Progress) {
+	rec, now := k.record, k.record.progress
+	if now.Ready != before.Ready {
+		for _, entry := range k.Dropped {
+			r.event(rec, corev1.EventTypeWarning, "Dropped", "Apply", fmt.Sprintf("%s: %s has it, and it is not applied: %s", entry.Object, rec.label, entry.What))
+		}
+	}
 	switch {
 	case now.Problem != "" && now.Problem != before.Problem:
 		r.event(rec, corev1.EventTypeWarning, "InstallFailed", "Apply", now.Problem)

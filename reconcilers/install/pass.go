@@ -282,7 +282,7 @@ func (r *reconciler) outcome(ctx context.Context, k *walk, o *installation.Outco
 		o.Err = errors.Join(o.Err, err)
 		return
 	}
-	r.tell(k.record, before)
+	r.tell(k, before)
 }
 
 // walk takes one provider through the stages.
@@ -415,10 +415,14 @@ func (k *walk) crossBridge(ctx context.Context) (string, error) {
 	return k.gate(ctx, bundle.Definitions)
 }
 
-// applyAll applies objects. One that is refused does not keep the others of the stage back.
+// applyAll applies objects. One that is refused does not keep the others of the stage back, but for what may refer to it: no binding comes before its role.
 func (k *walk) applyAll(ctx context.Context, objects []installation.Object, b bridging) error {
 	var problems []error
-	for _, o := range objects {
+	for i, o := range objects {
+		turn := bundle.TurnOf(o.GroupVersionKind().GroupKind())
+		if i > 0 && turn != bundle.TurnOf(objects[i-1].GroupVersionKind().GroupKind()) && errors.Join(problems...) != nil {
+			break
+		}
 		err := k.apply(ctx, o, b)
 		if apierrors.IsTooManyRequests(err) || ctx.Err() != nil {
 			return err

@@ -140,6 +140,11 @@ func (p *plugin) providersTable(view *install.View) {
 		}
 		out.Table(rows)
 	}
+	for _, provider := range view.Providers {
+		for _, entry := range provider.Dropped {
+			out.Linef("%s %s of %s: %s.", out.Yellow("Not applied:"), entry.Object, provider.Label(), entry.What)
+		}
+	}
 	if view.Problem != nil {
 		out.Linef("%s %s", out.Red("The release is not applied:"), view.Problem)
 	}
