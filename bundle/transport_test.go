@@ -271,6 +271,12 @@ func TestMerge(t *testing.T) {
 			p[0].Components = append(p[0].Components, "# more\n"...)
 			return p
 		}, "changed by hand"},
+		"without a hash": {func(p []Piece) []Piece {
+			for i := range p {
+				p[i].Hash = ""
+			}
+			return p
+		}, HashAnnotation},
 		"no pieces": {func([]Piece) []Piece { return nil }, "no ConfigMap"},
 	} {
 		t.Run(name, func(t *testing.T) {
