@@ -203,6 +203,9 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 		k.r.meters.count(k.Label(), k.stage, "error")
 	}
 	err = fmt.Errorf("%s %s: %w", doing, o.Key(), err)
+	if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "field is immutable") {
+		err = fmt.Errorf("%w. Give the object another name in the content, or delete this one: the installer creates it anew", err)
+	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return &installation.Final{Err: err}
 	}

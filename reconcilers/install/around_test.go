@@ -5,6 +5,7 @@ package install
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -784,4 +786,48 @@ func TestAPassThatCannotReadLeavesAvailable(t *testing.T) {
 	c.standin.Crash("aws-manager", false)
 	c.settled()
 	c.expect(well)
+}
+
+// A workload keeps its name and selects other pods, which an API server never allows. The message names the object, the field and the remedy.
+func TestAnImmutableFieldHasARemedy(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("app: aws", "app: anew")))
+	c.passes(2)
+	c.expect(statuses{available: "True", degraded: "True"})
+	for _, word := range []string{"Deployment/aws-manager", "spec.selector", "Give the object another name"} {
+		if m := c.condition(degraded).Message; !strings.Contains(m, word) {
+			t.Errorf("%q is not in %q", word, m)
+		}
+	}
+	if err := c.Delete(t.Context(), c.must("Deployment", "aws-manager")); err != nil {
+		t.Fatal(err)
+	}
+	c.settled()
+	c.expect(well)
+}
+
+// How long the installer waits after an error: as long as the API server asks for, a moment after a conflict, and ever longer after the others.
+func TestTheNextPassAfterAnError(t *testing.T) {
+	things := schema.GroupResource{Resource: "things"}
+	conflict := apierrors.NewConflict(things, "a", errors.New("it changed"))
+	for name, c := range map[string]struct {
+		err   error
+		again time.Duration // 0: the queue's, after an error
+	}{
+		"429 with Retry-After": {apierrors.NewTooManyRequests("later", 7), 7 * time.Second},
+		"within another error": {fmt.Errorf("applying: %w", apierrors.NewTooManyRequests("later", 7)), 7 * time.Second},
+		"a conflict":           {conflict, time.Second},
+		"a final one":          {&installation.Final{Err: conflict}, 0},
+		"503 with Retry-After": {apierrors.NewServerTimeout(things, "get", 7), 0},
+		"500":                  {apierrors.NewInternalError(errors.New("x")), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := (&reconciler{Options: Options{Poll: time.Second}}).after(c.err)
+			if result.RequeueAfter != c.again || (err == nil) != (c.again > 0) {
+				t.Errorf("%s, %v; want %s", result.RequeueAfter, err, c.again)
+			}
+		})
+	}
 }
