@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
 
 	"github.com/poundlock/poundlock/bundle"
@@ -103,6 +104,23 @@ func TestConditions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestRelated(t *testing.T) {
+	of := func(text string) Object { return Object{object(t, text), bundle.Definitions} }
+	definition := of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.example.com}}")
+	all := []Provider{
+		{Objects: []Object{definition, of("{apiVersion: apps/v1, kind: Deployment, metadata: {name: b, namespace: ns}}"), of("{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: ns}}")}},
+		{Objects: []Object{definition, of("{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d}}")}},
+	}
+	want := []configv1.ObjectReference{
+		{Resource: "namespaces", Name: "openshift-cluster-api"}, {Group: "config.openshift.io", Resource: "clusteroperators", Name: "cluster-api"}, {Resource: "configmaps", Namespace: "openshift-cluster-api"},
+		{Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations", Name: "d"}, {Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "things.example.com"},
+		{Group: "apps", Resource: "deployments", Namespace: "ns", Name: "b"},
+	}
+	if diff := cmp.Diff(want, Related(all)); diff != "" {
+		t.Error(diff)
 	}
 }
 
