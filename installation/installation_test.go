@@ -291,6 +291,34 @@ metadata: {name: s, namespace: openshift-cluster-api}
 	}
 }
 
+func TestCheckScopes(t *testing.T) {
+	of := func(text string) Object { return Object{Unstructured: object(t, text)} }
+	served := func(kind schema.GroupVersionKind) (namespaced, known bool) {
+		return kind.Kind == "Service", kind.Kind == "Service" || kind.Kind == "ClusterRole"
+	}
+	definition := "{apiVersion: apiextensions.k8s.io/v1, kind: ClusterRole, metadata: {name: d}}"
+	for name, c := range map[string]struct {
+		objects []Object
+		want    string
+	}{
+		"as they are served":          {[]Object{of("{apiVersion: v1, kind: Service, metadata: {name: a, namespace: ns}}"), of(definition)}, ""},
+		"no namespace":                {[]Object{of("{apiVersion: v1, kind: Service, metadata: {name: a}}")}, "metadata.namespace is missing"},
+		"a namespace that it has not": {[]Object{of("{apiVersion: v1, kind: ClusterRole, metadata: {name: a, namespace: ns}}")}, "the kind has none"},
+		"nobody serves it":            {[]Object{of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}")}, "does not serve example.com/v1"},
+		"its definition comes along": {[]Object{
+			of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}"), of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {group: apiextensions.k8s.io, names: {kind: CustomResourceDefinition}}}"),
+			of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: e}, spec: {group: example.com, names: {kind: Thing}}}"),
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := errors.Join(CheckScopes([]Provider{{Objects: c.objects}}, served)...)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
 func TestClaimOf(t *testing.T) {
 	const entry = "managedFields: [{manager: poundlock-install, operation: Apply}]"
 	for name, c := range map[string]struct {

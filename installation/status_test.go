@@ -169,8 +169,19 @@ func TestProgressKeepsTimes(t *testing.T) {
 	if again := back.After(waiting, true, noon.Add(time.Hour)); again.Text() != first.Text() {
 		t.Errorf("%s became %s", first.Text(), again.Text())
 	}
+	waiting.Err = errors.New("the same in other words")
+	if again := back.After(waiting, true, noon.Add(time.Hour)); again.Text() != first.Text() || again.Trouble != "e" {
+		t.Errorf("each difference is a write: %s became %s", first.Text(), again.Text())
+	}
+	if once := (Progress{}).After(waiting, false, noon); once.Trouble != "" {
+		t.Errorf("one error is not noted: %s", once.Text())
+	}
+	waiting.Err = &Final{Err: waiting.Err}
+	if refused := back.After(waiting, true, noon); refused.Trouble != "" || refused.Problem == "" {
+		t.Errorf("it does not pass by itself: %s", refused.Text())
+	}
 	waiting.Stage, waiting.Err = bundle.Serving, nil
-	if moved := back.After(waiting, false, noon.Add(time.Hour)); moved.Since != noon.Add(time.Hour) || !moved.FailingSince.IsZero() {
+	if moved := back.After(waiting, false, noon.Add(time.Hour)); moved.Since != noon.Add(time.Hour) || !moved.FailingSince.IsZero() || moved.Trouble != "" {
 		t.Error(moved.Text())
 	}
 }

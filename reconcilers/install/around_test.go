@@ -556,6 +556,9 @@ func TestAWebhookRefuses(t *testing.T) {
 	if m := c.condition(degraded).Message; !strings.Contains(m, "Deployment/clusterapi-manager") || !strings.Contains(m, "deployments.example.org") {
 		t.Errorf("the message is %q", m)
 	}
+	if shown := c.shown(); !strings.Contains(shown, "trouble: applying Deployment/clusterapi-manager") {
+		t.Errorf("a look does not show why it does not go on: %s", shown)
+	}
 	if err := c.Delete(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}

@@ -168,8 +168,11 @@ func row(provider install.ProviderView) []string {
 	case progress.Stage > 0:
 		stage = fmt.Sprintf("%d %s", progress.Stage, installation.NameOf(progress.Stage))
 	}
-	if progress.Problem != "" {
+	switch {
+	case progress.Problem != "":
 		waits = progress.Problem
+	case progress.Trouble != "":
+		waits = "trying again: " + progress.Trouble
 	}
 	return []string{provider.Label(), provider.Version, short(provider.Hash), installed, stage, waits}
 }
