@@ -319,6 +319,8 @@ func TestContract(t *testing.T) {
 		"a series":             {metadata, "v1.13.6", "v1beta2", ""},
 		"an older one":         {metadata, "v1.12.0", "v1beta1", ""},
 		"none":                 {metadata, "v2.13.0", "", "no release series 2.13"},
+		"one that is no name":  {strings.Replace(metadata, "v1beta2", "moon", 1), "v1.13.6", "", `"moon", which is no version`},
+		"one to come":          {strings.Replace(metadata, "v1beta2", "v1", 1), "v1.13.6", "v1", ""},
 		"one without contract": {metadata, "v1.14.0", "", "no contract"},
 		"another kind":         {"kind: Metadata\napiVersion: v1\n", "v1.13.6", "", "is no Metadata"},
 		"something else":       {"a: [", "v1.13.6", "", "reading metadata.yaml"},

@@ -6,10 +6,13 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/yaml"
 )
+
+var contractName = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
 // Contract reads from a metadata.yaml which contract of Cluster API a version keeps, such as v1beta1.
 func Contract(metadata []byte, release string) (string, error) {
@@ -36,6 +39,9 @@ func Contract(metadata []byte, release string) (string, error) {
 		if series.Major == v.Major() && series.Minor == v.Minor() {
 			if series.Contract == "" {
 				return "", fmt.Errorf("metadata.yaml: the release series %d.%d has no contract: add it", v.Major(), v.Minor())
+			}
+			if !contractName.MatchString(series.Contract) {
+				return "", fmt.Errorf("metadata.yaml: the contract of the release series %d.%d is %q, which is no version of an API: use one such as v1beta1", v.Major(), v.Minor(), series.Contract)
 			}
 			return series.Contract, nil
 		}

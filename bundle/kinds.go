@@ -134,6 +134,9 @@ func rowOf(kind schema.GroupKind) Row {
 // StageOf returns the stage in which a kind is applied.
 func StageOf(kind schema.GroupKind) Stage { return rowOf(kind).Stage }
 
+// TurnOf orders the kinds of a stage: what has a later turn, such as a binding, refers to what has an earlier one.
+func TurnOf(kind schema.GroupKind) int { return rowOf(kind).turn }
+
 // FateOf returns what becomes of a kind, and why unless it is kept.
 func FateOf(kind schema.GroupKind) (Fate, string) {
 	row := rowOf(kind)

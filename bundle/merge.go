@@ -141,6 +141,9 @@ func Merge(pieces []Piece) (Bundle, error) {
 		}
 		have[p.Shard] = p.ConfigMap
 	}
+	if first.Shards > 1 && first.Hash == "" {
+		return Bundle{}, fmt.Errorf("ConfigMap %s is a shard without annotation %s: which others it belongs to is not known. Apply the release's ConfigMaps again", first.ConfigMap, HashAnnotation)
+	}
 	if err := incomplete(first, have); err != nil {
 		return Bundle{}, err
 	}

@@ -104,9 +104,17 @@ func (b Bundle) Pack(p Packing) ([]*corev1.ConfigMap, error) {
 	if size := Size(one); size <= MaxConfigMap-p.Reserved {
 		return []*corev1.ConfigMap{one}, nil
 	} else if p.Whole {
-		return nil, b.tooLarge(size, MaxConfigMap, format, "exclude objects, use gzip, or allow shards")
+		return nil, b.tooLarge(size, MaxConfigMap, format, orGzip(format, "exclude objects, use gzip, or allow shards", "exclude objects, or allow shards"))
 	}
 	return b.shards(format, hash, MaxConfigMap-p.Reserved)
+}
+
+// orGzip is the remedy that names gzip, unless gzip it is.
+func orGzip(format Format, plain, gzip string) string {
+	if format == Gzip {
+		return gzip
+	}
+	return plain
 }
 
 // shards cuts the documents into runs of about the same size, as few as fit into so many bytes each.
@@ -143,7 +151,7 @@ func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMa
 			return shards, nil
 		}
 		if n >= len(b.Documents) {
-			return nil, b.tooLarge(largest, most, format, "one object alone is too large: exclude it, shorten its descriptions, or use gzip")
+			return nil, b.tooLarge(largest, most, format, "one object alone is too large: exclude it"+orGzip(format, ", shorten its descriptions, or use gzip", " or shorten its descriptions"))
 		}
 	}
 }

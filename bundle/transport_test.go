@@ -48,15 +48,17 @@ func TestPack(t *testing.T) {
 		compressed bool
 		tooLarge   bool
 	}{
-		"small is plain":                    {in: bundleOf(true, 100*kib), packing: Packing{Format: Auto}, maps: 1},
-		"what kubectl cannot apply is gzip": {in: bundleOf(false, 262_000), packing: Packing{Format: Auto}, maps: 1, compressed: true},
-		"gzip where it is asked for":        {in: bundleOf(false, 10), packing: Packing{Format: Gzip}, maps: 1, compressed: true},
-		"plain where it is asked for":       {in: bundleOf(true, 900*kib), packing: Packing{Format: PlainText}, maps: 1},
-		"plain that is too large is shards": {in: bundleOf(true, 700*kib, 700*kib), packing: Packing{Format: PlainText}, maps: 2},
-		"gzip that is too large is shards":  {in: bundleOf(true, 500*kib, 500*kib, 500*kib), packing: Packing{Format: Auto}, maps: 2, compressed: true},
-		"it is an error without shards":     {in: bundleOf(true, 700*kib, 700*kib), packing: Packing{Format: PlainText, Whole: true}, tooLarge: true},
-		"one object that fits nowhere":      {in: bundleOf(true, 1100*kib, 10), packing: Packing{Format: PlainText}, tooLarge: true},
-		"more than an installer reads":      {in: bundleOf(false, MaxContent), packing: Packing{Format: Auto}, tooLarge: true},
+		"small is plain":                        {in: bundleOf(true, 100*kib), packing: Packing{Format: Auto}, maps: 1},
+		"what kubectl cannot apply is gzip":     {in: bundleOf(false, 262_000), packing: Packing{Format: Auto}, maps: 1, compressed: true},
+		"gzip where it is asked for":            {in: bundleOf(false, 10), packing: Packing{Format: Gzip}, maps: 1, compressed: true},
+		"plain where it is asked for":           {in: bundleOf(true, 900*kib), packing: Packing{Format: PlainText}, maps: 1},
+		"plain that is too large is shards":     {in: bundleOf(true, 700*kib, 700*kib), packing: Packing{Format: PlainText}, maps: 2},
+		"gzip that is too large is shards":      {in: bundleOf(true, 500*kib, 500*kib, 500*kib), packing: Packing{Format: Auto}, maps: 2, compressed: true},
+		"it is an error without shards":         {in: bundleOf(true, 700*kib, 700*kib), packing: Packing{Format: PlainText, Whole: true}, tooLarge: true},
+		"one object that fits nowhere":          {in: bundleOf(true, 1100*kib, 10), packing: Packing{Format: PlainText}, tooLarge: true},
+		"one object that fits nowhere, as gzip": {in: bundleOf(true, 1420*kib, 10), packing: Packing{Format: Auto}, tooLarge: true},
+		"gzip is an error without shards":       {in: bundleOf(true, 720*kib, 720*kib), packing: Packing{Format: Gzip, Whole: true}, tooLarge: true},
+		"more than an installer reads":          {in: bundleOf(false, MaxContent), packing: Packing{Format: Auto}, tooLarge: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, err := c.in.Pack(c.packing)
@@ -67,6 +69,9 @@ func TestPack(t *testing.T) {
 			if c.tooLarge {
 				if tooLarge.Actual <= tooLarge.Most || len(tooLarge.Largest) == 0 || !strings.Contains(tooLarge.Error(), "ConfigMap/c00") || len(made) > 0 {
 					t.Error(tooLarge, len(made))
+				}
+				if tooLarge.Format == Gzip && strings.Contains(tooLarge.Remedy, "use gzip") {
+					t.Errorf("it is gzip, and the remedy is to %s", tooLarge.Remedy)
 				}
 				return
 			}
@@ -266,6 +271,12 @@ func TestMerge(t *testing.T) {
 			p[0].Components = append(p[0].Components, "# more\n"...)
 			return p
 		}, "changed by hand"},
+		"without a hash": {func(p []Piece) []Piece {
+			for i := range p {
+				p[i].Hash = ""
+			}
+			return p
+		}, HashAnnotation},
 		"no pieces": {func([]Piece) []Piece { return nil }, "no ConfigMap"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,12 +4,14 @@
 package installation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/bundle"
 )
@@ -18,8 +20,8 @@ import (
 type Facts struct {
 	// Live returns an object as the API server has it, nil for none.
 	Live func(Key) *unstructured.Unstructured
-	// Certificates are the names of Secrets with a certificate and its key.
-	Certificates map[string]bool
+	// Certificates are the Secrets with a certificate and its key, by name.
+	Certificates map[string]Certificate
 	// Endpoints counts ready endpoints by Service.
 	Endpoints map[string]int
 	// Serves reports whether discovery lists a resource, such as machines, in a group and version.
@@ -75,13 +77,61 @@ func waitsFor(o Object, live *unstructured.Unstructured, f Facts) string {
 	case bundle.Definitions:
 		return definitionWaits(live, f)
 	case bundle.Services:
-		if secret := o.GetAnnotations()[servingCert]; secret != "" && !f.Certificates[secret] {
-			return fmt.Sprintf("the service CA has not written the certificate into Secret %s", secret)
-		}
+		return certificateWaits(o.GetAnnotations()[servingCert], live, f)
 	case bundle.Workloads:
 		return rolloutWaits(live)
 	case bundle.Webhooks:
 		return caBundleWaits(live)
+	}
+	return ""
+}
+
+// Certificate is who wrote the certificate of a Secret, as far as it shows.
+type Certificate struct {
+	// CertManager is the name of cert-manager's Certificate, "" where cert-manager did not write it.
+	CertManager string
+	// Service and ServiceUID are those for which the service CA wrote it, "" where it did not.
+	Service    string
+	ServiceUID types.UID
+}
+
+// CertificateOf reads who wrote a Secret of a certificate from its annotations.
+func CertificateOf(annotations map[string]string) Certificate {
+	return Certificate{
+		CertManager: annotations["cert-manager.io/certificate-name"],
+		Service:     cmp.Or(annotations[serviceCA+"originating-service-name"], annotations[formerServiceCA+"originating-service-name"]),
+		ServiceUID:  types.UID(cmp.Or(annotations[serviceCA+"originating-service-uid"], annotations[formerServiceCA+"originating-service-uid"])),
+	}
+}
+
+// The prefixes of the service CA's annotations. Earlier releases of OpenShift have the second.
+const (
+	serviceCA       = "service.beta.openshift.io/"
+	formerServiceCA = "service.alpha.openshift.io/"
+	generationError = "serving-cert-generation-error"
+)
+
+// certificateWaits wants the certificate that the service CA wrote for this Service. The CA that it injects verifies no other one: a webhook that fails closed
+// would refuse everything. It leaves a Secret of somebody else alone, and writes its reason onto the Service. A Secret that does not show its writer counts,
+// unless the service CA complains: a cluster without a service CA has it from a person.
+func certificateWaits(secret string, service *unstructured.Unstructured, f Facts) string {
+	found, there := f.Certificates[secret]
+	reason := cmp.Or(service.GetAnnotations()[serviceCA+generationError], service.GetAnnotations()[formerServiceCA+generationError])
+	const remedy = "Delete the Secret, so that the service CA writes its own: docs/providers.md has the order of an adoption"
+	switch {
+	case secret == "" || there && found.Service == service.GetName() && found.ServiceUID == service.GetUID():
+		return ""
+	case there && found.CertManager != "":
+		return fmt.Sprintf("Secret %s has the certificate of cert-manager's Certificate %s, and the service CA leaves it alone. Delete that Certificate first. %s", secret, found.CertManager, remedy)
+	case there && found.Service != "" && found.Service != service.GetName():
+		return fmt.Sprintf("Secret %s has the certificate of Service %s. %s", secret, found.Service, remedy)
+	case there && found.Service != "":
+		return fmt.Sprintf("Secret %s has the certificate of an earlier Service of this name. %s", secret, remedy)
+	case reason != "":
+		return fmt.Sprintf("the service CA does not write Secret %s: %s. Delete the Secret if it is there, and remove the annotations %s%s and %s%s-num from the Service",
+			secret, strings.TrimSuffix(reason, "."), serviceCA, generationError, serviceCA, generationError)
+	case !there:
+		return fmt.Sprintf("the service CA has not written the certificate into Secret %s", secret)
 	}
 	return ""
 }
@@ -235,6 +285,21 @@ func Held(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 			hook["matchConditions"] = append(conditions, map[string]any{"name": unreachable, "expression": "false"})
 		}
 	}
+	return out
+}
+
+// Routed returns a Service that goes on having the live one's pods behind it, or nil if it selects the same at the same ports anyway. New content may name its
+// pods anew: until they are ready, the webhooks in force need the old ones.
+func Routed(o, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if live == nil || o.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "Service"}) {
+		return nil
+	}
+	out := o.DeepCopy()
+	to, from := at(out.Object, "spec"), at(live.DeepCopy().Object, "spec")
+	if to == nil || from["selector"] == nil || covers(to["selector"], from["selector"], "") && covers(to["ports"], from["ports"], "") {
+		return nil
+	}
+	to["selector"], to["ports"] = from["selector"], from["ports"]
 	return out
 }
 

@@ -4,8 +4,11 @@
 package installation
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -115,6 +118,39 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// Many shards that are within bounds, each by itself, do not fill the memory before somebody adds them up.
+func TestSelectBoundsMemory(t *testing.T) {
+	const shards, each = 20, 10 << 20
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(bytes.Repeat([]byte("#"), each)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := []corev1.ConfigMap{transport(t, "cluster-api", "v1.0.0", account("core"))}
+	for k := range shards {
+		cm := transport(t, "infrastructure-aws", "v1.0.0", account("aws"))
+		cm.Name, cm.Annotations[bundle.ShardAnnotation] = fmt.Sprintf("aws.%d", k), fmt.Sprintf("%d/%d", k+1, shards)
+		delete(cm.Data, "components")
+		cm.BinaryData = map[string][]byte{"components": packed.Bytes()}
+		all = append(all, cm)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s := Select(all, "AWS")
+	runtime.ReadMemStats(&after)
+	if err := s.Problems["infrastructure-aws"]; err == nil || !strings.Contains(err.Error(), "exclude objects") || Waiting(err) {
+		t.Errorf("%v", err)
+	}
+	if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > shards*each>>20 {
+		t.Errorf("%d MiB were allocated, want less than all shards have", allocated)
+	} else {
+		t.Logf("%d MiB", allocated)
+	}
+}
+
 func TestSameRelease(t *testing.T) {
 	mark := func(release string) func(*corev1.ConfigMap) {
 		return func(cm *corev1.ConfigMap) {
@@ -221,6 +257,10 @@ apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: d, namespace: openshift-cluster-api}
 spec: {scaleTargetRef: {kind: Deployment, name: d}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: openshift-cluster-api}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -228,6 +268,9 @@ spec: {scaleTargetRef: {kind: Deployment, name: d}}
 	p, err := Prepare(bundle.Bundle{Documents: documents}, bundle.Needs{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(p.Dropped) != 1 || p.Dropped[0].Object != "Secret/s" || p.Dropped[0].What == "" || len(p.Objects) != 4 {
+		t.Errorf("%v is dropped of %d", p.Dropped, len(p.Objects))
 	}
 	for _, o := range p.Objects {
 		if o.GetLabels()[InstalledByLabel] != Manager {
@@ -245,6 +288,34 @@ spec: {scaleTargetRef: {kind: Deployment, name: d}}
 	again, _ := Prepare(bundle.Bundle{Documents: documents}, bundle.Needs{})
 	if p.Hash != again.Hash {
 		t.Errorf("the hash differs: %s", got)
+	}
+}
+
+func TestCheckScopes(t *testing.T) {
+	of := func(text string) Object { return Object{Unstructured: object(t, text)} }
+	served := func(kind schema.GroupVersionKind) (namespaced, known bool) {
+		return kind.Kind == "Service", kind.Kind == "Service" || kind.Kind == "ClusterRole"
+	}
+	definition := "{apiVersion: apiextensions.k8s.io/v1, kind: ClusterRole, metadata: {name: d}}"
+	for name, c := range map[string]struct {
+		objects []Object
+		want    string
+	}{
+		"as they are served":          {[]Object{of("{apiVersion: v1, kind: Service, metadata: {name: a, namespace: ns}}"), of(definition)}, ""},
+		"no namespace":                {[]Object{of("{apiVersion: v1, kind: Service, metadata: {name: a}}")}, "metadata.namespace is missing"},
+		"a namespace that it has not": {[]Object{of("{apiVersion: v1, kind: ClusterRole, metadata: {name: a, namespace: ns}}")}, "the kind has none"},
+		"nobody serves it":            {[]Object{of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}")}, "does not serve example.com/v1"},
+		"its definition comes along": {[]Object{
+			of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}"), of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {group: apiextensions.k8s.io, names: {kind: CustomResourceDefinition}}}"),
+			of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: e}, spec: {group: example.com, names: {kind: Thing}}}"),
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := errors.Join(CheckScopes([]Provider{{Objects: c.objects}}, served)...)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
 	}
 }
 
@@ -376,28 +447,38 @@ func TestWaits(t *testing.T) {
 	deployment := "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, generation: 2}, spec: {replicas: 1}, status: {observedGeneration: %d, replicas: %d, updatedReplicas: %d, availableReplicas: %d, conditions: [{type: Available, status: '%s'}]}}"
 	definition := "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, spec: {group: g, names: {plural: ps}, versions: [{name: v1, served: true}, {name: v2, served: false}], conversion: {strategy: Webhook, webhook: {clientConfig: {service: {name: s}}}}}, status: {conditions: [{type: NamesAccepted, status: 'True'}, {type: Established, status: '%s'}]}}"
 	established := fmt.Sprintf(definition, "True")
+	serving := "{apiVersion: v1, kind: Service, metadata: {name: d, uid: u, annotations: {service.beta.openshift.io/serving-cert-secret-name: c%s}}}"
 	for name, c := range map[string]struct {
 		stage bundle.Stage
 		live  string
 		facts Facts
 		want  string
 	}{
-		"rolled out":                   {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "True"), Facts{}, ""},
-		"not seen":                     {bundle.Workloads, fmt.Sprintf(deployment, 1, 1, 1, 1, "True"), Facts{}, "newest content"},
-		"not updated":                  {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 0, 1, "True"), Facts{}, "0 of 1 pods"},
-		"an old pod runs":              {bundle.Workloads, fmt.Sprintf(deployment, 2, 2, 1, 2, "True"), Facts{}, "older content"},
-		"none available":               {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 0, "False"), Facts{}, "no pod is available"},
-		"not Available":                {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "False"), Facts{}, "Available"},
-		"absent":                       {bundle.Workloads, "", Facts{}, "not there"},
-		"established and served":       {bundle.Definitions, established, Facts{Serves: func(r schema.GroupVersionResource) bool { return r.Version == "v1" }}, ""},
-		"established, not yet served":  {bundle.Definitions, established, Facts{Serves: func(schema.GroupVersionResource) bool { return false }}, "v1"},
-		"not established":              {bundle.Definitions, fmt.Sprintf(definition, "False"), Facts{}, "Established"},
-		"no endpoint":                  {bundle.Serving, established, Facts{}, "Service/s"},
-		"an endpoint, and no CA":       {bundle.Serving, established, Facts{Endpoints: map[string]int{"s": 1}}, "caBundle"},
-		"a Service without its Secret": {bundle.Services, "{apiVersion: v1, kind: Service, metadata: {name: d, annotations: {service.beta.openshift.io/serving-cert-secret-name: c}}}", Facts{}, "Secret c"},
-		"a Service with its Secret":    {bundle.Services, "{apiVersion: v1, kind: Service, metadata: {name: d, annotations: {service.beta.openshift.io/serving-cert-secret-name: c}}}", Facts{Certificates: map[string]bool{"c": true}}, ""},
-		"a webhook without CA":         {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, clientConfig: {service: {name: s}}}]}", Facts{}, "caBundle"},
-		"an account":                   {bundle.Accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: d}}", Facts{}, ""},
+		"rolled out":                                      {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "True"), Facts{}, ""},
+		"not seen":                                        {bundle.Workloads, fmt.Sprintf(deployment, 1, 1, 1, 1, "True"), Facts{}, "newest content"},
+		"not updated":                                     {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 0, 1, "True"), Facts{}, "0 of 1 pods"},
+		"an old pod runs":                                 {bundle.Workloads, fmt.Sprintf(deployment, 2, 2, 1, 2, "True"), Facts{}, "older content"},
+		"none available":                                  {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 0, "False"), Facts{}, "no pod is available"},
+		"not Available":                                   {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "False"), Facts{}, "Available"},
+		"absent":                                          {bundle.Workloads, "", Facts{}, "not there"},
+		"established and served":                          {bundle.Definitions, established, Facts{Serves: func(r schema.GroupVersionResource) bool { return r.Version == "v1" }}, ""},
+		"established, not yet served":                     {bundle.Definitions, established, Facts{Serves: func(schema.GroupVersionResource) bool { return false }}, "v1"},
+		"not established":                                 {bundle.Definitions, fmt.Sprintf(definition, "False"), Facts{}, "Established"},
+		"no endpoint":                                     {bundle.Serving, established, Facts{}, "Service/s"},
+		"an endpoint, and no CA":                          {bundle.Serving, established, Facts{Endpoints: map[string]int{"s": 1}}, "caBundle"},
+		"a Service without its Secret":                    {bundle.Services, "{apiVersion: v1, kind: Service, metadata: {name: d, annotations: {service.beta.openshift.io/serving-cert-secret-name: c}}}", Facts{}, "Secret c"},
+		"a Service with its Secret":                       {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "u"}}}, ""},
+		"a Secret that does not show its writer":          {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {}}}, ""},
+		"cert-manager's Secret":                           {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
+		"cert-manager's, and the service CA says so":      {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
+		"the service CA's, of another Service":            {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "e", ServiceUID: "u"}}}, "Service e"},
+		"the service CA's, of a Service that was deleted": {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "before"}}}, "an earlier Service"},
+		"somebody's, and the service CA complains":        {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {}}}, "not mine"},
+		"an earlier service CA complains":                 {bundle.Services, fmt.Sprintf(serving, `, service.alpha.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {}}}, "not mine"},
+		"no Secret, and the service CA complains":         {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{}}, "not mine"},
+		"its Secret, and an old complaint":                {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "u"}}}, ""},
+		"a webhook without CA":                            {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, clientConfig: {service: {name: s}}}]}", Facts{}, "caBundle"},
+		"an account":                                      {bundle.Accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: d}}", Facts{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted := c.live
@@ -414,6 +495,81 @@ func TestWaits(t *testing.T) {
 			}
 			if got := Waits(p, c.stage, c.facts); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRouted(t *testing.T) {
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: %s}"
+	live := object(t, fmt.Sprintf(service, "{clusterIP: 10.0.0.1, selector: {app: old}, ports: [{port: 443, protocol: TCP, targetPort: 9443}]}"))
+	for name, c := range map[string]struct {
+		want string
+		held bool
+	}{
+		"the same":              {"{selector: {app: old}, ports: [{port: 443, targetPort: 9443}]}", false},
+		"other pods":            {"{selector: {app: new}, ports: [{port: 443, targetPort: 9443}]}", true},
+		"another port of a pod": {"{selector: {app: old}, ports: [{port: 443, targetPort: 9444}]}", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Routed(object(t, fmt.Sprintf(service, c.want)), live)
+			if (got != nil) != c.held {
+				t.Fatal(got)
+			}
+			if got == nil {
+				return
+			}
+			if diff := cmp.Diff(map[string]any{"selector": at(live.Object, "spec")["selector"], "ports": at(live.Object, "spec")["ports"]}, at(got.Object, "spec")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if Routed(live, nil) != nil {
+		t.Error("there is nothing to keep")
+	}
+	if Routed(live, object(t, fmt.Sprintf(service, "{ports: [{port: 1}]}"))) != nil {
+		t.Error("no pods are behind the live one")
+	}
+}
+
+// What served last is what became ready last, whatever newer content has.
+func TestServed(t *testing.T) {
+	workload := func(name string) Provider {
+		return Provider{Objects: []Object{{object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: "+name+"}}"), bundle.Workloads}}}
+	}
+	names := func(all []Item) (out string) {
+		for _, item := range all {
+			out += item.Name
+		}
+		return out
+	}
+	older, newer := workload("a"), workload("b")
+	i := Inventory{}.With(older)
+	if got := names(i.Served(older)); got != "a" {
+		t.Errorf("unmarked, as before: %s", got)
+	}
+	i = i.Serving(older).With(newer)
+	if got := names(i.Served(newer)); got != "a" {
+		t.Errorf("while newer content is not ready: %s", got)
+	}
+	if got := names(i.Serving(newer).Without(older.Objects[0].Key()).Served(newer)); got != "b" {
+		t.Errorf("in the end: %s", got)
+	}
+}
+
+func TestCertificateOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		annotations map[string]string
+		want        Certificate
+	}{
+		"nobody's":         {nil, Certificate{}},
+		"cert-manager's":   {map[string]string{"cert-manager.io/certificate-name": "c"}, Certificate{CertManager: "c"}},
+		"the service CA's": {map[string]string{"service.beta.openshift.io/originating-service-name": "s", "service.beta.openshift.io/originating-service-uid": "u"}, Certificate{Service: "s", ServiceUID: "u"}},
+		"an earlier one's": {map[string]string{"service.alpha.openshift.io/originating-service-name": "s", "service.alpha.openshift.io/originating-service-uid": "u"}, Certificate{Service: "s", ServiceUID: "u"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, CertificateOf(c.annotations)); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

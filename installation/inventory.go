@@ -23,6 +23,8 @@ type Item struct {
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid,omitempty"`
+	// Served is a workload of content that became ready: it serves until newer content is ready, whatever that has.
+	Served bool `json:"served,omitempty"`
 	// Released is a definition that the content no longer has. It stays in the cluster, and here, in case that it comes back.
 	Released bool `json:"released,omitempty"`
 }
@@ -97,6 +99,35 @@ func (i Inventory) Noted(live func(Key) *unstructured.Unstructured) Inventory {
 		}
 	}
 	return out
+}
+
+// Serving marks the workloads of a provider whose content became ready.
+func (i Inventory) Serving(p Provider) Inventory {
+	out := Inventory{Items: slices.Clone(i.Items)}
+	for _, o := range p.In(bundle.Workloads) {
+		if n := slices.IndexFunc(out.Items, func(item Item) bool { return item.Key() == o.Key() }); n >= 0 {
+			out.Items[n].Served = true
+		}
+	}
+	return out
+}
+
+// Served returns the workloads that served last. Inventories of earlier releases do not mark them: then they are those of the content.
+func (i Inventory) Served(p Provider) []Item {
+	var out, wanted []Item
+	for _, item := range i.Items {
+		if item.Served {
+			out = append(out, item)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, o := range p.In(bundle.Workloads) {
+		kind := o.GroupVersionKind()
+		wanted = append(wanted, Item{Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: o.GetNamespace(), Name: o.GetName()})
+	}
+	return wanted
 }
 
 // Without leaves out an object.

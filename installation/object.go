@@ -43,15 +43,17 @@ type Provider struct {
 	// Hash is of all objects: it changes with content, images and variables.
 	Hash    string
 	Objects []Object
+	// Dropped are documents that are not applied, and why: the content has them, and its command would have left them out.
+	Dropped []bundle.Entry
 }
 
 // Prepare renders a bundle for a cluster.
 func Prepare(b bundle.Bundle, needs bundle.Needs) (Provider, error) {
-	documents, _, err := b.Render(needs)
+	documents, dropped, err := b.Render(needs)
 	if err != nil {
 		return Provider{}, err
 	}
-	p := Provider{Provider: b.Provider}
+	p := Provider{Provider: b.Provider, Dropped: dropped}
 	scaled := autoscaled(documents)
 	all := make([]any, 0, len(documents))
 	for _, d := range documents {

@@ -24,6 +24,8 @@ type Progress struct {
 	Since   time.Time `json:"since,omitzero"`
 	Waits   string    `json:"waits,omitempty"`
 	Problem string    `json:"problem,omitempty"`
+	// Trouble is the first text of an error that may pass by itself, while it lasts.
+	Trouble string `json:"trouble,omitempty"`
 	// FailingSince is when the first of several failures was.
 	FailingSince time.Time `json:"failingSince,omitzero"`
 }
@@ -49,7 +51,7 @@ func (p Progress) Text() string {
 	return string(raw)
 }
 
-// After returns the progress after a pass. An error that may pass is noted by its time alone, and only if the pass before failed, too: its text may differ each
+// After returns the progress after a pass. An error that may pass is noted only if the pass before failed, too, and with its first text: that may differ each
 // time, and each difference is a write.
 func (p Progress) After(o Outcome, failedBefore bool, now time.Time) Progress {
 	out := Progress{
@@ -69,6 +71,11 @@ func (p Progress) After(o Outcome, failedBefore bool, now time.Time) Progress {
 		out.FailingSince = time.Time{}
 	case out.FailingSince.IsZero() && (failedBefore || IsFinal(o.Err)):
 		out.FailingSince = now.Truncate(time.Second)
+	}
+	if lasts := !out.FailingSince.IsZero() && !IsFinal(o.Err); lasts && p.Trouble != "" && p.Stage == o.Stage {
+		out.Trouble = p.Trouble
+	} else if lasts {
+		out.Trouble = o.Err.Error()
 	}
 	return out
 }

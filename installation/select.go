@@ -42,7 +42,7 @@ func carries(cm *corev1.ConfigMap) bool {
 // was tested together is installed together.
 func Select(all []corev1.ConfigMap, platform string) Selection {
 	s := Selection{Problems: map[string]error{}}
-	pieces := map[string][]bundle.Piece{}
+	pieces, sizes := map[string][]bundle.Piece{}, map[string]int{}
 	for i := range all {
 		cm := &all[i]
 		if !carries(cm) {
@@ -52,14 +52,25 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 		if !forPlatform(cm, platform) {
 			continue
 		}
+		if sizes[label] > bundle.MaxContent { // its content is refused: no more of it is held in memory
+			continue
+		}
 		piece, err := bundle.Unpack(cm)
 		if err != nil {
 			s.problem(label, err)
 			continue
 		}
 		pieces[label] = append(pieces[label], piece)
+		sizes[label] += len(piece.Components)
+		if sizes[label] > bundle.MaxContent {
+			s.problem(label, fmt.Errorf("the ConfigMaps of %s have more than %d bytes together, decompressed: exclude objects", label, bundle.MaxContent))
+			pieces[label] = nil
+		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(pieces)) {
+		if pieces[label] == nil {
+			continue
+		}
 		merged, err := bundle.Merge(pieces[label])
 		if err != nil {
 			s.problem(label, err)

@@ -59,6 +59,8 @@ type Outcome struct {
 	Err   error
 	// Down is which workload of installed content does not serve.
 	Down string
+	// Unseen reports that a workload of it cannot be read: whether it serves is not known.
+	Unseen bool
 	// Stored are definitions with objects in older versions.
 	Stored []string
 	// Released are definitions that the content no longer has. They stay.
@@ -170,7 +172,16 @@ func (p Pass) Conditions(m Memory, was bool, now time.Time) []metav1.Condition {
 	if p.Unread {
 		return []metav1.Condition{p.degradedCondition(m, was, now)}
 	}
-	return []metav1.Condition{p.available(), p.progressing(), p.degradedCondition(m, was, now), p.upgradeable()}
+	all := []metav1.Condition{p.available(), p.progressing(), p.degradedCondition(m, was, now), p.upgradeable()}
+	if p.unseen() && all[0].Status == metav1.ConditionTrue {
+		return all[1:]
+	}
+	return all
+}
+
+// unseen reports that a workload cannot be read: Available stays what it was.
+func (p Pass) unseen() bool {
+	return slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Unseen })
 }
 
 func condition(kind configv1.ClusterStatusConditionType, is bool, reason, message string) metav1.Condition {

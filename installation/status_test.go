@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
 
 	"github.com/poundlock/poundlock/bundle"
@@ -106,6 +107,23 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+func TestRelated(t *testing.T) {
+	of := func(text string) Object { return Object{object(t, text), bundle.Definitions} }
+	definition := of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.example.com}}")
+	all := []Provider{
+		{Objects: []Object{definition, of("{apiVersion: apps/v1, kind: Deployment, metadata: {name: b, namespace: ns}}"), of("{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: ns}}")}},
+		{Objects: []Object{definition, of("{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d}}")}},
+	}
+	want := []configv1.ObjectReference{
+		{Resource: "namespaces", Name: "openshift-cluster-api"}, {Group: "config.openshift.io", Resource: "clusteroperators", Name: "cluster-api"}, {Resource: "configmaps", Namespace: "openshift-cluster-api"},
+		{Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations", Name: "d"}, {Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "things.example.com"},
+		{Group: "apps", Resource: "deployments", Namespace: "ns", Name: "b"},
+	}
+	if diff := cmp.Diff(want, Related(all)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestVersionsComeLast(t *testing.T) {
 	before := []configv1.OperandVersion{{Name: "operator", Version: "4.20"}}
 	done := Outcome{Provider: "cluster-api", Wanted: Content{"v2", "b"}, Installed: Content{"v2", "b"}}
@@ -151,8 +169,19 @@ func TestProgressKeepsTimes(t *testing.T) {
 	if again := back.After(waiting, true, noon.Add(time.Hour)); again.Text() != first.Text() {
 		t.Errorf("%s became %s", first.Text(), again.Text())
 	}
+	waiting.Err = errors.New("the same in other words")
+	if again := back.After(waiting, true, noon.Add(time.Hour)); again.Text() != first.Text() || again.Trouble != "e" {
+		t.Errorf("each difference is a write: %s became %s", first.Text(), again.Text())
+	}
+	if once := (Progress{}).After(waiting, false, noon); once.Trouble != "" {
+		t.Errorf("one error is not noted: %s", once.Text())
+	}
+	waiting.Err = &Final{Err: waiting.Err}
+	if refused := back.After(waiting, true, noon); refused.Trouble != "" || refused.Problem == "" {
+		t.Errorf("it does not pass by itself: %s", refused.Text())
+	}
 	waiting.Stage, waiting.Err = bundle.Serving, nil
-	if moved := back.After(waiting, false, noon.Add(time.Hour)); moved.Since != noon.Add(time.Hour) || !moved.FailingSince.IsZero() {
+	if moved := back.After(waiting, false, noon.Add(time.Hour)); moved.Since != noon.Add(time.Hour) || !moved.FailingSince.IsZero() || moved.Trouble != "" {
 		t.Error(moved.Text())
 	}
 }

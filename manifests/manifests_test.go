@@ -357,6 +357,37 @@ func TestTheRolesForPeople(t *testing.T) {
 	}
 }
 
+// The installer has no right to everything: it names groups, of Secrets it lists those of its namespace, and no definition is deleted. Only roles are escalated and bound.
+func TestTheInstallersRole(t *testing.T) {
+	check := func(role string, rules []rbacv1.PolicyRule) {
+		for _, r := range rules {
+			for _, group := range r.APIGroups {
+				if group == "*" || slices.Contains(r.Resources, "*") && !slices.Contains(ProviderGroups, group) && group != "monitoring.coreos.com" {
+					t.Errorf("%s: everything of %q: %v", role, group, r)
+				}
+			}
+			unusual := slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return slices.Contains(own, v) || v == "update" })
+			onRoles := !slices.ContainsFunc(r.Resources, func(name string) bool { return name != "roles" && name != "clusterroles" })
+			switch {
+			case len(unusual) > 0 && (!onRoles || !slices.Equal(unusual, []string{"bind", "escalate"})):
+				t.Errorf("%s: %v", role, r)
+			case slices.Contains(r.Resources, "secrets") && (role != "Role" || !slices.Equal(r.Verbs, []string{"list"})):
+				t.Errorf("%s: Secrets: %v", role, r)
+			case slices.Contains(r.Resources, "customresourcedefinitions") && slices.Contains(r.Verbs, "delete"):
+				t.Errorf("%s: definitions are deleted: %v", role, r)
+			}
+		}
+	}
+	for _, o := range installRoles() {
+		switch o := o.(type) {
+		case rbacv1.Role:
+			check("Role", o.Rules)
+		case rbacv1.ClusterRole:
+			check("ClusterRole", o.Rules)
+		}
+	}
+}
+
 // checkInjection: injectors are asked about webhook configurations alone. Policies are of the same API group, and have no caBundle.
 func checkInjection(t *testing.T, b *built) {
 	t.Helper()

@@ -65,7 +65,11 @@ func (k *walk) apply(ctx context.Context, o installation.Object, b bridging) err
 func (k *walk) make(ctx context.Context, o installation.Object, live *unstructured.Unstructured, claim installation.Claim, b bridging) error {
 	const most = 2
 	for range most {
-		want, err := shape(o, live, b)
+		held, err := k.routed(ctx, o, live, b)
+		if err != nil {
+			return err
+		}
+		want, err := shape(held, live, b)
 		if err != nil {
 			return err
 		}
@@ -90,6 +94,40 @@ func (k *walk) make(ctx context.Context, o installation.Object, live *unstructur
 		live, claim = k.live[o.Key()], installation.Ours
 	}
 	return nil
+}
+
+// routed leaves a Service that webhooks call with the pods that it has while new content is not ready, if some of them are.
+func (k *walk) routed(ctx context.Context, o installation.Object, live *unstructured.Unstructured, b bridging) (installation.Object, error) {
+	if o.Stage != bundle.Services || b == final || k.record.progress.Ready == k.Hash {
+		return o, nil
+	}
+	routed := installation.Routed(o.Unstructured, live)
+	if routed == nil || !slices.Contains(k.Called(), o.GetName()) {
+		return o, nil
+	}
+	if err := k.readEndpoints(ctx); err != nil {
+		return o, err
+	}
+	if k.endpoints[o.GetName()] > 0 {
+		o.Unstructured = routed
+	}
+	k.endpoints = nil // the gate that asks for them comes after the new pods
+	return o, nil
+}
+
+// reroute gives the Services that webhooks call their final form, when only new servers run. What follows a Service is late: the next pass looks at it.
+func (k *walk) reroute(ctx context.Context) (waits string, err error) {
+	for _, o := range k.In(bundle.Services) {
+		before := k.live[o.Key()]
+		if err := k.apply(ctx, o, final); err != nil {
+			return "", err
+		}
+		if after := k.live[o.Key()]; before != nil && after != nil && before.GetResourceVersion() != after.GetResourceVersion() {
+			k.endpoints = nil
+			waits = o.Key().String() + ": its endpoints follow it"
+		}
+	}
+	return waits, nil
 }
 
 // shape makes of content what fits to what is live.
@@ -165,6 +203,9 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 		k.r.meters.count(k.Label(), k.stage, "error")
 	}
 	err = fmt.Errorf("%s %s: %w", doing, o.Key(), err)
+	if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "field is immutable") {
+		err = fmt.Errorf("%w. Give the object another name in the content, or delete this one: the installer creates it anew", err)
+	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return &installation.Final{Err: err}
 	}
@@ -179,8 +220,13 @@ func (r *reconciler) event(rec *record, kind, reason, action, text string) {
 }
 
 // tell has an event for each stage that a provider enters, each problem, and each content that becomes ready.
-func (r *reconciler) tell(rec *record, before installation.Progress) {
-	now := rec.progress
+func (r *reconciler) tell(k *walk, before installation.Progress) {
+	rec, now := k.record, k.record.progress
+	if now.Ready != before.Ready {
+		for _, entry := range k.Dropped {
+			r.event(rec, corev1.EventTypeWarning, "Dropped", "Apply", fmt.Sprintf("%s: %s has it, and it is not applied: %s", entry.Object, rec.label, entry.What))
+		}
+	}
 	switch {
 	case now.Problem != "" && now.Problem != before.Problem:
 		r.event(rec, corev1.EventTypeWarning, "InstallFailed", "Apply", now.Problem)

@@ -5,6 +5,7 @@ package install
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -15,7 +16,9 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -553,6 +556,9 @@ func TestAWebhookRefuses(t *testing.T) {
 	if m := c.condition(degraded).Message; !strings.Contains(m, "Deployment/clusterapi-manager") || !strings.Contains(m, "deployments.example.org") {
 		t.Errorf("the message is %q", m)
 	}
+	if shown := c.shown(); !strings.Contains(shown, "trouble: applying Deployment/clusterapi-manager") {
+		t.Errorf("a look does not show why it does not go on: %s", shown)
+	}
 	if err := c.Delete(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
@@ -650,4 +656,181 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
 	c.settled()
 	c.expect(well)
+}
+
+// cert-manager served a provider before. The CA that the service CA injects does not verify that certificate, so nothing is served with it.
+func TestACertificateOfSomebodyElseIsNotServed(t *testing.T) {
+	c := newCluster(t)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-cert", Annotations: map[string]string{"cert-manager.io/certificate-name": "aws-serving"}},
+		Type:       corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key")},
+	}
+	waits := func(words ...string) {
+		t.Helper()
+		c.eventually("aws waits for the certificate", func() error {
+			_, err := c.once()
+			m := c.condition(progressing).Message
+			for _, word := range append(words, "stage 5 (services)", "Secret aws-cert") {
+				if err == nil && !strings.Contains(m, word) {
+					return fmt.Errorf("%q is not in %q", word, m)
+				}
+			}
+			return err
+		})
+		if c.find("Deployment", "aws-manager") != nil || c.find("ValidatingWebhookConfiguration", "aws-validating") != nil {
+			t.Error("the provider is served with a certificate that nothing verifies")
+		}
+	}
+	if err := c.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	c.release(both(t)...)
+	waits("cert-manager's Certificate aws-serving", "Delete the Secret")
+	c.eventually("the service CA complains", func() error {
+		if c.must("Service", "aws-webhook").GetAnnotations()["service.beta.openshift.io/serving-cert-generation-error"] == "" {
+			return errWaits
+		}
+		return nil
+	})
+	secret.Annotations = nil // it does not show its writer
+	if err := c.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	waits("does not have corresponding service UID", "serving-cert-generation-error-num")
+	if err := c.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	c.settled()
+	c.expect(well)
+	c.quiet()
+}
+
+// New content names its workload and its pods anew. Until the new pods are ready, the Service goes on having the old ones behind it: the webhooks in force
+// fail closed. What became ready last serves, so Available is True.
+func TestAWorkloadThatIsRenamedServesThroughout(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	endpoints := func() bool {
+		slice := &discoveryv1.EndpointSlice{}
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: bundle.Namespace, Name: "aws-webhook-standin"}, slice); err != nil {
+			t.Fatal(err)
+		}
+		return ptr.Deref(slice.Endpoints[0].Conditions.Ready, false)
+	}
+	selected := func() string {
+		app, _, _ := unstructured.NestedString(c.must("Service", "aws-webhook").Object, "spec", "selector", "app")
+		return app
+	}
+	if !endpoints() {
+		t.Fatal("nothing serves")
+	}
+	c.standin.Crash("aws-controller", true)
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("app: aws", "app: anew"), replaced("metadata: {name: aws-manager, namespace: openshift-cluster-api}\nspec:", "metadata: {name: aws-controller, namespace: openshift-cluster-api}\nspec:"), replaced("targetPort: 9443", "targetPort: 9444")))
+	c.eventually("aws waits for its pods", func() error {
+		_, err := c.once()
+		if err == nil && !strings.Contains(c.condition(progressing).Message, "Deployment/aws-controller") {
+			return errWaits
+		}
+		return err
+	})
+	if err := c.standin.Beat(t.Context()); err != nil { // the endpoints follow the Service
+		t.Fatal(err)
+	}
+	c.passes(1)
+	if !endpoints() || selected() != "aws" {
+		t.Errorf("webhooks fail closed, and nothing serves: the Service selects %s", selected())
+	}
+	c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
+	c.standin.Crash("aws-controller", false)
+	c.settled()
+	ports, _, _ := unstructured.NestedSlice(c.must("Service", "aws-webhook").Object, "spec", "ports")
+	if port := ports[0].(map[string]any)["targetPort"]; selected() != "anew" || port != int64(9444) || !endpoints() {
+		t.Errorf("in the end the Service selects %s at port %v", selected(), port)
+	}
+	if c.find("Deployment", "aws-manager") != nil {
+		t.Error("the old workload is left")
+	}
+	c.expect(well)
+	c.quiet()
+	// Without new content, what somebody changes is undone at once.
+	c.edit("Service", "aws-webhook", types.MergePatchType, `{"spec": {"selector": {"app": "aws"}}}`)
+	c.settled()
+	if selected() != "anew" {
+		t.Error("somebody's selector stays")
+	}
+	c.quiet()
+}
+
+// What cannot be read does not prove that nothing serves.
+func TestAPassThatCannotReadLeavesAvailable(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	for _, resource := range []string{"customresourcedefinitions", "deployments"} {
+		lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Verb == "list" && r.Resource == resource }, Do: wire.InternalError()})
+		c.passes(1)
+		c.expect(statuses{available: "True", degraded: "False"})
+		lift()
+		c.settled()
+	}
+	c.standin.Crash("aws-manager", true)
+	c.eventually("it is down", func() error {
+		_, _ = c.once()
+		if c.condition(available).Status != "False" {
+			return errWaits
+		}
+		return nil
+	})
+	lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Verb == "list" && r.Resource == "deployments" }, Do: wire.InternalError()})
+	c.passes(1)
+	c.expect(statuses{available: "False"})
+	lift()
+	c.standin.Crash("aws-manager", false)
+	c.settled()
+	c.expect(well)
+}
+
+// A workload keeps its name and selects other pods, which an API server never allows. The message names the object, the field and the remedy.
+func TestAnImmutableFieldHasARemedy(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("app: aws", "app: anew")))
+	c.passes(2)
+	c.expect(statuses{available: "True", degraded: "True"})
+	for _, word := range []string{"Deployment/aws-manager", "spec.selector", "Give the object another name"} {
+		if m := c.condition(degraded).Message; !strings.Contains(m, word) {
+			t.Errorf("%q is not in %q", word, m)
+		}
+	}
+	if err := c.Delete(t.Context(), c.must("Deployment", "aws-manager")); err != nil {
+		t.Fatal(err)
+	}
+	c.settled()
+	c.expect(well)
+}
+
+// How long the installer waits after an error: as long as the API server asks for, a moment after a conflict, and ever longer after the others.
+func TestTheNextPassAfterAnError(t *testing.T) {
+	things := schema.GroupResource{Resource: "things"}
+	conflict := apierrors.NewConflict(things, "a", errors.New("it changed"))
+	for name, c := range map[string]struct {
+		err   error
+		again time.Duration // 0: the queue's, after an error
+	}{
+		"429 with Retry-After": {apierrors.NewTooManyRequests("later", 7), 7 * time.Second},
+		"within another error": {fmt.Errorf("applying: %w", apierrors.NewTooManyRequests("later", 7)), 7 * time.Second},
+		"a conflict":           {conflict, time.Second},
+		"a final one":          {&installation.Final{Err: conflict}, 0},
+		"503 with Retry-After": {apierrors.NewServerTimeout(things, "get", 7), 0},
+		"500":                  {apierrors.NewInternalError(errors.New("x")), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := (&reconciler{Options: Options{Poll: time.Second}}).after(c.err)
+			if result.RequeueAfter != c.again || (err == nil) != (c.again > 0) {
+				t.Errorf("%s, %v; want %s", result.RequeueAfter, err, c.again)
+			}
+		})
+	}
 }

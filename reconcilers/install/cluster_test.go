@@ -326,7 +326,7 @@ func kindOf(kind string) schema.GroupVersionKind {
 	groups := map[string]string{
 		"ClusterOperator": "config.openshift.io",
 		"Deployment":      "apps", "ClusterRole": "rbac.authorization.k8s.io", "ClusterRoleBinding": "rbac.authorization.k8s.io", "PriorityClass": "scheduling.k8s.io",
-		"ValidatingWebhookConfiguration": "admissionregistration.k8s.io", "CustomResourceDefinition": "apiextensions.k8s.io", "ValidatingAdmissionPolicy": "admissionregistration.k8s.io",
+		"ValidatingWebhookConfiguration": "admissionregistration.k8s.io", "CustomResourceDefinition": "apiextensions.k8s.io", "ValidatingAdmissionPolicy": "admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding": "admissionregistration.k8s.io",
 	}
 	if strings.HasSuffix(kind, "Thing") {
 		return schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1", Kind: kind}

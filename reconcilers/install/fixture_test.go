@@ -140,9 +140,11 @@ func provider(t *testing.T, label, version string, edit ...func(string) string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bundle.Bundle{
-		Provider: p, Metadata: []byte(metadataYAML), Documents: documents,
-		Images: []bundle.Image{{Kind: "Deployment", Workload: short + "-manager", Container: "manager", Key: short}},
+	b := bundle.Bundle{Provider: p, Metadata: []byte(metadataYAML), Documents: documents}
+	for _, d := range documents {
+		if d.IsWorkload() {
+			b.Images = append(b.Images, bundle.Image{Kind: d.Kind(), Workload: d.Name(), Container: "manager", Key: short})
+		}
 	}
 	bundle.Sort(b.Documents)
 	packed, err := b.Pack(bundle.Packing{})

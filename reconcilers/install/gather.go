@@ -141,7 +141,7 @@ type world struct {
 	// named are the names of all objects of a kind, also those of others. Any other name needs no request.
 	named map[schema.GroupVersionKind]map[installation.Key]bool
 	// certificates and endpoints are read when a gate asks for them.
-	certificates map[string]bool
+	certificates map[string]installation.Certificate
 	endpoints    map[string]int
 }
 
@@ -294,9 +294,11 @@ func (w *world) readCertificates(ctx context.Context) error {
 	if err := w.r.client.List(ctx, list, client.InNamespace(bundle.Namespace), client.MatchingFields{"type": string(corev1.SecretTypeTLS)}); err != nil {
 		return fmt.Errorf("listing certificates: %w", err)
 	}
-	w.certificates = map[string]bool{}
+	w.certificates = map[string]installation.Certificate{}
 	for _, s := range list.Items {
-		w.certificates[s.Name] = len(s.Data[corev1.TLSCertKey]) > 0 && len(s.Data[corev1.TLSPrivateKeyKey]) > 0
+		if len(s.Data[corev1.TLSCertKey]) > 0 && len(s.Data[corev1.TLSPrivateKeyKey]) > 0 {
+			w.certificates[s.Name] = installation.CertificateOf(s.Annotations)
+		}
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -70,6 +72,19 @@ func TestInstallsInOrderAndThenWritesNothing(t *testing.T) {
 		t.Fatal("nothing was audited")
 	}
 	c.expect(well)
+	operator := &configv1.ClusterOperator{}
+	if err := c.Get(t.Context(), client.ObjectKey{Name: installation.OperatorName}, operator); err != nil {
+		t.Fatal(err)
+	}
+	related := map[string]bool{}
+	for _, o := range operator.Status.RelatedObjects {
+		related[o.Resource+"/"+o.Name] = true
+	}
+	for _, o := range []string{"namespaces/openshift-cluster-api", "deployments/aws-manager", "customresourcedefinitions/clusterapithings.infrastructure.cluster.x-k8s.io"} {
+		if !related[o] {
+			t.Errorf("%s is not among the related objects", o)
+		}
+	}
 	deployment := c.must("Deployment", "aws-manager")
 	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if image := containers[0].(map[string]any)["image"]; image != imageOf("2") {
@@ -267,6 +282,26 @@ func TestDriftIsRemoved(t *testing.T) {
 			t.Error("a restart or a label was undone")
 		}
 		c.quiet()
+	})
+	t.Run("an autoscaler scales", func(t *testing.T) {
+		c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("spec:\n  selector: {matchLabels: {app: aws}}", "spec:\n  replicas: 1\n  selector: {matchLabels: {app: aws}}")))
+		c.settled()
+		scale := func(n int32) {
+			t.Helper()
+			o := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "aws-manager"}}
+			if err := c.SubResource("scale").Update(t.Context(), o, client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: n}}), client.FieldOwner("kube-controller-manager")); err != nil {
+				t.Fatal(err)
+			}
+			c.settled()
+			if got, _, _ := unstructured.NestedInt64(c.must("Deployment", "aws-manager").Object, "spec", "replicas"); got != int64(n) {
+				t.Errorf("%d replicas, and an autoscaler wants %d", got, n)
+			}
+			c.quiet()
+		}
+		scale(3)
+		scale(2)
+		c.release(provider(t, "infrastructure-aws", "v1.0.0"))
+		c.settled()
 	})
 	t.Run("a deleted object comes back", func(t *testing.T) {
 		if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {

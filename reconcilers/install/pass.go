@@ -282,7 +282,7 @@ func (r *reconciler) outcome(ctx context.Context, k *walk, o *installation.Outco
 		o.Err = errors.Join(o.Err, err)
 		return
 	}
-	r.tell(k.record, before)
+	r.tell(k, before)
 }
 
 // walk takes one provider through the stages.
@@ -311,13 +311,17 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 		Installed: installation.Content{Version: before.ReadyVersion, Hash: before.Ready},
 	}
 	o.Waits, o.Err = k.stages(ctx)
+	if apierrors.IsTooManyRequests(o.Err) {
+		return o
+	}
 	if o.Waits != "" || o.Err != nil {
 		o.Stage = k.stage
 	} else {
 		k.finished = true
 		o.Waits, o.Err = k.complete(ctx, &o)
 	}
-	o.Down, o.Stored, o.Released = k.down(), k.stored, k.record.inventory.Released()
+	o.Stored, o.Released = k.stored, k.record.inventory.Released()
+	o.Down, o.Unseen = k.down(ctx)
 	return o
 }
 
@@ -381,6 +385,11 @@ func (k *walk) pass(ctx context.Context) (waits string, err error) {
 	if err := k.applyAll(ctx, k.In(k.stage), k.bridging()); err != nil {
 		return "", err
 	}
+	if k.stage == bundle.Serving {
+		if waits, err := k.reroute(ctx); waits != "" || err != nil {
+			return waits, err
+		}
+	}
 	if waits, err := k.gate(ctx, k.stage); waits != "" || err != nil {
 		return waits, err
 	}
@@ -406,10 +415,14 @@ func (k *walk) crossBridge(ctx context.Context) (string, error) {
 	return k.gate(ctx, bundle.Definitions)
 }
 
-// applyAll applies objects. One that is refused does not keep the others of the stage back.
+// applyAll applies objects. One that is refused does not keep the others of the stage back, but for what may refer to it: no binding comes before its role.
 func (k *walk) applyAll(ctx context.Context, objects []installation.Object, b bridging) error {
 	var problems []error
-	for _, o := range objects {
+	for i, o := range objects {
+		turn := bundle.TurnOf(o.GroupVersionKind().GroupKind())
+		if i > 0 && turn != bundle.TurnOf(objects[i-1].GroupVersionKind().GroupKind()) && errors.Join(problems...) != nil {
+			break
+		}
 		err := k.apply(ctx, o, b)
 		if apierrors.IsTooManyRequests(err) || ctx.Err() != nil {
 			return err
@@ -430,22 +443,27 @@ func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits str
 		}
 	}
 	o.Installed = o.Wanted
+	k.record.inventory = k.record.inventory.Serving(k.Provider)
 	if waits == "" && !k.blocked {
 		err = k.prune(ctx)
 	}
 	return waits, err
 }
 
-// down names a workload that does not serve.
-func (k *walk) down() string {
-	for _, o := range k.In(bundle.Workloads) {
-		live := k.live[o.Key()]
-		if live == nil {
-			return o.Key().String() + " is not there"
-		}
-		if why := installation.Unavailable(live); why != "" {
-			return o.Key().String() + ": " + why
+// down names a workload that served last and does not serve now. unseen reports that one cannot be read, which proves nothing.
+func (k *walk) down(ctx context.Context) (why string, unseen bool) {
+	for _, item := range k.record.inventory.Served(k.Provider) {
+		live, err := k.get(ctx, item.GroupVersionKind(), item.Key())
+		switch {
+		case err != nil:
+			unseen = true
+		case live == nil:
+			return item.Key().String() + " is not there", false
+		default:
+			if why := installation.Unavailable(live); why != "" {
+				return item.Key().String() + ": " + why, false
+			}
 		}
 	}
-	return ""
+	return "", unseen
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -164,6 +165,51 @@ func TestASetThatWaitsHasAnEvent(t *testing.T) {
 }
 
 // counted are how many objects of AWS's provider were written in a stage with a result; "" is each.
+// A role and a policy are refused: their bindings wait for them.
+func TestNoBindingComesBeforeWhatItBinds(t *testing.T) {
+	c := newCluster(t)
+	for _, resource := range []string{"clusterroles", "validatingadmissionpolicies"} {
+		lift := c.wire.Lay(wire.Rule{When: func(r wire.Request) bool { return r.Stores() && r.Resource == resource }, Do: wire.InternalError()})
+		c.release(both(t)...)
+		c.eventually("it is refused", func() error {
+			if _, err := c.once(); err == nil {
+				return errWaits
+			}
+			return nil
+		})
+		c.passes(1)
+		for kind, of := range map[string]string{"ClusterRoleBinding": "clusterroles", "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicies"} {
+			for _, name := range []string{"clusterapi", "aws"} {
+				suffix := map[string]string{"ClusterRoleBinding": "-manager", "ValidatingAdmissionPolicyBinding": "-keeps"}[kind]
+				if of == resource && c.find(kind, name+suffix) != nil {
+					t.Errorf("%s/%s%s is there before what it binds", kind, name, suffix)
+				}
+			}
+		}
+		lift()
+	}
+	c.settled()
+	c.expect(well)
+}
+
+// A Secret in a ConfigMap that nobody's command made is left out, and that is said once.
+func TestWhatIsDroppedHasAnEvent(t *testing.T) {
+	c := newCluster(t)
+	secret := func(all string) string {
+		return all + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: aws-credentials, namespace: openshift-cluster-api}\ndata: {a: Yg==}\n"
+	}
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", secret))
+	c.settled()
+	c.expect(well)
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: bundle.Namespace, Name: "aws-credentials"}, &corev1.Secret{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the Secret was applied: %v", err)
+	}
+	if got := c.announced("Dropped"); len(got) != 1 || !strings.Contains(got[0], "Secret/aws-credentials") || !strings.Contains(got[0], "credentials: the cloud credential operator") {
+		t.Errorf("the events Dropped are %q", got)
+	}
+	c.quiet()
+}
+
 func (c *cluster) counted(stage bundle.Stage, result string) float64 {
 	return testutil.ToFloat64(c.r.meters.objects.WithLabelValues("infrastructure-aws", installation.NameOf(stage), result))
 }

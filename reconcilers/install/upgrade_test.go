@@ -226,7 +226,20 @@ func TestWhoMayWriteATransport(t *testing.T) {
 			t.Errorf("%s may write a transport ConfigMap: %v", name, err)
 		}
 	}
-	if err := c.Create(t.Context(), provider(t, "cluster-api", "v1.0.0")); err != nil {
-		t.Error(err)
+	installer, err := plane.As(account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, cfg := range map[string]*rest.Config{"an administrator": plane.Admin(), "the installer": installer} {
+		as, err := client.New(cfg, client.Options{Scheme: scheme()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cm := provider(t, "cluster-api", "v1.0.0")
+		if err := as.Create(t.Context(), cm); err != nil {
+			t.Errorf("%s may not: %v", name, err)
+		} else if err := as.Delete(t.Context(), cm); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -27,6 +27,9 @@ func (c *cluster) shown() string {
 	out := fmt.Sprintln(v.Problem, v.Waits)
 	for _, p := range v.Providers {
 		out += fmt.Sprintln(p.Label(), p.Progress.Stage, p.Progress.Waits)
+		if p.Progress.Trouble != "" {
+			out += "trouble: " + p.Progress.Trouble + "\n"
+		}
 		for _, o := range p.Objects {
 			for _, line := range append(o.Differences, o.Added...) {
 				out += fmt.Sprintf("%s/%s: %s\n", o.Want.GetKind(), o.Want.GetName(), line)

@@ -177,18 +177,54 @@ func (s *Standin) secrets(ctx context.Context) error {
 	var errs []error
 	for _, service := range services.Items {
 		if name := service.Annotations[servingCert]; name != "" {
-			errs = append(errs, s.IssueInto(ctx, name, service.Name+"."+s.Namespace+".svc"))
+			errs = append(errs, s.issueFor(ctx, &service, name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
+const (
+	originName = "service.beta.openshift.io/originating-service-name"
+	originUID  = "service.beta.openshift.io/originating-service-uid"
+	failed     = "service.beta.openshift.io/serving-cert-generation-error"
+)
+
+// issueFor creates the Secret of a Service. One of somebody else it leaves alone, and complains about in an annotation of the Service, as the service CA does.
+func (s *Standin) issueFor(ctx context.Context, service *corev1.Service, name string) error {
+	secret := &corev1.Secret{}
+	err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, secret)
+	complaint := ""
+	switch {
+	case apierrors.IsNotFound(err):
+		err = s.create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.Namespace, Name: name, Annotations: map[string]string{originName: service.Name, originUID: string(service.UID)},
+		}}, service.Name+"."+s.Namespace+".svc")
+	case err == nil && secret.Annotations[originName] == service.Name && secret.Annotations[originUID] != string(service.UID):
+		return s.Client.Delete(ctx, secret) // the garbage collector's part: its owner is gone
+	case err == nil && secret.Annotations[originUID] != string(service.UID):
+		complaint = "secret " + s.Namespace + "/" + name + " does not have corresponding service UID " + string(service.UID)
+	}
+	if err != nil || service.Annotations[failed] == complaint {
+		return err
+	}
+	patch := client.MergeFrom(service.DeepCopy())
+	service.Annotations[failed] = complaint
+	if complaint == "" {
+		delete(service.Annotations, failed)
+	}
+	return s.Client.Patch(ctx, service, patch, client.FieldOwner(Manager))
+}
+
 // IssueInto creates a Secret with a certificate for the names, unless it is there.
 func (s *Standin) IssueInto(ctx context.Context, name string, names ...string) error {
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}, Type: corev1.SecretTypeTLS}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
 	if err := s.Client.Get(ctx, client.ObjectKeyFromObject(secret), &corev1.Secret{}); !apierrors.IsNotFound(err) {
 		return err
 	}
+	return s.create(ctx, secret, names...)
+}
+
+func (s *Standin) create(ctx context.Context, secret *corev1.Secret, names ...string) error {
 	certificate, key := []byte("certificate"), []byte("key")
 	if s.Issue != nil {
 		var err error
@@ -196,6 +232,7 @@ func (s *Standin) IssueInto(ctx context.Context, name string, names ...string) e
 			return err
 		}
 	}
+	secret.Type = corev1.SecretTypeTLS
 	secret.Data = map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key}
 	return s.Client.Create(ctx, secret)
 }

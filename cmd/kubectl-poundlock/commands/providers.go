@@ -140,6 +140,11 @@ func (p *plugin) providersTable(view *install.View) {
 		}
 		out.Table(rows)
 	}
+	for _, provider := range view.Providers {
+		for _, entry := range provider.Dropped {
+			out.Linef("%s %s of %s: %s.", out.Yellow("Not applied:"), entry.Object, provider.Label(), entry.What)
+		}
+	}
 	if view.Problem != nil {
 		out.Linef("%s %s", out.Red("The release is not applied:"), view.Problem)
 	}
@@ -163,8 +168,11 @@ func row(provider install.ProviderView) []string {
 	case progress.Stage > 0:
 		stage = fmt.Sprintf("%d %s", progress.Stage, installation.NameOf(progress.Stage))
 	}
-	if progress.Problem != "" {
+	switch {
+	case progress.Problem != "":
 		waits = progress.Problem
+	case progress.Trouble != "":
+		waits = "trying again: " + progress.Trouble
 	}
 	return []string{provider.Label(), provider.Version, short(provider.Hash), installed, stage, waits}
 }

@@ -24,21 +24,26 @@ func TestProvidersTable(t *testing.T) {
 	core := providerView("cluster-api", bundle.Core, "v1.13.6", installation.Progress{Hash: "h", Ready: "h", ReadyVersion: "v1.13.6"})
 	waiting := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", Stage: bundle.Workloads, Waits: "Deployment/capa-controller-manager: no pod is available"})
 	failing := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", ReadyVersion: "v2.12.0", Stage: bundle.Definitions, Problem: "it is refused"})
+	carrying := core
+	carrying.Dropped = []bundle.Entry{{Object: "Secret/a", What: "no credentials"}}
+	retrying := providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{Hash: "h", Stage: bundle.Workloads, Trouble: "a webhook refuses it"})
 	on := installation.Platform{Name: "AWS"}
 	for name, c := range map[string]struct {
 		view install.View
 		want []string // lines, with spaces squeezed
 	}{
-		"installed": {install.View{Platform: on, Providers: []install.ProviderView{core}}, []string{"PROVIDER VERSION CONTENT INSTALLED STAGE WAITS FOR", "cluster-api v1.13.6 0123456789ab v1.13.6 all passed"}},
-		"one waits": {install.View{Platform: on, Providers: []install.ProviderView{core, waiting}}, []string{"infrastructure-aws v2.13.0 0123456789ab - 7 workloads Deployment/capa-controller-manager: no pod is available"}},
-		"one fails": {install.View{Platform: on, Providers: []install.ProviderView{failing}}, []string{"infrastructure-aws v2.13.0 0123456789ab v2.12.0 2 definitions it is refused"}},
-		"not begun": {install.View{Platform: on, Providers: []install.ProviderView{providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{})}}, []string{"infrastructure-aws v2.13.0 0123456789ab - not begun"}},
-		"a problem": {install.View{Platform: on, Problem: errors.New("two versions")}, []string{"The release is not applied: two versions"}},
-		"a shard":   {install.View{Platform: on, Waits: "number 2 is missing"}, []string{"The release is not applied yet: number 2 is missing"}},
-		"deleted":   {install.View{Platform: on, Missing: []string{"infrastructure-aws"}}, []string{"Their ConfigMaps are missing: infrastructure-aws. The content that was installed last stays applied."}},
-		"a rival":   {install.View{Rival: "openshift-cluster-api/cluster-capi-operator"}, []string{"The installer writes nothing: OpenShift's own one runs, Deployment openshift-cluster-api/cluster-capi-operator."}},
-		"elsewhere": {install.View{Platform: installation.Platform{Unsupported: "no"}}, []string{"Nothing is installed. no."}},
-		"no answer": {install.View{Platform: installation.Platform{Waits: "no type yet"}}, []string{"Nothing is installed yet. no type yet."}},
+		"installed":          {install.View{Platform: on, Providers: []install.ProviderView{core}}, []string{"PROVIDER VERSION CONTENT INSTALLED STAGE WAITS FOR", "cluster-api v1.13.6 0123456789ab v1.13.6 all passed"}},
+		"one waits":          {install.View{Platform: on, Providers: []install.ProviderView{core, waiting}}, []string{"infrastructure-aws v2.13.0 0123456789ab - 7 workloads Deployment/capa-controller-manager: no pod is available"}},
+		"one fails":          {install.View{Platform: on, Providers: []install.ProviderView{failing}}, []string{"infrastructure-aws v2.13.0 0123456789ab v2.12.0 2 definitions it is refused"}},
+		"one is tried again": {install.View{Platform: on, Providers: []install.ProviderView{retrying}}, []string{"infrastructure-aws v2.13.0 0123456789ab - 7 workloads trying again: a webhook refuses it"}},
+		"not begun":          {install.View{Platform: on, Providers: []install.ProviderView{providerView("aws", bundle.Infrastructure, "v2.13.0", installation.Progress{})}}, []string{"infrastructure-aws v2.13.0 0123456789ab - not begun"}},
+		"a Secret":           {install.View{Platform: on, Providers: []install.ProviderView{carrying}}, []string{"Not applied: Secret/a of cluster-api: no credentials."}},
+		"a problem":          {install.View{Platform: on, Problem: errors.New("two versions")}, []string{"The release is not applied: two versions"}},
+		"a shard":            {install.View{Platform: on, Waits: "number 2 is missing"}, []string{"The release is not applied yet: number 2 is missing"}},
+		"deleted":            {install.View{Platform: on, Missing: []string{"infrastructure-aws"}}, []string{"Their ConfigMaps are missing: infrastructure-aws. The content that was installed last stays applied."}},
+		"a rival":            {install.View{Rival: "openshift-cluster-api/cluster-capi-operator"}, []string{"The installer writes nothing: OpenShift's own one runs, Deployment openshift-cluster-api/cluster-capi-operator."}},
+		"elsewhere":          {install.View{Platform: installation.Platform{Unsupported: "no"}}, []string{"Nothing is installed. no."}},
+		"no answer":          {install.View{Platform: installation.Platform{Waits: "no type yet"}}, []string{"Nothing is installed yet. no type yet."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
