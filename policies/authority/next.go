@@ -207,7 +207,10 @@ func request(s State) Step {
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
-		return s.wait(ReasonDeleting, who, "The move to %s does not start while the object or its twin is being deleted.", to), true
+		if s.MachineAPI.Deleting || s.Current == ClusterAPI && s.ClusterAPI.Deleting { // nothing is recreated that could move
+			return s.say(ReasonDeleting, who, "There is no move to %s: the object is being deleted.", to), true
+		}
+		return s.wait(ReasonDeleting, who, "The move to %s does not start while the twin is being deleted.", to), true
 	}
 	if s.Synchronized == "False" {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true

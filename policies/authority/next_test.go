@@ -99,6 +99,8 @@ func TestNext(t *testing.T) {
 		// 2. Check
 		"nothing moves while the object is deleted": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.MachineAPI.Deleting = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonDeleting}},
+		"nothing moves back while Cluster API's Machine is deleted": {
+			inClusterAPI(toMachineAPI, func(s *State) { s.ClusterAPI.Deleting = true }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonDeleting}},
 		"nothing moves while the provider's machine is deleted": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.Infra.Deleting = true }), Step{Action: Wait, On: WhoInfra, Reason: ReasonDeleting}},
 		"what does not convert does not move": {
