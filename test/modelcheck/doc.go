@@ -70,7 +70,8 @@
 //   - Ownership of the mirror's creation, as an apply would set it: a write of managed fields, from which nobody
 //     decides.
 //   - Retries after errors that pass: a crash is the same.
-//   - An authoritative object that is stripped of its finalizers by force.
+//   - An authoritative object that is stripped of its finalizers by force, but for Cluster API's own on a Machine that is being deleted
+//     and has an instance (deeds: strips).
 //
 // Two managers may both believe that they lead. They go on at the same time only as far as the pass that the former is
 // in (deeds: leaders), and not while something is deleted. A creation of the former's may land when all else is gone. It
