@@ -221,7 +221,7 @@ func (t *turn) clusterAPI(c clusterAPI) {
 			t.may(c.by, c.name+" says "+saying(says), func(n *pair) { n.at(c.on).say(says); n.wrote(c.on, c.by, false) })
 		}
 		// Cluster API's core controller cleans up also after a Machine from which somebody has taken its finalizer.
-		if v.seen.mayAct() && (v.seen.has(ctlFin) || t.can(strips) && c.on == ofC && (v.seen & w.c).has(leaving)) {
+		if v.seen.mayAct() && (v.seen.has(ctlFin) || t.can(strips) && c.on == ofC && (v.seen&w.c).has(leaving)) {
 			t.acts(c, v.seen)
 		}
 	}
