@@ -48,7 +48,7 @@ func resolve(get environment.Get, pair authority.Pair, set *machinev1.ControlPla
 	env := conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI}
 	missing, err := environment.Read(get, true, &env)
 	if err == nil && missing == (conversion.Missing{}) {
-		missing, err = environment.NeedInfraCluster(get, &env, true, Purpose)
+		missing, err = environment.NeedInfraCluster(get, &env, Purpose)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -113,7 +113,7 @@ func (v conversions) reflected(ctx context.Context, c policies.Change) (field.Er
 	get := facts.Getter(ctx, v.envs.cache)
 	env, missing, err := v.envs.environment.Read(ctx, get, pairOf(c), true)
 	if err == nil && missing == (conversion.Missing{}) {
-		missing, err = environment.NeedInfraCluster(get, &env, true, controlplanetemplate.Purpose)
+		missing, err = environment.NeedInfraCluster(get, &env, controlplanetemplate.Purpose)
 	}
 	if err != nil {
 		return nil, err

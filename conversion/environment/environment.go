@@ -65,12 +65,12 @@ func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	return true, nil
 }
 
-// NeedInfraCluster is ReadInfraCluster where nothing is converted without it. cluster reports whether the Cluster exists; purpose says for
-// what Cluster API needs the object.
-func NeedInfraCluster(get Get, env *conversion.Env, cluster bool, purpose string) (conversion.Missing, error) {
+// NeedInfraCluster is ReadInfraCluster where nothing is converted without it, and the Cluster exists; purpose says for what Cluster API
+// needs the object.
+func NeedInfraCluster(get Get, env *conversion.Env, purpose string) (conversion.Missing, error) {
 	found, err := ReadInfraCluster(get, env)
 	if err != nil || found {
 		return conversion.Missing{}, err
 	}
-	return env.Absent(env.Platform.InfraCluster.Kind, cluster, purpose), nil
+	return env.Absent(env.Platform.InfraCluster.Kind, true, purpose), nil
 }

@@ -70,13 +70,13 @@ func TestAnInfrastructureClusterThatIsMissing(t *testing.T) {
 		return stored[kind.Kind+" "+namespace+"/"+name], failure
 	}
 	found, err := ReadInfraCluster(get, &env)
-	missing, needErr := NeedInfraCluster(get, &env, true, "a Machine can be mirrored there")
+	missing, needErr := NeedInfraCluster(get, &env, "a Machine can be mirrored there")
 	if found || err != nil || needErr != nil || env.InfraCluster != nil || missing.Reason != conversion.ReasonClusterNotReady || !strings.Contains(missing.Message, "AWSCluster capi/x does not exist: Cluster API needs it before a Machine can be mirrored there") {
 		t.Errorf("without one: %v %v %v %v", found, err, needErr, missing)
 	}
 	stored["AWSCluster capi/x"] = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
 	found, err = ReadInfraCluster(get, &env)
-	if missing, _ = NeedInfraCluster(get, &env, true, "it"); !found || err != nil || env.InfraCluster == nil || missing != (conversion.Missing{}) {
+	if missing, _ = NeedInfraCluster(get, &env, "it"); !found || err != nil || env.InfraCluster == nil || missing != (conversion.Missing{}) {
 		t.Errorf("with one: %v %v %v", found, err, missing)
 	}
 	failure = errors.New("too busy")

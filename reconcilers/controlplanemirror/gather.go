@@ -93,7 +93,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, get environment.Get, s *stat
 		s.missing = s.env.Absent("Cluster", false, controlplanetemplate.Purpose)
 		return nil
 	}
-	s.missing, err = environment.NeedInfraCluster(get, &s.env, true, controlplanetemplate.Purpose)
+	s.missing, err = environment.NeedInfraCluster(get, &s.env, controlplanetemplate.Purpose)
 	s.infraCluster = &unstructured.Unstructured{Object: s.env.InfraCluster}
 	return err
 }

@@ -164,7 +164,6 @@ func TestASetThatWaitsHasAnEvent(t *testing.T) {
 	}
 }
 
-// counted are how many objects of AWS's provider were written in a stage with a result; "" is each.
 // A role and a policy are refused: their bindings wait for them.
 func TestNoBindingComesBeforeWhatItBinds(t *testing.T) {
 	c := newCluster(t)
@@ -210,6 +209,7 @@ func TestWhatIsDroppedHasAnEvent(t *testing.T) {
 	c.quiet()
 }
 
+// counted are how many objects of AWS's provider were written in a stage with a result; "" is each.
 func (c *cluster) counted(stage bundle.Stage, result string) float64 {
 	return testutil.ToFloat64(c.r.meters.objects.WithLabelValues("infrastructure-aws", installation.NameOf(stage), result))
 }
