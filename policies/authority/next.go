@@ -150,9 +150,10 @@ func keep(s State) Step {
 }
 
 // order pauses a Cluster API that is not authoritative, and releases one that is: only once the switch is stored, the Machine
-// API's controllers stand still, and the last pause has been answered for all its objects: the provider's must not make an
-// instance before the core's controller holds the object that it belongs to. Nor once that object is being deleted and no finalizer holds it, unless
-// there is an instance to terminate: the mirror keeps the object for that.
+// API's controllers stand still, and the last pause has been answered. The core's object is released first, or both at once: the provider's must not make
+// an instance before the core's controller holds the object that it belongs to. A provider's object without an owner, as the collector leaves it when
+// somebody deletes its Machine with --cascade=orphan, is answered for only once the core's controller owns it again. None is released once the core's
+// object is being deleted and no finalizer holds it, unless there is an instance to terminate: the mirror keeps the object for that.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		if s.notPaused() != 0 {
@@ -164,14 +165,19 @@ func order(s State) (Step, bool) {
 	if s.notPaused().Has(WhoMachineAPI) {
 		return Step{Action: Pause, On: WhoMachineAPI, Reason: ReasonPausing, Message: "Machine API is paused: Cluster API is authoritative."}, true
 	}
-	told := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested })
-	waits := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested && p.Acknowledged != AcknowledgedPaused && !p.Deleting })
-	if !s.InfraActs && s.Infra.PauseRequested {
-		told |= WhoInfra
+	if s.ClusterAPI.PauseRequested && !s.ClusterAPI.answered() {
+		return Step{}, false
 	}
-	return Step{Action: Release, On: told, Reason: ReasonReleasing, Message: "Cluster API is authoritative and may act."},
-		told != 0 && waits == 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld()
+	ready := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested && p.answered() })
+	if !s.InfraActs && s.Infra.PauseRequested {
+		ready |= WhoInfra
+	}
+	return Step{Action: Release, On: ready, Reason: ReasonReleasing, Message: "Cluster API is authoritative and may act."},
+		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld()
 }
+
+// answered reports that nothing more comes of the last pause: it was acknowledged, or the object is being deleted.
+func (p Party) answered() bool { return p.Acknowledged == AcknowledgedPaused || p.Deleting }
 
 // withheld reports that a Cluster API set stays paused: it would create a Machine for each of the Machine API's set that it does not count yet. A move checks
 // this before its switch, but a set may be Cluster API's from the first and own Machines of the Machine API. A set that is being deleted creates none.

@@ -208,6 +208,12 @@ func TestNext(t *testing.T) {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), held(toldStands) }), Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},
 		"a provider's object that has answered is not released before its Machine has": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = silent(toldStands), held(toldStands) }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonNotPaused}},
+		"a provider's object that does not answer, since nobody owns it, keeps nobody from the Machine, whose controller owns it again": {
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), told }), Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
+		"and is released once it has answered": {
+			inClusterAPI(func(s *State) { s.Infra = told }), Step{Action: Wait, On: WhoInfra, Reason: ReasonNotPaused}},
+		"the same while the Machine is being deleted": {
+			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(held(toldStands)), told }), Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
 		"what was released but for the last write is released wholly": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), acting }), Step{Action: Release, On: WhoClusterAPI, Reason: ReasonReleasing}},
 		"a Machine that is going and that nobody holds is not released": {

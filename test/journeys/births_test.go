@@ -264,3 +264,40 @@ func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testi
 		must(t, o.args("delete")...)
 	}
 }
+
+// While a new Machine of Cluster API's is still paused, its AWSMachine loses its owner: by the collector, after a deletion with --cascade=orphan, or by hand. Its
+// controller does nothing for an AWSMachine without an owner, the acknowledgement of a pause among it, so Cluster API's Machine must not wait for that.
+func TestAnInfrastructureMachineLosesItsOwnerAtBirth(t *testing.T) {
+	story(t)
+	const orphaned, stripped = "orphaned-at-birth", "stripped-at-birth" // the mirror gives the second its owner back
+	stage.Freeze()
+	thaw := sync.OnceFunc(stage.Thaw)
+	t.Cleanup(thaw)
+	for _, name := range []string{orphaned, stripped} {
+		manifest := strings.Replace(loneManifest(t, name), "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1)
+		if a := kubectl(t, manifest, "create", "-f", "-"); !a.ok {
+			t.Fatal(a.err)
+		}
+		eventually(t, name+" has an AWSMachine with an owner", func() string { return field(t, awsMachine(name), ".metadata.ownerReferences[0].name") }, name)
+		if paused := field(t, awsMachine(name), `.metadata.annotations.cluster\.x-k8s\.io/paused`); paused == "" {
+			t.Fatalf("AWSMachine %s is not paused", name)
+		}
+	}
+	must(t, capiMachine(orphaned).args("delete", "--wait=false", "--cascade=orphan")...)
+	must(t, awsMachine(stripped).args("patch", "--type=merge", "-p", `{"metadata":{"ownerReferences":null}}`)...)
+	eventually(t, "AWSMachine "+orphaned+" has lost its owner, or Cluster API's Machine is no longer paused", func() string {
+		return fmt.Sprint(field(t, awsMachine(orphaned), ".metadata.ownerReferences") == "" || field(t, capiMachine(orphaned), `.metadata.annotations.cluster\.x-k8s\.io/paused`) == "")
+	}, "true")
+	thaw()
+	settled(t, mapiMachine(stripped))
+	eventually(t, stripped+" has an instance", func() string { return fmt.Sprint(len(instances(stripped))) }, "1")
+	for _, o := range []object{mapiMachine(orphaned), capiMachine(orphaned), awsMachine(orphaned)} {
+		eventually(t, o.resource+" "+orphaned+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+	}
+	must(t, capiMachine(stripped).args("delete")...)
+	for _, name := range []string{orphaned, stripped} {
+		if left := instances(name); len(left) != 0 {
+			t.Errorf("instances of %s are left: %v", name, left)
+		}
+	}
+}
