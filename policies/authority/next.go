@@ -52,6 +52,11 @@ const (
 // Acts reports whether the action writes to anything but the condition AuthoritySettled.
 func (a Action) Acts() bool { return a != Rest && a != Wait && a != Settle }
 
+// HandsOver reports whether the step lets authority leave the API that has it: what the other one's objects live in is looked at first.
+func (s Step) HandsOver() bool {
+	return s.Action == Acknowledge || s.Action == Switch && !s.Cancelled
+}
+
 // Who is a set of those that a step is about.
 type Who uint8
 
@@ -65,6 +70,8 @@ const (
 	WhoMachines
 	// WhoHolders are other Machines of the same instance.
 	WhoHolders
+	// WhoSurroundings are the namespace, the definitions and the Cluster that an API's objects live in.
+	WhoSurroundings
 )
 
 const everyone = WhoMachineAPI | WhoClusterAPI | WhoInfra
@@ -120,6 +127,7 @@ const (
 	ReasonNotResumed      = "WaitingForResume"
 	ReasonPausedElsewhere = "PausedElsewhere"
 	ReasonUncounted       = "MachinesWithoutCounterpart"
+	ReasonSurroundings    = "SurroundingsDeleted"
 )
 
 // adopt is step 1. A field that is neither set nor defaulted means Machine API (converting › Authority of resources).
@@ -218,6 +226,9 @@ func blocked(s State) (Step, bool) {
 		}
 		return s.wait(ReasonDeleting, who, "The move to %s does not start while the twin is being deleted.", to), true
 	}
+	if s.TargetLeaves {
+		return s.wait(ReasonSurroundings, WhoSurroundings, "The move to %s does not start while what its objects live in is being deleted: they would be deleted with it, and the instance with them.", to), true
+	}
 	if s.Synchronized == "False" {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true
 	}
@@ -287,7 +298,7 @@ func move(s State) Step {
 			"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.handedOver():
 		return over(s)
-	case s.Requested != s.Origin.Other() || s.deleting() != 0:
+	case s.Requested != s.Origin.Other() || s.deleting() != 0 || s.TargetLeaves:
 		return back(s)
 	}
 	return forth(s)

@@ -203,6 +203,14 @@ func TestNext(t *testing.T) {
 			}),
 			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI | WhoInfra, Reason: ReasonCompleted}},
 
+		"a move does not start where the twin is about to be deleted": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.TargetLeaves = true }), Step{Action: Wait, On: WhoSurroundings, Reason: ReasonSurroundings}},
+		"nor end there": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) {
+				s.MachineAPI, s.ClusterAPI, s.Infra, s.TargetLeaves = held(standing), held(toldStands), held(toldStands), true
+			}),
+			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Drop: WhoClusterAPI | WhoInfra, Cancelled: true, Reason: ReasonCancelled}},
+
 		// 9. Release
 		"only now is Cluster API unpaused": {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), held(toldStands) }), Step{Action: Release, On: WhoClusterAPI | WhoInfra, Reason: ReasonReleasing}},

@@ -38,6 +38,8 @@ type State struct {
 	Instance Instance
 	// InfraNamesInstance reports that the provider's object names an instance, so that its controllers can terminate it.
 	InfraNamesInstance bool
+	// TargetLeaves reports that what the objects of the other API live in is being deleted, and they with it. It is gathered before authority goes there.
+	TargetLeaves bool
 	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
 	Uncounted Who
 }
@@ -85,6 +87,8 @@ type Objects struct {
 	MachineAPIPausedLately bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
 	Uncounted []policies.Uncounted
+	// Leaving is what of the other API's surroundings is being deleted, in a sentence; "" for nothing. It is gathered where Step.HandsOver.
+	Leaving string
 	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
 	Holders []string
 	Enabled bool
@@ -105,6 +109,7 @@ func (o Objects) State() State {
 		ClusterAPI:   party(o.ClusterAPI, Paused(o.ClusterAPI), o.Kind.ClusterAPIFinalizer),
 		Synchronized: shape.Condition(ConditionSynchronized).Status,
 		InfraActs:    o.Kind.InfraActs(),
+		TargetLeaves: o.Leaving != "",
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
 	s.Instance = o.instance(s.source(), shape)

@@ -114,7 +114,12 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if p, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
 			return result(err)
 		}
-		step = authority.Next(p.state())
+		if step = authority.Next(p.state()); step.HandsOver() {
+			if err = r.gatherSurroundings(ctx, p); err != nil {
+				return result(err)
+			}
+			step = authority.Next(p.state())
+		}
 	}
 	again, err := r.apply(ctx, p, step)
 	if err != nil {

@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -319,6 +321,44 @@ func TestDeletedOnItsWay(t *testing.T) {
 	}
 	if n := w.pass(); n != 0 {
 		t.Errorf("waiting for the deletion wrote %d times", n)
+	}
+}
+
+// Whoever deletes a namespace says nothing about the Machines in it. Authority does not go where its objects are about to be deleted, whatever was asked for before.
+func TestTheNamespaceOfTheOtherAPIIsDeleted(t *testing.T) {
+	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		for _, underWay := range []bool{false, true} {
+			t.Run(fmt.Sprintf("from %s, under way %t", from, underWay), func(t *testing.T) { namespaceGoes(t, from, underWay) })
+		}
+	}
+}
+
+func namespaceGoes(t *testing.T, from authority.API, underWay bool) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(from)
+	w.waitSettled(from)
+	w.request(from.Other())
+	for underWay && w.shape().Current != authority.Migrating {
+		w.everybody()
+		w.pass()
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: map[authority.API]string{authority.MachineAPI: w.pair.MachineAPI, authority.ClusterAPI: w.pair.ClusterAPI}[from.Other()]}}
+	if err := w.Delete(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	for range 12 {
+		w.everybody()
+		w.pass()
+		if s := w.shape(); s.Current == from.Other() {
+			t.Fatalf("authority has moved to %s, whose objects are about to be deleted", s.Current)
+		}
+	}
+	if s := w.shape(); s.Current != from || w.reason() != authority.ReasonSurroundings {
+		t.Errorf("status %s, reason %s", s.Current, w.reason())
+	}
+	w.waitIsReported(authority.ReasonSurroundings, "Namespace "+namespace.Name+" is being deleted.")
+	if n := w.pass(); n != 0 {
+		t.Errorf("waiting wrote %d times", n)
 	}
 }
 

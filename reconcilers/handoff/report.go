@@ -77,7 +77,7 @@ func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
 		return "Error"
-	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonInstanceShared, reasonStepFailed:
+	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonInstanceShared, authority.ReasonSurroundings, reasonStepFailed:
 		return "Warning"
 	}
 	return "Info"
@@ -107,6 +107,9 @@ func (p *pair) details(step authority.Step) []string {
 		for _, u := range authority.NameUncounted(p.objects.Uncounted) {
 			out = append(out, u+".")
 		}
+	}
+	if step.On.Has(authority.WhoSurroundings) {
+		out = append(out, p.objects.Leaving+".")
 	}
 	if step.On.Has(authority.WhoHolders) {
 		out = append(out, fmt.Sprintf("It is %q, also of Machine %s.", machineID(p.machineAPI), strings.Join(p.objects.Holders, ", ")))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -128,7 +129,8 @@ func (w *world) create(manifest string) {
 	if err := yaml.Unmarshal([]byte(manifest), &o.Object); err != nil {
 		w.Fatal(err)
 	}
-	if err := w.Create(w.Context(), o); client.IgnoreAlreadyExists(err) != nil {
+	// The mirror's writes are refused, too, where a namespace is being deleted.
+	if err := w.Create(w.Context(), o); client.IgnoreAlreadyExists(err) != nil && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		w.Fatalf("creating %s: %v", o.GetKind(), err)
 	}
 }

@@ -5,22 +5,13 @@ package mirror
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies/authority"
-)
-
-var (
-	namespaceKind  = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
-	definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 )
 
 // reasonSurroundings is why a pair is not mirrored while what it lives in is being deleted.
@@ -29,14 +20,6 @@ const reasonSurroundings = "SurroundingsDeleted"
 // recreates ends the sentence that says what is being deleted, or is gone.
 const recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
 
-// surrounding is an object that a pair cannot live without.
-type surrounding struct {
-	gvk             schema.GroupVersionKind
-	namespace, name string
-	// uid is what an owner reference names; "" where any object of that name will do.
-	uid types.UID
-}
-
 // gatherSurroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. Such a
 // deletion is nobody's request (DESIGN §3.3). A pair that is complete is not asked about.
 func (r *reconciler) gatherSurroundings(ctx context.Context, s *state) error {
@@ -44,7 +27,7 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, s *state) error {
 		return nil
 	}
 	for _, part := range s.livesIn() {
-		why, err := r.leaves(ctx, part)
+		why, _, err := part.Leaving(ctx, r.live)
 		if err != nil {
 			return err
 		}
@@ -68,13 +51,13 @@ func (s *state) complete() bool {
 }
 
 // livesIn lists a pair's surroundings.
-func (s *state) livesIn() []surrounding {
-	out := []surrounding{{gvk: namespaceKind, name: s.pair.MachineAPI}, {gvk: namespaceKind, name: s.pair.ClusterAPI}}
+func (s *state) livesIn() []facts.Surrounding {
+	out := []facts.Surrounding{{GVK: facts.NamespaceKind, Name: s.pair.MachineAPI}, {GVK: facts.NamespaceKind, Name: s.pair.ClusterAPI}}
 	for _, name := range append(s.kind.Definitions(), s.infraDefinitions()...) {
-		out = append(out, surrounding{gvk: definitionKind, name: name})
+		out = append(out, facts.Surrounding{GVK: facts.DefinitionKind, Name: name})
 	}
 	if s.env.ClusterName != "" {
-		out = append(out, surrounding{gvk: clusterKind, namespace: s.pair.ClusterAPI, name: s.env.ClusterName})
+		out = append(out, facts.Surrounding{GVK: clusterKind, Namespace: s.pair.ClusterAPI, Name: s.env.ClusterName})
 	}
 	for _, o := range []*unstructured.Unstructured{s.core, s.parents[authority.ClusterAPI]} {
 		if o == nil {
@@ -82,7 +65,7 @@ func (s *state) livesIn() []surrounding {
 		}
 		for _, ref := range o.GetOwnerReferences() {
 			if group, _, _ := strings.Cut(ref.APIVersion, "/"); group == clusterKind.Group && ref.Kind == clusterKind.Kind {
-				out = append(out, surrounding{gvk: clusterKind, namespace: s.pair.ClusterAPI, name: ref.Name, uid: ref.UID})
+				out = append(out, facts.Surrounding{GVK: clusterKind, Namespace: s.pair.ClusterAPI, Name: ref.Name, UID: ref.UID})
 			}
 		}
 	}
@@ -99,24 +82,6 @@ func (s *state) infraDefinitions() []string {
 		return []string{s.env.Platform.InfraMachineTemplate.Definition()}
 	}
 	return nil
-}
-
-// leaves returns a sentence about a part of the surroundings that is being deleted, or is gone; "": it stays.
-func (r *reconciler) leaves(ctx context.Context, part surrounding) (string, error) {
-	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(part.gvk)
-	err := r.live.Get(ctx, client.ObjectKey{Namespace: part.namespace, Name: part.name}, o)
-	switch {
-	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("%s %s does not exist", part.gvk.Kind, part.name), nil
-	case err != nil:
-		return "", fmt.Errorf("reading %s %s: %w", part.gvk.Kind, part.name, err)
-	case o.GetDeletionTimestamp() != nil:
-		return fmt.Sprintf("%s %s is being deleted", part.gvk.Kind, part.name), nil
-	case part.uid != "" && part.uid != o.GetUID():
-		return fmt.Sprintf("%s %s with the UID %s does not exist", part.gvk.Kind, part.name, part.uid), nil
-	}
-	return "", nil
 }
 
 // givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's

@@ -1,0 +1,47 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// NamespaceKind and DefinitionKind are kinds of surroundings that every pair has.
+var (
+	NamespaceKind  = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	DefinitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+)
+
+// Surrounding is an object that others live in: with it they are deleted (DESIGN §3.3, Deletion of the surroundings).
+type Surrounding struct {
+	GVK             schema.GroupVersionKind
+	Namespace, Name string
+	// UID is what an owner reference names; "" where any object of that name will do.
+	UID types.UID
+}
+
+// Leaving returns a sentence about an object that is being deleted, or that is gone already; "": it stays.
+func (s Surrounding) Leaving(ctx context.Context, from client.Reader) (why string, gone bool, err error) {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(s.GVK)
+	err = from.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, o)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Sprintf("%s %s does not exist", s.GVK.Kind, s.Name), true, nil
+	case err != nil:
+		return "", false, fmt.Errorf("reading %s %s: %w", s.GVK.Kind, s.Name, err)
+	case o.GetDeletionTimestamp() != nil:
+		return fmt.Sprintf("%s %s is being deleted", s.GVK.Kind, s.Name), false, nil
+	case s.UID != "" && s.UID != o.GetUID():
+		return fmt.Sprintf("%s %s with the UID %s does not exist", s.GVK.Kind, s.Name, s.UID), true, nil
+	}
+	return "", false, nil
+}
