@@ -718,6 +718,31 @@ func TestLost(t *testing.T) {
 	}
 }
 
+func TestRewrites(t *testing.T) {
+	live := func(uid string, generation int) *unstructured.Unstructured {
+		return object(t, fmt.Sprintf("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d, uid: %s, generation: %d}}", uid, generation))
+	}
+	r, err := ParseRewrites(Rewrites(nil).With(live("u", 2), "here").Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		live *unstructured.Unstructured
+		want string
+	}{
+		"the same definition":                      {live("u", 2), "here"},
+		"changed since, perhaps in what it stores": {live("u", 3), ""},
+		"another definition, which has other ones": {live("v", 2), ""},
+	} {
+		if got := r.At(c.live); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if done := r.With(live("u", 2), ""); len(done) != 0 || len(r) != 1 {
+		t.Errorf("after the last page: %v", done)
+	}
+}
+
 func TestInventory(t *testing.T) {
 	make := func(kind, apiVersion, name string) Object {
 		o := object(t, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s}}", apiVersion, kind, name))

@@ -36,6 +36,8 @@ type Options struct {
 	Resync time.Duration
 	// Poll is how often a gate is looked at again; 0 is 2 seconds.
 	Poll time.Duration
+	// Page is how many objects are rewritten in a pass when a storage version moves; 0 is 500.
+	Page int64
 	// Now is the clock; nil is the computer's.
 	Now func() time.Time
 }
@@ -87,6 +89,9 @@ func newReconciler(cfg *rest.Config, o Options, recorder events.EventRecorder, c
 	if r.Poll == 0 {
 		r.Poll = defaultPoll
 	}
+	if r.Page == 0 {
+		r.Page = page
+	}
 	return r, nil
 }
 
@@ -98,10 +103,9 @@ type reconciler struct {
 	meters   meters
 	// watched follows kinds that content brings along; nil in tests of single passes.
 	watched *watched
-	// memory counts failures. migrating are lists of objects that are rewritten over several passes.
-	memory    installation.Memory
-	migrating map[string]string
-	rendered  rendered
+	// memory counts failures.
+	memory   installation.Memory
+	rendered rendered
 	// waitsSince is when the set as a whole began to wait.
 	waitsSince time.Time
 	// announced is why the set as a whole was not applied, as the last event had it.
