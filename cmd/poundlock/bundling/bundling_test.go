@@ -370,6 +370,26 @@ func TestBundleWritesNothingOnError(t *testing.T) {
 	}
 }
 
+// What may not work as it is comes to the person that runs the command, with a summary or without.
+func TestBundleWarns(t *testing.T) {
+	const policy = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p}\nspec: {validations: [{expression: \"object.metadata.namespace == 'own'\"}]}\n"
+	dir := repository(t, map[string]string{
+		"config/kustomization.yaml": "resources: [a.yaml]\n", "config/a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: own}\n---\n" + policy,
+	})
+	var out, warnings bytes.Buffer
+	cmd := Command()
+	cmd.SetOut(&out)
+	cmd.SetErr(&warnings)
+	cmd.SetArgs(argsOf(dir, "--out", t.TempDir()))
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := "warning: ValidatingAdmissionPolicy/p: spec.validations[0].expression names namespace own, and is not changed: name openshift-cluster-api there, with a patch in the kustomization\n"
+	if diff := cmp.Diff(want, warnings.String()); diff != "" || out.Len() > 0 {
+		t.Error(diff, out.String())
+	}
+}
+
 func TestReleaseIsWritten(t *testing.T) {
 	out := t.TempDir()
 	if _, _, err := runBundle(t, argsOf(small(t), "--out", out, "--release", "4.21")...); err != nil {
