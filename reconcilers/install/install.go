@@ -45,7 +45,7 @@ type Options struct {
 const (
 	defaultResync = 10 * time.Minute
 	defaultPoll   = 2 * time.Second
-	// requestTimeout bounds each request, so that a server that hangs is an error like others.
+	// requestTimeout bounds each request, if the client's configuration does not: a server that hangs is an error like others.
 	requestTimeout = 30 * time.Second
 	// afterRival is how often to look whether OpenShift's own installer still runs.
 	afterRival = time.Minute
@@ -69,7 +69,9 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 
 func newReconciler(cfg *rest.Config, o Options, recorder events.EventRecorder, counted meters) (*reconciler, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.Timeout = requestTimeout
+	if cfg.Timeout == 0 {
+		cfg.Timeout = requestTimeout
+	}
 	cfg.WarningHandler = rest.NoWarnings{} // about the providers' definitions, at each apply
 	c, err := client.New(cfg, client.Options{Scheme: scheme()})
 	if err != nil {
