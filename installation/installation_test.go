@@ -468,7 +468,7 @@ func TestWaits(t *testing.T) {
 		"an endpoint, and no CA":                          {bundle.Serving, established, Facts{Endpoints: map[string]int{"s": 1}}, "caBundle"},
 		"a Service without its Secret":                    {bundle.Services, "{apiVersion: v1, kind: Service, metadata: {name: d, annotations: {service.beta.openshift.io/serving-cert-secret-name: c}}}", Facts{}, "Secret c"},
 		"a Service with its Secret":                       {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "u"}}}, ""},
-		"a Secret that does not show its writer":          {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {}}}, ""},
+		"a Secret that does not show its writer":          {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {}}}, "does not show who wrote it"},
 		"cert-manager's Secret":                           {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
 		"cert-manager's, and the service CA says so":      {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
 		"the service CA's, of another Service":            {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "e", ServiceUID: "u"}}}, "Service e"},

@@ -682,11 +682,20 @@ func TestACertificateOfSomebodyElseIsNotServed(t *testing.T) {
 			t.Error("the provider is served with a certificate that nothing verifies")
 		}
 	}
+	annotations := secret.Annotations
+	secret.Annotations = nil // it does not show its writer, and the service CA has not complained yet
+	c.standin.TakeAway(true)
 	if err := c.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
 	c.release(both(t)...)
+	waits("does not show who wrote it", "Delete the Secret")
+	secret.Annotations = annotations
+	if err := c.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
 	waits("cert-manager's Certificate aws-serving", "Delete the Secret")
+	c.standin.TakeAway(false)
 	c.eventually("the service CA complains", func() error {
 		if c.must("Service", "aws-webhook").GetAnnotations()["service.beta.openshift.io/serving-cert-generation-error"] == "" {
 			return errWaits
