@@ -60,6 +60,7 @@ var Transformations = []Transformation{
 	{"ca-bundles", "OpenShift's service CA writes its CA into what calls a webhook", CABundles},
 	{"dropped-kinds", "the release or OpenShift provides it", DroppedKinds},
 	{"namespaces", "Cluster API runs in one namespace", Namespaces},
+	{"unmoved-namespaces", "only its author knows which words of a text are a namespace", UnmovedNamespaces},
 	{"labels", "each object names its provider, and no selector matches another provider's pods", Labels},
 	{"priority", "a cluster without these pods cannot replace its machines", Priority},
 	{"requests", "OpenShift asks each pod of the platform for requests", Requests},

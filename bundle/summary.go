@@ -52,6 +52,17 @@ func summarize(b Bundle, entries []Entry) Summary {
 	return s
 }
 
+// Warnings are the notes of what does not work as it is.
+func (s Summary) Warnings() []string {
+	var out []string
+	for _, entry := range s.Entries {
+		if entry.Transformation == "unmoved-namespaces" {
+			out = append(out, entry.Object+": "+entry.What)
+		}
+	}
+	return out
+}
+
 // String writes a summary for a person.
 func (s Summary) String() string {
 	var out strings.Builder

@@ -28,7 +28,7 @@ func doc(kind, metadata, rest string) string {
 		"Deployment": "apps/v1", "DaemonSet": "apps/v1", "StatefulSet": "apps/v1", "CustomResourceDefinition": "apiextensions.k8s.io/v1",
 		"Certificate": "cert-manager.io/v1", "Issuer": "cert-manager.io/v1", "ClusterIssuer": "cert-manager.io/v1", "Job": "batch/v1", "CronJob": "batch/v1", "APIService": "apiregistration.k8s.io/v1",
 		"ClusterRole": rbacGroup + "/v1", "ClusterRoleBinding": rbacGroup + "/v1", "Role": rbacGroup + "/v1", "RoleBinding": rbacGroup + "/v1",
-		"ValidatingWebhookConfiguration": admissionGroup + "/v1", "MutatingWebhookConfiguration": admissionGroup + "/v1",
+		"ValidatingWebhookConfiguration": admissionGroup + "/v1", "ValidatingAdmissionPolicy": admissionGroup + "/v1", "MutatingWebhookConfiguration": admissionGroup + "/v1",
 		"PodDisruptionBudget": "policy/v1", "Thing": "example.com/v1", "PriorityClass": "scheduling.k8s.io/v1", "NetworkPolicy": "networking.k8s.io/v1",
 		"HorizontalPodAutoscaler": "autoscaling/v2",
 	}[kind]
@@ -53,6 +53,13 @@ const (
 )
 
 var crdSpec = "spec: {group: infrastructure.cluster.x-k8s.io, scope: Namespaced, names: {plural: awsclusters, kind: AWSCluster}}"
+
+// ofOwn has manifests be written for namespace own.
+var ofOwn = doc("Deployment", "name: m, namespace: own", "")
+
+func policyOf(expression string) string {
+	return doc("ValidatingAdmissionPolicy", "name: p", `spec: {validations: [{expression: "`+expression+`"}]}`)
+}
 
 // tables has the cases of each transformation.
 var tables = map[string]map[string]transformed{
@@ -205,6 +212,9 @@ var tables = map[string]map[string]transformed{
 			want: doc("Namespace", "name: own", "") + doc("CustomResourceDefinition", "name: things", "spec: {group: example.com, scope: Namespaced, names: {kind: Thing}}") + doc("Thing", "name: a, namespace: openshift-cluster-api", ""),
 		},
 	},
+	"unmoved-namespaces": {
+		"an expression stays as it is": {in: ofOwn + policyOf("object.metadata.namespace == 'own'"), want: ofOwn + policyOf("object.metadata.namespace == 'own'"), note: "namespace own"},
+	},
 	"labels": {
 		"an object":     {in: doc("ConfigMap", "name: a", ""), want: doc("ConfigMap", "name: a, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "")},
 		"a wrong label": {in: doc("ConfigMap", "name: a, labels: {cluster.x-k8s.io/provider: aws}", ""), want: doc("ConfigMap", "name: a, labels: {cluster.x-k8s.io/provider: infrastructure-aws}", "")},
@@ -347,6 +357,50 @@ func (c transformed) noted(d *Draft) bool {
 		}
 	}
 	return c.note == ""
+}
+
+func TestUnmovedNamespaces(t *testing.T) {
+	hook := func(url string) string {
+		return doc("ValidatingWebhookConfiguration", "name: v", "webhooks: [{name: a, clientConfig: {url: '"+url+"'}}]")
+	}
+	schema := func(text string) string {
+		return doc("CustomResourceDefinition", "name: c", "spec: {versions: [{schema: {openAPIV3Schema: {"+text+"}}}]}")
+	}
+	const resolves = "by a name that API servers do not resolve: use clientConfig.service"
+	for name, c := range map[string]struct{ in, note, err string }{
+		"a literal of a policy":     {in: policyOf("object.metadata.namespace == 'own'"), note: "spec.validations[0].expression names namespace own, and is not changed: name openshift-cluster-api there"},
+		"an account in a literal":   {in: policyOf("request.userInfo.username == 'system:serviceaccount:own:m'"), note: "spec.validations[0].expression names namespace own"},
+		"a member of that name":     {in: policyOf("object.own == 'other-own'")},
+		"the namespace it moves to": {in: policyOf("object.metadata.namespace == 'openshift-cluster-api'")},
+		"a match condition": {
+			in:   doc("MutatingWebhookConfiguration", "name: v", `webhooks: [{name: a, matchConditions: [{name: own, expression: 'request.namespace != "own"'}]}]`),
+			note: "webhooks[0].matchConditions[0].expression names namespace own",
+		},
+		"a rule of a definition": {
+			in:   schema(`x-kubernetes-validations: [{rule: "self.namespace == 'own'"}]`),
+			note: "spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0].rule names namespace own",
+		},
+		"prose and defaults of a definition": {in: schema(`description: "of 'own'", properties: {rule: {default: "'own'"}, p: {default: {expression: "'own'"}}}`)},
+		"a URL with the namespace in it":     {in: hook("https://own.example.com/a"), note: "webhooks[0].clientConfig.url names namespace own"},
+		"a URL with a path of that name":     {in: hook("https://example.com/own")},
+		"the URL of a Service":               {in: hook("https://hook.own.svc:443/a"), err: "webhooks[0].clientConfig.url calls Service hook of namespace own " + resolves},
+		"of a Service of others":             {in: hook("https://hook.others.svc.cluster.local/a"), err: resolves},
+		"of a conversion": {
+			in:  doc("CustomResourceDefinition", "name: c", "spec: {conversion: {strategy: Webhook, webhook: {clientConfig: {url: 'https://hook.own.svc'}}}}"),
+			err: "spec.conversion.webhook.clientConfig.url calls Service hook of namespace own",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDraft(decoded(t, ofOwn+c.in), Options{Provider: aws})
+			UnmovedNamespaces(d)
+			if err := errors.Join(d.problems...); !strings.Contains(problem(err), c.err) || (c.err == "") != (err == nil) {
+				t.Errorf("%v, want %q", err, c.err)
+			}
+			if (c.note == "") != (len(d.entries) == 0) || !(transformed{note: c.note}).noted(d) {
+				t.Errorf("%v, want %q", d.entries, c.note)
+			}
+		})
+	}
 }
 
 func TestClusterProtection(t *testing.T) {

@@ -111,9 +111,8 @@ const (
 	generationError = "serving-cert-generation-error"
 )
 
-// certificateWaits wants the certificate that the service CA wrote for this Service. The CA that it injects verifies no other one: a webhook that fails closed
-// would refuse everything. It leaves a Secret of somebody else alone, and writes its reason onto the Service. A Secret that does not show its writer counts,
-// unless the service CA complains: a cluster without a service CA has it from a person.
+// certificateWaits wants the certificate that the service CA wrote for this Service: it marks each of them. The CA that it injects verifies no other one: a webhook
+// that fails closed would refuse everything. It leaves a Secret of somebody else alone, and writes its reason onto the Service.
 func certificateWaits(secret string, service *unstructured.Unstructured, f Facts) string {
 	found, there := f.Certificates[secret]
 	reason := cmp.Or(service.GetAnnotations()[serviceCA+generationError], service.GetAnnotations()[formerServiceCA+generationError])
@@ -133,7 +132,7 @@ func certificateWaits(secret string, service *unstructured.Unstructured, f Facts
 	case !there:
 		return fmt.Sprintf("the service CA has not written the certificate into Secret %s", secret)
 	}
-	return ""
+	return fmt.Sprintf("Secret %s does not show who wrote it, and the service CA leaves it alone. %s", secret, remedy)
 }
 
 func definitionWaits(live *unstructured.Unstructured, f Facts) string {

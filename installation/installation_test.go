@@ -468,7 +468,7 @@ func TestWaits(t *testing.T) {
 		"an endpoint, and no CA":                          {bundle.Serving, established, Facts{Endpoints: map[string]int{"s": 1}}, "caBundle"},
 		"a Service without its Secret":                    {bundle.Services, "{apiVersion: v1, kind: Service, metadata: {name: d, annotations: {service.beta.openshift.io/serving-cert-secret-name: c}}}", Facts{}, "Secret c"},
 		"a Service with its Secret":                       {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "u"}}}, ""},
-		"a Secret that does not show its writer":          {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {}}}, ""},
+		"a Secret that does not show its writer":          {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {}}}, "does not show who wrote it"},
 		"cert-manager's Secret":                           {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
 		"cert-manager's, and the service CA says so":      {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
 		"the service CA's, of another Service":            {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "e", ServiceUID: "u"}}}, "Service e"},
@@ -715,6 +715,31 @@ func TestLost(t *testing.T) {
 				t.Errorf("%t, %v", first, err)
 			}
 		})
+	}
+}
+
+func TestRewrites(t *testing.T) {
+	live := func(uid string, generation int) *unstructured.Unstructured {
+		return object(t, fmt.Sprintf("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d, uid: %s, generation: %d}}", uid, generation))
+	}
+	r, err := ParseRewrites(Rewrites(nil).With(live("u", 2), "here").Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		live *unstructured.Unstructured
+		want string
+	}{
+		"the same definition":                      {live("u", 2), "here"},
+		"changed since, perhaps in what it stores": {live("u", 3), ""},
+		"another definition, which has other ones": {live("v", 2), ""},
+	} {
+		if got := r.At(c.live); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if done := r.With(live("u", 2), ""); len(done) != 0 || len(r) != 1 {
+		t.Errorf("after the last page: %v", done)
 	}
 }
 

@@ -4,14 +4,17 @@
 package installation
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/bundle"
 )
@@ -35,6 +38,59 @@ func storageVersion(definition *unstructured.Unstructured) string {
 		}
 	}
 	return ""
+}
+
+// Rewrites are the definitions whose objects are being rewritten in a new storage version, by name, and how far that is. They are stored, so that a process
+// that starts anew goes on.
+type Rewrites map[string]Rewrite
+
+// Rewrite is how far a rewrite is. It ends with the definition's generation: the storage version may have moved to and fro since, and objects may have
+// been stored in another one.
+type Rewrite struct {
+	UID        types.UID `json:"uid"`
+	Generation int64     `json:"generation"`
+	// Continue is where the API server's list goes on.
+	Continue string `json:"continue"`
+}
+
+// ParseRewrites reads what Text wrote; "" is none.
+func ParseRewrites(text string) (Rewrites, error) {
+	out := Rewrites{}
+	if text == "" {
+		return out, nil
+	}
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return out, fmt.Errorf("reading how far objects are rewritten: %w", err)
+	}
+	return out, nil
+}
+
+// Text writes rewrites: equal ones give equal text.
+func (r Rewrites) Text() string {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// At returns where the list of a live definition's objects goes on; "" is at the first.
+func (r Rewrites) At(live *unstructured.Unstructured) string {
+	if at := r[live.GetName()]; at.UID == live.GetUID() && at.Generation == live.GetGeneration() {
+		return at.Continue
+	}
+	return ""
+}
+
+// With notes where the list of a live definition's objects goes on; "" is nowhere.
+func (r Rewrites) With(live *unstructured.Unstructured, next string) Rewrites {
+	out := Rewrites{}
+	maps.Copy(out, r)
+	delete(out, live.GetName())
+	if next != "" {
+		out[live.GetName()] = Rewrite{UID: live.GetUID(), Generation: live.GetGeneration(), Continue: next}
+	}
+	return out
 }
 
 // ResourceOf is what a definition's objects are read and written as, in its storage version.

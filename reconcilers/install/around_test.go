@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -681,11 +682,20 @@ func TestACertificateOfSomebodyElseIsNotServed(t *testing.T) {
 			t.Error("the provider is served with a certificate that nothing verifies")
 		}
 	}
+	annotations := secret.Annotations
+	secret.Annotations = nil // it does not show its writer, and the service CA has not complained yet
+	c.standin.TakeAway(true)
 	if err := c.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
 	c.release(both(t)...)
+	waits("does not show who wrote it", "Delete the Secret")
+	secret.Annotations = annotations
+	if err := c.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
 	waits("cert-manager's Certificate aws-serving", "Delete the Secret")
+	c.standin.TakeAway(false)
 	c.eventually("the service CA complains", func() error {
 		if c.must("Service", "aws-webhook").GetAnnotations()["service.beta.openshift.io/serving-cert-generation-error"] == "" {
 			return errWaits
@@ -809,6 +819,52 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 	}
 	c.settled()
 	c.expect(well)
+}
+
+// The API server takes a request and never answers. The pass ends, the error passes, and the status names the provider, the stage and the object.
+func TestAServerThatHangs(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	c.timeout = time.Second
+	c.restart()
+	deployment := func(r wire.Request) bool { return r.Stores() && r.Resource == "deployments" && r.Name == "aws-manager" }
+	lift := c.wire.Lay(wire.Rule{When: deployment, Do: wire.Hang()})
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("value: x", "value: new")))
+	before := c.counted(bundle.Workloads, "error")
+	var netErr net.Error
+	if _, err := c.once(); !errors.As(err, &netErr) || !netErr.Timeout() || installation.IsFinal(err) {
+		t.Errorf("the pass ends with %v", err)
+	}
+	if got := c.counted(bundle.Workloads, "error") - before; got != 1 {
+		t.Errorf("%v errors are counted in stage workloads, want 1", got)
+	}
+	c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
+	c.passes(1)
+	if shown := c.shown(); !strings.Contains(shown, "infrastructure-aws 7") || !strings.Contains(shown, "trouble: applying Deployment/aws-manager") {
+		t.Errorf("a look shows %s", shown)
+	}
+	c.now = c.now.Add(3 * time.Minute)
+	c.passes(3)
+	c.expect(statuses{available: "True", degraded: "True"})
+	if m := c.condition(degraded).Message; !strings.Contains(m, "infrastructure-aws: applying Deployment/aws-manager") {
+		t.Error(m)
+	}
+	if m := c.condition(progressing).Message; !strings.Contains(m, "infrastructure-aws v1.1.0 is in stage 7 (workloads)") {
+		t.Error(m)
+	}
+	lift()
+	c.settled()
+	c.expect(well)
+	// Nothing can be read.
+	lift = c.wire.Lay(wire.Rule{When: wire.Reads, Do: wire.Hang()})
+	if again, err := c.once(); err == nil {
+		t.Errorf("a pass that read nothing ends well, and the next one comes after %s", again)
+	}
+	lift()
+	c.settled()
+	c.expect(well)
+	c.quiet()
 }
 
 // How long the installer waits after an error: as long as the API server asks for, a moment after a conflict, and ever longer after the others.

@@ -96,6 +96,8 @@ type cluster struct {
 	standin *standin.Standin
 	now     time.Time
 	options Options
+	// timeout bounds each request of the installer; 0 is its own.
+	timeout time.Duration
 	r       *reconciler
 }
 
@@ -142,6 +144,7 @@ func (c *cluster) restart() {
 	o := c.options
 	o.Now = func() time.Time { return c.now }
 	cfg := rest.CopyConfig(c.wire.Config())
+	cfg.Timeout = c.timeout
 	if c.r, err = newReconciler(cfg, o, events.NewFakeRecorder(1000), counted); err != nil {
 		c.Fatal(err)
 	}

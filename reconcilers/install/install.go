@@ -36,6 +36,8 @@ type Options struct {
 	Resync time.Duration
 	// Poll is how often a gate is looked at again; 0 is 2 seconds.
 	Poll time.Duration
+	// Page is how many objects are rewritten in a pass when a storage version moves; 0 is 500.
+	Page int64
 	// Now is the clock; nil is the computer's.
 	Now func() time.Time
 }
@@ -43,7 +45,7 @@ type Options struct {
 const (
 	defaultResync = 10 * time.Minute
 	defaultPoll   = 2 * time.Second
-	// requestTimeout bounds each request, so that a server that hangs is an error like others.
+	// requestTimeout bounds each request, if the client's configuration does not: a server that hangs is an error like others.
 	requestTimeout = 30 * time.Second
 	// afterRival is how often to look whether OpenShift's own installer still runs.
 	afterRival = time.Minute
@@ -67,7 +69,9 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 
 func newReconciler(cfg *rest.Config, o Options, recorder events.EventRecorder, counted meters) (*reconciler, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.Timeout = requestTimeout
+	if cfg.Timeout == 0 {
+		cfg.Timeout = requestTimeout
+	}
 	cfg.WarningHandler = rest.NoWarnings{} // about the providers' definitions, at each apply
 	c, err := client.New(cfg, client.Options{Scheme: scheme()})
 	if err != nil {
@@ -87,6 +91,9 @@ func newReconciler(cfg *rest.Config, o Options, recorder events.EventRecorder, c
 	if r.Poll == 0 {
 		r.Poll = defaultPoll
 	}
+	if r.Page == 0 {
+		r.Page = page
+	}
 	return r, nil
 }
 
@@ -98,10 +105,9 @@ type reconciler struct {
 	meters   meters
 	// watched follows kinds that content brings along; nil in tests of single passes.
 	watched *watched
-	// memory counts failures. migrating are lists of objects that are rewritten over several passes.
-	memory    installation.Memory
-	migrating map[string]string
-	rendered  rendered
+	// memory counts failures.
+	memory   installation.Memory
+	rendered rendered
 	// waitsSince is when the set as a whole began to wait.
 	waitsSince time.Time
 	// announced is why the set as a whole was not applied, as the last event had it.

@@ -22,6 +22,7 @@ import (
 const (
 	inventoryKey = "inventory"
 	progressKey  = "progress"
+	rewritesKey  = "rewrites"
 	needsKey     = "needs"
 
 	inventoryPrefix = "poundlock-inventory-"
@@ -37,6 +38,7 @@ type record struct {
 	stored    *corev1.ConfigMap // nil: not stored yet
 	inventory installation.Inventory
 	progress  installation.Progress
+	rewrites  installation.Rewrites
 }
 
 // read sorts a ConfigMap of the installer in.
@@ -59,6 +61,9 @@ func (in *inputs) read(cm *corev1.ConfigMap) error {
 			return unreadable(cm, err)
 		}
 		if out.progress, err = installation.ParseProgress(cm.Data[progressKey]); err != nil {
+			return unreadable(cm, err)
+		}
+		if out.rewrites, err = installation.ParseRewrites(cm.Data[rewritesKey]); err != nil {
 			return unreadable(cm, err)
 		}
 		in.records[label] = out
@@ -89,6 +94,9 @@ func (in *inputs) record(label string) *record {
 // save stores a record if it differs from what is stored.
 func (r *reconciler) save(ctx context.Context, rec *record) error {
 	data := map[string]string{inventoryKey: rec.inventory.Text(), progressKey: rec.progress.Text()}
+	if len(rec.rewrites) > 0 {
+		data[rewritesKey] = rec.rewrites.Text()
+	}
 	if rec.stored != nil && maps.Equal(rec.stored.Data, data) {
 		return nil
 	}

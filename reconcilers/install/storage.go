@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/installation"
 )
 
-// page is how many objects are rewritten in a pass: other providers wait meanwhile.
+// page is how many objects are rewritten in a pass, if the options do not say: other providers wait meanwhile.
 const page = 500
 
 // mostRefused objects of a kind are named and tried in a pass.
@@ -58,6 +58,7 @@ func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 			continue
 		}
 		if _, older := installation.StorageOf(live); len(older) == 0 {
+			k.record.rewrites = k.record.rewrites.With(live, "")
 			continue
 		}
 		done, err := k.rewrite(ctx, o, live)
@@ -74,17 +75,10 @@ func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 }
 
 // rewrite writes a page of objects as they are: the API server stores them in the storage version. After the last page it trims the list of stored versions.
-// A process that starts anew begins at the first object again.
+// Where the next page begins is stored after each page, so that a process that starts anew goes on there.
 func (k *walk) rewrite(ctx context.Context, o installation.Object, live *unstructured.Unstructured) (done bool, err error) {
 	kind := installation.ResourceOf(live)
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(kind)
-	at := o.GetName() + "/" + kind.Version
-	err = k.r.client.List(ctx, list, client.Limit(page), client.Continue(k.r.migrating[at]))
-	if apierrors.IsResourceExpired(err) {
-		delete(k.r.migrating, at)
-		return false, nil
-	}
+	list, err := k.nextPage(ctx, kind, k.record.rewrites.At(live))
 	if err != nil {
 		return false, fmt.Errorf("listing the objects of %s to rewrite them: %w", o.Key(), err)
 	}
@@ -105,15 +99,25 @@ func (k *walk) rewrite(ctx context.Context, o installation.Object, live *unstruc
 	if len(problems) > 0 {
 		return false, errors.Join(problems...)
 	}
+	k.record.rewrites = k.record.rewrites.With(live, list.Continue)
 	if list.Continue != "" {
-		if k.r.migrating == nil {
-			k.r.migrating = map[string]string{}
-		}
-		k.r.migrating[at] = list.Continue
-		return false, nil
+		return false, k.r.save(ctx, k.record)
 	}
-	delete(k.r.migrating, at)
 	return true, k.trim(ctx, o, live, kind.Version)
+}
+
+// nextPage lists objects from a place on. The API server forgets a place after some minutes, and then names the same one in its newest list: what was
+// created meanwhile is stored in the storage version anyway. A place that another release of the API server named may be none at all: then it begins anew.
+func (k *walk) nextPage(ctx context.Context, kind schema.GroupVersionKind, at string) (*metav1.PartialObjectMetadataList, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind)
+	err := k.r.client.List(ctx, list, client.Limit(k.r.Page), client.Continue(at))
+	if at == "" || !apierrors.IsResourceExpired(err) && !apierrors.IsBadRequest(err) {
+		return list, err
+	}
+	var answer apierrors.APIStatus
+	errors.As(err, &answer)
+	return list, k.r.client.List(ctx, list, client.Limit(k.r.Page), client.Continue(answer.Status().Continue))
 }
 
 // touch patches nothing but what must not have changed. Who was faster has written the object in the storage version, too.

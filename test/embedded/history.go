@@ -120,6 +120,29 @@ func (o kv) stored(deleted bool) Stored {
 	return Stored{Key: string(o.Key), Revision: int64(o.Revision), Value: o.Value}
 }
 
+// Compact has etcd forget what it stored before now, as the API server does every few minutes.
+func (p *Plane) Compact(ctx context.Context) error {
+	c, err := p.etcdClient()
+	if err != nil {
+		return err
+	}
+	answer, err := p.askEtcd(ctx, c, "range", "kv/range", map[string]any{"key": []byte("/"), "count_only": true})
+	if err != nil {
+		return err
+	}
+	var now struct {
+		Header header `json:"header"`
+	}
+	err = json.NewDecoder(answer).Decode(&now)
+	if err = errors.Join(err, answer.Close()); err != nil {
+		return fmt.Errorf("reading the revision of etcd: %w", err)
+	}
+	if answer, err = p.askEtcd(ctx, c, "compact", "kv/compaction", map[string]any{"revision": strconv.FormatInt(int64(now.Header.Revision), 10)}); err != nil {
+		return err
+	}
+	return answer.Close()
+}
+
 // askEtcd posts to etcd's gateway, which speaks JSON.
 func (p *Plane) askEtcd(ctx context.Context, c *http.Client, what, path string, body map[string]any) (io.ReadCloser, error) {
 	raw, err := json.Marshal(body)

@@ -4,6 +4,7 @@
 package installed
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ const (
 		kubectl -n openshift-cluster-api apply -f -
 		kubectl -n openshift-cluster-api get machinedrainrules.v1beta1.cluster.x-k8s.io NAME`
 	manager   = "kubectl -n openshift-cluster-api get pods -l cluster.x-k8s.io/provider=cluster-api -o jsonpath={.items[0].metadata.name}"
+	installer = "kubectl -n openshift-cluster-api get pods -l app.kubernetes.io/name=poundlock-install -o jsonpath={.items[0].metadata.name}"
 	installed = "kubectl wait --for=condition=Available --timeout=2m clusteroperators.config.openshift.io/cluster-api"
 )
 
@@ -38,6 +40,20 @@ func TestAStageByItsInstaller(t *testing.T) {
 				t.Errorf("%s is not installed", provider)
 			}
 		}
+	})
+	t.Run("the installer takes less than 200 MB", func(t *testing.T) {
+		pid := p.stage.Plane.PID(p.types(t, installer))
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if testcluster.RaceDetector || os.IsNotExist(err) {
+			t.Skip("needs Linux, and no race detector, which has memory of its own")
+		}
+		const most = 200_000_000 / 1024 // kB
+		var kilobytes int
+		_, rest, _ := strings.Cut(string(status), "VmHWM:")
+		if _, scanned := fmt.Sscan(rest, &kilobytes); err != nil || scanned != nil || kilobytes > most {
+			t.Errorf("%d kB, want %d at most: %v %v", kilobytes, most, err, scanned)
+		}
+		t.Logf("%d kB", kilobytes)
 	})
 	t.Run("a manager that is killed is started again", func(t *testing.T) {
 		name := p.types(t, manager)

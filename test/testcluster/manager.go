@@ -39,7 +39,7 @@ func (s *Stage) buildManager(ctx context.Context) error {
 		return err
 	}
 	args := []string{"build", "-o", s.binary()}
-	if raceDetector {
+	if RaceDetector {
 		args = append(args, "-race")
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/poundlock")...)

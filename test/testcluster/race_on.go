@@ -5,5 +5,5 @@
 
 package testcluster
 
-// raceDetector: what is built here is built as the test that builds it.
-const raceDetector = true
+// RaceDetector reports that the race detector runs: what is built here is built as the test that builds it.
+const RaceDetector = true

@@ -137,7 +137,7 @@ func (s *Stage) buildSimulation(ctx context.Context) error {
 		return err
 	}
 	args := []string{"build", "-o", s.simulationBinary()}
-	if raceDetector {
+	if RaceDetector {
 		args = append(args, "-race")
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./test/simulation/cmd/simulation")...)

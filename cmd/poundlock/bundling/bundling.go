@@ -63,7 +63,7 @@ Exit code 0: done. 1: stale, or refused. 2: misused.`,
 
   # In CI: fail with a diff where the output that is checked in is stale.
   poundlock bundle --kustomize config/default --name aws --type infrastructure --version v2.13.0 --out openshift/manifests --verify`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr()) },
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused("%w", err) })
 	o.bind(cmd.Flags())
@@ -91,7 +91,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.allowRemote, "allow-remote", false, "Let the kustomization download bases (false)")
 }
 
-func (o *options) run(out io.Writer) error {
+func (o *options) run(out, warnings io.Writer) error {
 	const percent = 60 // a run is short, and kustomize leaves a lot behind: less memory for a little time
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	options, packing, err := o.check()
@@ -105,6 +105,9 @@ func (o *options) run(out io.Writer) error {
 	made, summary, err := bundle.Build(manifests, options)
 	if err != nil {
 		return err
+	}
+	for _, warning := range summary.Warnings() {
+		fmt.Fprintln(warnings, "warning:", warning)
 	}
 	maps, err := made.Pack(packing)
 	if err != nil {

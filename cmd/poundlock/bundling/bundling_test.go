@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -367,6 +368,85 @@ func TestBundleWritesNothingOnError(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A write that fails half way leaves the folder as it was, whichever file it fails at.
+func TestBundleFailsHalfWay(t *testing.T) {
+	const room = 64 << 10 // bytes
+	large := "data: {k: \"" + strings.Repeat("x", 2*room) + "\"}\n"
+	configMap := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: openshift-cluster-api}\n"
+	second := filepath.Join(plainDir, "infrastructure-aws.yaml")
+	for name, c := range map[string]struct {
+		more  string
+		spoil func(t *testing.T, out string)
+		says  string
+	}{
+		"the disk is full at the second file": {large, func(t *testing.T, _ string) { noFileAbove(t, room) }, second},
+		"the second file is a folder": {"", func(t *testing.T, out string) {
+			t.Helper()
+			if err := errors.Join(os.Remove(filepath.Join(out, second)), os.MkdirAll(filepath.Join(out, second, "x"), 0o750)); err != nil {
+				t.Fatal(err)
+			}
+		}, second},
+		"the folder of the second file is a file": {"", func(t *testing.T, out string) {
+			t.Helper()
+			if err := errors.Join(os.RemoveAll(filepath.Join(out, plainDir)), os.WriteFile(filepath.Join(out, plainDir), nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}, second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, out := small(t), t.TempDir()
+			args := argsOf(dir, "--out", out, "--format", "gzip")
+			if _, _, err := runBundle(t, args...); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "config", "a.yaml"), []byte(account+configMap+c.more), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c.spoil(t, out)
+			before := contents(t, out)
+			if _, code, err := runBundle(t, args...); code != 1 || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%d, %v; want 1, %s", code, err, c.says)
+			}
+			if diff := cmp.Diff(before, contents(t, out)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// noFileAbove has each write of this process to a file beyond a size fail, until the test ends, as on a full disk.
+func noFileAbove(t *testing.T, size uint64) {
+	t.Helper()
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before) })
+}
+
+// What may not work as it is comes to the person that runs the command, with a summary or without.
+func TestBundleWarns(t *testing.T) {
+	const policy = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p}\nspec: {validations: [{expression: \"object.metadata.namespace == 'own'\"}]}\n"
+	dir := repository(t, map[string]string{
+		"config/kustomization.yaml": "resources: [a.yaml]\n", "config/a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: own}\n---\n" + policy,
+	})
+	var out, warnings bytes.Buffer
+	cmd := Command()
+	cmd.SetOut(&out)
+	cmd.SetErr(&warnings)
+	cmd.SetArgs(argsOf(dir, "--out", t.TempDir()))
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := "warning: ValidatingAdmissionPolicy/p: spec.validations[0].expression names namespace own, and is not changed: name openshift-cluster-api there, with a patch in the kustomization\n"
+	if diff := cmp.Diff(want, warnings.String()); diff != "" || out.Len() > 0 {
+		t.Error(diff, out.String())
 	}
 }
 

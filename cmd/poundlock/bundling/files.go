@@ -94,8 +94,11 @@ func write(dir string, o output) error {
 	}()
 	for _, name := range slices.Sorted(maps.Keys(o.files)) {
 		path := filepath.Join(dir, name)
-		if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, o.files[name]) {
+		switch have, err := os.ReadFile(path); {
+		case err == nil && bytes.Equal(have, o.files[name]):
 			continue
+		case err != nil && !errors.Is(err, os.ErrNotExist): // such as a folder, which no file can replace
+			return fmt.Errorf("reading %s: %w", path, err)
 		}
 		temporary, err := prepare(path, o.files[name])
 		if err != nil {

@@ -1,0 +1,79 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// UnmovedNamespaces notes texts that name a namespace that Namespaces moves: string literals of CEL, and URLs that an API server calls. Which of their words is
+// a namespace only their author knows. It refuses the URL of a Service: an API server does not ask the cluster's DNS.
+func UnmovedNamespaces(d *Draft) {
+	for _, doc := range d.Documents {
+		switch {
+		case doc.isDefinition():
+			d.unmoved(doc, "spec", at(doc.Object, "spec"), false)
+		case doc.Group() == admissionGroup:
+			d.unmoved(doc, "", doc.Object, true)
+		}
+	}
+}
+
+var (
+	celMembers = []string{"expression", "messageExpression", "valueExpression", "rule"}
+	celLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
+)
+
+// unmoved looks at what is below a value. cel says whether celMembers are CEL there: in a definition they may be properties.
+func (d *Draft) unmoved(doc Document, path string, value any, cel bool) {
+	switch value := value.(type) {
+	case []any:
+		for i, item := range value {
+			d.unmoved(doc, fmt.Sprintf("%s[%d]", path, i), item, cel)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			field := strings.TrimPrefix(path+"."+key, ".")
+			member, isText := asText(value[key])
+			switch {
+			case isText && cel && slices.Contains(celMembers, key):
+				d.noteUnmoved(doc, field, strings.Join(celLiteral.FindAllString(member, -1), " "))
+			case isText && key == "url" && strings.HasSuffix(path, "clientConfig"):
+				if service, namespace := serviceOf(member); service != "" {
+					d.refuse(doc, "%s calls Service %s of namespace %s by a name that API servers do not resolve: use clientConfig.service", field, service, namespace)
+					continue
+				}
+				d.noteUnmoved(doc, field, member)
+			default:
+				d.unmoved(doc, field, value[key], cel || key == "x-kubernetes-validations")
+			}
+		}
+	}
+}
+
+func (d *Draft) noteUnmoved(doc Document, field, words string) {
+	for _, own := range d.own {
+		if replaceWord(words, own, Namespace) != words {
+			d.note(doc, "%s names namespace %s, and is not changed: name %s there, with a patch in the kustomization", field, own, Namespace)
+		}
+	}
+}
+
+// serviceOf is the Service of a URL such as https://SERVICE.NAMESPACE.svc:443/path.
+func serviceOf(text string) (name, namespace string) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", ""
+	}
+	const named = 3
+	if labels := strings.Split(u.Hostname(), "."); len(labels) >= named && labels[2] == "svc" {
+		return labels[0], labels[1]
+	}
+	return "", ""
+}
