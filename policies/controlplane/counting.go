@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ func usual(i *configv1.Infrastructure) map[string]any {
 		return map[string]any{"placement.region": s.AWS.Region}
 	case s.Azure != nil:
 		group := strings.ToLower(s.Azure.ResourceGroupName)
-		return map[string]any{"resourceGroup": group, "networkResourceGroup": first(strings.ToLower(s.Azure.NetworkResourceGroupName), group)}
+		return map[string]any{"resourceGroup": group, "networkResourceGroup": cmp.Or(strings.ToLower(s.Azure.NetworkResourceGroupName), group)}
 	case s.GCP != nil:
 		p := s.GCP.ProjectID
 		return map[string]any{"projectID": p, "region": s.GCP.Region, "networkInterfaces[].projectID": p, "disks[].encryptionKey.kmsKey.projectID": p}

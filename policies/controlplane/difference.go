@@ -5,7 +5,6 @@ package controlplane
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -190,36 +189,6 @@ func byContent[T any](all []T) any {
 		return nil
 	}
 	return sorted(l)
-}
-
-func raw(v any) json.RawMessage {
-	out, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return out
-}
-
-// in is the template's providerSpec with a domain in it.
-func (d Domain) in(spec map[string]any) map[string]any {
-	out := plain(spec)
-	for _, s := range d.sets {
-		if own := member(out, places(s.path)); s.yields && own != nil && own != "" {
-			continue
-		}
-		out = put(out, places(s.path), s.value)
-	}
-	made, _ := out.(map[string]any)
-	return made
-}
-
-// holds reports whether a providerSpec is in the domain.
-func (d Domain) holds(p platform, spec map[string]any) bool {
-	if spec == nil {
-		return false
-	}
-	d.sets = slices.DeleteFunc(slices.Clone(d.sets), func(s setting) bool { return s.aside })
-	return len(different(field.NewPath("value"), p.meaning(spec), p.meaning(d.in(spec)))) == 0
 }
 
 // rollout reports whether a difference has the Machine replaced.

@@ -38,7 +38,6 @@ type World struct {
 const (
 	NoControlPlaneMachines Reason = "NoControlPlaneMachines"
 	NoRunningMachine       Reason = "NoRunningMachine"
-	UnknownPlatform        Reason = "UnknownPlatform"
 	UnreadableProviderSpec Reason = "UnreadableProviderSpec"
 	ForeignProviderSpec    Reason = "ForeignProviderSpec"
 	UnsupportedSize        Reason = "UnsupportedSize"
@@ -102,16 +101,6 @@ type generator struct {
 	replicas int32
 }
 
-// Selecting are the labels by which a generated set selects: the whole control plane, also where somebody has left out the cluster's name.
-func Selecting() map[string]string { return map[string]string{roleLabel: master, typeLabel: master} }
-
-const master = "master"
-
-// OfControlPlane reports whether labels are those of a Machine that a generated set selects.
-func OfControlPlane(labels map[string]string) bool {
-	return labels[roleLabel] == master && labels[typeLabel] == master
-}
-
 // find finds the newest Machine that runs.
 func (g *generator) find() *Refusal {
 	for i := range g.Machines {
@@ -144,13 +133,13 @@ func life(m *machinev1beta1.Machine) string {
 	if m.DeletionTimestamp != nil {
 		return "being deleted"
 	}
-	return first(phase(m), "no phase")
+	return cmp.Or(phase(m), "no phase")
 }
 
 // read reads the newest's providerSpec. The others have to be of the same platform; they may differ in all else, and the plan reports that.
 func (g *generator) read() *Refusal {
 	if g.row.spec == nil {
-		return refuse(UnknownPlatform, "No ControlPlaneMachineSet can be generated: the Infrastructure named cluster says that the platform is %s, whose providerSpec is not known", first(string(g.row.name), "none"))
+		return refuse(UnknownPlatform, "No ControlPlaneMachineSet can be generated: the Infrastructure named cluster says that the platform is %s, whose providerSpec is not known", cmp.Or(string(g.row.name), "none"))
 	}
 	for _, m := range g.masters {
 		switch spec := providerSpec(m.Spec); {
@@ -224,28 +213,6 @@ func (g *generator) all() []machinev1beta1.Machine {
 	return out
 }
 
-// leavingIndex reports whether all Machines of some index are being deleted.
-func (p *Plan) leavingIndex() bool {
-	return slices.ContainsFunc(p.Indexes, func(i Index) bool { return len(i.Machines) > 0 && !i.stays() })
-}
-
-func (i Index) stays() bool {
-	return slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting })
-}
-
-// staying are the Machines that tell where the control plane is: those that nobody deletes, and where an index has none, those that go.
-func (p *Plan) staying() []*machinev1beta1.Machine {
-	var out []*machinev1beta1.Machine
-	for _, i := range p.Indexes {
-		for _, m := range i.Machines {
-			if !m.Deleting || !i.stays() {
-				out = append(out, m.machine)
-			}
-		}
-	}
-	return out
-}
-
 // draft is a set that may be the one, and what it leaves out.
 type draft struct {
 	set      *machinev1.ControlPlaneMachineSet
@@ -263,7 +230,7 @@ func (g *generator) make() *Refusal {
 			continue
 		}
 		if denied := g.denied(nil, d.set); denied != "" {
-			says = first(says, denied)
+			says = cmp.Or(says, denied)
 			continue
 		}
 		if best = &d; d.replaced == 0 {

@@ -48,19 +48,6 @@ func (o own) each(spec map[string]any, use func(in map[string]any, name, path st
 	walk(spec, strings.Split(o.path, "."), "")
 }
 
-// hollow reports whether a value is empty, at every level.
-func hollow(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
-	case []any:
-		return len(v) == 0
-	}
-	return false
-}
-
 // strip removes from a providerSpec what its Machine alone can have, and returns the paths.
 func strip(spec map[string]any) []string {
 	var out []string
@@ -85,34 +72,3 @@ func strip(spec map[string]any) []string {
 }
 
 func machinePath() *field.Path { return field.NewPath("spec", "providerSpec", "value") }
-
-// remove returns v without a member, and without the objects and the last items of lists that are empty without it.
-func remove(v any, way []place) any {
-	if l, ok := v.([]any); ok && way[0].index >= 0 && way[0].index < len(l) {
-		l[way[0].index] = without(l[way[0].index], way)
-		for len(l) > 0 && barren(l[len(l)-1]) {
-			l = l[:len(l)-1]
-		}
-		return l
-	}
-	if m, ok := v.(map[string]any); ok && m[way[0].name] != nil {
-		if m[way[0].name] = without(m[way[0].name], way); barren(m[way[0].name]) {
-			delete(m, way[0].name)
-		}
-	}
-	return v
-}
-
-func without(v any, way []place) any {
-	if len(way) == 1 {
-		return nil
-	}
-	return remove(v, way[1:])
-}
-
-func barren(v any) bool {
-	if m, ok := v.(map[string]any); ok {
-		return len(m) == 0
-	}
-	return hollow(v)
-}

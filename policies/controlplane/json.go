@@ -115,15 +115,6 @@ func text(v any) string {
 	return string(raw)
 }
 
-func first(candidates ...string) string {
-	for _, c := range candidates {
-		if c != "" {
-			return c
-		}
-	}
-	return ""
-}
-
 func deref[T any](p *[]T) []T {
 	if p == nil {
 		return nil
@@ -145,4 +136,74 @@ func listOr(all []string, none string) string {
 		return none
 	}
 	return strings.Join(all, ", ")
+}
+
+func listAt(v any, path string) []any {
+	l, _ := member(v, places(path)).([]any)
+	return l
+}
+
+func raw(v any) json.RawMessage {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// hollow reports whether a value is empty, at every level.
+func hollow(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// remove returns v without a member, and without the objects and the last items of lists that are empty without it.
+func remove(v any, way []place) any {
+	if l, ok := v.([]any); ok && way[0].index >= 0 && way[0].index < len(l) {
+		l[way[0].index] = without(l[way[0].index], way)
+		for len(l) > 0 && barren(l[len(l)-1]) {
+			l = l[:len(l)-1]
+		}
+		return l
+	}
+	if m, ok := v.(map[string]any); ok && m[way[0].name] != nil {
+		if m[way[0].name] = without(m[way[0].name], way); barren(m[way[0].name]) {
+			delete(m, way[0].name)
+		}
+	}
+	return v
+}
+
+func without(v any, way []place) any {
+	if len(way) == 1 {
+		return nil
+	}
+	return remove(v, way[1:])
+}
+
+func barren(v any) bool {
+	if m, ok := v.(map[string]any); ok {
+		return len(m) == 0
+	}
+	return hollow(v)
+}
+
+func asObject(v any) map[string]any {
+	o, _ := v.(map[string]any)
+	return o
+}
+
+func appended[T any](list, more *[]T) *[]T {
+	if more == nil {
+		return list
+	}
+	out := append(slices.Clone(deref(list)), *more...)
+	return &out
 }

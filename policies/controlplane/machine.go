@@ -20,9 +20,6 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Finalizer keeps a set until its Machines no longer refer to it as their owner.
-const Finalizer = "controlplanemachineset.machine.openshift.io"
-
 // Machine is the one that the set makes at an index, with its name.
 //
 // Its five letters follow from what the set was when this was decided, so that two who decide from the same make the same name. The API server takes

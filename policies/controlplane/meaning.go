@@ -64,9 +64,6 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 	return out
 }
 
-// present stands for an empty object behind a pointer: it differs from an absent one, and may mean something, as spotMarketOptions: {} does.
-const present = "{}"
-
 // essential are the members of a providerSpec that say something.
 func (p platform) essential(spec map[string]any) map[string]any {
 	if p.spec == nil {
@@ -179,3 +176,6 @@ func ownWords(v any, t reflect.Type, pointer bool) any {
 	}
 	return said
 }
+
+// present stands for an empty object behind a pointer: it differs from an absent one, and may mean something, as spotMarketOptions: {} does.
+const present = "{}"

@@ -135,8 +135,6 @@ func Make(v View) Plan {
 	return p
 }
 
-func providerSpecPath() *field.Path { return templatePath().Child("spec", "providerSpec", "value") }
-
 // domains reads the set's failure domains, each once. Those that are given twice are refused by admission.
 func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) {
 	if t.FailureDomains == nil {
@@ -278,12 +276,12 @@ func (p *Plan) domainOf(row platform, i Index) int {
 
 // ofZone is the only one of the set's domains that is in the zone of a providerSpec, -1 where none is, or several are.
 func (p *Plan) ofZone(spec map[string]any) int {
-	zone, found := p.zoneOf(spec), -1
+	zone, found := p.row.zoneOf(spec), -1
 	if zone == "" {
 		return -1
 	}
 	for i, d := range p.Domains {
-		if p.zoneOf(d.in(spec)) != zone {
+		if p.row.zoneOf(d.in(spec)) != zone {
 			continue
 		}
 		if found >= 0 {

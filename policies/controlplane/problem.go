@@ -15,8 +15,9 @@ import (
 // Reason is why a set is degraded: a word for conditions.
 type Reason string
 
-// The reasons, the gravest first; before them all is UnknownPlatform, which the generator has too.
+// The reasons, the gravest first. UnknownPlatform is one of the generator, too.
 const (
+	UnknownPlatform   Reason = "UnknownPlatform"
 	InvalidSet        Reason = "InvalidSet"
 	RecreateDisabled  Reason = "RecreateDisabled"
 	NoReadyMachines   Reason = "NoReadyMachines"
@@ -125,4 +126,10 @@ func (p *Plan) excess() []string {
 		out = append(out, fmt.Sprintf("%d (%s)", i.Number, strings.Join(named(i.Machines, nil), ", ")))
 	}
 	return out
+}
+
+// recreateRisk returns what comes of a further failure: a quorum is more than half of the members.
+func recreateRisk(replicas int) string {
+	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, etcd has %d of %d members: it bears the failure of %d more, and no other",
+		replicas-1, replicas, replicas-1-(replicas/2+1))
 }

@@ -9,20 +9,16 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	machinev1 "github.com/openshift/api/machine/v1"
-	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
-
-var specPath = field.NewPath("spec")
 
 // proposal is a set as a request would have it, in the world of the moment.
 type proposal struct {
@@ -79,27 +75,10 @@ func Read(o *policies.Object) (*machinev1.ControlPlaneMachineSet, error) {
 	return set, json.Unmarshal(o.Raw(), set)
 }
 
-// Selector is what a set selects its Machines by.
-func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
-	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
-}
-
 func (p *proposal) view() View {
 	v := ViewOf(p.set, p.ControlPlane)
 	v.Unresolved, v.Authority = p.Unresolved, p.authority
 	return v
-}
-
-// ViewOf is what a set's plan is made from, of a control plane that was read. A set whose selector cannot be read has no Machines.
-func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) View {
-	selector, err := Selector(set)
-	if err != nil {
-		selector = labels.Nothing()
-	}
-	return View{
-		Set: set, Nodes: in.Nodes, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate, NotReadyGrace: NotReadyGrace,
-		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
-	}
 }
 
 func (p *proposal) platform() platform { return platformNamed(PlatformOf(p.Infrastructure)) }
@@ -185,3 +164,30 @@ func beyond(v, known policies.Verdict) policies.Verdict {
 var itemNumber = regexp.MustCompile(`\[[0-9]+\]`)
 
 func unplaced(text string) string { return itemNumber.ReplaceAllString(text, "[]") }
+
+// written returns where the set has what is wrong: its failure domains and metadata are in the member that it was written with, its providerSpec comes from
+// the template that this names.
+func (p *proposal) written(v policies.Verdict) policies.Verdict {
+	if !p.ofClusterAPI {
+		return v
+	}
+	from, member := ClusterAPITemplatePath().Child("spec", "infrastructureRef").String(), ClusterAPITemplatePath().String()
+	places := strings.NewReplacer(providerSpecPath().String(), from, templatePath().String(), member)
+	out := policies.Verdict{}
+	for _, e := range v.Denials {
+		moved := *e
+		if rest, ok := strings.CutPrefix(e.Field, providerSpecPath().String()+"."); ok {
+			moved.Field, moved.Detail = from, rest+": "+e.Detail
+		} else {
+			moved.Field = places.Replace(e.Field)
+		}
+		out.Denials = append(out.Denials, &moved)
+	}
+	for _, w := range v.Warnings {
+		if rest, ok := strings.CutPrefix(w, providerSpecPath().String()+"."); ok {
+			w = from + ": its " + rest
+		}
+		out.Warnings = append(out.Warnings, places.Replace(w))
+	}
+	return out
+}

@@ -43,22 +43,3 @@ func Places(set *machinev1.ControlPlaneMachineSet, i *configv1.Infrastructure) (
 	slices.SortStableFunc(out, func(a, b Place) int { return strings.Compare(a.Domain, b.Domain) })
 	return out, p.Invalid
 }
-
-// clusterAPI is what Cluster API calls a failure domain. Its providers use the first field that has a Machine's place, vSphere's by the name in the
-// Infrastructure.
-func (d Domain) clusterAPI(p configv1.PlatformType) string {
-	if p == configv1.VSpherePlatformType {
-		return d.Name
-	}
-	paths := zonePaths(p)
-	if len(paths) == 0 {
-		return ""
-	}
-	for _, s := range d.sets {
-		if s.path == paths[0] {
-			name, _ := s.value.(string)
-			return name
-		}
-	}
-	return ""
-}

@@ -6,7 +6,6 @@ package controlplane
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -116,33 +115,6 @@ func resolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet
 	}
 	ref := t.Spec.InfrastructureRef
 	return Resolve(set, t, nil, field.ErrorList{field.Invalid(ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, "nobody has looked at the "+ref.Kind)})
-}
-
-// written returns where the set has what is wrong: its failure domains and metadata are in the member that it was written with, its providerSpec comes from
-// the template that this names.
-func (p *proposal) written(v policies.Verdict) policies.Verdict {
-	if !p.ofClusterAPI {
-		return v
-	}
-	from, member := ClusterAPITemplatePath().Child("spec", "infrastructureRef").String(), ClusterAPITemplatePath().String()
-	places := strings.NewReplacer(providerSpecPath().String(), from, templatePath().String(), member)
-	out := policies.Verdict{}
-	for _, e := range v.Denials {
-		moved := *e
-		if rest, ok := strings.CutPrefix(e.Field, providerSpecPath().String()+"."); ok {
-			moved.Field, moved.Detail = from, rest+": "+e.Detail
-		} else {
-			moved.Field = places.Replace(e.Field)
-		}
-		out.Denials = append(out.Denials, &moved)
-	}
-	for _, w := range v.Warnings {
-		if rest, ok := strings.CutPrefix(w, providerSpecPath().String()+"."); ok {
-			w = from + ": its " + rest
-		}
-		out.Warnings = append(out.Warnings, places.Replace(w))
-	}
-	return out
 }
 
 // ClusterAPITemplatePath is where a set has its member for Cluster API.

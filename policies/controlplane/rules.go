@@ -8,14 +8,9 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
-	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Kind and Resource are the set's names in reviews.
-const (
-	Kind     = authority.ControlPlane
-	Resource = "controlplanemachinesets"
-)
 
 const forecast = "controlplane/forecast"
 

@@ -16,36 +16,6 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// zonePaths are the members of a providerSpec that tell in which place of its platform a Machine is, whether or not the set lists that.
-func zonePaths(p configv1.PlatformType) []string {
-	switch p {
-	case configv1.AWSPlatformType:
-		return []string{"placement.availabilityZone"}
-	case configv1.AzurePlatformType, configv1.GCPPlatformType:
-		return []string{"zone"}
-	case configv1.OpenStackPlatformType:
-		return []string{"availabilityZone", "rootVolume.availabilityZone"}
-	case configv1.VSpherePlatformType:
-		return []string{"workspace.server", "workspace.datacenter", "workspace.resourcePool"}
-	case configv1.NutanixPlatformType:
-		return []string{"failureDomain.name"}
-	}
-	return nil
-}
-
-// zoneOf is the place that a providerSpec names, "" for none.
-func (p *Plan) zoneOf(spec map[string]any) string {
-	var out []string
-	for _, path := range zonePaths(p.row.name) {
-		if v, ok := member(spec, places(path)).(string); ok && v != "" {
-			out = append(out, v)
-		}
-	}
-	return strings.Join(slices.Compact(out), " ")
-}
-
-func placeText(zone string) string { return first(zone, "no zone") }
-
 // FailureDomains: "we will need to validate that the failure domains align with those within the cluster already, this will prevent users from
 // accidentally migrating their Control Plane Machines from multiple availability zones to a single zone". It looks at every one of them, in whatever order.
 func FailureDomains(c policies.Change) policies.Verdict {
@@ -99,7 +69,7 @@ func (p *proposal) placed() bool {
 func (p *proposal) places() []string {
 	plan := p.plan()
 	if len(plan.Domains) == 0 {
-		return []string{plan.zoneOf(plan.spec)}
+		return []string{plan.row.zoneOf(plan.spec)}
 	}
 	var out []string
 	for _, d := range plan.Domains {
@@ -120,36 +90,9 @@ func (p *proposal) outside() field.ErrorList {
 		}
 		out = append(out, field.Invalid(templatePath().Child("failureDomains"), plan.listed(), fmt.Sprintf(
 			"Machine %s is in %s, which is none of these%s: activating the set would move it. List its failure domain too; from an active set it may be taken away",
-			m.Name, placeText(plan.zoneOf(spec)), plan.nearly(spec))))
+			m.Name, placeText(plan.row.zoneOf(spec)), plan.nearly(spec))))
 	}
 	return out
-}
-
-// lists reports whether a providerSpec is in one of the plan's places.
-func (p *Plan) lists(spec map[string]any) bool {
-	if len(p.Domains) == 0 {
-		return p.zoneOf(spec) == p.zoneOf(p.spec)
-	}
-	return slices.ContainsFunc(p.Domains, func(d Domain) bool { return d.holds(p.row, spec) })
-}
-
-// listed is the set's list in a sentence.
-func (p *Plan) listed() string {
-	if len(p.Domains) == 0 {
-		return placeText(p.zoneOf(p.spec)) + " (of the template: the set lists none)"
-	}
-	return strings.Join(names(p.Domains, func(d Domain) string { return d.Name }), ", ")
-}
-
-// nearly returns what keeps a Machine out of a failure domain of the same zone.
-func (p *Plan) nearly(spec map[string]any) string {
-	row, zone := p.row, p.zoneOf(spec)
-	for _, d := range p.Domains {
-		if in := d.in(spec); p.zoneOf(in) == zone {
-			return fmt.Sprintf(" (but for %s it would be in %s)", listDifferences(different(field.NewPath("spec", "providerSpec", "value"), row.meaning(spec), row.meaning(in))), d.Name)
-		}
-	}
-	return ""
 }
 
 // narrower is the refusal of a spread over fewer places than the Machines are in.
@@ -158,12 +101,12 @@ func (p *proposal) narrower() field.ErrorList {
 	have, want := map[string][]string{}, map[string]bool{}
 	for _, m := range plan.machines() {
 		if !m.Deleting {
-			zone := placeText(plan.zoneOf(providerSpec(m.machine.Spec)))
+			zone := placeText(plan.row.zoneOf(providerSpec(m.machine.Spec)))
 			have[zone] = append(have[zone], m.Name)
 		}
 	}
 	for _, i := range plan.Indexes {
-		want[plan.zoneOf(i.Spec)] = true
+		want[plan.row.zoneOf(i.Spec)] = true
 	}
 	if len(want) >= len(have) {
 		return nil
@@ -242,15 +185,4 @@ func (p *proposal) countRemedy(c policies.Change, n int) string {
 		return fmt.Sprintf("replicas cannot be changed: delete the set (kubectl -n %s delete %s.%s %s --cascade=background), and create it with replicas: %d", c.Namespace, Resource, machinev1.GroupName, Name, n)
 	}
 	return fmt.Sprintf("Set replicas: %d", n)
-}
-
-// taken are the indexes that have a Machine, with its name.
-func (p *Plan) taken() []string {
-	var out []string
-	for _, i := range p.Indexes {
-		if len(i.Machines) > 0 {
-			out = append(out, fmt.Sprintf("%d: %s", i.Number, strings.Join(named(i.Machines, nil), ", ")))
-		}
-	}
-	return out
 }

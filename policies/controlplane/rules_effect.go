@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
-	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -123,18 +122,6 @@ func oncePerText(all field.ErrorList) field.ErrorList {
 	return out
 }
 
-// overridden warns of each field of the template that admission writes otherwise.
-func (p *Plan) overridden(t Trial, becomes *machinev1beta1.Machine) []string {
-	w := wanted{platform: p.row, template: template(p.set), spec: providerSpec(t.Machine.Spec), authority: p.makesFor()}
-	var out []string
-	for _, d := range w.differences(becomes) {
-		if d.Effect != Ignored && !void(d) {
-			out = append(out, fmt.Sprintf("%s.%s: admission changes %s to %s in each Machine", templatePath(), d.Path, d.Want, d.Have))
-		}
-	}
-	return out
-}
-
 // refused reports whether another rule refuses the request.
 func refused(c policies.Change) bool {
 	return slices.ContainsFunc(Rules().Applying(c), func(r policies.Rule) bool { return r.ID != forecast && len(r.Check(c).Denials) > 0 })
@@ -228,10 +215,4 @@ func recreates(p *proposal) policies.Verdict {
 			". It is not allowed here: use RollingUpdate, or OnDelete. Where there is no room for one Machine more, run Poundlock with --control-plane-recreate"))
 	}
 	return policies.Warn(recreateRisk(replicas(p.set)) + "; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")
-}
-
-// recreateRisk returns what comes of a further failure: a quorum is more than half of the members.
-func recreateRisk(replicas int) string {
-	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, etcd has %d of %d members: it bears the failure of %d more, and no other",
-		replicas-1, replicas, replicas-1-(replicas/2+1))
 }

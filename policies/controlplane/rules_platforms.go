@@ -4,7 +4,6 @@
 package controlplane
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,13 +44,6 @@ func (f *findings) deny(path, format string, args ...any) {
 
 func (f *findings) warn(path, format string, args ...any) {
 	f.warned = append(f.warned, finding{path: path, says: fmt.Sprintf(format, args...)})
-}
-
-// as reads a providerSpec; what does not fit is another rule's business, and zero here.
-func as[T any](spec map[string]any) T {
-	var out T
-	_ = json.Unmarshal(raw(spec), &out)
-	return out
 }
 
 // everywhere runs a platform's check on the providerSpec in each failure domain, and reports once what several have.
@@ -239,11 +231,6 @@ func openStack(r resolved) (f findings) {
 	return f
 }
 
-// under reports whether a domain sets a member beneath a path.
-func (d Domain) under(path string) bool {
-	return slices.ContainsFunc(d.sets, func(s setting) bool { return strings.HasPrefix(s.path, path) })
-}
-
 func positive(v any) bool {
 	n, ok := v.(float64)
 	return ok && n > 0
@@ -322,11 +309,6 @@ func (f *findings) overridden(r resolved) {
 		}
 		f.warn(s.path, "%s is overridden by the failure domain's %s", text(own), text(s.value))
 	}
-}
-
-// replaces reports whether a domain sets a member to another value.
-func (d Domain) replaces(path string, own any) bool {
-	return slices.ContainsFunc(d.sets, func(s setting) bool { return s.path == path && s.value != own })
 }
 
 func nutanix(r resolved) (f findings) {

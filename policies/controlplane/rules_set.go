@@ -20,13 +20,6 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Labels of the Machine API that a control plane's Machines have.
-const (
-	clusterLabel = "machine.openshift.io/cluster-api-cluster"
-	roleLabel    = "machine.openshift.io/cluster-api-machine-role"
-	typeLabel    = "machine.openshift.io/cluster-api-machine-type"
-)
-
 // Named: "The ControlPlaneMachineSet CRD will be limited to a singleton … the only allowed name will be cluster".
 func Named(c policies.Change) policies.Verdict {
 	if c.Name == Name {

@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func members(t reflect.Type) map[string]reflect.Type {
 		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
 			maps.Copy(out, members(f.Type))
 		case f.IsExported():
-			out[first(name, f.Name)] = f.Type
+			out[cmp.Or(name, f.Name)] = f.Type
 		}
 	}
 	return out
@@ -136,11 +137,6 @@ func ofOneMachine(p *proposal) policies.Verdict {
 		})
 	}
 	return v
-}
-
-func listAt(v any, path string) []any {
-	l, _ := member(v, places(path)).([]any)
-	return l
 }
 
 // workerUserData is the installer's Secret with the configuration from which a host becomes a worker.

@@ -200,3 +200,15 @@ func (p *Plan) refusedNext() string {
 	}
 	return fmt.Sprintf("index %d%s: %s", step.Index.Number, step.Index.where(), words)
 }
+
+// overridden warns of each field of the template that admission writes otherwise.
+func (p *Plan) overridden(t Trial, becomes *machinev1beta1.Machine) []string {
+	w := wanted{platform: p.row, template: template(p.set), spec: providerSpec(t.Machine.Spec), authority: p.makesFor()}
+	var out []string
+	for _, d := range w.differences(becomes) {
+		if d.Effect != Ignored && !void(d) {
+			out = append(out, fmt.Sprintf("%s.%s: admission changes %s to %s in each Machine", templatePath(), d.Path, d.Want, d.Have))
+		}
+	}
+	return out
+}

@@ -1,0 +1,140 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"encoding/json"
+	"slices"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+)
+
+// finder reads off a providerSpec the failure domain that it is in, in the words of a set; false: none that a set could name.
+type finder func(spec map[string]any) (machinev1.FailureDomains, bool)
+
+func awsFound([]map[string]any, *configv1.Infrastructure) finder {
+	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
+		s := as[machinev1beta1.AWSMachineProviderConfig](spec)
+		return machinev1.FailureDomains{AWS: &[]machinev1.AWSFailureDomain{{
+			Placement: machinev1.AWSFailureDomainPlacement{AvailabilityZone: s.Placement.AvailabilityZone}, Subnet: awsSubnet(s.Subnet),
+		}}}, s.Placement.AvailabilityZone != ""
+	}
+}
+
+// awsSubnet is a providerSpec's reference in the words of the set's union.
+func awsSubnet(r machinev1beta1.AWSResourceReference) *machinev1.AWSResourceReference {
+	switch {
+	case r.ID != nil:
+		return &machinev1.AWSResourceReference{Type: machinev1.AWSIDReferenceType, ID: r.ID}
+	case r.ARN != nil:
+		return &machinev1.AWSResourceReference{Type: machinev1.AWSARNReferenceType, ARN: r.ARN}
+	case len(r.Filters) > 0:
+		var filters []machinev1.AWSResourceFilter
+		for _, f := range r.Filters {
+			filters = append(filters, machinev1.AWSResourceFilter{Name: f.Name, Values: f.Values})
+		}
+		return &machinev1.AWSResourceReference{Type: machinev1.AWSFiltersReferenceType, Filters: &filters}
+	}
+	return nil
+}
+
+// azureFound leaves a subnet that the whole control plane has to the template. Where there are several, a zone has to be in one of them: workers' are others.
+func azureFound(own []map[string]any, _ *configv1.Infrastructure) finder {
+	var subnets []string
+	for _, spec := range own {
+		subnets = append(subnets, as[machinev1beta1.AzureMachineProviderSpec](spec).Subnet)
+	}
+	slices.Sort(subnets)
+	subnets = slices.Compact(subnets)
+	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
+		s := as[machinev1beta1.AzureMachineProviderSpec](spec)
+		d := machinev1.AzureFailureDomain{Zone: s.Zone}
+		if len(subnets) > 1 {
+			d.Subnet = s.Subnet
+		}
+		return machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{d}}, s.Zone != "" && (len(subnets) < 2 || slices.Contains(subnets, s.Subnet))
+	}
+}
+
+func gcpFound([]map[string]any, *configv1.Infrastructure) finder {
+	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
+		zone := as[machinev1beta1.GCPMachineProviderSpec](spec).Zone
+		return machinev1.FailureDomains{GCP: &[]machinev1.GCPFailureDomain{{Zone: zone}}}, zone != ""
+	}
+}
+
+// openStackFound names the root volume's zone too where the control plane's volumes have one: the set's union wants it together with its type.
+func openStackFound(own []map[string]any, _ *configv1.Infrastructure) finder {
+	var types []string
+	placed := func(v *machinev1alpha1.RootVolume) bool { return v != nil && v.Zone != "" && v.VolumeType != "" }
+	for _, spec := range own {
+		if v := as[machinev1alpha1.OpenstackProviderSpec](spec).RootVolume; placed(v) {
+			types = append(types, v.VolumeType)
+		}
+	}
+	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
+		s := as[machinev1alpha1.OpenstackProviderSpec](spec)
+		d := machinev1.OpenStackFailureDomain{AvailabilityZone: s.AvailabilityZone}
+		if v := s.RootVolume; placed(v) && slices.Contains(types, v.VolumeType) {
+			d.RootVolume = &machinev1.RootVolume{AvailabilityZone: v.Zone, VolumeType: v.VolumeType}
+		}
+		return machinev1.FailureDomains{OpenStack: []machinev1.OpenStackFailureDomain{d}}, d.AvailabilityZone != "" || d.RootVolume != nil
+	}
+}
+
+// vSphereFound names the first of the Infrastructure's failure domains that a providerSpec is in.
+func vSphereFound(_ []map[string]any, i *configv1.Infrastructure) finder {
+	return described(configv1.VSpherePlatformType, i, func(i *configv1.Infrastructure) []string {
+		if i.Spec.PlatformSpec.VSphere == nil {
+			return nil
+		}
+		return listed(i.Spec.PlatformSpec.VSphere.FailureDomains, func(d configv1.VSpherePlatformFailureDomainSpec) string { return d.Name })
+	}, func(name string) machinev1.FailureDomains {
+		return machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: name}}}
+	})
+}
+
+// nutanixFound does the same on Nutanix.
+func nutanixFound(_ []map[string]any, i *configv1.Infrastructure) finder {
+	return described(configv1.NutanixPlatformType, i, func(i *configv1.Infrastructure) []string {
+		if i.Spec.PlatformSpec.Nutanix == nil {
+			return nil
+		}
+		return listed(i.Spec.PlatformSpec.Nutanix.FailureDomains, func(d configv1.NutanixFailureDomain) string { return d.Name })
+	}, func(name string) machinev1.FailureDomains {
+		return machinev1.FailureDomains{Nutanix: []machinev1.NutanixFailureDomainReference{{Name: name}}}
+	})
+}
+
+// described finds among failure domains that the Infrastructure describes.
+func described(platform configv1.PlatformType, i *configv1.Infrastructure, known func(*configv1.Infrastructure) []string, union func(string) machinev1.FailureDomains) finder {
+	row := platformNamed(platform)
+	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
+		for _, name := range known(i) {
+			one := union(name)
+			if all, errs := row.domains(one, i); len(errs) == 0 && len(all) == 1 && all[0].holds(row, spec) {
+				return one, true
+			}
+		}
+		return machinev1.FailureDomains{}, false
+	}
+}
+
+func listed[T any](all []T, name func(T) string) []string {
+	var out []string
+	for _, one := range all {
+		out = append(out, name(one))
+	}
+	return out
+}
+
+// as reads a providerSpec; what does not fit is another rule's business, and zero here.
+func as[T any](spec map[string]any) T {
+	var out T
+	_ = json.Unmarshal(raw(spec), &out)
+	return out
+}
