@@ -10,13 +10,13 @@ import (
 )
 
 // Selecting are the labels by which a generated set selects: the whole control plane, also where somebody has left out the cluster's name.
-func Selecting() map[string]string { return map[string]string{roleLabel: master, typeLabel: master} }
+func Selecting() map[string]string { return map[string]string{RoleLabel: master, TypeLabel: master} }
 
 const master = "master"
 
 // OfControlPlane reports whether labels are those of a Machine that a generated set selects.
 func OfControlPlane(labels map[string]string) bool {
-	return labels[roleLabel] == master && labels[typeLabel] == master
+	return labels[RoleLabel] == master && labels[TypeLabel] == master
 }
 
 // Name is the only one that a ControlPlaneMachineSet may have.
@@ -30,7 +30,8 @@ func Roles() []string {
 // Finalizer keeps a set until its Machines no longer refer to it as their owner.
 const Finalizer = "controlplanemachineset.machine.openshift.io"
 
-var specPath = field.NewPath("spec")
+// SpecPath is where a set has what it is to be.
+var SpecPath = field.NewPath("spec")
 
 // Kind and Resource are how the API server calls a ControlPlaneMachineSet.
 const (
@@ -40,7 +41,7 @@ const (
 
 // Labels of the Machine API that a control plane's Machines have.
 const (
-	clusterLabel = "machine.openshift.io/cluster-api-cluster"
-	roleLabel    = "machine.openshift.io/cluster-api-machine-role"
-	typeLabel    = "machine.openshift.io/cluster-api-machine-type"
+	ClusterLabel = "machine.openshift.io/cluster-api-cluster"
+	RoleLabel    = "machine.openshift.io/cluster-api-machine-role"
+	TypeLabel    = "machine.openshift.io/cluster-api-machine-type"
 )

@@ -10,6 +10,8 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
 // Place is where a set creates Machines: one of its failure domains, or its template's place if it has none.
@@ -25,18 +27,18 @@ type Place struct {
 // Places are where a resolved set makes Machines, in the order of their names: a set that lists the same in another order has the same places. Errors are of
 // failure domains that the Infrastructure does not describe, by path.
 func Places(set *machinev1.ControlPlaneMachineSet, i *configv1.Infrastructure) ([]Place, field.ErrorList) {
-	t := template(set)
-	p := Plan{Platform: PlatformOf(i), row: rowOf(t, i)}
+	t := TemplateOf(set)
+	p := Plan{Platform: platform.Of(i), Row: platform.RowOf(t, i)}
 	p.domains(t, i)
-	spec := providerSpec(t.Spec)
+	spec := platform.ProviderSpec(t.Spec)
 	if len(p.Domains) == 0 {
 		return []Place{{ProviderSpec: spec}}, p.Invalid
 	}
 	var out []Place
 	for _, d := range p.Domains {
-		at := Place{Domain: d.Name, FailureDomain: d.clusterAPI(p.Platform)}
+		at := Place{Domain: d.Name, FailureDomain: d.ClusterAPI(p.Platform)}
 		if spec != nil {
-			at.ProviderSpec = d.in(spec)
+			at.ProviderSpec = d.In(spec)
 		}
 		out = append(out, at)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // The members of the template's union, which are the values of its discriminator too. The published types have the first alone.
@@ -92,19 +93,19 @@ func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, provi
 }
 
 // key is the template in a fixed form: what was looked up for it is found by it.
-func (t *ClusterAPITemplate) key() string { return string(raw(t)) }
+func (t *ClusterAPITemplate) key() string { return string(values.Raw(t)) }
 
 // Known is what was found out of a set's template for Cluster API, as a fact for the rules. There is nothing to know of a set that has the other member.
 func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
 	out := policies.Template{Of: t.key(), Unresolved: r.Unresolved}
-	if v := template(r.Set).Spec.ProviderSpec.Value; v != nil {
+	if v := TemplateOf(r.Set).Spec.ProviderSpec.Value; v != nil {
 		out.ProviderSpec = v.Raw
 	}
 	return out
 }
 
-// resolvedIn resolves a set with what has been found out.
-func resolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate) Resolved {
+// ResolvedIn resolves a set with what has been found out.
+func ResolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate) Resolved {
 	if t == nil {
 		return Resolved{Set: set}
 	}

@@ -84,16 +84,16 @@ func (v View) alone(n *corev1.Node) time.Time {
 // Grace is how long a Node that has just joined may be without a Machine that refers to it: the Machine controller links the two a moment later.
 const Grace = 10 * time.Minute
 
-// template is the only one that the published union has; an empty one where it is left out.
-func template(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachineV1Beta1MachineTemplate {
+// TemplateOf is the only one that the published union has; an empty one where it is left out.
+func TemplateOf(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachineV1Beta1MachineTemplate {
 	if t := set.Spec.Template.OpenShiftMachineV1Beta1Machine; t != nil {
 		return *t
 	}
 	return machinev1.OpenShiftMachineV1Beta1MachineTemplate{}
 }
 
-// replicas are 3 where the set does not say, as its CRD has it.
-func replicas(set *machinev1.ControlPlaneMachineSet) int {
+// ReplicasOf are 3 where the set does not say, as its CRD has it.
+func ReplicasOf(set *machinev1.ControlPlaneMachineSet) int {
 	if set.Spec.Replicas == nil {
 		return 3
 	}
@@ -125,7 +125,8 @@ func oldest(all []MachineState) {
 	})
 }
 
-func phase(m *machinev1beta1.Machine) string {
+// Phase is what the Machine controller reports, "" for nothing yet.
+func Phase(m *machinev1beta1.Machine) string {
 	if m.Status.Phase == nil {
 		return ""
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package admission
 
 import (
 	"bytes"
@@ -18,20 +18,22 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
 // proposal is a set as a request would have it, in the world of the moment.
 type proposal struct {
 	policies.ControlPlane
 	// Resolved is the set, with its template in Machine API's words.
-	Resolved
+	controlplane.Resolved
 	set *machinev1.ControlPlaneMachineSet
 	// authority is which API is authoritative for the set now.
 	authority authority.API
 	// ofClusterAPI reports that the template was written in Cluster API's.
 	ofClusterAPI bool
 	// plan is what the set makes of the world.
-	plan func() Plan
+	plan func() controlplane.Plan
 }
 
 // propose reads a set of a review; nil where there is none, it cannot be read, or nobody has looked up the world.
@@ -59,13 +61,13 @@ func made(o *policies.Object, in *policies.ControlPlane) *proposal {
 	if err != nil {
 		return nil
 	}
-	t, err := Template(o.Raw())
+	t, err := controlplane.Template(o.Raw())
 	if err != nil {
 		return nil
 	}
-	r := resolvedIn(in, set, t)
+	r := controlplane.ResolvedIn(in, set, t)
 	p := &proposal{ControlPlane: *in, Resolved: r, set: r.Set, authority: authority.Read(o).Current, ofClusterAPI: t != nil}
-	p.plan = sync.OnceValue(func() Plan { return Make(p.view()) })
+	p.plan = sync.OnceValue(func() controlplane.Plan { return controlplane.Make(p.view()) })
 	return p
 }
 
@@ -75,19 +77,21 @@ func Read(o *policies.Object) (*machinev1.ControlPlaneMachineSet, error) {
 	return set, json.Unmarshal(o.Raw(), set)
 }
 
-func (p *proposal) view() View {
-	v := ViewOf(p.set, p.ControlPlane)
+func (p *proposal) view() controlplane.View {
+	v := controlplane.ViewOf(p.set, p.ControlPlane)
 	v.Unresolved, v.Authority = p.Unresolved, p.authority
 	return v
 }
 
-func (p *proposal) platform() platform { return platformNamed(PlatformOf(p.Infrastructure)) }
+func (p *proposal) platform() platform.Row { return platform.Named(platform.Of(p.Infrastructure)) }
 
 // providerSpec is the template's.
-func (p *proposal) providerSpec() map[string]any { return providerSpec(template(p.set).Spec) }
+func (p *proposal) providerSpec() map[string]any {
+	return platform.ProviderSpec(controlplane.TemplateOf(p.set).Spec)
+}
 
 func (p *proposal) failureDomains() machinev1.FailureDomains {
-	if f := template(p.set).FailureDomains; f != nil {
+	if f := controlplane.TemplateOf(p.set).FailureDomains; f != nil {
 		return *f
 	}
 	return machinev1.FailureDomains{}
@@ -171,12 +175,12 @@ func (p *proposal) written(v policies.Verdict) policies.Verdict {
 	if !p.ofClusterAPI {
 		return v
 	}
-	from, member := ClusterAPITemplatePath().Child("spec", "infrastructureRef").String(), ClusterAPITemplatePath().String()
-	places := strings.NewReplacer(providerSpecPath().String(), from, templatePath().String(), member)
+	from, member := controlplane.ClusterAPITemplatePath().Child("spec", "infrastructureRef").String(), controlplane.ClusterAPITemplatePath().String()
+	places := strings.NewReplacer(platform.ProviderSpecPath().String(), from, platform.TemplatePath().String(), member)
 	out := policies.Verdict{}
 	for _, e := range v.Denials {
 		moved := *e
-		if rest, ok := strings.CutPrefix(e.Field, providerSpecPath().String()+"."); ok {
+		if rest, ok := strings.CutPrefix(e.Field, platform.ProviderSpecPath().String()+"."); ok {
 			moved.Field, moved.Detail = from, rest+": "+e.Detail
 		} else {
 			moved.Field = places.Replace(e.Field)
@@ -184,7 +188,7 @@ func (p *proposal) written(v policies.Verdict) policies.Verdict {
 		out.Denials = append(out.Denials, &moved)
 	}
 	for _, w := range v.Warnings {
-		if rest, ok := strings.CutPrefix(w, providerSpecPath().String()+"."); ok {
+		if rest, ok := strings.CutPrefix(w, platform.ProviderSpecPath().String()+"."); ok {
 			w = from + ": its " + rest
 		}
 		out.Warnings = append(out.Warnings, places.Replace(w))

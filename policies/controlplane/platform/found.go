@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package platform
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // finder reads off a providerSpec the failure domain that it is in, in the words of a set; false: none that a set could name.
@@ -18,7 +20,7 @@ type finder func(spec map[string]any) (machinev1.FailureDomains, bool)
 
 func awsFound([]map[string]any, *configv1.Infrastructure) finder {
 	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
-		s := as[machinev1beta1.AWSMachineProviderConfig](spec)
+		s := As[machinev1beta1.AWSMachineProviderConfig](spec)
 		return machinev1.FailureDomains{AWS: &[]machinev1.AWSFailureDomain{{
 			Placement: machinev1.AWSFailureDomainPlacement{AvailabilityZone: s.Placement.AvailabilityZone}, Subnet: awsSubnet(s.Subnet),
 		}}}, s.Placement.AvailabilityZone != ""
@@ -46,12 +48,12 @@ func awsSubnet(r machinev1beta1.AWSResourceReference) *machinev1.AWSResourceRefe
 func azureFound(own []map[string]any, _ *configv1.Infrastructure) finder {
 	var subnets []string
 	for _, spec := range own {
-		subnets = append(subnets, as[machinev1beta1.AzureMachineProviderSpec](spec).Subnet)
+		subnets = append(subnets, As[machinev1beta1.AzureMachineProviderSpec](spec).Subnet)
 	}
 	slices.Sort(subnets)
 	subnets = slices.Compact(subnets)
 	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
-		s := as[machinev1beta1.AzureMachineProviderSpec](spec)
+		s := As[machinev1beta1.AzureMachineProviderSpec](spec)
 		d := machinev1.AzureFailureDomain{Zone: s.Zone}
 		if len(subnets) > 1 {
 			d.Subnet = s.Subnet
@@ -62,7 +64,7 @@ func azureFound(own []map[string]any, _ *configv1.Infrastructure) finder {
 
 func gcpFound([]map[string]any, *configv1.Infrastructure) finder {
 	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
-		zone := as[machinev1beta1.GCPMachineProviderSpec](spec).Zone
+		zone := As[machinev1beta1.GCPMachineProviderSpec](spec).Zone
 		return machinev1.FailureDomains{GCP: &[]machinev1.GCPFailureDomain{{Zone: zone}}}, zone != ""
 	}
 }
@@ -72,12 +74,12 @@ func openStackFound(own []map[string]any, _ *configv1.Infrastructure) finder {
 	var types []string
 	placed := func(v *machinev1alpha1.RootVolume) bool { return v != nil && v.Zone != "" && v.VolumeType != "" }
 	for _, spec := range own {
-		if v := as[machinev1alpha1.OpenstackProviderSpec](spec).RootVolume; placed(v) {
+		if v := As[machinev1alpha1.OpenstackProviderSpec](spec).RootVolume; placed(v) {
 			types = append(types, v.VolumeType)
 		}
 	}
 	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
-		s := as[machinev1alpha1.OpenstackProviderSpec](spec)
+		s := As[machinev1alpha1.OpenstackProviderSpec](spec)
 		d := machinev1.OpenStackFailureDomain{AvailabilityZone: s.AvailabilityZone}
 		if v := s.RootVolume; placed(v) && slices.Contains(types, v.VolumeType) {
 			d.RootVolume = &machinev1.RootVolume{AvailabilityZone: v.Zone, VolumeType: v.VolumeType}
@@ -112,11 +114,11 @@ func nutanixFound(_ []map[string]any, i *configv1.Infrastructure) finder {
 
 // described finds among failure domains that the Infrastructure describes.
 func described(platform configv1.PlatformType, i *configv1.Infrastructure, known func(*configv1.Infrastructure) []string, union func(string) machinev1.FailureDomains) finder {
-	row := platformNamed(platform)
+	row := Named(platform)
 	return func(spec map[string]any) (machinev1.FailureDomains, bool) {
 		for _, name := range known(i) {
 			one := union(name)
-			if all, errs := row.domains(one, i); len(errs) == 0 && len(all) == 1 && all[0].holds(row, spec) {
+			if all, errs := row.Domains(one, i); len(errs) == 0 && len(all) == 1 && all[0].Holds(row, spec) {
 				return one, true
 			}
 		}
@@ -132,9 +134,9 @@ func listed[T any](all []T, name func(T) string) []string {
 	return out
 }
 
-// as reads a providerSpec; what does not fit is another rule's business, and zero here.
-func as[T any](spec map[string]any) T {
+// As reads a providerSpec; what does not fit is another rule's business, and zero here.
+func As[T any](spec map[string]any) T {
 	var out T
-	_ = json.Unmarshal(raw(spec), &out)
+	_ = json.Unmarshal(values.Raw(spec), &out)
 	return out
 }

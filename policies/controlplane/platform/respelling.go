@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package platform
 
 import (
 	"reflect"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // powerVSProcessors leaves out the number that Machine API takes where none is given. The processors are shared where no type is given.
@@ -17,14 +19,14 @@ func powerVSProcessors(spec map[string]any) {
 	if spec["processorType"] == string(machinev1.PowerVSProcessorTypeDedicated) {
 		usual = "1"
 	}
-	if n, ok := spec["processors"]; ok && text(n) == usual {
+	if n, ok := spec["processors"]; ok && values.Text(n) == usual {
 		delete(spec, "processors")
 	}
 }
 
 // bareTemplate leaves out the folder in which vSphere looks for a template without one.
 func bareTemplate(spec map[string]any) {
-	datacenter, _ := member(spec, places("workspace.datacenter")).(string)
+	datacenter, _ := values.At(spec, values.Path("workspace.datacenter")).(string)
 	template, _ := spec["template"].(string)
 	if bare, ok := strings.CutPrefix(template, "/"+datacenter+"/vm/"); ok && !strings.Contains(bare, "/") {
 		spec["template"] = bare
@@ -47,12 +49,12 @@ func openStackGroups(spec map[string]any) {
 		all = append(all, groupsOf(secure, nil, machines))
 	}
 	for _, p := range ports {
-		own, _ := asObject(p)["securityGroups"].([]any)
+		own, _ := values.Object(p)["securityGroups"].([]any)
 		all = append(all, groupsOf(secured(p), own, machines))
 	}
 	alike := !slices.ContainsFunc(all, func(g []any) bool { return !reflect.DeepEqual(g, all[0]) })
 	for i, p := range ports {
-		if o := asObject(p); alike {
+		if o := values.Object(p); alike {
 			delete(o, "securityGroups")
 		} else if g := all[len(networks)+i]; len(g) > 0 && o != nil {
 			o["securityGroups"] = g
@@ -77,7 +79,7 @@ func groupsOf(secured bool, own, machines []any) []any {
 	for _, id := range own {
 		out = append(out, map[string]any{"uuid": id})
 	}
-	return sorted(out)
+	return values.Sorted(out)
 }
 
-func secured(nic any) bool { return asObject(nic)["portSecurity"] != false }
+func secured(nic any) bool { return values.Object(nic)["portSecurity"] != false }

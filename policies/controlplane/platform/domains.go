@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package platform
 
 import (
 	"cmp"
@@ -11,17 +11,18 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 func awsDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domain, field.ErrorList) {
 	var out []Domain
-	for _, d := range deref(f.AWS) {
+	for _, d := range values.Deref(f.AWS) {
 		domain := Domain{Name: d.Placement.AvailabilityZone}
 		domain.put("placement.availabilityZone", d.Placement.AvailabilityZone)
 		if s := d.Subnet; s != nil {
-			domain.sets = append(domain.sets, setting{path: "subnet", value: awsReference(*s)})
+			domain.Sets = append(domain.Sets, Setting{Path: "subnet", Value: awsReference(*s)})
 		}
 		out = append(out, domain)
 	}
@@ -38,14 +39,14 @@ func awsReference(r machinev1.AWSResourceReference) any {
 		out["arn"] = *r.ARN
 	}
 	if r.Filters != nil {
-		out["filters"] = plain(*r.Filters)
+		out["filters"] = values.Plain(*r.Filters)
 	}
 	return out
 }
 
 func azureDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domain, field.ErrorList) {
 	var out []Domain
-	for _, d := range deref(f.Azure) {
+	for _, d := range values.Deref(f.Azure) {
 		domain := Domain{Name: d.Zone}
 		domain.put("zone", d.Zone)
 		domain.put("subnet", d.Subnet)
@@ -56,7 +57,7 @@ func azureDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Dom
 
 func gcpDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domain, field.ErrorList) {
 	var out []Domain
-	for _, d := range deref(f.GCP) {
+	for _, d := range values.Deref(f.GCP) {
 		domain := Domain{Name: d.Zone}
 		domain.put("zone", d.Zone)
 		out = append(out, domain)
@@ -90,7 +91,7 @@ func vSphereDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 	for n, d := range f.VSphere {
 		at := slices.IndexFunc(known, func(k configv1.VSpherePlatformFailureDomainSpec) bool { return k.Name == d.Name })
 		if at < 0 {
-			errs = append(errs, notInInfrastructure(domainsPath("vsphere").Index(n).Child("name"), d.Name, "vsphere", names(known, func(k configv1.VSpherePlatformFailureDomainSpec) string { return k.Name })))
+			errs = append(errs, notInInfrastructure(DomainsPath("vsphere").Index(n).Child("name"), d.Name, "vsphere", values.Names(known, func(k configv1.VSpherePlatformFailureDomainSpec) string { return k.Name })))
 			out = append(out, Domain{Name: d.Name})
 			continue
 		}
@@ -107,17 +108,17 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 	d.put("workspace.datastore", t.Datastore)
 	d.put("workspace.resourcePool", cmp.Or(t.ResourcePool, t.ComputeCluster+"/Resources"))
 	d.put("workspace.folder", cmp.Or(t.Folder, "/"+t.Datacenter+"/vm/"+cluster))
-	image := setting{path: "template", value: t.Template, aside: true}
+	image := Setting{Path: "template", Value: t.Template, aside: true}
 	if t.Template == "" {
 		// As its field in the Infrastructure promises. A set that names one knows better: the domain may have been made for a cluster that was there before.
-		image.value, image.yields = fmt.Sprintf("/%s/vm/%s-rhcos-%s-%s", t.Datacenter, cluster, k.Region, k.Zone), true
+		image.Value, image.Yields = fmt.Sprintf("/%s/vm/%s-rhcos-%s-%s", t.Datacenter, cluster, k.Region, k.Zone), true
 	}
-	d.sets = append(d.sets, image)
+	d.Sets = append(d.Sets, image)
 	if a := k.ZoneAffinity; a != nil && a.HostGroup != nil {
 		d.put("workspace.vmGroup", a.HostGroup.VMGroup)
 	}
 	for i, network := range t.Networks {
-		d.put(listItem("network.devices", i)+".networkName", network)
+		d.put(values.Item("network.devices", i)+".networkName", network)
 	}
 	return d
 }
@@ -134,15 +135,15 @@ func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 		domain := Domain{Name: d.Name}
 		at := slices.IndexFunc(known, func(k configv1.NutanixFailureDomain) bool { return k.Name == d.Name })
 		if at < 0 {
-			errs = append(errs, notInInfrastructure(domainsPath("nutanix").Index(n).Child("name"), d.Name, "nutanix", names(known, func(k configv1.NutanixFailureDomain) string { return k.Name })))
+			errs = append(errs, notInInfrastructure(DomainsPath("nutanix").Index(n).Child("name"), d.Name, "nutanix", values.Names(known, func(k configv1.NutanixFailureDomain) string { return k.Name })))
 		} else {
 			domain.put("failureDomain.name", d.Name)
-			domain.sets = append(domain.sets, setting{path: "cluster", value: nutanixIdentifier(known[at].Cluster)})
+			domain.Sets = append(domain.Sets, Setting{Path: "cluster", Value: nutanixIdentifier(known[at].Cluster)})
 			var subnets []any
 			for _, s := range known[at].Subnets {
 				subnets = append(subnets, nutanixIdentifier(s))
 			}
-			domain.sets = append(domain.sets, setting{path: "subnets", value: subnets})
+			domain.Sets = append(domain.Sets, Setting{Path: "subnets", Value: subnets})
 		}
 		out = append(out, domain)
 	}
@@ -151,26 +152,26 @@ func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 
 // nutanixIdentifier is one of the Infrastructure's in the words of a providerSpec, which spells its types in small letters.
 func nutanixIdentifier(id configv1.NutanixResourceIdentifier) any {
-	return plain(configv1.NutanixResourceIdentifier{Type: configv1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name})
+	return values.Plain(configv1.NutanixResourceIdentifier{Type: configv1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name})
 }
 
 func notInInfrastructure(path *field.Path, name, platform string, known []string) *field.Error {
 	return &field.Error{
 		Type: field.ErrorTypeNotFound, Field: path.String(), BadValue: name,
-		Detail: "the Infrastructure named cluster has no such failure domain in spec.platformSpec." + platform + ".failureDomains; it has " + listOr(known, "none"),
+		Detail: "the Infrastructure named cluster has no such failure domain in spec.platformSpec." + platform + ".failureDomains; it has " + values.ListOr(known, "none"),
 	}
 }
 
-// misplaced is why failure domains place nothing on a platform. Without them each Machine would be replaced by one that is nowhere.
-func misplaced(f machinev1.FailureDomains, platform configv1.PlatformType) *field.Error {
-	lists := len(deref(f.AWS))+len(deref(f.Azure))+len(deref(f.GCP))+len(f.VSphere)+len(f.OpenStack)+len(f.Nutanix) > 0
+// Misplaced is why failure domains place nothing on a platform. Without them each Machine would be replaced by one that is nowhere.
+func Misplaced(f machinev1.FailureDomains, platform configv1.PlatformType) *field.Error {
+	lists := len(values.Deref(f.AWS))+len(values.Deref(f.Azure))+len(values.Deref(f.GCP))+len(f.VSphere)+len(f.OpenStack)+len(f.Nutanix) > 0
 	switch named := string(f.Platform); {
 	case named == "" && !lists:
 		return nil
 	case platform == "":
-		return field.Invalid(domainsPath("platform"), named, "the Infrastructure named cluster does not exist or has no status.platformStatus.type: restore it from a backup, status included")
+		return field.Invalid(DomainsPath("platform"), named, "the Infrastructure named cluster does not exist or has no status.platformStatus.type: restore it from a backup, status included")
 	case named != "" && named != string(platform):
-		return field.Invalid(domainsPath("platform"), named, fmt.Sprintf("the platform of this cluster is %s", platform))
+		return field.Invalid(DomainsPath("platform"), named, fmt.Sprintf("the platform of this cluster is %s", platform))
 	}
 	return nil
 }

@@ -1,13 +1,15 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package platform
 
 import (
 	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
+
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // zonePaths are the members of a providerSpec that tell in which place of its platform a Machine is, whether or not the set lists that.
@@ -27,11 +29,11 @@ func zonePaths(p configv1.PlatformType) []string {
 	return nil
 }
 
-// zoneOf is the place that a providerSpec names, "" for none.
-func (p platform) zoneOf(spec map[string]any) string {
+// ZoneOf is the place that a providerSpec names, "" for none.
+func (p Row) ZoneOf(spec map[string]any) string {
 	var out []string
-	for _, path := range zonePaths(p.name) {
-		if v, ok := member(spec, places(path)).(string); ok && v != "" {
+	for _, path := range zonePaths(p.Name) {
+		if v, ok := values.At(spec, values.Path(path)).(string); ok && v != "" {
 			out = append(out, v)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package generator
 
 import (
 	"cmp"
@@ -10,18 +10,21 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // domains are those of the control plane's Machines, and those that MachineSets have beside them, each once, in the order of their names.
 func (g *generator) domains() (own, more []machinev1.FailureDomains) {
-	if g.row.found == nil {
+	if g.row.Found == nil {
 		return nil, nil
 	}
 	var specs []map[string]any
 	for _, m := range g.stay {
-		specs = append(specs, providerSpec(m.Spec))
+		specs = append(specs, platform.ProviderSpec(m.Spec))
 	}
-	find := g.row.found(specs, g.Infrastructure)
+	find := g.row.Found(specs, g.Infrastructure)
 	for _, s := range specs {
 		if d, ok := find(s); ok && !slices.ContainsFunc(own, g.equals(d)) {
 			own = append(own, d)
@@ -36,7 +39,7 @@ func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 		}
 	}
 	for _, list := range [][]machinev1.FailureDomains{own, more} {
-		slices.SortStableFunc(list, func(a, b machinev1.FailureDomains) int { return cmp.Compare(g.domain(a).key(), g.domain(b).key()) })
+		slices.SortStableFunc(list, func(a, b machinev1.FailureDomains) int { return cmp.Compare(g.domain(a).Key(), g.domain(b).Key()) })
 	}
 	return own, more
 }
@@ -50,13 +53,13 @@ func (g *generator) workers() []map[string]any {
 	slices.SortFunc(sets, func(a, b machinev1beta1.MachineSet) int { return cmp.Compare(a.Name, b.Name) })
 	var out []map[string]any
 	for _, s := range sets {
-		spec := providerSpec(s.Spec.Template.Spec)
+		spec := platform.ProviderSpec(s.Spec.Template.Spec)
 		_, atEdge := s.Spec.Template.Spec.Labels[edge]
-		if spec == nil || atEdge || s.DeletionTimestamp != nil || spec["kind"] != g.row.kind {
+		if spec == nil || atEdge || s.DeletionTimestamp != nil || spec["kind"] != g.row.Kind {
 			continue
 		}
 		if !slices.ContainsFunc([]string{"placement.region", "region", "location"}, func(path string) bool {
-			return member(spec, places(path)) != member(g.spec, places(path))
+			return values.At(spec, values.Path(path)) != values.At(g.spec, values.Path(path))
 		}) {
 			out = append(out, spec)
 		}
@@ -68,26 +71,26 @@ func (g *generator) workers() []map[string]any {
 // Machine of the control plane is in has that Machine's subnet, and no worker's.
 func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.FailureDomains) bool {
 	at := func(d machinev1.FailureDomains) string {
-		return g.row.zoneOf(g.domain(d).in(nil))
+		return g.row.ZoneOf(g.domain(d).In(nil))
 	}
 	says := func(d machinev1.FailureDomains) []string {
-		return names(g.domain(d).sets, func(s setting) string { return s.path })
+		return values.Names(g.domain(d).Sets, func(s platform.Setting) string { return s.Path })
 	}
 	return slices.Equal(says(d), says(known[0])) && !slices.ContainsFunc(known, func(k machinev1.FailureDomains) bool { return at(k) == at(d) })
 }
 
 // domain is what a union of one failure domain sets.
-func (g *generator) domain(d machinev1.FailureDomains) Domain {
-	if all, _ := g.row.domains(d, g.Infrastructure); len(all) > 0 {
+func (g *generator) domain(d machinev1.FailureDomains) platform.Domain {
+	if all, _ := g.row.Domains(d, g.Infrastructure); len(all) > 0 {
 		return all[0]
 	}
-	return Domain{}
+	return platform.Domain{}
 }
 
 func (g *generator) domainName(d machinev1.FailureDomains) string { return g.domain(d).Name }
 
 func (g *generator) equals(d machinev1.FailureDomains) func(machinev1.FailureDomains) bool {
-	return func(other machinev1.FailureDomains) bool { return g.domain(d).same(g.domain(other)) }
+	return func(other machinev1.FailureDomains) bool { return g.domain(d).Same(g.domain(other)) }
 }
 
 // joined is one union of several, nil of none.
@@ -97,7 +100,7 @@ func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *mac
 	}
 	out := &machinev1.FailureDomains{Platform: platform}
 	for _, d := range all {
-		out.AWS, out.Azure, out.GCP = appended(out.AWS, d.AWS), appended(out.Azure, d.Azure), appended(out.GCP, d.GCP)
+		out.AWS, out.Azure, out.GCP = values.Appended(out.AWS, d.AWS), values.Appended(out.Azure, d.Azure), values.Appended(out.GCP, d.GCP)
 		out.OpenStack, out.VSphere, out.Nutanix = append(out.OpenStack, d.OpenStack...), append(out.VSphere, d.VSphere...), append(out.Nutanix, d.Nutanix...)
 	}
 	return out
