@@ -16,13 +16,13 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 var update = flag.Bool("update", false, "write the generated pages")
 
 // all are the rules of every document, in the order in which they answer.
-func all() policies.Set { return slices.Concat(authority.Rules(), controlplane.Rules()) }
+func all() policies.Set { return slices.Concat(authority.Rules(), admission.Rules()) }
 
 func TestRulesPage(t *testing.T) {
 	want := Rules(all(), authority.Defaulters())

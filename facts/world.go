@@ -11,11 +11,12 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
 // World reads what a ControlPlaneMachineSet is generated from in a namespace.
-func World(ctx context.Context, r client.Reader, namespace string) (controlplane.World, error) {
-	out := controlplane.World{Namespace: namespace}
+func World(ctx context.Context, r client.Reader, namespace string) (generator.World, error) {
+	out := generator.World{Namespace: namespace}
 	kind := machinev1beta1.GroupVersion.WithKind
 	if err := listInto(ctx, r, &out.Machines, kind("Machine"), client.InNamespace(namespace), client.MatchingLabels(controlplane.Selecting())); err != nil {
 		return out, err

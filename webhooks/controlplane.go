@@ -16,6 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 // ControlPlanes reads the control plane whose Machines a selector selects in a namespace.
@@ -46,7 +47,7 @@ func (f ControlPlanesFunc) Try(context.Context, []controlplane.Trial) []policies
 // controlPlane reads what the set under review is judged by. One whose selector cannot be read selects nothing; a rule says so.
 func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	selector := labels.Nothing()
-	if set, err := controlplane.Read(c.New); err == nil {
+	if set, err := admission.Read(c.New); err == nil {
 		if s, err := controlplane.Selector(set); err == nil {
 			selector = s
 		}
@@ -60,7 +61,7 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 			return nil, err
 		}
 	}
-	if trials := controlplane.Asked(c, out); len(trials) > 0 {
+	if trials := admission.Asked(c, out); len(trials) > 0 {
 		tried := *out // what was read of the set so far was read without them
 		tried.Trials = l.ControlPlanes.Try(ctx, trials)
 		return &tried, nil

@@ -24,6 +24,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 // infrastructure names OpenShift's description of the cluster that it runs on.
@@ -106,7 +107,7 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 func (v conversions) reflected(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.envs.timeout)
 	defer cancel()
-	set, err := controlplane.Read(c.New)
+	set, err := admission.Read(c.New)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/cel"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 // Route is one door: which requests the API server brings to it, what happens while it is shut, and what is asked.
@@ -77,7 +78,7 @@ type Catalog struct {
 // All is the catalog of everything that Poundlock judges: who owns an object that exists in both APIs (S1), and what a control plane's set may
 // say (S2).
 func All(platforms ...conversion.Platform) Catalog {
-	return Catalog{Rules: slices.Concat(authority.Rules(), controlplane.Rules()), Defaulters: authority.Defaulters(), Platforms: platforms}
+	return Catalog{Rules: slices.Concat(authority.Rules(), admission.Rules()), Defaulters: authority.Defaulters(), Platforms: platforms}
 }
 
 const (

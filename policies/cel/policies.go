@@ -19,6 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 // Options is what the policies are written for.
@@ -83,7 +84,7 @@ func Policies(o Options) ([]Policy, error) {
 }
 
 // Rules are all rules. Some of them have twins.
-func Rules() policies.Set { return slices.Concat(authority.Rules(), controlplane.Rules()) }
+func Rules() policies.Set { return slices.Concat(authority.Rules(), admission.Rules()) }
 
 // row is a rule with its twin.
 type row struct {

@@ -142,7 +142,7 @@ func (w *imagined) finishNext(p *Plan) string {
 		w.Authority = authority.Unset
 		return w.Set.Name
 	}
-	for _, m := range p.machines() {
+	for _, m := range p.Machines() {
 		switch {
 		case m.moving():
 			w.change(m.Name, func(m *machinev1beta1.Machine) { m.Status.AuthoritativeAPI = m.Spec.AuthoritativeAPI })

@@ -5,7 +5,6 @@ package controlplane
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // Effect is what is done about a difference between a Machine and its template.
@@ -39,6 +40,7 @@ type Difference struct {
 	Have, Want string
 }
 
+// String is the difference in a sentence: what is there → what is wanted.
 func (d Difference) String() string { return fmt.Sprintf("%s %s → %s", d.short(), d.Have, d.Want) }
 
 // short leaves out what every field of a providerSpec has before it.
@@ -58,7 +60,7 @@ type comparing struct {
 
 // wanted is a Machine as the set would make it at some index.
 type wanted struct {
-	platform platform
+	platform platform.Row
 	template machinev1.OpenShiftMachineV1Beta1MachineTemplate
 	// spec is the providerSpec, the failure domain in it.
 	spec map[string]any
@@ -70,7 +72,7 @@ type wanted struct {
 func comparisons() []comparing {
 	return []comparing{
 		{Rollout, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return different(field.NewPath("spec", "providerSpec", "value"), w.platform.meaning(providerSpec(m.Spec)), w.platform.meaning(w.spec), "spec.providerSpec.value.metadata")
+			return Different(field.NewPath("spec", "providerSpec", "value"), w.platform.Meaning(platform.ProviderSpec(m.Spec)), w.platform.Meaning(w.spec), "spec.providerSpec.value.metadata")
 		}},
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return lacking(field.NewPath("metadata", "labels"), m.Labels, ours(w.template.ObjectMeta.Labels))
@@ -83,18 +85,18 @@ func comparisons() []comparing {
 				lacking(field.NewPath("spec", "metadata", "annotations"), m.Spec.Annotations, w.template.Spec.Annotations)...)
 		}},
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return different(field.NewPath("spec", "taints"), byContent(m.Spec.Taints), byContent(w.template.Spec.Taints))
+			return Different(field.NewPath("spec", "taints"), byContent(m.Spec.Taints), byContent(w.template.Spec.Taints))
 		}},
 		// The hooks of a Machine that is there are those of who put them there, etcd's operator above all.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			have, want := m.Spec.LifecycleHooks, w.template.Spec.LifecycleHooks
 			path := field.NewPath("spec", "lifecycleHooks")
-			return append(different(path.Child("preDrain"), nil, beside(want.PreDrain, have.PreDrain)),
-				different(path.Child("preTerminate"), nil, beside(want.PreTerminate, have.PreTerminate))...)
+			return append(Different(path.Child("preDrain"), nil, beside(want.PreDrain, have.PreDrain)),
+				Different(path.Child("preTerminate"), nil, beside(want.PreTerminate, have.PreTerminate))...)
 		}},
 		// Which API is authoritative for a Machine that is there is decided Machine by Machine.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return different(field.NewPath("spec", "authoritativeAPI"), plain(cmp.Or(m.Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)), plain(w.authority))
+			return Different(field.NewPath("spec", "authoritativeAPI"), values.Plain(cmp.Or(m.Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)), values.Plain(w.authority))
 		}},
 	}
 }
@@ -122,18 +124,18 @@ func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 // upgrade, and brings each Node to the cluster's version whatever it started from: that alone is no reason to replace a control plane.
 func (w *wanted) bootImage(path string) bool {
 	member, ok := strings.CutPrefix(path, "spec.providerSpec.value.")
-	if !ok || w.platform.boot == "" {
+	if !ok || w.platform.Boot == "" {
 		return false
 	}
-	if list, name, isList := strings.Cut(w.platform.boot, "[]."); isList {
-		for i, item := range listAt(w.platform.meaning(w.spec), list) {
-			if disk, _ := item.(map[string]any); disk["boot"] == true && member == listItem(list, i)+"."+name {
+	if list, name, isList := strings.Cut(w.platform.Boot, "[]."); isList {
+		for i, item := range values.List(w.platform.Meaning(w.spec), list) {
+			if disk, _ := item.(map[string]any); disk["boot"] == true && member == values.Item(list, i)+"."+name {
 				return true
 			}
 		}
 		return false
 	}
-	rest, ok := strings.CutPrefix(member, w.platform.boot)
+	rest, ok := strings.CutPrefix(member, w.platform.Boot)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
@@ -142,14 +144,15 @@ func elsewhere(m *machinev1beta1.Machine) bool {
 	return m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI || m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating
 }
 
-func different(path *field.Path, have, want any, except ...string) []Difference {
+// Different compares two values that JSON can have, and returns what differs with its path. The paths of except, and all below them, are left out.
+func Different(path *field.Path, have, want any, except ...string) []Difference {
 	var out []Difference
-	found, err := policies.Differences(path, raw(have), raw(want), except...)
+	found, err := policies.Differences(path, values.Raw(have), values.Raw(want), except...)
 	if err != nil {
-		return []Difference{{Path: path.String(), Have: text(have), Want: text(want)}}
+		return []Difference{{Path: path.String(), Have: values.Text(have), Want: values.Text(want)}}
 	}
 	for _, d := range found {
-		out = append(out, Difference{Path: d.Path.String(), Have: text(d.Old), Want: text(d.New)})
+		out = append(out, Difference{Path: d.Path.String(), Have: values.Text(d.Old), Want: values.Text(d.New)})
 	}
 	return out
 }
@@ -162,11 +165,11 @@ func lacking(path *field.Path, have, want map[string]string) []Difference {
 			kept[k] = v
 		}
 	}
-	return different(path, plain(kept), plain(want))
+	return Different(path, values.Plain(kept), values.Plain(want))
 }
 
-// ofMachineController lists the labels and annotations that a Machine controller writes to a Machine, from what the cloud answers or from its providerSpec.
-func ofMachineController() []string {
+// OfMachineController lists the labels and annotations that a Machine controller writes to a Machine, from what the cloud answers or from its providerSpec.
+func OfMachineController() []string {
 	const api = "machine.openshift.io/"
 	return []string{api + "region", api + "zone", api + "instance-type", api + "instance-state", api + "instance-power-state", "openstack-resourceId", "metal3.io/BareMetalHost"}
 }
@@ -175,7 +178,7 @@ func ofMachineController() []string {
 // fought over, and by the label of the cluster it finds the instance.
 func ours(all map[string]string) map[string]string {
 	out := maps.Clone(all)
-	maps.DeleteFunc(out, func(key, _ string) bool { return key == clusterLabel || slices.Contains(ofMachineController(), key) })
+	maps.DeleteFunc(out, func(key, _ string) bool { return key == ClusterLabel || slices.Contains(OfMachineController(), key) })
 	return out
 }
 
@@ -185,41 +188,11 @@ func beside(hooks, others []machinev1beta1.LifecycleHook) []machinev1beta1.Lifec
 }
 
 func byContent[T any](all []T) any {
-	l, ok := plain(all).([]any)
+	l, ok := values.Plain(all).([]any)
 	if !ok {
 		return nil
 	}
-	return sorted(l)
-}
-
-func raw(v any) json.RawMessage {
-	out, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return out
-}
-
-// in is the template's providerSpec with a domain in it.
-func (d Domain) in(spec map[string]any) map[string]any {
-	out := plain(spec)
-	for _, s := range d.sets {
-		if own := member(out, places(s.path)); s.yields && own != nil && own != "" {
-			continue
-		}
-		out = put(out, places(s.path), s.value)
-	}
-	made, _ := out.(map[string]any)
-	return made
-}
-
-// holds reports whether a providerSpec is in the domain.
-func (d Domain) holds(p platform, spec map[string]any) bool {
-	if spec == nil {
-		return false
-	}
-	d.sets = slices.DeleteFunc(slices.Clone(d.sets), func(s setting) bool { return s.aside })
-	return len(different(field.NewPath("value"), p.meaning(spec), p.meaning(d.in(spec)))) == 0
+	return values.Sorted(l)
 }
 
 // rollout reports whether a difference has the Machine replaced.

@@ -22,6 +22,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
 type planting = func(*plant)
@@ -71,33 +72,33 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 		reason controlplane.Reason
 		words  string
 	}{
-		"no Machine, as in a cluster that somebody else made": {do: []planting{uprooted("master-0", "master-1", "master-2")}, reason: controlplane.NoControlPlaneMachines, words: "in openshift-machine-api"},
-		"none with the labels":                                {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { m.Labels = nil }), uprooted("master-1", "master-2")}, reason: controlplane.NoControlPlaneMachines},
-		"none runs": {do: []planting{onPlant(0, stopped), onPlant(1, failed), onPlant(2, going)}, reason: controlplane.NoRunningMachine,
+		"no Machine, as in a cluster that somebody else made": {do: []planting{uprooted("master-0", "master-1", "master-2")}, reason: generator.NoControlPlaneMachines, words: "in openshift-machine-api"},
+		"none with the labels":                                {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { m.Labels = nil }), uprooted("master-1", "master-2")}, reason: generator.NoControlPlaneMachines},
+		"none runs": {do: []planting{onPlant(0, stopped), onPlant(1, failed), onPlant(2, going)}, reason: generator.NoRunningMachine,
 			words: "lock-7x2k9-master-0 (no phase), lock-7x2k9-master-1 (Failed), lock-7x2k9-master-2 (being deleted)"},
 		"one runs":                          {do: []planting{onPlant(0, stopped), onPlant(1, failed)}},
 		"a platform that nobody knows":      {do: []planting{platformIs("BareMetal")}, reason: controlplane.UnknownPlatform, words: "BareMetal"},
 		"no platform":                       {do: []planting{func(p *plant) { p.Infrastructure = nil }}, reason: controlplane.UnknownPlatform},
-		"a Machine of another platform":     {do: []planting{onPlant(1, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "kind", "GCPMachineProviderSpec") })}, reason: controlplane.ForeignProviderSpec, words: "Machine lock-7x2k9-master-1 is GCPMachineProviderSpec"},
+		"a Machine of another platform":     {do: []planting{onPlant(1, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "kind", "GCPMachineProviderSpec") })}, reason: generator.ForeignProviderSpec, words: "Machine lock-7x2k9-master-1 is GCPMachineProviderSpec"},
 		"a worker of another platform":      {do: []planting{onPlant(3, func(m *machinev1beta1.Machine) { m.Spec.ProviderSpec.Value = nil })}},
-		"a providerSpec that is no object":  {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { m.Spec.ProviderSpec.Value.Raw = []byte(`"x"`) })}, reason: controlplane.UnreadableProviderSpec, words: "master-0"},
-		"no providerSpec":                   {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { m.Spec.ProviderSpec.Value = nil })}, reason: controlplane.UnreadableProviderSpec, words: "master-2"},
-		"a field of another type":           {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", 3) })}, reason: controlplane.UnreadableProviderSpec, words: "instanceType"},
+		"a providerSpec that is no object":  {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { m.Spec.ProviderSpec.Value.Raw = []byte(`"x"`) })}, reason: generator.UnreadableProviderSpec, words: "master-0"},
+		"no providerSpec":                   {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { m.Spec.ProviderSpec.Value = nil })}, reason: generator.UnreadableProviderSpec, words: "master-2"},
+		"a field of another type":           {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", 3) })}, reason: generator.UnreadableProviderSpec, words: "instanceType"},
 		"the same in an older one":          {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", 3) })}},
-		"one index":                         {do: []planting{uprooted("master-1", "master-2")}, reason: controlplane.UnsupportedSize, words: "1 index (0: lock-7x2k9-master-0)"},
+		"one index":                         {do: []planting{uprooted("master-1", "master-2")}, reason: generator.UnsupportedSize, words: "1 index (0: lock-7x2k9-master-0)"},
 		"two of three":                      {do: []planting{uprooted("master-1")}},
-		"two and an arbiter":                {do: []planting{uprooted("master-1"), topology}, reason: controlplane.NotAdmitted, words: "[controlplane/replicas]"},
+		"two and an arbiter":                {do: []planting{uprooted("master-1"), topology}, reason: generator.NotAdmitted, words: "[controlplane/replicas]"},
 		"four of five":                      {do: []planting{also("lock-7x2k9-master-3", 0)}},
-		"four, of which one goes":           {do: []planting{also("lock-7x2k9-master-3", 0), onPlant(0, going)}, reason: controlplane.UnsupportedSize, words: "one is being given up"},
+		"four, of which one goes":           {do: []planting{also("lock-7x2k9-master-3", 0), onPlant(0, going)}, reason: generator.UnsupportedSize, words: "one is being given up"},
 		"three, of which one goes":          {do: []planting{onPlant(0, going)}},
 		"three and a replacement of one":    {do: []planting{also("lock-7x2k9-master-x-0", 0)}},
 		"five":                              {do: []planting{also("lock-7x2k9-master-3", 0), also("lock-7x2k9-master-4", 1)}},
-		"six":                               {do: []planting{also("m-3", 0), also("m-4", 1), also("m-5", 2)}, reason: controlplane.UnsupportedSize, words: "6 indexes"},
-		"what admission refuses":            {kit: azuretest.Kit, do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "internalLoadBalancer", nil) })}, reason: controlplane.NotAdmitted, words: "[controlplane/azure]"},
+		"six":                               {do: []planting{also("m-3", 0), also("m-4", 1), also("m-5", 2)}, reason: generator.UnsupportedSize, words: "6 indexes"},
+		"what admission refuses":            {kit: azuretest.Kit, do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "internalLoadBalancer", nil) })}, reason: generator.NotAdmitted, words: "[controlplane/azure]"},
 		"the same in an older one of Azure": {kit: azuretest.Kit, do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "internalLoadBalancer", nil) })}},
 		"one in no failure domain": {kit: vspheretest.Kit, do: []planting{onPlant(0, func(m *machinev1beta1.Machine) {
 			edit(&m.Spec.ProviderSpec, "workspace", map[string]any{"server": "other"})
-		})}, reason: controlplane.NotAdmitted, words: "Machine lock-7x2k9-master-0 is in other"},
+		})}, reason: generator.NotAdmitted, words: "Machine lock-7x2k9-master-0 is in other"},
 		"none in any, but all in one place":  {kit: vspheretest.Kit, do: []planting{func(p *plant) { p.Infrastructure.Spec.PlatformSpec.VSphere.FailureDomains = nil }, inOnePlace}},
 		"a failure domain with another name": {kit: vspheretest.Kit, do: []planting{func(p *plant) { p.Infrastructure.Spec.PlatformSpec.VSphere.FailureDomains[0].Name = "first" }}},
 	} {
@@ -109,7 +110,7 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 			for _, do := range c.do {
 				do(p)
 			}
-			g, refusal := controlplane.Generate(p.World)
+			g, refusal := generator.Generate(p.World)
 			if refusal == nil {
 				if c.reason != "" {
 					t.Errorf("made %s, want %s", raw(t, g.Set.Spec), c.reason)
@@ -119,7 +120,7 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 			if refusal.Reason != c.reason || !strings.Contains(refusal.Message, c.words) {
 				t.Errorf("%s: %s; want %s and %q", refusal.Reason, refusal.Message, c.reason, c.words)
 			}
-			if reason, words := controlplane.Ungenerated(p.World); reason != refusal.Reason || words != refusal.Message {
+			if reason, words := generator.Ungenerated(p.World); reason != refusal.Reason || words != refusal.Message {
 				t.Error("Ungenerated says otherwise")
 			}
 		})
@@ -170,8 +171,8 @@ func TestWhatASetIsGeneratedFrom(t *testing.T) {
 			for _, do := range c.do {
 				do(p)
 			}
-			u := controlplane.PlanGeneration(nil, p.World)
-			if u.Write != controlplane.CreateSet {
+			u := generator.Next(nil, p.World)
+			if u.Write != generator.CreateSet {
 				t.Fatalf("%+v", u.Refusal)
 			}
 			for path, want := range c.want {
@@ -261,7 +262,7 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 		before []planting
 		edit   map[string]any // what a person makes of the set, by path; nil removes
 		then   []planting
-		do     controlplane.GeneratorWrite
+		do     generator.Write
 		want   map[string]any // what is stored in the end, by path
 		reason controlplane.Reason
 		words  string
@@ -298,30 +299,30 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 		"an active set":                       {edit: map[string]any{"spec.state": "Active"}, then: []planting{larger}},
 		"one that is being deleted":           {edit: map[string]any{"metadata.deletionTimestamp": "2026-11-22T00:00:00Z"}, then: []planting{larger}},
 		"one that a person made":              {edit: map[string]any{"metadata.annotations": nil}, then: []planting{larger}},
-		"one that a person made their own":    {edit: map[string]any{"metadata.annotations": map[string]any{controlplane.GeneratedAnnotation: "mine"}}, then: []planting{larger}},
+		"one that a person made their own":    {edit: map[string]any{"metadata.annotations": map[string]any{generator.GeneratedAnnotation: "mine"}}, then: []planting{larger}},
 		"one for Cluster API":                 {edit: map[string]any{"spec.template.machineType": "machines_v1beta2_cluster_x_k8s_io"}, then: []planting{larger}},
-		"nothing runs any more":               {then: []planting{larger, onPlant(0, stopped), onPlant(1, stopped), onPlant(2, stopped)}, reason: controlplane.NoRunningMachine, want: map[string]any{value("instanceType"): "m6i.large"}},
+		"nothing runs any more":               {then: []planting{larger, onPlant(0, stopped), onPlant(1, stopped), onPlant(2, stopped)}, reason: generator.NoRunningMachine, want: map[string]any{value("instanceType"): "m6i.large"}},
 		"the control plane has grown":         {then: []planting{also("m-3", 0), also("m-4", 1)}, do: "Remake", reason: "AsFound"},
-		"it has, and somebody has edited":     {edit: map[string]any{value("instanceType"): "m7i.large"}, then: []planting{also("m-3", 0), also("m-4", 1)}, do: "Follow", reason: controlplane.CannotFollow, words: "kubectl -n openshift-machine-api delete", want: map[string]any{"spec.replicas": float64(3)}},
-		"it is growing, or is being replaced": {then: []planting{also("m-3", 0)}, reason: controlplane.CannotFollow, words: "If a Machine is only being replaced by hand"},
+		"it has, and somebody has edited":     {edit: map[string]any{value("instanceType"): "m7i.large"}, then: []planting{also("m-3", 0), also("m-4", 1)}, do: "Follow", reason: generator.CannotFollow, words: "kubectl -n openshift-machine-api delete", want: map[string]any{"spec.replicas": float64(3)}},
+		"it is growing, or is being replaced": {then: []planting{also("m-3", 0)}, reason: generator.CannotFollow, words: "If a Machine is only being replaced by hand"},
 		"a Machine is gone":                   {then: []planting{uprooted("master-1")}, reason: "AsFound"},
 		"edits that admission no longer takes": {edit: map[string]any{below + "failureDomains.aws": same("a", "b", "c")}, then: []planting{onPlant(2, func(m *machinev1beta1.Machine) {
 			m.Spec.ProviderSpec = of(inZone("AWS", awstest.Kit().ProviderSpec, 3))
-		})}, reason: controlplane.CannotFollow, words: "[controlplane/failure-domains] Kept as somebody has edited it: failureDomains.aws[us-east-1d]", want: map[string]any{below + "failureDomains.aws": same("a", "b", "c")}},
+		})}, reason: generator.CannotFollow, words: "[controlplane/failure-domains] Kept as somebody has edited it: failureDomains.aws[us-east-1d]", want: map[string]any{below + "failureDomains.aws": same("a", "b", "c")}},
 	} {
 		t.Run(says, func(t *testing.T) {
 			p := planted(t, awstest.Kit(), awstest.Kit().ProviderSpec, 3)
 			for _, do := range c.before {
 				do(p)
 			}
-			stored := controlplane.PlanGeneration(nil, p.World).Object
+			stored := generator.Next(nil, p.World).Object
 			for path, v := range c.edit {
 				stored = merged(stored, nested(strings.Split(path, "."), v))
 			}
 			for _, do := range c.then {
 				do(p)
 			}
-			u := controlplane.PlanGeneration(stored, p.World)
+			u := generator.Next(stored, p.World)
 			if u.Write != c.do || u.Condition.Reason != string(c.reason) || !strings.Contains(u.Condition.Message, c.words) {
 				t.Errorf("does %q and says %s: %s; want %q, %s and %q", u.Write, u.Condition.Reason, u.Condition.Message, c.do, c.reason, c.words)
 			}
@@ -331,8 +332,8 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 					t.Errorf("%s: %s", path, d)
 				}
 			}
-			if u.Write == controlplane.PatchSet {
-				if again := controlplane.PlanGeneration(end, p.World); again.Write != "" {
+			if u.Write == generator.PatchSet {
+				if again := generator.Next(end, p.World); again.Write != "" {
 					t.Errorf("it is never enough: %s", raw(t, again.Patch))
 				}
 			}
@@ -350,15 +351,15 @@ func TestASetFollowsWhateverAProviderSpecSays(t *testing.T) {
 			var base, then map[string]any
 			into(t, kit.AnyProviderSpec(r), &base)
 			into(t, kit.AnyProviderSpec(r), &then)
-			stored := controlplane.PlanGeneration(nil, planted(t, kit, base, 3).World).Object
+			stored := generator.Next(nil, planted(t, kit, base, 3).World).Object
 			now := planted(t, kit, then, 3)
-			fresh := controlplane.PlanGeneration(nil, now.World).Object
+			fresh := generator.Next(nil, now.World).Object
 			if stored == nil || fresh == nil {
 				continue
 			}
 			edit := nested(strings.Split(below+"spec.providerSpec.value.userDataSecret.name", "."), "mine")
 			stored, fresh = merged(stored, edit), merged(fresh, edit)
-			u := controlplane.PlanGeneration(stored, now.World)
+			u := generator.Next(stored, now.World)
 			if u.Write == "" {
 				continue
 			}
@@ -367,7 +368,7 @@ func TestASetFollowsWhateverAProviderSpecSays(t *testing.T) {
 			if d := cmp.Diff(fresh, end); d != "" {
 				t.Errorf("of %s\nand %s: %s", raw(t, base), raw(t, then), d)
 			}
-			if again := controlplane.PlanGeneration(end, now.World); again.Write != "" || !strings.Contains(again.Condition.Message, "userDataSecret.name master-user-data → mine") {
+			if again := generator.Next(end, now.World); again.Write != "" || !strings.Contains(again.Condition.Message, "userDataSecret.name master-user-data → mine") {
 				t.Errorf("%q %s", again.Write, again.Condition.Message)
 			}
 		}
@@ -388,15 +389,15 @@ func nested(way []string, v any) map[string]any {
 func TestAGeneratedSetDependsOnNoOrder(t *testing.T) {
 	everyPlatform(t, func(t *testing.T, kit conversiontest.Kit) {
 		p := planted(t, kit, kit.ProviderSpec, 3)
-		one := controlplane.PlanGeneration(nil, p.World)
+		one := generator.Next(nil, p.World)
 		for i, j := 0, len(p.Machines)-1; i < j; i, j = i+1, j-1 {
 			p.Machines[i], p.Machines[j] = p.Machines[j], p.Machines[i]
 		}
-		if d := cmp.Diff(one, controlplane.PlanGeneration(nil, p.World)); d != "" {
+		if d := cmp.Diff(one, generator.Next(nil, p.World)); d != "" {
 			t.Error(d)
 		}
 		var again map[string]any
-		if err := json.Unmarshal([]byte(fmt.Sprint(at(one.Object, "metadata.annotations").(map[string]any)[controlplane.GeneratedAnnotation])), &again); err != nil {
+		if err := json.Unmarshal([]byte(fmt.Sprint(at(one.Object, "metadata.annotations").(map[string]any)[generator.GeneratedAnnotation])), &again); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(one.Object["spec"], any(again)); d != "" {

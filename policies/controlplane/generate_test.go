@@ -21,11 +21,13 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
+	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
 // plant is a control plane on a platform, each Machine in a zone of its own where the platform has such, and a MachineSet in a fourth.
 type plant struct {
-	controlplane.World
+	generator.World
 	kit conversiontest.Kit
 }
 
@@ -133,7 +135,7 @@ func (p *plant) plan(set *machinev1.ControlPlaneMachineSet) controlplane.Plan {
 
 func (p *plant) generate(t testing.TB) *machinev1.ControlPlaneMachineSet {
 	t.Helper()
-	g, refusal := controlplane.Generate(p.World)
+	g, refusal := generator.Generate(p.World)
 	if refusal != nil {
 		t.Fatalf("refused: %s: %s", refusal.Reason, refusal.Message)
 	}
@@ -264,9 +266,9 @@ func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecSays(t *testing.T) {
 			var base map[string]any
 			into(t, kit.AnyProviderSpec(r), &base)
 			p := planted(t, kit, base, 3)
-			g, refusal := controlplane.Generate(p.World)
+			g, refusal := generator.Generate(p.World)
 			if refusal != nil {
-				if refusal.Reason != controlplane.NotAdmitted || !strings.Contains(refusal.Message, "[controlplane/") {
+				if refusal.Reason != generator.NotAdmitted || !strings.Contains(refusal.Message, "[controlplane/") {
 					t.Fatalf("refused: %+v", refusal)
 				}
 				continue
@@ -276,11 +278,11 @@ func TestAGeneratedSetFindsNothingToDoWhateverAProviderSpecSays(t *testing.T) {
 			if f := plan.Forecast(); !strings.HasPrefix(f[0], "this will do nothing: ") {
 				t.Fatalf("%q\nof %s\nfrom %s", f, raw(t, g.Set.Spec), raw(t, base))
 			}
-			if c := asked(t, nil, &controlplane.View{Set: g.Set, Machines: p.Machines, Infrastructure: p.Infrastructure, Now: noon}); !controlplane.Rules().Judge(c).Allowed() {
-				t.Errorf("refused: %v", said(controlplane.Rules(), c))
+			if c := asked(t, nil, &controlplane.View{Set: g.Set, Machines: p.Machines, Infrastructure: p.Infrastructure, Now: noon}); !admission.Rules().Judge(c).Allowed() {
+				t.Errorf("refused: %v", said(admission.Rules(), c))
 			}
-			u := controlplane.PlanGeneration(nil, p.World)
-			if again := controlplane.PlanGeneration(u.Object, p.World); again.Write != "" || again.Condition.Status != metav1.ConditionTrue || strings.Contains(again.Condition.Message, "edited") {
+			u := generator.Next(nil, p.World)
+			if again := generator.Next(u.Object, p.World); again.Write != "" || again.Condition.Status != metav1.ConditionTrue || strings.Contains(again.Condition.Message, "edited") {
 				t.Errorf("what was just generated is followed by %+v", again)
 			}
 		}

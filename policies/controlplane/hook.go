@@ -16,7 +16,7 @@ type Hold struct{ Machine, Hook, Owner string }
 // Holds are the hooks that keep deleted Machines from going (control-plane-machine-set-controller › Protecting etcd quorum during update operations).
 func (p *Plan) Holds() []Hold {
 	var out []Hold
-	for _, m := range p.machines() {
+	for _, m := range p.Machines() {
 		if m.Deleting {
 			out = append(out, m.holds()...)
 		}
@@ -45,7 +45,7 @@ func (p *Plan) held(m MachineState) string {
 		return ""
 	}
 	says := ", held by the hook " + strings.Join(hooks, " and the hook ")
-	if lost := named(p.machines(), func(o MachineState) bool { return !o.Deleting && !o.Ready && (o.Failed || !o.joining()) }); len(lost) > 0 {
+	if lost := NamesOf(p.Machines(), func(o MachineState) bool { return !o.Deleting && !o.Ready && (o.Failed || !o.joining()) }); len(lost) > 0 {
 		says += fmt.Sprintf("; not ready meanwhile: %s. The hook may stay until each is ready again, or deleted", strings.Join(lost, ", "))
 	}
 	if p.Strategy == machinev1.Recreate {

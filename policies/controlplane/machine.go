@@ -18,17 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
-
-// Finalizer keeps a set until its Machines no longer refer to it as their owner.
-const Finalizer = "controlplanemachineset.machine.openshift.io"
 
 // Machine is the one that the set makes at an index, with its name.
 //
 // Its five letters follow from what the set was when this was decided, so that two who decide from the same make the same name. The API server takes
 // one. Once one is made, the set's status counts it, and the next letters are others, also where that Machine has gone.
 func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
-	t := template(p.set)
+	t := TemplateOf(p.set)
 	m := &machinev1beta1.Machine{
 		TypeMeta: metav1.TypeMeta{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -40,7 +38,7 @@ func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 	}
 	metav1.SetMetaDataAnnotation(&m.ObjectMeta, MadeFromAnnotation, madeFrom(i))
 	m.Spec.AuthoritativeAPI = p.makesFor()
-	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: raw(i.Spec)}
+	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: values.Raw(i.Spec)}
 	return m
 }
 
@@ -49,7 +47,7 @@ func (p *Plan) makesFor() machinev1beta1.MachineAuthority {
 	if p.authority == authority.ClusterAPI {
 		return machinev1beta1.MachineAuthorityClusterAPI
 	}
-	return cmp.Or(template(p.set).Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)
+	return cmp.Or(TemplateOf(p.set).Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)
 }
 
 // Owner is the reference by which the set is a Machine's controller.
@@ -73,14 +71,14 @@ func former(o metav1.OwnerReference, set *machinev1.ControlPlaneMachineSet) bool
 // name: "the provided prefix, followed by a randomly generated string of 5 characters, and the machine index"; without a prefix "using cluster ID,
 // machine role, random characters, and index".
 func (p *Plan) name(i Index) string {
-	labels := template(p.set).ObjectMeta.Labels
-	prefix := cmp.Or(p.set.Spec.MachineNamePrefix, cmp.Or(p.cluster, labels[clusterLabel], p.set.Name)+"-"+cmp.Or(labels[roleLabel], "master"))
+	labels := TemplateOf(p.set).ObjectMeta.Labels
+	prefix := cmp.Or(p.set.Spec.MachineNamePrefix, cmp.Or(p.cluster, labels[ClusterLabel], p.set.Name)+"-"+cmp.Or(labels[RoleLabel], "master"))
 	return fmt.Sprintf("%s-%s-%d", prefix, p.letters(i), i.Number)
 }
 
 func (p *Plan) letters(i Index) string {
 	said := []string{string(p.set.UID), p.set.ResourceVersion, fmt.Sprint(i.Number)}
-	for _, m := range p.machines() {
+	for _, m := range p.Machines() {
 		said = append(said, string(m.machine.UID))
 	}
 	sum := sha256.Sum256([]byte(strings.Join(said, "/")))
@@ -92,15 +90,15 @@ func (p *Plan) Amendment(m MachineState) map[string]any {
 	if len(m.In(InPlace)) == 0 {
 		return nil
 	}
-	t := template(p.set)
+	t := TemplateOf(p.set)
 	out := map[string]any{
 		"metadata": map[string]any{"labels": ours(t.ObjectMeta.Labels), "annotations": ours(t.ObjectMeta.Annotations)},
 		"spec":     map[string]any{"metadata": map[string]any{"labels": t.Spec.Labels, "annotations": t.Spec.Annotations}},
 	}
-	if len(different(nil, byContent(m.machine.Spec.Taints), byContent(t.Spec.Taints))) > 0 {
-		out = put(out, places("spec.taints"), plain(t.Spec.Taints)).(map[string]any) //nolint:forcetypeassert // it is made above
+	if len(Different(nil, byContent(m.machine.Spec.Taints), byContent(t.Spec.Taints))) > 0 {
+		out = values.Put(out, values.Path("spec.taints"), values.Plain(t.Spec.Taints)).(map[string]any) //nolint:forcetypeassert // it is made above
 	}
-	return lean(plain(out))
+	return lean(values.Plain(out))
 }
 
 // lean leaves out empty members: in a merge patch a null removes the member.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
 // Plan is what a set makes of a control plane.
@@ -31,7 +32,7 @@ type Plan struct {
 	// Indexes are in order. There are as many as replicas, or more where Machines have more.
 	Indexes []Index
 	// Domains are those of the set, each once.
-	Domains []Domain
+	Domains []platform.Domain
 	// Problems keep the set from acting: it is degraded, and does nothing at all until they are gone.
 	Problems []Problem
 	// Invalid are fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not know.
@@ -44,9 +45,9 @@ type Plan struct {
 	set       *machinev1.ControlPlaneMachineSet
 	authority authority.API
 	cluster   string // what the Infrastructure calls the cluster
-	row       platform
+	Row       platform.Row
 	view      View
-	spec      map[string]any
+	Spec      map[string]any
 	trials    []policies.Trial
 }
 
@@ -54,7 +55,7 @@ type Plan struct {
 type Index struct {
 	Number int
 	// Domain is where the index belongs; nil where the set has no failure domains.
-	Domain *Domain
+	Domain *platform.Domain
 	// Machines are the index's, the oldest first: as a rule one, and two while one is replaced.
 	Machines []MachineState
 	// Spec is the providerSpec of a Machine that the set makes here.
@@ -107,11 +108,11 @@ func (m MachineState) In(e Effect) []Difference {
 
 // Make makes the plan of a view. It never panics on what a person can write: what cannot be read is in Invalid.
 func Make(v View) Plan {
-	t := template(v.Set)
+	t := TemplateOf(v.Set)
 	p := Plan{
-		Replicas: replicas(v.Set), Platform: PlatformOf(v.Infrastructure), Strategy: v.Set.Spec.Strategy.Type,
-		Active: v.Set.Spec.State == machinev1.ControlPlaneMachineSetStateActive, spec: providerSpec(t.Spec),
-		set: v.Set, authority: v.Authority, row: rowOf(t, v.Infrastructure), trials: v.Trials, view: v,
+		Replicas: ReplicasOf(v.Set), Platform: platform.Of(v.Infrastructure), Strategy: v.Set.Spec.Strategy.Type,
+		Active: v.Set.Spec.State == machinev1.ControlPlaneMachineSetStateActive, Spec: platform.ProviderSpec(t.Spec),
+		set: v.Set, authority: v.Authority, Row: platform.RowOf(t, v.Infrastructure), trials: v.Trials, view: v,
 	}
 	if v.Infrastructure != nil {
 		p.cluster = v.Infrastructure.Status.InfrastructureName
@@ -121,11 +122,11 @@ func Make(v View) Plan {
 	}
 	p.Invalid = slices.Clone(v.Unresolved)
 	p.domains(t, v.Infrastructure)
-	if p.spec == nil && len(v.Unresolved) == 0 {
-		p.Invalid = append(p.Invalid, field.Required(providerSpecPath(), "a control plane Machine is made from it: copy the one of a Machine that runs"))
+	if p.Spec == nil && len(v.Unresolved) == 0 {
+		p.Invalid = append(p.Invalid, field.Required(platform.ProviderSpecPath(), "a control plane Machine is made from it: copy the one of a Machine that runs"))
 	}
 	if _, err := Selector(v.Set); err != nil {
-		p.Invalid = append(p.Invalid, field.Invalid(specPath.Child("selector"), metav1.FormatLabelSelector(&v.Set.Spec.Selector), err.Error()))
+		p.Invalid = append(p.Invalid, field.Invalid(SpecPath.Child("selector"), metav1.FormatLabelSelector(&v.Set.Spec.Selector), err.Error()))
 	}
 	p.place(v)
 	p.assignDomains(t)
@@ -135,23 +136,21 @@ func Make(v View) Plan {
 	return p
 }
 
-func providerSpecPath() *field.Path { return templatePath().Child("spec", "providerSpec", "value") }
-
 // domains reads the set's failure domains, each once. Those that are given twice are refused by admission.
 func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) {
 	if t.FailureDomains == nil {
 		return
 	}
-	if e := misplaced(*t.FailureDomains, p.Platform); e != nil {
+	if e := platform.Misplaced(*t.FailureDomains, p.Platform); e != nil {
 		p.Invalid = append(p.Invalid, e)
 	}
-	if p.row.domains == nil {
+	if p.Row.Domains == nil {
 		return
 	}
-	all, errs := p.row.domains(*t.FailureDomains, i)
+	all, errs := p.Row.Domains(*t.FailureDomains, i)
 	p.Invalid = append(p.Invalid, errs...)
 	for _, d := range all {
-		if !slices.ContainsFunc(p.Domains, d.same) {
+		if !slices.ContainsFunc(p.Domains, d.Same) {
 			p.Domains = append(p.Domains, d)
 		}
 	}
@@ -213,8 +212,8 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, n
 	}
 	deleting := m.DeletionTimestamp != nil
 	return MachineState{
-		Name: m.Name, Deleting: deleting, Failed: phase(m) == machinev1beta1.PhaseFailed,
-		Ready:   !deleting && phase(m) == machinev1beta1.PhaseRunning && node.ready,
+		Name: m.Name, Deleting: deleting, Failed: Phase(m) == machinev1beta1.PhaseFailed,
+		Ready:   !deleting && Phase(m) == machinev1beta1.PhaseRunning && node.ready,
 		Adopted: owner != nil && owner.UID == set.UID && set.UID != "",
 		machine: m, born: m.CreationTimestamp.Time, serves: node.ready, available: node.serves,
 	}
@@ -225,7 +224,7 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, n
 func (p *Plan) assignDomains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	have, moves := make([]int, len(p.Indexes)), make([]int, len(p.Indexes))
 	for i := range p.Indexes {
-		have[i] = p.domainOf(p.row, p.Indexes[i])
+		have[i] = p.domainOf(p.Row, p.Indexes[i])
 		moves[i] = p.leaves(t, p.Indexes[i], have[i])
 	}
 	for i, d := range spread(have, moves, len(p.Domains)) {
@@ -233,9 +232,9 @@ func (p *Plan) assignDomains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate)
 	}
 	for i := range p.Indexes {
 		if at := &p.Indexes[i]; at.Domain != nil {
-			at.Spec = at.Domain.in(p.spec)
+			at.Spec = at.Domain.In(p.Spec)
 		} else {
-			at.Spec = p.spec
+			at.Spec = p.Spec
 		}
 	}
 }
@@ -248,7 +247,7 @@ func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Inde
 	case domain < 0:
 		return 1
 	}
-	i.Domain, i.Spec = &p.Domains[domain], p.Domains[domain].in(p.spec)
+	i.Domain, i.Spec = &p.Domains[domain], p.Domains[domain].In(p.Spec)
 	if slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting && !outdated(p.differences(t, i, m.machine)) }) {
 		return 0
 	}
@@ -257,19 +256,19 @@ func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Inde
 
 // domainOf is which of the set's domains the index's youngest Machine is in, -1 for none. One that is being deleted counts only where the index has no
 // other. Where none is in any, it is the one domain of its zone: one that has been given another subnet has its Machines replaced, and not moved.
-func (p *Plan) domainOf(row platform, i Index) int {
+func (p *Plan) domainOf(row platform.Row, i Index) int {
 	all := slices.Clone(i.Machines)
 	slices.SortStableFunc(all, func(a, b MachineState) int {
 		return cmp.Or(compareBool(a.Deleting, b.Deleting), b.born.Compare(a.born))
 	})
 	for _, m := range all {
-		spec := providerSpec(m.machine.Spec)
-		if d := slices.IndexFunc(p.Domains, func(d Domain) bool { return d.holds(row, spec) }); d >= 0 {
+		spec := platform.ProviderSpec(m.machine.Spec)
+		if d := slices.IndexFunc(p.Domains, func(d platform.Domain) bool { return d.Holds(row, spec) }); d >= 0 {
 			return d
 		}
 	}
 	for _, m := range all {
-		if d := p.ofZone(providerSpec(m.machine.Spec)); d >= 0 {
+		if d := p.ofZone(platform.ProviderSpec(m.machine.Spec)); d >= 0 {
 			return d
 		}
 	}
@@ -278,12 +277,12 @@ func (p *Plan) domainOf(row platform, i Index) int {
 
 // ofZone is the only one of the set's domains that is in the zone of a providerSpec, -1 where none is, or several are.
 func (p *Plan) ofZone(spec map[string]any) int {
-	zone, found := p.zoneOf(spec), -1
+	zone, found := p.Row.ZoneOf(spec), -1
 	if zone == "" {
 		return -1
 	}
 	for i, d := range p.Domains {
-		if p.zoneOf(d.in(spec)) != zone {
+		if p.Row.ZoneOf(d.In(spec)) != zone {
 			continue
 		}
 		if found >= 0 {
@@ -316,7 +315,7 @@ func (p *Plan) compare(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 
 // differences are those of a Machine from what the set makes at an index, or, where that was tried, from what it becomes.
 func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, m *machinev1beta1.Machine) []Difference {
-	w := wanted{platform: p.row, template: t, spec: i.Spec, authority: p.makesFor()}
+	w := wanted{platform: p.Row, template: t, spec: i.Spec, authority: p.makesFor()}
 	out := w.differences(m)
 	if tried := p.tried(i).Machine; tried != nil && len(out) > 0 {
 		becomes := w.becomes(tried)
@@ -325,8 +324,8 @@ func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i
 	return out
 }
 
-// machines are all, index by index.
-func (p *Plan) machines() []MachineState {
+// Machines are all, index by index.
+func (p *Plan) Machines() []MachineState {
 	var out []MachineState
 	for _, i := range p.Indexes {
 		out = append(out, i.Machines...)

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -472,11 +473,11 @@ func TestAPlatformThatIsNotKnown(t *testing.T) {
 				"created":   {in: changes(lose), create: true},
 				"activated": {in: changes(lose), stored: changes(inactive), do: changes(activate)},
 			} {
-				if j := controlplane.Rules().Judge(r.change(t)); j.Allowed() {
+				if j := admission.Rules().Judge(r.change(t)); j.Allowed() {
 					t.Errorf("it may be %s", does)
 				}
 			}
-			if j := controlplane.Rules().Judge((row{in: changes(lose), do: changes(larger)}).change(t)); !j.Allowed() {
+			if j := admission.Rules().Judge((row{in: changes(lose), do: changes(larger)}).change(t)); !j.Allowed() {
 				t.Errorf("an active set may not be changed: %v", j)
 			}
 		})

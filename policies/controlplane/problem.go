@@ -10,13 +10,17 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // Reason is why a set is degraded: a word for conditions.
 type Reason string
 
-// The reasons, the gravest first; before them all is UnknownPlatform, which the generator has too.
+// The reasons, the gravest first. UnknownPlatform is one of the generator, too.
 const (
+	UnknownPlatform   Reason = "UnknownPlatform"
 	InvalidSet        Reason = "InvalidSet"
 	RecreateDisabled  Reason = "RecreateDisabled"
 	NoReadyMachines   Reason = "NoReadyMachines"
@@ -42,20 +46,22 @@ func (p *Plan) judge(v View) {
 			p.Problems = append(p.Problems, Problem{r, fmt.Sprintf(format, strings.Join(all, ", "))})
 		}
 	}
-	untold := func(e *field.Error) bool { return p.Platform == "" && e.Field == domainsPath("platform").String() }
-	say(UnknownPlatform, names(slices.DeleteFunc(slices.Clone(p.Invalid), not(untold)), fieldError), "The set's failure domains cannot be read: %s")
-	say(InvalidSet, names(slices.DeleteFunc(slices.Clone(p.Invalid), untold), fieldError), "The set cannot be carried out: %s")
+	untold := func(e *field.Error) bool {
+		return p.Platform == "" && e.Field == platform.DomainsPath("platform").String()
+	}
+	say(UnknownPlatform, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), not(untold)), fieldError), "The set's failure domains cannot be read: %s")
+	say(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), untold), fieldError), "The set cannot be carried out: %s")
 	if v.NoRecreate && p.Strategy == machinev1.Recreate {
-		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which is not allowed here: " + recreateRisk(p.Replicas) +
+		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which is not allowed here: " + RecreateRisk(p.Replicas) +
 			". Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"})
 	}
-	if all := p.machines(); len(all) == 0 {
+	if all := p.Machines(); len(all) == 0 {
 		say(NoReadyMachines, []string{""}, "There is no control plane Machine that the selector matches: a set does not make a control plane where there is none%s")
 	} else {
-		say(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), named(all, nil)), "No control plane Machine runs with a Node that is ready: %s")
+		say(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), NamesOf(all, nil)), "No control plane Machine runs with a Node that is ready: %s")
 	}
 	say(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
-	say(MachinesOfAnother, named(p.machines(), func(m MachineState) bool {
+	say(MachinesOfAnother, NamesOf(p.Machines(), func(m MachineState) bool {
 		c := controller(m.machine)
 		return !m.Adopted && c != nil && !former(*c, p.set)
 	}),
@@ -80,7 +86,7 @@ func (p *Plan) failed(replacements bool) []string {
 	var out []string
 	for _, i := range p.Indexes {
 		if (len(i.Machines) > 1) == replacements && !slices.ContainsFunc(i.Machines, func(m MachineState) bool { return m.Updated() && m.Ready }) {
-			out = append(out, named(i.Machines, func(m MachineState) bool {
+			out = append(out, NamesOf(i.Machines, func(m MachineState) bool {
 				return m.Failed && !m.Deleting && (m.Updated() || !replacements && len(p.Holds()) > 0)
 			})...)
 		}
@@ -108,8 +114,8 @@ func unless(fine bool, all []string) []string {
 	return all
 }
 
-// named are the Machines that are so.
-func named(all []MachineState, is func(MachineState) bool) []string {
+// NamesOf are the Machines that are so.
+func NamesOf(all []MachineState, is func(MachineState) bool) []string {
 	var out []string
 	for _, m := range all {
 		if is == nil || is(m) {
@@ -122,7 +128,13 @@ func named(all []MachineState, is func(MachineState) bool) []string {
 func (p *Plan) excess() []string {
 	var out []string
 	for _, i := range p.Indexes {
-		out = append(out, fmt.Sprintf("%d (%s)", i.Number, strings.Join(named(i.Machines, nil), ", ")))
+		out = append(out, fmt.Sprintf("%d (%s)", i.Number, strings.Join(NamesOf(i.Machines, nil), ", ")))
 	}
 	return out
+}
+
+// RecreateRisk returns what comes of a further failure: a quorum is more than half of the members.
+func RecreateRisk(replicas int) string {
+	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, etcd has %d of %d members: it bears the failure of %d more, and no other",
+		replicas-1, replicas, replicas-1-(replicas/2+1))
 }

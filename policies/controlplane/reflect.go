@@ -10,6 +10,8 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
 // Place is where a set creates Machines: one of its failure domains, or its template's place if it has none.
@@ -25,40 +27,21 @@ type Place struct {
 // Places are where a resolved set makes Machines, in the order of their names: a set that lists the same in another order has the same places. Errors are of
 // failure domains that the Infrastructure does not describe, by path.
 func Places(set *machinev1.ControlPlaneMachineSet, i *configv1.Infrastructure) ([]Place, field.ErrorList) {
-	t := template(set)
-	p := Plan{Platform: PlatformOf(i), row: rowOf(t, i)}
+	t := TemplateOf(set)
+	p := Plan{Platform: platform.Of(i), Row: platform.RowOf(t, i)}
 	p.domains(t, i)
-	spec := providerSpec(t.Spec)
+	spec := platform.ProviderSpec(t.Spec)
 	if len(p.Domains) == 0 {
 		return []Place{{ProviderSpec: spec}}, p.Invalid
 	}
 	var out []Place
 	for _, d := range p.Domains {
-		at := Place{Domain: d.Name, FailureDomain: d.clusterAPI(p.Platform)}
+		at := Place{Domain: d.Name, FailureDomain: d.ClusterAPI(p.Platform)}
 		if spec != nil {
-			at.ProviderSpec = d.in(spec)
+			at.ProviderSpec = d.In(spec)
 		}
 		out = append(out, at)
 	}
 	slices.SortStableFunc(out, func(a, b Place) int { return strings.Compare(a.Domain, b.Domain) })
 	return out, p.Invalid
-}
-
-// clusterAPI is what Cluster API calls a failure domain. Its providers use the first field that has a Machine's place, vSphere's by the name in the
-// Infrastructure.
-func (d Domain) clusterAPI(p configv1.PlatformType) string {
-	if p == configv1.VSpherePlatformType {
-		return d.Name
-	}
-	paths := zonePaths(p)
-	if len(paths) == 0 {
-		return ""
-	}
-	for _, s := range d.sets {
-		if s.path == paths[0] {
-			name, _ := s.value.(string)
-			return name
-		}
-	}
-	return ""
 }

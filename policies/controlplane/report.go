@@ -11,6 +11,8 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // The conditions of a set, and of the ClusterOperator, which has Upgradeable beside them.
@@ -55,14 +57,14 @@ func (p *Plan) available() metav1.Condition {
 	var without []string
 	for _, i := range p.Indexes {
 		if !slices.ContainsFunc(i.Machines, func(m MachineState) bool { return m.available }) {
-			without = append(without, fmt.Sprintf("index %d (%s)", i.Number, listOr(named(i.Machines, nil), "no Machine")))
+			without = append(without, fmt.Sprintf("index %d (%s)", i.Number, values.ListOr(NamesOf(i.Machines, nil), "no Machine")))
 		}
 	}
 	if p.Numbers().Unavailable > 0 {
 		return condition(Available, false, UnavailableReplicas, fmt.Sprintf("%d of %d control plane Machines run with a Node that is ready. Without one: %s",
-			p.Replicas-p.Numbers().Unavailable, p.Replicas, listOr(without, "the whole control plane")))
+			p.Replicas-p.Numbers().Unavailable, p.Replicas, values.ListOr(without, "the whole control plane")))
 	}
-	if all := named(p.machines(), func(m MachineState) bool { return m.available && !m.serves }); len(all) > 0 {
+	if all := NamesOf(p.Machines(), func(m MachineState) bool { return m.available && !m.serves }); len(all) > 0 {
 		return condition(Available, true, AsExpected, fmt.Sprintf("All %d control plane Machines run. The Nodes of these have not been ready for less than %s, as at a reboot: %s", p.Replicas, p.view.NotReadyGrace, strings.Join(all, ", ")))
 	}
 	return condition(Available, true, AsExpected, fmt.Sprintf("All %d control plane Machines run with a Node that is ready", p.Replicas))

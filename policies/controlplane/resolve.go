@@ -6,7 +6,6 @@ package controlplane
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // The members of the template's union, which are the values of its discriminator too. The published types have the first alone.
@@ -93,19 +93,19 @@ func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, provi
 }
 
 // key is the template in a fixed form: what was looked up for it is found by it.
-func (t *ClusterAPITemplate) key() string { return string(raw(t)) }
+func (t *ClusterAPITemplate) key() string { return string(values.Raw(t)) }
 
 // Known is what was found out of a set's template for Cluster API, as a fact for the rules. There is nothing to know of a set that has the other member.
 func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
 	out := policies.Template{Of: t.key(), Unresolved: r.Unresolved}
-	if v := template(r.Set).Spec.ProviderSpec.Value; v != nil {
+	if v := TemplateOf(r.Set).Spec.ProviderSpec.Value; v != nil {
 		out.ProviderSpec = v.Raw
 	}
 	return out
 }
 
-// resolvedIn resolves a set with what has been found out.
-func resolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate) Resolved {
+// ResolvedIn resolves a set with what has been found out.
+func ResolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate) Resolved {
 	if t == nil {
 		return Resolved{Set: set}
 	}
@@ -116,33 +116,6 @@ func resolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet
 	}
 	ref := t.Spec.InfrastructureRef
 	return Resolve(set, t, nil, field.ErrorList{field.Invalid(ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, "nobody has looked at the "+ref.Kind)})
-}
-
-// written returns where the set has what is wrong: its failure domains and metadata are in the member that it was written with, its providerSpec comes from
-// the template that this names.
-func (p *proposal) written(v policies.Verdict) policies.Verdict {
-	if !p.ofClusterAPI {
-		return v
-	}
-	from, member := ClusterAPITemplatePath().Child("spec", "infrastructureRef").String(), ClusterAPITemplatePath().String()
-	places := strings.NewReplacer(providerSpecPath().String(), from, templatePath().String(), member)
-	out := policies.Verdict{}
-	for _, e := range v.Denials {
-		moved := *e
-		if rest, ok := strings.CutPrefix(e.Field, providerSpecPath().String()+"."); ok {
-			moved.Field, moved.Detail = from, rest+": "+e.Detail
-		} else {
-			moved.Field = places.Replace(e.Field)
-		}
-		out.Denials = append(out.Denials, &moved)
-	}
-	for _, w := range v.Warnings {
-		if rest, ok := strings.CutPrefix(w, providerSpecPath().String()+"."); ok {
-			w = from + ": its " + rest
-		}
-		out.Warnings = append(out.Warnings, places.Replace(w))
-	}
-	return out
 }
 
 // ClusterAPITemplatePath is where a set has its member for Cluster API.

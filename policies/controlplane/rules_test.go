@@ -19,6 +19,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 	"github.com/poundlock/poundlock/policies/policiestest"
 )
 
@@ -394,14 +395,14 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			c := r.change(t)
-			if d := cmp.Diff(r.want, said(controlplane.Rules(), c), cmp.Transformer("empty", func(m map[string][]string) map[string][]string {
+			if d := cmp.Diff(r.want, said(admission.Rules(), c), cmp.Transformer("empty", func(m map[string][]string) map[string][]string {
 				if len(m) == 0 {
 					return nil
 				}
 				return m
 			})); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
-				for _, f := range controlplane.Rules().Judge(c) {
+				for _, f := range admission.Rules().Judge(c) {
 					t.Logf("%s: %v %q", f.Rule, f.Denials, f.Warnings)
 				}
 			}
@@ -413,7 +414,7 @@ func TestRules(t *testing.T) {
 // needsNothingElse asks each rule with what it declares alone.
 func needsNothingElse(t *testing.T, c policies.Change) {
 	t.Helper()
-	for _, r := range controlplane.Rules().Applying(c) {
+	for _, r := range admission.Rules().Applying(c) {
 		alone := c
 		if r.Needs == nil || !r.Needs(c).Has(policies.NeedControlPlane) {
 			alone.Facts = policies.Facts{}
@@ -441,15 +442,15 @@ func TestMetadataIsNobodysBusiness(t *testing.T) {
 	stored := v.Set.DeepCopy()
 	v.Set.Labels, v.Set.Finalizers = map[string]string{"a": "b"}, []string{"x"}
 	c := asked(t, stored, v)
-	if got := controlplane.Rules().Needs(c); got != 0 {
+	if got := admission.Rules().Needs(c); got != 0 {
 		t.Errorf("needs %v to judge metadata", got)
 	}
-	if d := cmp.Diff(map[string][]string{}, said(controlplane.Rules(), c)); d != "" {
+	if d := cmp.Diff(map[string][]string{}, said(admission.Rules(), c)); d != "" {
 		t.Errorf("an edit of metadata (-want +got):\n%s", d)
 	}
 	stored.DeletionTimestamp = &metav1.Time{Time: noon}
 	larger(v)
-	if d := cmp.Diff(map[string][]string{}, said(controlplane.Rules(), asked(t, stored, v))); d != "" {
+	if d := cmp.Diff(map[string][]string{}, said(admission.Rules(), asked(t, stored, v))); d != "" {
 		t.Errorf("an edit of what is being deleted (-want +got):\n%s", d)
 	}
 }
@@ -464,7 +465,7 @@ func TestASetThatIsBeingDeleted(t *testing.T) {
 		for _, do := range do {
 			do(v)
 		}
-		for _, f := range controlplane.Rules().Judge(asked(t, stored, v)) {
+		for _, f := range admission.Rules().Judge(asked(t, stored, v)) {
 			out = append(out, f.Warnings...)
 		}
 		return out
@@ -490,9 +491,9 @@ func TestNothingPanics(t *testing.T) {
 			if c.New, err = policies.ParseObject([]byte(`{"metadata":{"name":"cluster"},"spec":` + spec + `}`)); err != nil {
 				t.Fatal(err)
 			}
-			controlplane.Rules().Judge(c)
+			admission.Rules().Judge(c)
 			c.Operation, c.Old = admissionv1.Create, nil
-			controlplane.Rules().Judge(c)
+			admission.Rules().Judge(c)
 		}
 	}
 }
@@ -519,7 +520,7 @@ func TestDeletion(t *testing.T) {
 			}
 			r := asked(t, v.Set, v)
 			r.Operation, r.New, r.Propagation, r.Facts = admissionv1.Delete, nil, c.propagation, policies.Facts{}
-			got := said(controlplane.Rules(), r)
+			got := said(admission.Rules(), r)
 			if d := cmp.Diff(c.want, got); d != "" && len(c.want)+len(got) > 0 {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -530,7 +531,7 @@ func TestDeletion(t *testing.T) {
 // TestForecastRule wants a word on every request that changes the spec, and none on others.
 func TestForecastRule(t *testing.T) {
 	forecast := func(c policies.Change) []string {
-		for _, f := range controlplane.Rules().Judge(c) {
+		for _, f := range admission.Rules().Judge(c) {
 			if f.Rule == "controlplane/forecast" {
 				return f.Warnings
 			}
@@ -592,7 +593,7 @@ func TestCases(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.Rule+"/"+c.Name, func(t *testing.T) {
 			var denied []string
-			for _, f := range controlplane.Rules().Judge(c.Change) {
+			for _, f := range admission.Rules().Judge(c.Change) {
 				for _, e := range f.Denials {
 					if f.Rule == c.Rule {
 						denied = append(denied, e.Field)
@@ -636,7 +637,7 @@ func TestTemplatesOfVSphere(t *testing.T) {
 // The order of failure domains changes no answer (PITFALLS › CPMS).
 func TestOrderOfFailureDomains(t *testing.T) {
 	answer := func(names ...string) map[string][]string {
-		return said(controlplane.Rules(), row{create: true, do: changes(domains(names...))}.change(t))
+		return said(admission.Rules(), row{create: true, do: changes(domains(names...))}.change(t))
 	}
 	want := answer("a", "b", "d")
 	for _, names := range [][]string{{"a", "d", "b"}, {"b", "a", "d"}, {"b", "d", "a"}, {"d", "a", "b"}, {"d", "b", "a"}} {
@@ -648,7 +649,7 @@ func TestOrderOfFailureDomains(t *testing.T) {
 
 func TestRowsAreWhole(t *testing.T) {
 	ids := map[string]bool{}
-	for _, r := range controlplane.Rules() {
+	for _, r := range admission.Rules() {
 		if !strings.HasPrefix(r.ID, "controlplane/") || ids[r.ID] || r.Clause == "" || r.Description == "" || r.Remedy == "" || len(r.On) == 0 || r.Check == nil {
 			t.Errorf("%s: a row needs an id of its own, a clause, a sentence, a remedy, a scope and a check", r.ID)
 		}
@@ -687,7 +688,7 @@ func TestReleased(t *testing.T) {
 			if !c.kept {
 				v.Set.Finalizers = nil
 			}
-			got := said(controlplane.Rules(), asked(t, stored, v))["controlplane/finalizer"]
+			got := said(admission.Rules(), asked(t, stored, v))["controlplane/finalizer"]
 			if len(got) != len(c.want) || len(got) > 0 && !strings.Contains(got[0], c.want[0]) {
 				t.Errorf("%q, want %q", got, c.want)
 			}

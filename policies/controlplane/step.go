@@ -73,7 +73,7 @@ func (p *Plan) Steps() []PlannedStep {
 				out = append(out, PlannedStep{Verb: Adopt, Index: i, Machine: m, Why: "It belongs to the control plane that the set manages."})
 			}
 			if all := m.In(InPlace); !m.Deleting && len(all) > 0 {
-				out = append(out, PlannedStep{Verb: Amend, Index: i, Machine: m, Why: "It differs in what can be changed in place: " + listDifferences(all) + "."})
+				out = append(out, PlannedStep{Verb: Amend, Index: i, Machine: m, Why: "It differs in what can be changed in place: " + ListDifferences(all) + "."})
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func (p *Plan) change() (PlannedStep, bool) {
 }
 
 // room reports whether one Machine more may exist. It counts those that are being deleted.
-func (p *Plan) room() bool { return len(p.machines()) < p.Replicas+surge }
+func (p *Plan) room() bool { return len(p.Machines()) < p.Replicas+surge }
 
 // surplus is a second Machine of an index that is as it should be: two passes have made one each, or somebody else has.
 func (p *Plan) surplus() (PlannedStep, bool) {
@@ -178,7 +178,7 @@ func superseded(i Index) (PlannedStep, bool) {
 	}
 	stays, goes := staying[0], staying[len(staying)-1]
 	if !slices.ContainsFunc(staying, MachineState.Updated) {
-		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", listDifferences(goes.In(Rollout)), stays.Name)}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.", ListDifferences(goes.In(Rollout)), stays.Name)}, true
 	}
 	if goes.Updated() && !goes.Ready && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
 		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
@@ -222,12 +222,12 @@ func (p *Plan) renew() (PlannedStep, bool) {
 		if old.Ready && p.lost() != "" {
 			return PlannedStep{}, false
 		}
-		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " + listDifferences(old.In(Rollout)) + "."}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " + ListDifferences(old.In(Rollout)) + "."}, true
 	}
 	if !p.room() {
 		return PlannedStep{}, false
 	}
-	return PlannedStep{Verb: Create, Index: i, Why: old.Name + " is outdated: " + listDifferences(old.In(Rollout)) + "."}, true
+	return PlannedStep{Verb: Create, Index: i, Why: old.Name + " is outdated: " + ListDifferences(old.In(Rollout)) + "."}, true
 }
 
 // busy returns which Machine is on its way in or out, "" if none is.
@@ -255,7 +255,7 @@ func (p *Plan) moves() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
 	}
-	for _, m := range p.machines() {
+	for _, m := range p.Machines() {
 		if m.moving() {
 			return "the end of the move of " + m.Name + ": its status.authoritativeAPI is Migrating"
 		}
@@ -267,7 +267,7 @@ func (p *Plan) moves() string {
 func (p *Plan) lost() string {
 	for _, i := range p.Indexes {
 		if !anyReady(i.Machines) {
-			return strings.Join(named(i.Machines, nil), ", ")
+			return strings.Join(NamesOf(i.Machines, nil), ", ")
 		}
 	}
 	return ""
@@ -302,7 +302,8 @@ func (p *Plan) Outdated() []Index {
 // maxDifferences is how many differences a sentence lists.
 const maxDifferences = 5
 
-func listDifferences(all []Difference) string {
+// ListDifferences is what differs in a sentence, the first few of many.
+func ListDifferences(all []Difference) string {
 	var out []string
 	for _, d := range all[:min(len(all), maxDifferences)] {
 		out = append(out, d.String())

@@ -15,6 +15,8 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // MadeFromAnnotation is on each Machine that a set creates: a hash of the providerSpec that the set asked for. A Machine that has the present one and differs
@@ -49,8 +51,8 @@ func (p *Plan) NeededTrials() []Trial {
 }
 
 // try are the trials at some indexes, and in the domains in which no index is.
-func (p *Plan) try(at func(Index) bool, domains []Domain) []Trial {
-	if len(p.Invalid) > 0 || p.spec == nil {
+func (p *Plan) try(at func(Index) bool, domains []platform.Domain) []Trial {
+	if len(p.Invalid) > 0 || p.Spec == nil {
 		return nil
 	}
 	var out []Trial
@@ -65,7 +67,7 @@ func (p *Plan) try(at func(Index) bool, domains []Domain) []Trial {
 		}
 	}
 	for i := range domains {
-		add(Index{Domain: &domains[i], Spec: domains[i].in(p.spec)})
+		add(Index{Domain: &domains[i], Spec: domains[i].In(p.Spec)})
 	}
 	return out
 }
@@ -80,12 +82,12 @@ func (p *Plan) trial(i Index) Trial {
 
 // TrialOf identifies what a Machine at an index is made from. Its name and its owner are no part of it.
 func (p *Plan) TrialOf(i Index) string {
-	t := template(p.set)
+	t := TemplateOf(p.set)
 	return hashOf(t.ObjectMeta, t.Spec, p.makesFor(), i.Spec)
 }
 
 func hashOf(of ...any) string {
-	sum := sha256.Sum256(raw(of))
+	sum := sha256.Sum256(values.Raw(of))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -104,7 +106,7 @@ func (p *Plan) tried(i Index) policies.Trial {
 // becomes is the Machine that admission makes of the one that is wanted.
 func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
 	own := w.template
-	w.spec = providerSpec(m.Spec)
+	w.spec = platform.ProviderSpec(m.Spec)
 	w.template = machinev1.OpenShiftMachineV1Beta1MachineTemplate{Spec: m.Spec}
 	w.template.ObjectMeta.Labels, w.template.ObjectMeta.Annotations = among(m.Labels, own.ObjectMeta.Labels), among(m.Annotations, own.ObjectMeta.Annotations)
 	w.template.Spec.Labels, w.template.Spec.Annotations = among(m.Spec.Labels, own.Spec.Labels), among(m.Spec.Annotations, own.Spec.Annotations)
@@ -181,7 +183,7 @@ func (p *Plan) altered() []string {
 		from := madeFrom(i)
 		for _, m := range i.Machines {
 			if m.machine.Annotations[MadeFromAnnotation] == from && !m.Deleting && !m.Updated() {
-				out = append(out, fmt.Sprintf("%s (%s)", m.Name, listDifferences(m.In(Rollout))))
+				out = append(out, fmt.Sprintf("%s (%s)", m.Name, ListDifferences(m.In(Rollout))))
 			}
 		}
 	}
@@ -199,4 +201,16 @@ func (p *Plan) refusedNext() string {
 		return ""
 	}
 	return fmt.Sprintf("index %d%s: %s", step.Index.Number, step.Index.where(), words)
+}
+
+// Overridden warns of each field of the template that admission writes otherwise.
+func (p *Plan) Overridden(t Trial, becomes *machinev1beta1.Machine) []string {
+	w := wanted{platform: p.Row, template: TemplateOf(p.set), spec: platform.ProviderSpec(t.Machine.Spec), authority: p.makesFor()}
+	var out []string
+	for _, d := range w.differences(becomes) {
+		if d.Effect != Ignored && !void(d) {
+			out = append(out, fmt.Sprintf("%s.%s: admission changes %s to %s in each Machine", platform.TemplatePath(), d.Path, d.Want, d.Have))
+		}
+	}
+	return out
 }

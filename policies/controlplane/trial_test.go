@@ -15,13 +15,14 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// admission is what an API server does to a Machine that is created.
-type admission func(*machinev1beta1.Machine)
+// mutation is what an API server does to a Machine that is created.
+type mutation func(*machinev1beta1.Machine)
 
 // fills writes a member of the providerSpec where there is none, overrides also where there is one.
-func fills(key string, value any) admission {
+func fills(key string, value any) mutation {
 	return func(m *machinev1beta1.Machine) {
 		var s map[string]any
 		if _ = json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, &s); s[key] == nil {
@@ -30,12 +31,12 @@ func fills(key string, value any) admission {
 	}
 }
 
-func overrides(key string, value any) admission {
+func overrides(key string, value any) mutation {
 	return func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, key, value) }
 }
 
 // tries answers the plan's trials as an API server with such an admission.
-func tries(does admission) change {
+func tries(does mutation) change {
 	return func(v *controlplane.View) {
 		p := controlplane.Make(*v)
 		for _, t := range p.Trials() {
@@ -55,7 +56,7 @@ func refuses(words string) change {
 }
 
 // made adds the Machine that the set creates next, as admission leaves it, with a Node.
-func made(does admission) change {
+func made(does mutation) change {
 	return func(v *controlplane.View) {
 		p := controlplane.Make(*v)
 		for _, s := range p.Steps() {
@@ -185,7 +186,7 @@ func TestTried(t *testing.T) {
 			return policies.Trial{Of: t.Of, Machine: t.Machine}
 		}
 	}
-	admits := func(does admission) func(controlplane.Trial) policies.Trial {
+	admits := func(does mutation) func(controlplane.Trial) policies.Trial {
 		return func(t controlplane.Trial) policies.Trial {
 			m := t.Machine.DeepCopy()
 			does(m)
@@ -211,7 +212,7 @@ func TestTried(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			change := c.change(t)
-			asked := controlplane.Asked(change, change.Facts.ControlPlane)
+			asked := admission.Asked(change, change.Facts.ControlPlane)
 			if len(asked) != c.asked {
 				t.Errorf("%d Machines are asked for, want %d", len(asked), c.asked)
 			}
@@ -220,7 +221,7 @@ func TestTried(t *testing.T) {
 				world.Trials = append(world.Trials, c.answer(a))
 			}
 			change.Facts.ControlPlane = &world
-			if d := cmp.Diff(c.want, said(controlplane.Rules(), change)["controlplane/machine-refused"]); d != "" {
+			if d := cmp.Diff(c.want, said(admission.Rules(), change)["controlplane/machine-refused"]); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

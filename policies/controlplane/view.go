@@ -5,7 +5,6 @@ package controlplane
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,10 +15,10 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -85,40 +84,20 @@ func (v View) alone(n *corev1.Node) time.Time {
 // Grace is how long a Node that has just joined may be without a Machine that refers to it: the Machine controller links the two a moment later.
 const Grace = 10 * time.Minute
 
-// Name is the only one that a ControlPlaneMachineSet may have.
-const Name = "cluster"
-
-// Roles are the labels of a control plane's Nodes. Either of them identifies one.
-func Roles() []string {
-	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
-}
-
-// template is the only one that the published union has; an empty one where it is left out.
-func template(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachineV1Beta1MachineTemplate {
+// TemplateOf is the only one that the published union has; an empty one where it is left out.
+func TemplateOf(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachineV1Beta1MachineTemplate {
 	if t := set.Spec.Template.OpenShiftMachineV1Beta1Machine; t != nil {
 		return *t
 	}
 	return machinev1.OpenShiftMachineV1Beta1MachineTemplate{}
 }
 
-// replicas are 3 where the set does not say, as its CRD has it.
-func replicas(set *machinev1.ControlPlaneMachineSet) int {
+// ReplicasOf are 3 where the set does not say, as its CRD has it.
+func ReplicasOf(set *machinev1.ControlPlaneMachineSet) int {
 	if set.Spec.Replicas == nil {
 		return 3
 	}
 	return int(*set.Spec.Replicas)
-}
-
-// providerSpec is the content of one, nil where there is none, it is no object, or nobody could read its numbers.
-func providerSpec(s machinev1beta1.MachineSpec) map[string]any {
-	if s.ProviderSpec.Value == nil || jsonnumbers.Endless(s.ProviderSpec.Value.Raw) {
-		return nil
-	}
-	var out map[string]any
-	if json.Unmarshal(s.ProviderSpec.Value.Raw, &out) != nil {
-		return nil
-	}
-	return out
 }
 
 // numberOf is the index that ends a Machine's name: 2 of lock-7x2k9-master-2; false where none does.
@@ -146,7 +125,8 @@ func oldest(all []MachineState) {
 	})
 }
 
-func phase(m *machinev1beta1.Machine) string {
+// Phase is what the Machine controller reports, "" for nothing yet.
+func Phase(m *machinev1beta1.Machine) string {
 	if m.Status.Phase == nil {
 		return ""
 	}
@@ -154,3 +134,20 @@ func phase(m *machinev1beta1.Machine) string {
 }
 
 func controller(m metav1.Object) *metav1.OwnerReference { return metav1.GetControllerOfNoCopy(m) }
+
+// Selector is what a set selects its Machines by.
+func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
+	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
+}
+
+// ViewOf is what a set's plan is made from, of a control plane that was read. A set whose selector cannot be read has no Machines.
+func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) View {
+	selector, err := Selector(set)
+	if err != nil {
+		selector = labels.Nothing()
+	}
+	return View{
+		Set: set, Nodes: in.Nodes, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate, NotReadyGrace: NotReadyGrace,
+		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
+	}
+}

@@ -93,7 +93,7 @@ func (p *Plan) Forecast() []string {
 		}
 	}
 	if out == nil {
-		return []string{fmt.Sprintf("%s nothing: all %d control plane Machines match the template", p.will(), len(p.machines()))}
+		return []string{fmt.Sprintf("%s nothing: all %d control plane Machines match the template", p.will(), len(p.Machines()))}
 	}
 	return out
 }
@@ -134,7 +134,7 @@ func (p *Plan) changes(all []Moment) []string {
 		case m.Cause == Outdated:
 			old, with := replacement(all, n)
 			partner[with] = true
-			deeds = append(deeds, deed{"", fmt.Sprintf("%s (%s)", old.Name, listDifferences(old.In(Rollout)))})
+			deeds = append(deeds, deed{"", fmt.Sprintf("%s (%s)", old.Name, ListDifferences(old.In(Rollout)))})
 		case m.Verb == Create:
 			deeds = append(deeds, deed{Create, fmt.Sprintf("at index %d%s", m.Index.Number, m.Index.where())})
 		case m.Verb == Delete:
@@ -182,7 +182,7 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	case verb == Create:
 		return fmt.Sprintf("%s %d control plane Machines", p.doing("create"), n)
 	case verb == Delete:
-		return fmt.Sprintf("%s %d of %d control plane Machines without a replacement", p.doing("delete"), n, len(p.machines()))
+		return fmt.Sprintf("%s %d of %d control plane Machines without a replacement", p.doing("delete"), n, len(p.Machines()))
 	case p.Strategy == machinev1.Recreate:
 		return fmt.Sprintf("%s %s, one at a time, each deleted before its replacement is made (strategy Recreate): while one is away, etcd has lost a member", p.doing("replace"), many)
 	}
@@ -216,7 +216,7 @@ func (p *Plan) tell(all []Index) string {
 	var out []string
 	for _, i := range all {
 		m := i.outdated()
-		out = append(out, fmt.Sprintf("%s (%s)", m.Name, listDifferences(m.In(Rollout))))
+		out = append(out, fmt.Sprintf("%s (%s)", m.Name, ListDifferences(m.In(Rollout))))
 	}
 	return strings.Join(out, ", ")
 }
@@ -247,7 +247,7 @@ func (p *Plan) ignores() string {
 func (p *Plan) sum(e Effect) string {
 	var order []string
 	on := map[string][]string{}
-	for _, m := range p.machines() {
+	for _, m := range p.Machines() {
 		if m.Deleting || !m.Updated() {
 			continue // it goes, and its replacement has all of it
 		}

@@ -15,7 +15,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/handover"
 )
 
 // verb is how a write is sent.
@@ -50,7 +50,7 @@ func (r reporting) next(s *state) *write {
 	if s.set == nil {
 		return s.staleTemplate()
 	}
-	if step := controlplane.NextAuthority(s.handover(controlplane.Behind)); step.Action == authority.Rest {
+	if step := handover.Next(s.handover(handover.Behind)); step.Action == authority.Rest {
 		return nil
 	}
 	if s.refusal == (problem{}) {
@@ -63,8 +63,8 @@ func (r reporting) next(s *state) *write {
 	return r.report(s)
 }
 
-func (s *state) handover(side controlplane.Side) controlplane.Handover {
-	return controlplane.Handover{
+func (s *state) handover(side handover.Side) handover.State {
+	return handover.State{
 		Requested: s.says.Requested, Current: s.says.Current, Origin: s.says.SynchronizedAPI,
 		Deleting: s.set.GetDeletionTimestamp() != nil, OfClusterAPI: s.member != nil, Side: side,
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/handover"
 )
 
 // reporting decides; it needs nothing but the time.
@@ -22,11 +22,11 @@ type reporting struct{ now func() time.Time }
 // report is the one write of the set's status: which API is authoritative, whether Cluster API's side is in step, and what a request waits
 // for, in one patch with the resourceVersion on which it was decided; nil if the set has all of it already.
 func (r reporting) report(s *state) *write {
-	side := controlplane.InStep
+	side := handover.InStep
 	if s.refusal != (problem{}) {
-		side = controlplane.Refused
+		side = handover.Refused
 	}
-	step := controlplane.NextAuthority(s.handover(side))
+	step := handover.Next(s.handover(side))
 	status := authorityOf(s, step, side)
 	have, _, _ := unstructured.NestedSlice(s.set.Object, "status", "conditions")
 	conditions, synchronized := r.with(have, s.synchronized(side))
@@ -43,16 +43,16 @@ func (r reporting) report(s *state) *write {
 	switch was := find(have, authority.ConditionSynchronized); {
 	case now && step.Action != authority.Settle:
 		w.note = text(settled, "message")
-	case synchronized && side == controlplane.Refused && (text(was, "reason") != s.refusal.reason || text(was, "message") != s.refusal.says):
+	case synchronized && side == handover.Refused && (text(was, "reason") != s.refusal.reason || text(was, "message") != s.refusal.says):
 		w.reason, w.note, w.warning = s.refusal.reason, s.refusal.says, true
-	case synchronized && text(was, "status") != string(metav1.ConditionTrue) && side == controlplane.InStep:
+	case synchronized && text(was, "status") != string(metav1.ConditionTrue) && side == handover.InStep:
 		w.reason, w.note, w.warning = authority.ConditionSynchronized, s.inStep(), false
 	}
 	return w
 }
 
 // authorityOf is what a step changes in which API is authoritative, and the generation that Cluster API's side is made from.
-func authorityOf(s *state, step controlplane.HandoverStep, side controlplane.Side) map[string]any {
+func authorityOf(s *state, step handover.Step, side handover.Side) map[string]any {
 	status := map[string]any{}
 	switch step.Action {
 	case authority.Adopt, authority.Switch:
@@ -64,14 +64,14 @@ func authorityOf(s *state, step controlplane.HandoverStep, side controlplane.Sid
 			status["synchronizedAPI"] = string(s.says.Current)
 		}
 	}
-	if side == controlplane.InStep && s.says.SynchronizedGeneration < s.set.GetGeneration() {
+	if side == handover.InStep && s.says.SynchronizedGeneration < s.set.GetGeneration() {
 		status["synchronizedGeneration"] = s.set.GetGeneration()
 	}
 	return status
 }
 
-func (s *state) synchronized(side controlplane.Side) map[string]any {
-	if side == controlplane.Refused {
+func (s *state) synchronized(side handover.Side) map[string]any {
+	if side == handover.Refused {
 		return condition(authority.ConditionSynchronized, metav1.ConditionFalse, s.refusal.reason, s.refusal.says)
 	}
 	return condition(authority.ConditionSynchronized, metav1.ConditionTrue, "ResourceSynchronized", s.inStep())
@@ -99,7 +99,7 @@ func (s *state) inStep() string {
 
 // settled is the condition AuthoritySettled that a step gives rise to; now says that its reason is new. Its time moves with its reason, not
 // with its status alone: it is since when that is waited for.
-func (r reporting) settled(step controlplane.HandoverStep, s *state, conditions []any) (c map[string]any, now bool) {
+func (r reporting) settled(step handover.Step, s *state, conditions []any) (c map[string]any, now bool) {
 	status := metav1.ConditionFalse
 	if step.Action == authority.Settle {
 		status = metav1.ConditionTrue

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/poundlock/poundlock/internal/eventnote"
-	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
 // owner is the field manager of what is generated.
@@ -33,23 +33,23 @@ const (
 )
 
 // reasons are those of the events that tell of a deed.
-func reasons() map[controlplane.GeneratorWrite]string {
-	return map[controlplane.GeneratorWrite]string{
-		controlplane.CreateSet: reasonGenerated, controlplane.PatchSet: reasonFollowed, controlplane.RecreateSet: reasonRegenerating,
+func reasons() map[generator.Write]string {
+	return map[generator.Write]string{
+		generator.CreateSet: reasonGenerated, generator.PatchSet: reasonFollowed, generator.RecreateSet: reasonRegenerating,
 	}
 }
 
 // apply does the one next action. Without one, it reports the set's state.
-func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, u controlplane.GeneratorPlan) error {
+func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, u generator.Plan) error {
 	var err error
 	about := set
 	switch u.Write {
-	case controlplane.CreateSet:
+	case generator.CreateSet:
 		about = &unstructured.Unstructured{Object: u.Object}
 		err = r.writer.Create(ctx, about, owner)
-	case controlplane.PatchSet:
+	case generator.PatchSet:
 		err = r.patch(ctx, set, u.Patch)
-	case controlplane.RecreateSet:
+	case generator.RecreateSet:
 		err = r.remove(ctx, set)
 	default:
 		return r.report(ctx, set, u)
@@ -97,10 +97,10 @@ func (r *reconciler) remove(ctx context.Context, set *unstructured.Unstructured)
 func refused(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }
 
 // refusal reports a refused write, and returns the error that prevents the report.
-func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured, u controlplane.GeneratorPlan, why error) string {
-	u.Refusal = &controlplane.Refusal{Reason: reasonWriteRefused, Message: fmt.Sprintf("The API server refuses what is generated; it is tried again: %v", why)}
+func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured, u generator.Plan, why error) string {
+	u.Refusal = &generator.Refusal{Reason: reasonWriteRefused, Message: fmt.Sprintf("The API server refuses what is generated; it is tried again: %v", why)}
 	if set != nil {
-		u.Condition = metav1.Condition{Type: controlplane.ConditionGenerated, Status: metav1.ConditionFalse, Reason: reasonWriteRefused, Message: u.Refusal.Message}
+		u.Condition = metav1.Condition{Type: generator.ConditionGenerated, Status: metav1.ConditionFalse, Reason: reasonWriteRefused, Message: u.Refusal.Message}
 	}
 	if err := r.report(ctx, set, u); err != nil {
 		return fmt.Sprintf("; and reporting it: %v", err)
@@ -109,7 +109,7 @@ func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured
 }
 
 // report reports the set's state: of a set that exists in its condition, of one that does not in an event.
-func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured, u controlplane.GeneratorPlan) error {
+func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured, u generator.Plan) error {
 	r.meters.refused(u.Refusal)
 	if set != nil {
 		r.told = ""

@@ -22,6 +22,7 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
 // Options are the parameters of the generator.
@@ -71,7 +72,7 @@ type reconciler struct {
 // Reconcile looks at the one set, and does one thing about it.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	set, u, err := r.look(ctx, r.cache)
-	if err == nil && (u.Write == controlplane.CreateSet || u.Write == controlplane.RecreateSet) {
+	if err == nil && (u.Write == generator.CreateSet || u.Write == generator.RecreateSet) {
 		// The cache calls for a creation or a deletion. It may lag: the API server decides.
 		set, u, err = r.look(ctx, r.live)
 	}
@@ -85,7 +86,7 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 }
 
 // look reads all that there is to decide from. The set is nil where there is none.
-func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructured.Unstructured, controlplane.GeneratorPlan, error) {
+func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructured.Unstructured, generator.Plan, error) {
 	set := r.named()
 	var content map[string]any
 	err := from.Get(ctx, r.key, set)
@@ -93,15 +94,15 @@ func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructure
 	case apierrors.IsNotFound(err) && !served.Missing(err):
 		set = nil
 	case err != nil:
-		return nil, controlplane.GeneratorPlan{}, fmt.Errorf("reading ControlPlaneMachineSet %s: %w", r.key, err)
+		return nil, generator.Plan{}, fmt.Errorf("reading ControlPlaneMachineSet %s: %w", r.key, err)
 	default:
 		content = set.Object
 	}
 	w, err := facts.World(ctx, from, r.key.Namespace)
 	if err != nil {
-		return nil, controlplane.GeneratorPlan{}, err
+		return nil, generator.Plan{}, err
 	}
-	return set, controlplane.PlanGeneration(content, w), nil
+	return set, generator.Next(content, w), nil
 }
 
 // named is the set without its content.

@@ -43,7 +43,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/generator"
 	"github.com/poundlock/poundlock/reconcilers/generate"
 	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/webhooks"
@@ -380,7 +380,7 @@ func (w *world) condition(t *testing.T, reason string) string {
 		}
 		all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 		for _, c := range all {
-			if m, _ := c.(map[string]any); m["type"] == controlplane.ConditionGenerated && m["reason"] == reason && m["observedGeneration"] == o.GetGeneration() {
+			if m, _ := c.(map[string]any); m["type"] == generator.ConditionGenerated && m["reason"] == reason && m["observedGeneration"] == o.GetGeneration() {
 				message, _ = m["message"].(string)
 				return ""
 			}
@@ -644,7 +644,7 @@ func (w *world) wantEvent(t *testing.T) {
 func (w *world) stays(t *testing.T) {
 	w.newer(t, "lock-7x2k9-master-3", "a", "m6i.xlarge")
 	w.newer(t, "lock-7x2k9-master-4", "b", "m6i.xlarge")
-	if says := w.condition(t, string(controlplane.CannotFollow)); !strings.Contains(says, "spec.replicas cannot be changed, and would be 5, not 3") {
+	if says := w.condition(t, string(generator.CannotFollow)); !strings.Contains(says, "spec.replicas cannot be changed, and would be 5, not 3") {
 		t.Error(says)
 	}
 	w.becomes(t, value+"instanceType", "m7i.4xlarge")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
 // meters count what is written, and show why nothing is.
@@ -38,7 +39,7 @@ func newMeters() (meters, error) {
 }
 
 // refused shows a refusal, nil for none.
-func (m *meters) refused(r *controlplane.Refusal) {
+func (m *meters) refused(r *generator.Refusal) {
 	var reason controlplane.Reason
 	if r != nil {
 		reason = r.Reason

@@ -24,6 +24,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
 var (
@@ -65,7 +66,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) 
 	}
 	if s.set == nil {
 		world, err := facts.World(ctx, from, r.pair.MachineAPI)
-		_, s.ungenerated = controlplane.Ungenerated(world)
+		_, s.ungenerated = generator.Ungenerated(world)
 		return s, err
 	}
 	if s.deleting() {

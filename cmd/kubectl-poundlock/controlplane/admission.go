@@ -10,6 +10,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 // Admission is what is said of a request before it is stored.
@@ -60,7 +61,7 @@ func Judge(stored, proposed *unstructured.Unstructured, in policies.ControlPlane
 	if stored == nil {
 		c.Operation = admissionv1.Create
 	}
-	return opinions(controlplane.Rules().Judge(c), c.Operation), nil
+	return opinions(admission.Rules().Judge(c), c.Operation), nil
 }
 
 func opinions(j policies.Judgement, op admissionv1.Operation) *Admission {

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/docs"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
 // Topic is something that can be explained.
@@ -70,7 +70,7 @@ func signals() []Topic {
 
 func rules() []Topic {
 	var out []Topic
-	for _, r := range slices.Concat(authority.Rules(), controlplane.Rules()) {
+	for _, r := range slices.Concat(authority.Rules(), admission.Rules()) {
 		parts := []Part{{"", r.Description}, {"On", docs.Scopes(r.On)}, {"What to do", r.Remedy}, {"Source", r.Clause}}
 		if i := slices.IndexFunc(out, func(t Topic) bool { return t.Name == r.ID }); i >= 0 {
 			out[i].Parts = append(out[i].Parts, parts...)

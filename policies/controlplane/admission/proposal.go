@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package admission
 
 import (
 	"bytes"
@@ -9,33 +9,31 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	machinev1 "github.com/openshift/api/machine/v1"
-	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
-
-var specPath = field.NewPath("spec")
 
 // proposal is a set as a request would have it, in the world of the moment.
 type proposal struct {
 	policies.ControlPlane
 	// Resolved is the set, with its template in Machine API's words.
-	Resolved
+	controlplane.Resolved
 	set *machinev1.ControlPlaneMachineSet
 	// authority is which API is authoritative for the set now.
 	authority authority.API
 	// ofClusterAPI reports that the template was written in Cluster API's.
 	ofClusterAPI bool
 	// plan is what the set makes of the world.
-	plan func() Plan
+	plan func() controlplane.Plan
 }
 
 // propose reads a set of a review; nil where there is none, it cannot be read, or nobody has looked up the world.
@@ -63,13 +61,13 @@ func made(o *policies.Object, in *policies.ControlPlane) *proposal {
 	if err != nil {
 		return nil
 	}
-	t, err := Template(o.Raw())
+	t, err := controlplane.Template(o.Raw())
 	if err != nil {
 		return nil
 	}
-	r := resolvedIn(in, set, t)
+	r := controlplane.ResolvedIn(in, set, t)
 	p := &proposal{ControlPlane: *in, Resolved: r, set: r.Set, authority: authority.Read(o).Current, ofClusterAPI: t != nil}
-	p.plan = sync.OnceValue(func() Plan { return Make(p.view()) })
+	p.plan = sync.OnceValue(func() controlplane.Plan { return controlplane.Make(p.view()) })
 	return p
 }
 
@@ -79,36 +77,21 @@ func Read(o *policies.Object) (*machinev1.ControlPlaneMachineSet, error) {
 	return set, json.Unmarshal(o.Raw(), set)
 }
 
-// Selector is what a set selects its Machines by.
-func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
-	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
-}
-
-func (p *proposal) view() View {
-	v := ViewOf(p.set, p.ControlPlane)
+func (p *proposal) view() controlplane.View {
+	v := controlplane.ViewOf(p.set, p.ControlPlane)
 	v.Unresolved, v.Authority = p.Unresolved, p.authority
 	return v
 }
 
-// ViewOf is what a set's plan is made from, of a control plane that was read. A set whose selector cannot be read has no Machines.
-func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) View {
-	selector, err := Selector(set)
-	if err != nil {
-		selector = labels.Nothing()
-	}
-	return View{
-		Set: set, Nodes: in.Nodes, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now, NoRecreate: in.NoRecreate, NotReadyGrace: NotReadyGrace,
-		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
-	}
-}
-
-func (p *proposal) platform() platform { return platformNamed(PlatformOf(p.Infrastructure)) }
+func (p *proposal) platform() platform.Row { return platform.Named(platform.Of(p.Infrastructure)) }
 
 // providerSpec is the template's.
-func (p *proposal) providerSpec() map[string]any { return providerSpec(template(p.set).Spec) }
+func (p *proposal) providerSpec() map[string]any {
+	return platform.ProviderSpec(controlplane.TemplateOf(p.set).Spec)
+}
 
 func (p *proposal) failureDomains() machinev1.FailureDomains {
-	if f := template(p.set).FailureDomains; f != nil {
+	if f := controlplane.TemplateOf(p.set).FailureDomains; f != nil {
 		return *f
 	}
 	return machinev1.FailureDomains{}
@@ -185,3 +168,30 @@ func beyond(v, known policies.Verdict) policies.Verdict {
 var itemNumber = regexp.MustCompile(`\[[0-9]+\]`)
 
 func unplaced(text string) string { return itemNumber.ReplaceAllString(text, "[]") }
+
+// written returns where the set has what is wrong: its failure domains and metadata are in the member that it was written with, its providerSpec comes from
+// the template that this names.
+func (p *proposal) written(v policies.Verdict) policies.Verdict {
+	if !p.ofClusterAPI {
+		return v
+	}
+	from, member := controlplane.ClusterAPITemplatePath().Child("spec", "infrastructureRef").String(), controlplane.ClusterAPITemplatePath().String()
+	places := strings.NewReplacer(platform.ProviderSpecPath().String(), from, platform.TemplatePath().String(), member)
+	out := policies.Verdict{}
+	for _, e := range v.Denials {
+		moved := *e
+		if rest, ok := strings.CutPrefix(e.Field, platform.ProviderSpecPath().String()+"."); ok {
+			moved.Field, moved.Detail = from, rest+": "+e.Detail
+		} else {
+			moved.Field = places.Replace(e.Field)
+		}
+		out.Denials = append(out.Denials, &moved)
+	}
+	for _, w := range v.Warnings {
+		if rest, ok := strings.CutPrefix(w, platform.ProviderSpecPath().String()+"."); ok {
+			w = from + ": its " + rest
+		}
+		out.Warnings = append(out.Warnings, places.Replace(w))
+	}
+	return out
+}

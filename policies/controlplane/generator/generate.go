@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package generator
 
 import (
 	"cmp"
@@ -20,6 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/admission"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // World is what a set is generated from, as the shell has read it. Nothing in it is changed.
@@ -36,24 +40,23 @@ type World struct {
 
 // Why no set can be generated, or a generated one cannot follow the cluster: words for conditions, events and a metric.
 const (
-	NoControlPlaneMachines Reason = "NoControlPlaneMachines"
-	NoRunningMachine       Reason = "NoRunningMachine"
-	UnknownPlatform        Reason = "UnknownPlatform"
-	UnreadableProviderSpec Reason = "UnreadableProviderSpec"
-	ForeignProviderSpec    Reason = "ForeignProviderSpec"
-	UnsupportedSize        Reason = "UnsupportedSize"
-	NotAdmitted            Reason = "NotAdmitted"
-	CannotFollow           Reason = "CannotFollow"
+	NoControlPlaneMachines controlplane.Reason = "NoControlPlaneMachines"
+	NoRunningMachine       controlplane.Reason = "NoRunningMachine"
+	UnreadableProviderSpec controlplane.Reason = "UnreadableProviderSpec"
+	ForeignProviderSpec    controlplane.Reason = "ForeignProviderSpec"
+	UnsupportedSize        controlplane.Reason = "UnsupportedSize"
+	NotAdmitted            controlplane.Reason = "NotAdmitted"
+	CannotFollow           controlplane.Reason = "CannotFollow"
 )
 
 // Refusal is why no set is generated.
 type Refusal struct {
-	Reason Reason
+	Reason controlplane.Reason
 	// Message is the message for people: sentences with the names of the objects and the remedy.
 	Message string
 }
 
-func refuse(r Reason, format string, args ...any) *Refusal {
+func refuse(r controlplane.Reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: r, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -72,7 +75,7 @@ type Generated struct {
 // Generate makes a set from the newest control plane Machine that runs, and the failure domains from all of them and from the MachineSets
 // (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster). It is one that every rule of admission takes.
 func Generate(w World) (*Generated, *Refusal) {
-	g := &generator{World: w, row: platformNamed(PlatformOf(w.Infrastructure))}
+	g := &generator{World: w, row: platform.Named(platform.Of(w.Infrastructure))}
 	for _, step := range []func() *Refusal{g.find, g.read, g.count, g.make} {
 		if r := step(); r != nil {
 			return nil, r
@@ -82,7 +85,7 @@ func Generate(w World) (*Generated, *Refusal) {
 }
 
 // Ungenerated is why no set can be generated, "" twice where one can be: for the ClusterOperator of a cluster that has none.
-func Ungenerated(w World) (Reason, string) {
+func Ungenerated(w World) (controlplane.Reason, string) {
 	if _, r := Generate(w); r != nil {
 		return r.Reason, r.Message
 	}
@@ -93,7 +96,7 @@ type generator struct {
 	World
 	Generated
 
-	row platform
+	row platform.Row
 	// masters are the control plane's Machines, the oldest first; stay are those that remain once the Machines that are being deleted are gone.
 	masters, stay []*machinev1beta1.Machine
 	newest        *machinev1beta1.Machine
@@ -102,33 +105,23 @@ type generator struct {
 	replicas int32
 }
 
-// Selecting are the labels by which a generated set selects: the whole control plane, also where somebody has left out the cluster's name.
-func Selecting() map[string]string { return map[string]string{roleLabel: master, typeLabel: master} }
-
-const master = "master"
-
-// OfControlPlane reports whether labels are those of a Machine that a generated set selects.
-func OfControlPlane(labels map[string]string) bool {
-	return labels[roleLabel] == master && labels[typeLabel] == master
-}
-
 // find finds the newest Machine that runs.
 func (g *generator) find() *Refusal {
 	for i := range g.Machines {
-		if m := &g.Machines[i]; OfControlPlane(m.Labels) {
+		if m := &g.Machines[i]; controlplane.OfControlPlane(m.Labels) {
 			g.masters = append(g.masters, m)
 		}
 	}
 	if len(g.masters) == 0 {
 		return refuse(NoControlPlaneMachines, "There is no Machine with the labels %s=master and %s=master in %s: no ControlPlaneMachineSet can be generated. "+
-			"A control plane that was installed without Machines is first replaced, host by host, with Machines made by hand", roleLabel, typeLabel, g.Namespace)
+			"A control plane that was installed without Machines is first replaced, host by host, with Machines made by hand", controlplane.RoleLabel, controlplane.TypeLabel, g.Namespace)
 	}
 	slices.SortStableFunc(g.masters, func(a, b *machinev1beta1.Machine) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	var states []string
 	for _, m := range g.masters {
-		if m.DeletionTimestamp == nil && phase(m) == machinev1beta1.PhaseRunning {
+		if m.DeletionTimestamp == nil && controlplane.Phase(m) == machinev1beta1.PhaseRunning {
 			g.newest = m
 		}
 		states = append(states, fmt.Sprintf("%s (%s)", m.Name, life(m)))
@@ -144,29 +137,29 @@ func life(m *machinev1beta1.Machine) string {
 	if m.DeletionTimestamp != nil {
 		return "being deleted"
 	}
-	return first(phase(m), "no phase")
+	return cmp.Or(controlplane.Phase(m), "no phase")
 }
 
 // read reads the newest's providerSpec. The others have to be of the same platform; they may differ in all else, and the plan reports that.
 func (g *generator) read() *Refusal {
-	if g.row.spec == nil {
-		return refuse(UnknownPlatform, "No ControlPlaneMachineSet can be generated: the Infrastructure named cluster says that the platform is %s, whose providerSpec is not known", first(string(g.row.name), "none"))
+	if g.row.Spec == nil {
+		return refuse(controlplane.UnknownPlatform, "No ControlPlaneMachineSet can be generated: the Infrastructure named cluster says that the platform is %s, whose providerSpec is not known", cmp.Or(string(g.row.Name), "none"))
 	}
 	for _, m := range g.masters {
-		switch spec := providerSpec(m.Spec); {
+		switch spec := platform.ProviderSpec(m.Spec); {
 		case spec == nil:
 			return refuse(UnreadableProviderSpec, "spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until it is an object as the other Machines have it", m.Name)
-		case spec["kind"] != g.row.kind:
+		case spec["kind"] != g.row.Kind:
 			return refuse(ForeignProviderSpec, "spec.providerSpec.value.kind of Machine %s is %s, and on %s it is %s: a ControlPlaneMachineSet is of one platform. Remove the Machine, or correct its providerSpec",
-				m.Name, text(spec["kind"]), g.row.name, g.row.kind)
+				m.Name, values.Text(spec["kind"]), g.row.Name, g.row.Kind)
 		}
 	}
-	if err := json.Unmarshal(g.newest.Spec.ProviderSpec.Value.Raw, g.row.spec()); err != nil {
-		return refuse(UnreadableProviderSpec, "The providerSpec of Machine %s, the newest of the control plane that runs, cannot be read: %s", g.From, unreadable(machinePath(), g.row, err))
+	if err := json.Unmarshal(g.newest.Spec.ProviderSpec.Value.Raw, g.row.Spec()); err != nil {
+		return refuse(UnreadableProviderSpec, "The providerSpec of Machine %s, the newest of the control plane that runs, cannot be read: %s", g.From, platform.Unreadable(platform.MachinePath(), g.row, err))
 	}
-	g.spec = providerSpec(g.newest.Spec)
+	g.spec = platform.ProviderSpec(g.newest.Spec)
 	delete(g.spec, "metadata")
-	if all := strip(g.spec); len(all) > 0 {
+	if all := platform.StripUnique(g.spec); len(all) > 0 {
 		g.Left = append(g.Left, "Left out of the template, since only one Machine can have it: "+strings.Join(all, ", ")+".")
 	}
 	bare(g.spec)
@@ -192,21 +185,21 @@ func bare(v any) {
 // count derives the replicas from the Machines' indexes. One place may be vacant, as admission has it.
 func (g *generator) count() *Refusal {
 	for _, replicas := range []int32{3, 5} {
-		p := Make(View{Set: &machinev1.ControlPlaneMachineSet{Spec: machinev1.ControlPlaneMachineSetSpec{Replicas: &replicas}}, Machines: g.all()})
-		n := len(p.taken())
+		p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{Spec: machinev1.ControlPlaneMachineSetSpec{Replicas: &replicas}}, Machines: g.all()})
+		n := len(p.Taken())
 		if n != int(replicas) && n != int(replicas)-1 {
 			continue
 		}
-		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.leavingIndex() {
-			return refuse(UnsupportedSize, "The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended", n, strings.Join(p.taken(), "; "))
+		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
+			return refuse(UnsupportedSize, "The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended", n, strings.Join(p.Taken(), "; "))
 		}
 		g.replicas = replicas
-		g.stay = p.staying()
+		g.stay = p.Staying()
 		return nil
 	}
-	p := Make(View{Set: &machinev1.ControlPlaneMachineSet{}, Machines: g.all()})
+	p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{}, Machines: g.all()})
 	return refuse(UnsupportedSize, "The control plane's Machines have %s (%s), and a ControlPlaneMachineSet manages 3 or 5. It neither adds places to a control plane nor takes them away: "+
-		"where it is to have one, first make it 3 or 5 by hand", countedIndexes(len(p.taken())), strings.Join(p.taken(), "; "))
+		"where it is to have one, first make it 3 or 5 by hand", countedIndexes(len(p.Taken())), strings.Join(p.Taken(), "; "))
 }
 
 func countedIndexes(n int) string {
@@ -220,28 +213,6 @@ func (g *generator) all() []machinev1beta1.Machine {
 	var out []machinev1beta1.Machine
 	for _, m := range g.masters {
 		out = append(out, *m)
-	}
-	return out
-}
-
-// leavingIndex reports whether all Machines of some index are being deleted.
-func (p *Plan) leavingIndex() bool {
-	return slices.ContainsFunc(p.Indexes, func(i Index) bool { return len(i.Machines) > 0 && !i.stays() })
-}
-
-func (i Index) stays() bool {
-	return slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting })
-}
-
-// staying are the Machines that tell where the control plane is: those that nobody deletes, and where an index has none, those that go.
-func (p *Plan) staying() []*machinev1beta1.Machine {
-	var out []*machinev1beta1.Machine
-	for _, i := range p.Indexes {
-		for _, m := range i.Machines {
-			if !m.Deleting || !i.stays() {
-				out = append(out, m.machine)
-			}
-		}
 	}
 	return out
 }
@@ -263,7 +234,7 @@ func (g *generator) make() *Refusal {
 			continue
 		}
 		if denied := g.denied(nil, d.set); denied != "" {
-			says = first(says, denied)
+			says = cmp.Or(says, denied)
 			continue
 		}
 		if best = &d; d.replaced == 0 {
@@ -292,7 +263,7 @@ func (g *generator) drafts() iter.Seq[draft] {
 				d := draft{set: g.set(list, keep)}
 				d.replaced = g.replaced(d.set)
 				if away := lists[0][len(list):]; len(away) > 0 {
-					d.left = []string{fmt.Sprintf("Left out are failure domains (%s): with them, a Machine of the control plane would be replaced.", strings.Join(names(away, g.domainName), ", "))}
+					d.left = []string{fmt.Sprintf("Left out are failure domains (%s): with them, a Machine of the control plane would be replaced.", strings.Join(values.Names(away, g.domainName), ", "))}
 				}
 				if !yield(d) {
 					return
@@ -302,14 +273,14 @@ func (g *generator) drafts() iter.Seq[draft] {
 	}
 }
 
-func (g *generator) plan(set *machinev1.ControlPlaneMachineSet) Plan {
-	return Make(View{Set: set, Machines: g.all(), Infrastructure: g.Infrastructure})
+func (g *generator) plan(set *machinev1.ControlPlaneMachineSet) controlplane.Plan {
+	return controlplane.Make(controlplane.View{Set: set, Machines: g.all(), Infrastructure: g.Infrastructure})
 }
 
 // replaced counts the Machines that are not as a set would make them.
 func (g *generator) replaced(set *machinev1.ControlPlaneMachineSet) int {
 	p, n := g.plan(set), 0
-	for _, m := range p.machines() {
+	for _, m := range p.Machines() {
 		if !m.Deleting && !m.Updated() {
 			n++
 		}
@@ -318,26 +289,26 @@ func (g *generator) replaced(set *machinev1.ControlPlaneMachineSet) int {
 }
 
 func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev1.ControlPlaneMachineSet {
-	labels := Selecting()
-	labels[clusterLabel] = g.newest.Labels[clusterLabel]
-	if i := g.Infrastructure; labels[clusterLabel] == "" && i != nil {
-		labels[clusterLabel] = i.Status.InfrastructureName
+	labels := controlplane.Selecting()
+	labels[controlplane.ClusterLabel] = g.newest.Labels[controlplane.ClusterLabel]
+	if i := g.Infrastructure; labels[controlplane.ClusterLabel] == "" && i != nil {
+		labels[controlplane.ClusterLabel] = i.Status.InfrastructureName
 	}
 	node := g.newest.Spec.ObjectMeta
 	return &machinev1.ControlPlaneMachineSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: Name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: controlplane.Name},
 		Spec: machinev1.ControlPlaneMachineSetSpec{
 			State: machinev1.ControlPlaneMachineSetStateInactive, Replicas: &g.replicas,
 			Strategy: machinev1.ControlPlaneMachineSetStrategy{Type: machinev1.RollingUpdate},
-			Selector: metav1.LabelSelector{MatchLabels: Selecting()},
+			Selector: metav1.LabelSelector{MatchLabels: controlplane.Selecting()},
 			Template: machinev1.ControlPlaneMachineSetTemplate{
 				MachineType: machinev1.OpenShiftMachineV1Beta1MachineType,
 				OpenShiftMachineV1Beta1Machine: &machinev1.OpenShiftMachineV1Beta1MachineTemplate{
-					FailureDomains: joined(g.row.name, domains), ObjectMeta: machinev1.ControlPlaneMachineSetTemplateObjectMeta{Labels: labels},
+					FailureDomains: joined(g.row.Name, domains), ObjectMeta: machinev1.ControlPlaneMachineSetTemplateObjectMeta{Labels: labels},
 					Spec: machinev1beta1.MachineSpec{
 						ObjectMeta:   machinev1beta1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations},
 						Taints:       g.newest.Spec.Taints,
-						ProviderSpec: machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: raw(g.template(domains, keep))}},
+						ProviderSpec: machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: values.Raw(g.template(domains, keep))}},
 						// Machines for which Cluster API is authoritative are followed by such.
 						AuthoritativeAPI: g.newest.Spec.AuthoritativeAPI,
 					},
@@ -349,11 +320,11 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 
 // template is the providerSpec without what the failure domains set. A field that they would set only where the providerSpec lacks it may be kept.
 func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[string]any {
-	out := plain(g.spec)
+	out := values.Plain(g.spec)
 	for _, one := range domains {
-		for _, s := range g.domain(one).sets {
-			if !s.yields || !keep {
-				out = remove(out, places(s.path))
+		for _, s := range g.domain(one).Sets {
+			if !s.Yields || !keep {
+				out = values.Remove(out, values.Path(s.Path))
 			}
 		}
 	}
@@ -365,24 +336,24 @@ func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[
 func (w World) denied(before, after any) string {
 	c := policies.Change{
 		Subject: policies.Subject{
-			Side: policies.SideMachineAPI, Kind: Kind, Namespace: w.Namespace, Name: Name,
-			Resource: schema.GroupResource{Group: machinev1.GroupName, Resource: Resource},
+			Side: policies.SideMachineAPI, Kind: controlplane.Kind, Namespace: w.Namespace, Name: controlplane.Name,
+			Resource: schema.GroupResource{Group: machinev1.GroupName, Resource: controlplane.Resource},
 		},
 		Operation: admissionv1.Create,
 		Facts:     policies.Facts{ControlPlane: &policies.ControlPlane{Machines: w.Machines, Infrastructure: w.Infrastructure}},
 	}
 	var err error
-	if c.New, err = policies.ParseObject(raw(after)); err != nil {
+	if c.New, err = policies.ParseObject(values.Raw(after)); err != nil {
 		return err.Error()
 	}
 	if before != nil {
 		c.Operation = admissionv1.Update
-		if c.Old, err = policies.ParseObject(raw(before)); err != nil {
+		if c.Old, err = policies.ParseObject(values.Raw(before)); err != nil {
 			return err.Error()
 		}
 	}
 	var out []string
-	for _, f := range slices.DeleteFunc(slices.Clone(Rules()), func(r policies.Rule) bool { return r.ID == forecast }).Judge(c) {
+	for _, f := range slices.DeleteFunc(slices.Clone(admission.Rules()), func(r policies.Rule) bool { return r.ID == admission.ForecastRule }).Judge(c) {
 		for _, e := range f.Denials {
 			out = append(out, fmt.Sprintf("%s [%s]", e, f.Rule))
 		}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package platform
 
 import (
 	"reflect"
@@ -51,7 +51,7 @@ func added(i *configv1.Infrastructure) map[string]any {
 }
 
 // without leaves out of a providerSpec what is added to every machine, and AWS's tags that Machine API ignores.
-func (p platform) without(spec map[string]any) {
+func (p Row) without(spec map[string]any) {
 	for name, all := range p.added {
 		switch have := spec[name].(type) {
 		case []any:
@@ -77,8 +77,8 @@ func (p platform) without(spec map[string]any) {
 }
 
 // ignores: on AWS a machine is named after its object, and belongs to its cluster, whatever its providerSpec has.
-func (p platform) ignores(tag any) bool {
+func (p Row) ignores(tag any) bool {
 	t, _ := tag.(map[string]any)
 	name, _ := t["name"].(string)
-	return p.name == configv1.AWSPlatformType && (name == "Name" || strings.HasPrefix(name, "kubernetes.io/cluster/"))
+	return p.Name == configv1.AWSPlatformType && (name == "Name" || strings.HasPrefix(name, "kubernetes.io/cluster/"))
 }

@@ -1,16 +1,17 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package handover
 
 import (
 	"fmt"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Handover is everything from which it is decided which API is authoritative for a set. It is small and comparable, so that a test can walk all of it.
-type Handover struct {
+// State is everything from which it is decided which API is authoritative for a set. It is small and comparable, so that a test can walk all of it.
+type State struct {
 	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority came from while Current is Migrating.
 	Requested, Current, Origin authority.API
 	Deleting                   bool
@@ -32,8 +33,8 @@ const (
 	InStep
 )
 
-// HandoverStep is the next step. Its actions are those of authority's own state machine. It uses Rest, Adopt, Acknowledge, Switch, Wait and Settle.
-type HandoverStep struct {
+// Step is the next step. Its actions are those of authority's own state machine. It uses Rest, Adopt, Acknowledge, Switch, Wait and Settle.
+type Step struct {
 	Action authority.Action
 	// To is which API is authoritative after an Adopt or a Switch, and who is to be after an Acknowledge.
 	To authority.API
@@ -46,17 +47,17 @@ type HandoverStep struct {
 // ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is said in Cluster API's words.
 const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 
-// NextAuthority is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while
+// Next is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while
 // Migrating is stored, so there is no pause to wait for, and no finalizer to move. What it needs is Cluster API's side in step, before the move begins and,
 // since the set may have been edited, again before it ends. A set that is being deleted moves no more.
-func NextAuthority(s Handover) HandoverStep {
+func Next(s State) Step {
 	switch {
 	case s.Deleting:
-		return HandoverStep{Action: authority.Rest, Reason: authority.ReasonDeleting, Message: "The set is being deleted: which API is authoritative for it does not change any more."}
+		return Step{Action: authority.Rest, Reason: authority.ReasonDeleting, Message: "The set is being deleted: which API is authoritative for it does not change any more."}
 	case s.Current == authority.Unset && s.Requested == authority.Unset:
-		return HandoverStep{Action: authority.Rest, Reason: authority.ReasonDisabled, Message: "The CRD has no spec.authoritativeAPI: apply Poundlock's overlay of it (manifests/crds)."}
+		return Step{Action: authority.Rest, Reason: authority.ReasonDisabled, Message: "The CRD has no spec.authoritativeAPI: apply Poundlock's overlay of it (manifests/crds)."}
 	case s.Current == authority.Unset:
-		return HandoverStep{Action: authority.Adopt, To: s.Requested, Reason: authority.ReasonAdopted, Message: s.Requested.Text() + " is authoritative for this new set."}
+		return Step{Action: authority.Adopt, To: s.Requested, Reason: authority.ReasonAdopted, Message: s.Requested.Text() + " is authoritative for this new set."}
 	case s.Current == authority.Migrating:
 		return moving(s)
 	case s.Current.Other() == authority.Unset:
@@ -64,47 +65,47 @@ func NextAuthority(s Handover) HandoverStep {
 	case s.Requested.Other() == s.Current:
 		return asked(s)
 	}
-	return HandoverStep{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is authoritative."}
+	return Step{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is authoritative."}
 }
 
 // asked is a request: Migrating is stored only if nothing is in the way, since the control plane is not looked after while it is.
-func asked(s Handover) HandoverStep {
+func asked(s State) Step {
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf("The move to %s does not start while %s.", s.Requested.Text(), why.Message)
 		return why
 	}
-	return HandoverStep{Action: authority.Acknowledge, To: s.Requested, Reason: authority.ReasonStarted,
+	return Step{Action: authority.Acknowledge, To: s.Requested, Reason: authority.ReasonStarted,
 		Message: fmt.Sprintf("Authority is moving from %s to %s.", s.Current.Text(), s.Requested.Text())}
 }
 
-func moving(s Handover) HandoverStep {
+func moving(s State) Step {
 	switch {
 	case s.Origin.Other() == authority.Unset:
 		return wait(authority.ReasonUnknownOrigin, "status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
 			"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
 	case s.Requested != s.Origin.Other():
-		return HandoverStep{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled, Message: fmt.Sprintf("The move was cancelled: %s is authoritative.", s.Origin.Text())}
+		return Step{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled, Message: fmt.Sprintf("The move was cancelled: %s is authoritative.", s.Origin.Text())}
 	}
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf("Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; set spec.authoritativeAPI back to %s to cancel.", s.Requested.Text(), why.Message, s.Origin)
 		return why
 	}
-	return HandoverStep{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is authoritative."}
+	return Step{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is authoritative."}
 }
 
 // inTheWay is what keeps authority from going to an API. Going back is never held up by the side that one leaves.
-func (s Handover) inTheWay(to authority.API) (HandoverStep, bool) {
+func (s State) inTheWay(to authority.API) (Step, bool) {
 	switch {
 	case to == authority.MachineAPI && s.OfClusterAPI:
-		return wait(ReasonTemplateIsClusterAPIs, fmt.Sprintf("spec.template has %s: give it %s instead", ClusterAPIMember, MachineAPIMember)), true
+		return wait(ReasonTemplateIsClusterAPIs, fmt.Sprintf("spec.template has %s: give it %s instead", controlplane.ClusterAPIMember, controlplane.MachineAPIMember)), true
 	case to == authority.ClusterAPI && s.Side == Refused:
 		return wait(authority.ReasonNotSynchronized, "Synchronized is False"), true
 	case to == authority.ClusterAPI && s.Side == Behind:
 		return wait(authority.ReasonCatchingUp, "Cluster API's side is not made yet"), true
 	}
-	return HandoverStep{}, false
+	return Step{}, false
 }
 
-func wait(reason, message string) HandoverStep {
-	return HandoverStep{Action: authority.Wait, Reason: reason, Message: message}
+func wait(reason, message string) Step {
+	return Step{Action: authority.Wait, Reason: reason, Message: message}
 }

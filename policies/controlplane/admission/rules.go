@@ -1,23 +1,19 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package admission
 
 import (
 	configv1 "github.com/openshift/api/config/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/policies"
-	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // Kind and Resource are the set's names in reviews.
-const (
-	Kind     = authority.ControlPlane
-	Resource = "controlplanemachinesets"
-)
 
-const forecast = "controlplane/forecast"
+const ForecastRule = "controlplane/forecast"
 
 const (
 	document  = "control-plane-machine-set-controller › "
@@ -29,7 +25,7 @@ const (
 )
 
 func on(ops ...admissionv1.Operation) []policies.Scope {
-	return []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{Kind}, Operations: ops}}
+	return []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{controlplane.Kind}, Operations: ops}}
 }
 
 // world is the need of a rule that reads the control plane, for a request that changes the set's spec.
@@ -158,7 +154,7 @@ func Rules() policies.Set {
 			On:     write, Needs: world, Check: Tried,
 		},
 		{
-			ID: forecast, Clause: mismatch,
+			ID: ForecastRule, Clause: mismatch,
 			Description: "Creating a set, activating it or changing its spec warns of what it will do: which Machines are replaced, because of which fields and in which order, or that nothing is. With --dry-run=server the warnings are the same and nothing is done.",
 			Remedy:      "None is needed where that is meant; spec.strategy.type: OnDelete leaves the pace to you.",
 			On:          write, Needs: world, Check: Forecast,

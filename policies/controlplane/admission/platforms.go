@@ -1,10 +1,9 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package admission
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,18 +16,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // resolved is a providerSpec as a Machine gets it in one failure domain.
 type resolved struct {
 	// domain is the failure domain, nil where the set has none.
-	domain *Domain
+	domain *platform.Domain
 	spec   map[string]any
 	// template is the set's own, before the domain is laid over it.
 	template       map[string]any
 	infrastructure *configv1.Infrastructure
 	// all are the set's failure domains.
-	all []Domain
+	all []platform.Domain
 }
 
 // findings are what is wrong with a providerSpec, by path beneath it.
@@ -47,20 +48,13 @@ func (f *findings) warn(path, format string, args ...any) {
 	f.warned = append(f.warned, finding{path: path, says: fmt.Sprintf(format, args...)})
 }
 
-// as reads a providerSpec; what does not fit is another rule's business, and zero here.
-func as[T any](spec map[string]any) T {
-	var out T
-	_ = json.Unmarshal(raw(spec), &out)
-	return out
-}
-
 // everywhere runs a platform's check on the providerSpec in each failure domain, and reports once what several have.
 func everywhere(name configv1.PlatformType, check func(resolved) findings) func(*proposal) policies.Verdict {
 	return func(p *proposal) policies.Verdict {
-		if p.platform().name != name || p.providerSpec() == nil {
+		if p.platform().Name != name || p.providerSpec() == nil {
 			return policies.Verdict{}
 		}
-		if kind, _ := p.providerSpec()["kind"].(string); kind != "" && kind != p.platform().kind {
+		if kind, _ := p.providerSpec()["kind"].(string); kind != "" && kind != p.platform().Kind {
 			return policies.Verdict{}
 		}
 		all := p.resolved()
@@ -77,14 +71,14 @@ func everywhere(name configv1.PlatformType, check func(resolved) findings) func(
 // resolved is the providerSpec in each failure domain.
 func (p *proposal) resolved() []resolved {
 	plan := p.plan()
-	base := resolved{spec: plan.spec, template: plan.spec, infrastructure: p.Infrastructure, all: plan.Domains}
+	base := resolved{spec: plan.Spec, template: plan.Spec, infrastructure: p.Infrastructure, all: plan.Domains}
 	if len(plan.Domains) == 0 {
 		return []resolved{base}
 	}
 	var out []resolved
 	for i := range plan.Domains {
 		r := base
-		r.domain, r.spec = &plan.Domains[i], plan.Domains[i].in(plan.spec)
+		r.domain, r.spec = &plan.Domains[i], plan.Domains[i].In(plan.Spec)
 		out = append(out, r)
 	}
 	return out
@@ -100,8 +94,8 @@ type collected struct {
 
 func (c *collection) add(r resolved, found []finding) {
 	for _, f := range found {
-		if v := member(r.spec, places(f.path)); v != nil && v != "" {
-			f.value = text(v)
+		if v := values.At(r.spec, values.Path(f.path)); v != nil && v != "" {
+			f.value = values.Text(v)
 		}
 		i := slices.IndexFunc(*c, func(known collected) bool { return known.finding == f })
 		if i < 0 {
@@ -125,7 +119,7 @@ func (c collected) text(all int) string {
 func (c collection) errors(all int) field.ErrorList {
 	var out field.ErrorList
 	for _, f := range c {
-		path := providerSpecPath().Child(f.path)
+		path := platform.ProviderSpecPath().Child(f.path)
 		if f.value != "" {
 			out = append(out, field.Invalid(path, f.value, f.text(all)))
 		} else {
@@ -138,7 +132,7 @@ func (c collection) errors(all int) field.ErrorList {
 func (c collection) sentences(all int) []string {
 	var out []string
 	for _, f := range c {
-		out = append(out, fmt.Sprintf("%s: %s", providerSpecPath().Child(f.path), f.text(all)))
+		out = append(out, fmt.Sprintf("%s: %s", platform.ProviderSpecPath().Child(f.path), f.text(all)))
 	}
 	return out
 }
@@ -155,7 +149,7 @@ func (r resolved) status() configv1.PlatformStatus {
 const taken = "the cloud may take such an instance back at any moment, and etcd with it"
 
 func aws(r resolved) (f findings) {
-	s := as[machinev1beta1.AWSMachineProviderConfig](r.spec)
+	s := platform.As[machinev1beta1.AWSMachineProviderConfig](r.spec)
 	if own := r.status().AWS; own != nil && own.Region != "" && s.Placement.Region != "" && s.Placement.Region != own.Region {
 		f.deny("placement.region", "the cluster is in %s, and a control plane is in one region", own.Region)
 	}
@@ -175,7 +169,7 @@ func aws(r resolved) (f findings) {
 }
 
 func azure(r resolved) (f findings) {
-	s := as[machinev1beta1.AzureMachineProviderSpec](r.spec)
+	s := platform.As[machinev1beta1.AzureMachineProviderSpec](r.spec)
 	if s.InternalLoadBalancer == "" {
 		f.deny("internalLoadBalancer", "nodes reach the API through it, and a new Machine that is not behind it cannot serve them: give its name, as a Machine that runs has it")
 	}
@@ -189,7 +183,7 @@ func azure(r resolved) (f findings) {
 }
 
 func gcp(r resolved) (f findings) {
-	s, own := as[machinev1beta1.GCPMachineProviderSpec](r.spec), r.status().GCP
+	s, own := platform.As[machinev1beta1.GCPMachineProviderSpec](r.spec), r.status().GCP
 	if own != nil && own.Region != "" {
 		if s.Region != "" && s.Region != own.Region {
 			f.deny("region", "the cluster is in %s, and a control plane is in one region", own.Region)
@@ -220,17 +214,17 @@ const (
 )
 
 func openStack(r resolved) (f findings) {
-	if v, ok := r.spec["rootVolume"].(map[string]any); ok && r.domain != nil && r.domain.under("rootVolume.") && !positive(v["diskSize"]) {
+	if v, ok := r.spec["rootVolume"].(map[string]any); ok && r.domain != nil && r.domain.Under("rootVolume.") && !positive(v["diskSize"]) {
 		f.deny("rootVolume.diskSize", "the failure domains place a root volume, and one without a size is not created: give its size in GiB")
 	}
 	seen := sets.New[string]()
-	for i, d := range as[machinev1alpha1.OpenstackProviderSpec](r.spec).AdditionalBlockDevices {
-		path := listItem("additionalBlockDevices", i)
+	for i, d := range platform.As[machinev1alpha1.OpenstackProviderSpec](r.spec).AdditionalBlockDevices {
+		path := values.Item("additionalBlockDevices", i)
 		switch {
 		case seen.Has(d.Name):
-			f.deny(path+".name", "%s is the name of another block device too", text(d.Name))
+			f.deny(path+".name", "%s is the name of another block device too", values.Text(d.Name))
 		case d.Name != etcdDevice:
-			f.warn(path+".name", "a control plane uses no block device but the one called %s, and this is called %s", etcdDevice, text(d.Name))
+			f.warn(path+".name", "a control plane uses no block device but the one called %s, and this is called %s", etcdDevice, values.Text(d.Name))
 		case d.SizeGiB < etcdDeviceGiB:
 			f.deny(path+".sizeGiB", "etcd needs %d GiB at least", etcdDeviceGiB)
 		}
@@ -239,18 +233,13 @@ func openStack(r resolved) (f findings) {
 	return f
 }
 
-// under reports whether a domain sets a member beneath a path.
-func (d Domain) under(path string) bool {
-	return slices.ContainsFunc(d.sets, func(s setting) bool { return strings.HasPrefix(s.path, path) })
-}
-
 func positive(v any) bool {
 	n, ok := v.(float64)
 	return ok && n > 0
 }
 
 func vSphere(r resolved) (f findings) {
-	s := as[machinev1beta1.VSphereMachineProviderSpec](r.spec)
+	s := platform.As[machinev1beta1.VSphereMachineProviderSpec](r.spec)
 	w := s.Workspace
 	if w == nil {
 		w = &machinev1beta1.Workspace{}
@@ -291,7 +280,7 @@ func (f *findings) center(r resolved, w machinev1beta1.Workspace) {
 	switch {
 	case at < 0:
 		f.deny("workspace.server", "the Infrastructure has no vCenter %s; it has %s", w.Server,
-			strings.Join(names(known, func(v configv1.VSpherePlatformVCenterSpec) string { return v.Server }), ", "))
+			strings.Join(values.Names(known, func(v configv1.VSpherePlatformVCenterSpec) string { return v.Server }), ", "))
 	case w.Datacenter != "" && !slices.Contains(known[at].Datacenters, w.Datacenter):
 		f.deny("workspace.datacenter", "the vCenter %s of the Infrastructure has no datacenter %s; it has %s", w.Server, w.Datacenter, strings.Join(known[at].Datacenters, ", "))
 	}
@@ -309,28 +298,23 @@ func (f *findings) overridden(r resolved) {
 	if r.domain == nil {
 		return
 	}
-	for _, s := range r.domain.sets {
-		own := member(r.template, places(s.path))
-		if s.yields || own == nil || own == "" || own == s.value {
+	for _, s := range r.domain.Sets {
+		own := values.At(r.template, values.Path(s.Path))
+		if s.Yields || own == nil || own == "" || own == s.Value {
 			continue
 		}
-		if strings.Contains(s.path, "[") { // a network, which each failure domain has of its own
-			if !slices.ContainsFunc(r.all, func(d Domain) bool { return !d.replaces(s.path, own) }) {
-				f.warn(s.path, "every failure domain overrides %s: leave it out", text(own))
+		if strings.Contains(s.Path, "[") { // a network, which each failure domain has of its own
+			if !slices.ContainsFunc(r.all, func(d platform.Domain) bool { return !d.Replaces(s.Path, own) }) {
+				f.warn(s.Path, "every failure domain overrides %s: leave it out", values.Text(own))
 			}
 			continue
 		}
-		f.warn(s.path, "%s is overridden by the failure domain's %s", text(own), text(s.value))
+		f.warn(s.Path, "%s is overridden by the failure domain's %s", values.Text(own), values.Text(s.Value))
 	}
 }
 
-// replaces reports whether a domain sets a member to another value.
-func (d Domain) replaces(path string, own any) bool {
-	return slices.ContainsFunc(d.sets, func(s setting) bool { return s.path == path && s.value != own })
-}
-
 func nutanix(r resolved) (f findings) {
-	s := as[machinev1.NutanixMachineProviderConfig](r.spec)
+	s := platform.As[machinev1.NutanixMachineProviderConfig](r.spec)
 	f.identifier("cluster", s.Cluster)
 	f.identifier("image", s.Image)
 	if len(s.Subnets) == 0 {
@@ -338,9 +322,9 @@ func nutanix(r resolved) (f findings) {
 	}
 	seen := sets.New[string]()
 	for i, subnet := range s.Subnets {
-		path := listItem("subnets", i)
+		path := values.Item("subnets", i)
 		f.identifier(path, subnet)
-		if key := text(plain(subnet)); seen.Has(key) {
+		if key := values.Text(values.Plain(subnet)); seen.Has(key) {
 			f.deny(path, "the subnet is listed twice")
 		} else {
 			seen.Insert(key)

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package admission
 
 import (
 	"encoding/json"
@@ -18,18 +18,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
-)
-
-// Labels of the Machine API that a control plane's Machines have.
-const (
-	clusterLabel = "machine.openshift.io/cluster-api-cluster"
-	roleLabel    = "machine.openshift.io/cluster-api-machine-role"
-	typeLabel    = "machine.openshift.io/cluster-api-machine-type"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // Named: "The ControlPlaneMachineSet CRD will be limited to a singleton … the only allowed name will be cluster".
 func Named(c policies.Change) policies.Verdict {
-	if c.Name == Name {
+	if c.Name == controlplane.Name {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "a control plane has one ControlPlaneMachineSet, and its name is cluster"))
@@ -56,7 +52,7 @@ func duplicates(o *policies.Object) policies.Verdict {
 		for i, d := range list {
 			if slices.ContainsFunc(list[:i], func(before any) bool { return reflect.DeepEqual(before, d) }) {
 				errs = append(errs, &field.Error{
-					Type: field.ErrorTypeDuplicate, Field: path.Index(i).String(), BadValue: text(d), Detail: "a failure domain is listed once",
+					Type: field.ErrorTypeDuplicate, Field: path.Index(i).String(), BadValue: values.Text(d), Detail: "a failure domain is listed once",
 				})
 			}
 		}
@@ -85,37 +81,37 @@ func memberOf(o *policies.Object) machinev1.ControlPlaneMachineSetMachineType {
 			MachineType machinev1.ControlPlaneMachineSetMachineType `json:"machineType"`
 		} `json:"template"`
 	}
-	if o != nil && json.Unmarshal(o.Spec, &spec) == nil && spec.Template.MachineType == ClusterAPIMember {
-		return ClusterAPIMember
+	if o != nil && json.Unmarshal(o.Spec, &spec) == nil && spec.Template.MachineType == controlplane.ClusterAPIMember {
+		return controlplane.ClusterAPIMember
 	}
-	return MachineAPIMember
+	return controlplane.MachineAPIMember
 }
 
 // selects: "Label selector for Machines … It must match the template's labels"; "This set should be the complete control plane".
 func selects(p *proposal) policies.Verdict {
-	path := specPath.Child("selector")
-	selector, err := Selector(p.set)
+	path := controlplane.SpecPath.Child("selector")
+	selector, err := controlplane.Selector(p.set)
 	if err != nil {
-		return policies.Deny(field.Invalid(path, text(plain(p.set.Spec.Selector)), "cannot be read: "+err.Error()))
+		return policies.Deny(field.Invalid(path, values.Text(values.Plain(p.set.Spec.Selector)), "cannot be read: "+err.Error()))
 	}
 	var v policies.Verdict
-	own := template(p.set).ObjectMeta.Labels
+	own := controlplane.TemplateOf(p.set).ObjectMeta.Labels
 	if !selector.Matches(labels.Set(own)) {
-		v.Denials = append(v.Denials, field.Invalid(templatePath().Child("metadata", "labels"), text(plain(own)),
+		v.Denials = append(v.Denials, field.Invalid(platform.TemplatePath().Child("metadata", "labels"), values.Text(values.Plain(own)),
 			fmt.Sprintf("the selector (%s) does not match them: a Machine that the set makes would not be one of its own", selector)))
 	}
 	worker := maps.Clone(labels.Set(own))
-	for _, l := range []string{roleLabel, typeLabel} {
+	for _, l := range []string{controlplane.RoleLabel, controlplane.TypeLabel} {
 		if worker[l] != "" {
 			worker[l] = "worker"
 		}
 	}
-	if len(own) > 0 && worker[roleLabel] != own[roleLabel] && selector.Matches(worker) {
-		v.Denials = append(v.Denials, field.Invalid(path, selector.String(), fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: select by %s=master and %s=master", roleLabel, typeLabel)))
+	if len(own) > 0 && worker[controlplane.RoleLabel] != own[controlplane.RoleLabel] && selector.Matches(worker) {
+		v.Denials = append(v.Denials, field.Invalid(path, selector.String(), fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: select by %s=master and %s=master", controlplane.RoleLabel, controlplane.TypeLabel)))
 	}
-	if name := p.clusterName(); name != "" && own[clusterLabel] != "" && own[clusterLabel] != name {
+	if name := p.clusterName(); name != "" && own[controlplane.ClusterLabel] != "" && own[controlplane.ClusterLabel] != name {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("%s is %s, and the cluster is %s: Machine API finds a Machine's cloud resources by that label",
-			templatePath().Child("metadata", "labels").Key(clusterLabel), own[clusterLabel], name))
+			platform.TemplatePath().Child("metadata", "labels").Key(controlplane.ClusterLabel), own[controlplane.ClusterLabel], name))
 	}
 	return v
 }
@@ -130,11 +126,11 @@ func Labelled(c policies.Change) policies.Verdict {
 	if now == nil || before == nil {
 		return v
 	}
-	was, is := template(before.set).ObjectMeta.Labels[clusterLabel], template(now.set).ObjectMeta.Labels[clusterLabel]
+	was, is := controlplane.TemplateOf(before.set).ObjectMeta.Labels[controlplane.ClusterLabel], controlplane.TemplateOf(now.set).ObjectMeta.Labels[controlplane.ClusterLabel]
 	if was == "" || was == is || is != "" && is == now.clusterName() {
 		return v
 	}
-	own := now.written(policies.Deny(field.Invalid(templatePath().Child("metadata", "labels").Key(clusterLabel), is,
+	own := now.written(policies.Deny(field.Invalid(platform.TemplatePath().Child("metadata", "labels").Key(controlplane.ClusterLabel), is,
 		fmt.Sprintf("a Machine controller finds the instance of a Machine by this label, so it cannot be changed: set it back to %s", was))))
 	v.Denials = append(v.Denials, own.Denials...)
 	return v
@@ -143,14 +139,14 @@ func Labelled(c policies.Change) policies.Verdict {
 // machineControllers warns of what a Machine controller overwrites.
 func machineControllers(p *proposal) policies.Verdict {
 	var v policies.Verdict
-	t := template(p.set)
+	t := controlplane.TemplateOf(p.set)
 	for _, of := range []struct {
 		name string
 		all  map[string]string
 	}{{"labels", t.ObjectMeta.Labels}, {"annotations", t.ObjectMeta.Annotations}} {
-		for _, key := range ofMachineController() {
+		for _, key := range controlplane.OfMachineController() {
 			if _, has := of.all[key]; has {
-				v.Warnings = append(v.Warnings, fmt.Sprintf("%s: the Machine controller writes it to each Machine, so it has no effect here. Remove it", templatePath().Child("metadata", of.name).Key(key)))
+				v.Warnings = append(v.Warnings, fmt.Sprintf("%s: the Machine controller writes it to each Machine, so it has no effect here. Remove it", platform.TemplatePath().Child("metadata", of.name).Key(key)))
 			}
 		}
 	}
@@ -212,13 +208,13 @@ func namesMachines(p *proposal) policies.Verdict {
 	}
 	name := fmt.Sprintf("%s-abcde-%d", prefix, p.greatestIndex())
 	var v policies.Verdict
-	for _, l := range limits(PlatformOf(p.Infrastructure)) {
+	for _, l := range limits(platform.Of(p.Infrastructure)) {
 		switch over := len(name) - l.max; {
 		case over > 0:
-			v.Denials = append(v.Denials, field.Invalid(specPath.Child("machineNamePrefix"), prefix,
+			v.Denials = append(v.Denials, field.Invalid(controlplane.SpecPath.Child("machineNamePrefix"), prefix,
 				fmt.Sprintf("a Machine would be called %s, which has %d characters; %s takes %d: shorten the prefix to %d", name, len(name), l.of, l.max, len(prefix)-over)))
 		case l.pattern != nil && !l.pattern.MatchString(name):
-			v.Denials = append(v.Denials, field.Invalid(specPath.Child("machineNamePrefix"), prefix,
+			v.Denials = append(v.Denials, field.Invalid(controlplane.SpecPath.Child("machineNamePrefix"), prefix,
 				fmt.Sprintf("a Machine would be called %s, which %s does not take: %s", name, l.of, l.shape)))
 		default:
 			continue
@@ -241,13 +237,13 @@ func (p *proposal) greatestIndex() int {
 func onPlatform(p *proposal) policies.Verdict {
 	row := p.platform()
 	var v policies.Verdict
-	if e := misplaced(p.failureDomains(), row.name); e != nil {
+	if e := platform.Misplaced(p.failureDomains(), row.Name); e != nil {
 		v.Denials = append(v.Denials, e)
 	}
 	switch {
-	case row.name == "" && v.Denials != nil:
+	case row.Name == "" && v.Denials != nil:
 		return v
-	case row.name == "":
+	case row.Name == "":
 		return policies.Warn("the Infrastructure named cluster has no platform: the providerSpec was not checked")
 	}
 	spec := p.providerSpec()
@@ -255,13 +251,13 @@ func onPlatform(p *proposal) policies.Verdict {
 		return v
 	}
 	kind, _ := spec["kind"].(string)
-	foreign := slices.ContainsFunc(platforms(), func(other platform) bool { return other.kind == kind && other.name != row.name })
-	path := providerSpecPath().Child("kind")
+	foreign := slices.ContainsFunc(platform.All(), func(other platform.Row) bool { return other.Kind == kind && other.Name != row.Name })
+	path := platform.ProviderSpecPath().Child("kind")
 	switch {
-	case row.kind != "" && kind == "":
-		v.Denials = append(v.Denials, field.Required(path, fmt.Sprintf("on %s it is %s", row.name, row.kind)))
-	case row.kind != "" && kind != row.kind, foreign:
-		v.Denials = append(v.Denials, field.Invalid(path, kind, strings.TrimSuffix(fmt.Sprintf("the platform of this cluster is %s, whose kind is %s", row.name, row.kind), ", whose kind is ")))
+	case row.Kind != "" && kind == "":
+		v.Denials = append(v.Denials, field.Required(path, fmt.Sprintf("on %s it is %s", row.Name, row.Kind)))
+	case row.Kind != "" && kind != row.Kind, foreign:
+		v.Denials = append(v.Denials, field.Invalid(path, kind, strings.TrimSuffix(fmt.Sprintf("the platform of this cluster is %s, whose kind is %s", row.Name, row.Kind), ", whose kind is ")))
 	}
 	return v
 }

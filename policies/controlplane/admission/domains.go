@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package admission
 
 import (
 	"fmt"
@@ -14,37 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
-
-// zonePaths are the members of a providerSpec that tell in which place of its platform a Machine is, whether or not the set lists that.
-func zonePaths(p configv1.PlatformType) []string {
-	switch p {
-	case configv1.AWSPlatformType:
-		return []string{"placement.availabilityZone"}
-	case configv1.AzurePlatformType, configv1.GCPPlatformType:
-		return []string{"zone"}
-	case configv1.OpenStackPlatformType:
-		return []string{"availabilityZone", "rootVolume.availabilityZone"}
-	case configv1.VSpherePlatformType:
-		return []string{"workspace.server", "workspace.datacenter", "workspace.resourcePool"}
-	case configv1.NutanixPlatformType:
-		return []string{"failureDomain.name"}
-	}
-	return nil
-}
-
-// zoneOf is the place that a providerSpec names, "" for none.
-func (p *Plan) zoneOf(spec map[string]any) string {
-	var out []string
-	for _, path := range zonePaths(p.row.name) {
-		if v, ok := member(spec, places(path)).(string); ok && v != "" {
-			out = append(out, v)
-		}
-	}
-	return strings.Join(slices.Compact(out), " ")
-}
-
-func placeText(zone string) string { return first(zone, "no zone") }
 
 // FailureDomains: "we will need to validate that the failure domains align with those within the cluster already, this will prevent users from
 // accidentally migrating their Control Plane Machines from multiple availability zones to a single zone". It looks at every one of them, in whatever order.
@@ -82,28 +54,28 @@ func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdi
 
 // inInfrastructure: those of vSphere and Nutanix are described there.
 func inInfrastructure(p *proposal) policies.Verdict {
-	prefix := templatePath().Child("failureDomains").String() + "."
+	prefix := platform.TemplatePath().Child("failureDomains").String() + "."
 	plan := p.plan()
 	return policies.Verdict{Denials: slices.DeleteFunc(slices.Clone(plan.Invalid), func(e *field.Error) bool {
-		return !strings.HasPrefix(e.Field, prefix) || e.Field == domainsPath("platform").String() // which another rule has a word on
+		return !strings.HasPrefix(e.Field, prefix) || e.Field == platform.DomainsPath("platform").String() // which another rule has a word on
 	})}
 }
 
 // placed reports whether it is known where the set puts its Machines.
 func (p *proposal) placed() bool {
 	row, named := p.platform(), p.failureDomains().Platform
-	return row.domains != nil && p.providerSpec() != nil && (named == "" || named == row.name)
+	return row.Domains != nil && p.providerSpec() != nil && (named == "" || named == row.Name)
 }
 
 // places are where the set puts its Machines, in a fixed order.
 func (p *proposal) places() []string {
 	plan := p.plan()
 	if len(plan.Domains) == 0 {
-		return []string{plan.zoneOf(plan.spec)}
+		return []string{plan.Row.ZoneOf(plan.Spec)}
 	}
 	var out []string
 	for _, d := range plan.Domains {
-		out = append(out, d.key())
+		out = append(out, d.Key())
 	}
 	slices.Sort(out)
 	return out
@@ -113,57 +85,30 @@ func (p *proposal) places() []string {
 func (p *proposal) outside() field.ErrorList {
 	plan := p.plan()
 	var out field.ErrorList
-	for _, m := range plan.machines() {
-		spec := providerSpec(m.machine.Spec)
-		if m.Deleting || plan.lists(spec) {
+	for _, m := range plan.Machines() {
+		spec := platform.ProviderSpec(m.Machine().Spec)
+		if m.Deleting || plan.Lists(spec) {
 			continue
 		}
-		out = append(out, field.Invalid(templatePath().Child("failureDomains"), plan.listed(), fmt.Sprintf(
+		out = append(out, field.Invalid(platform.TemplatePath().Child("failureDomains"), plan.Listed(), fmt.Sprintf(
 			"Machine %s is in %s, which is none of these%s: activating the set would move it. List its failure domain too; from an active set it may be taken away",
-			m.Name, placeText(plan.zoneOf(spec)), plan.nearly(spec))))
+			m.Name, controlplane.PlaceText(plan.Row.ZoneOf(spec)), plan.Nearly(spec))))
 	}
 	return out
-}
-
-// lists reports whether a providerSpec is in one of the plan's places.
-func (p *Plan) lists(spec map[string]any) bool {
-	if len(p.Domains) == 0 {
-		return p.zoneOf(spec) == p.zoneOf(p.spec)
-	}
-	return slices.ContainsFunc(p.Domains, func(d Domain) bool { return d.holds(p.row, spec) })
-}
-
-// listed is the set's list in a sentence.
-func (p *Plan) listed() string {
-	if len(p.Domains) == 0 {
-		return placeText(p.zoneOf(p.spec)) + " (of the template: the set lists none)"
-	}
-	return strings.Join(names(p.Domains, func(d Domain) string { return d.Name }), ", ")
-}
-
-// nearly returns what keeps a Machine out of a failure domain of the same zone.
-func (p *Plan) nearly(spec map[string]any) string {
-	row, zone := p.row, p.zoneOf(spec)
-	for _, d := range p.Domains {
-		if in := d.in(spec); p.zoneOf(in) == zone {
-			return fmt.Sprintf(" (but for %s it would be in %s)", listDifferences(different(field.NewPath("spec", "providerSpec", "value"), row.meaning(spec), row.meaning(in))), d.Name)
-		}
-	}
-	return ""
 }
 
 // narrower is the refusal of a spread over fewer places than the Machines are in.
 func (p *proposal) narrower() field.ErrorList {
 	plan := p.plan()
 	have, want := map[string][]string{}, map[string]bool{}
-	for _, m := range plan.machines() {
+	for _, m := range plan.Machines() {
 		if !m.Deleting {
-			zone := placeText(plan.zoneOf(providerSpec(m.machine.Spec)))
+			zone := controlplane.PlaceText(plan.Row.ZoneOf(platform.ProviderSpec(m.Machine().Spec)))
 			have[zone] = append(have[zone], m.Name)
 		}
 	}
 	for _, i := range plan.Indexes {
-		want[plan.zoneOf(i.Spec)] = true
+		want[plan.Row.ZoneOf(i.Spec)] = true
 	}
 	if len(want) >= len(have) {
 		return nil
@@ -172,7 +117,7 @@ func (p *proposal) narrower() field.ErrorList {
 	for _, zone := range slices.Sorted(maps.Keys(have)) {
 		now = append(now, fmt.Sprintf("%s (%s)", zone, strings.Join(have[zone], ", ")))
 	}
-	return field.ErrorList{field.Invalid(templatePath().Child("failureDomains"), plan.listed(), fmt.Sprintf(
+	return field.ErrorList{field.Invalid(platform.TemplatePath().Child("failureDomains"), plan.Listed(), fmt.Sprintf(
 		"the control plane would be in %s, and is in %d now: %s. List at least as many", counted(len(want), "place"), len(have), strings.Join(now, ", ")))}
 }
 
@@ -195,12 +140,12 @@ func Replicas(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	plan := p.plan()
-	places := plan.taken()
+	places := plan.Taken()
 	n := len(places)
 	if n == 0 || n == plan.Replicas || n == plan.Replicas-1 && p.highlyAvailable() {
 		return policies.Verdict{}
 	}
-	return policies.Deny(field.Invalid(specPath.Child("replicas"), plan.Replicas, fmt.Sprintf("the control plane has %s (%s). %s",
+	return policies.Deny(field.Invalid(controlplane.SpecPath.Child("replicas"), plan.Replicas, fmt.Sprintf("the control plane has %s (%s). %s",
 		counted(n, "Machine index"), strings.Join(places, ", "), p.countRemedy(c, n))))
 }
 
@@ -216,8 +161,8 @@ func OnePerIndex(c policies.Change) policies.Verdict {
 	}
 	var v policies.Verdict
 	for _, i := range p.plan().Indexes {
-		if all := named(i.Machines, func(m MachineState) bool { return m.Ready }); len(all) > 1 {
-			v.Denials = append(v.Denials, field.Forbidden(specPath.Child("state"), fmt.Sprintf(
+		if all := controlplane.NamesOf(i.Machines, func(m controlplane.MachineState) bool { return m.Ready }); len(all) > 1 {
+			v.Denials = append(v.Denials, field.Forbidden(controlplane.SpecPath.Child("state"), fmt.Sprintf(
 				"%s run at index %d, the number that ends their names, and an Active set deletes all but one. Delete those that are not needed first, one at a time: kubectl -n %s delete machines.machine.openshift.io NAME",
 				strings.Join(all, " and "), i.Number, c.Namespace)))
 		}
@@ -239,18 +184,7 @@ func (p *proposal) countRemedy(c policies.Change, n int) string {
 	case n != 3 && n != 5:
 		return "A set manages 3 or 5, and neither adds places to a control plane nor takes them away: first make it one of these by hand"
 	case c.Old != nil:
-		return fmt.Sprintf("replicas cannot be changed: delete the set (kubectl -n %s delete %s.%s %s --cascade=background), and create it with replicas: %d", c.Namespace, Resource, machinev1.GroupName, Name, n)
+		return fmt.Sprintf("replicas cannot be changed: delete the set (kubectl -n %s delete %s.%s %s --cascade=background), and create it with replicas: %d", c.Namespace, controlplane.Resource, machinev1.GroupName, controlplane.Name, n)
 	}
 	return fmt.Sprintf("Set replicas: %d", n)
-}
-
-// taken are the indexes that have a Machine, with its name.
-func (p *Plan) taken() []string {
-	var out []string
-	for _, i := range p.Indexes {
-		if len(i.Machines) > 0 {
-			out = append(out, fmt.Sprintf("%d: %s", i.Number, strings.Join(named(i.Machines, nil), ", ")))
-		}
-	}
-	return out
 }

@@ -1,9 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package platform
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -13,29 +14,30 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// meaning is a providerSpec in the form in which two that mean the same are equal. Members that the Go type cannot tell from absent ones are left out,
+// Meaning is a providerSpec in the form in which two that mean the same are equal. Members that the Go type cannot tell from absent ones are left out,
 // and so is what the platform takes for an absent one; lists whose order means nothing are sorted. Fields that the type does not have are kept.
-func (p platform) meaning(spec map[string]any) map[string]any {
+func (p Row) Meaning(spec map[string]any) map[string]any {
 	if spec == nil {
 		return nil
 	}
-	out, ok := plain(spec).(map[string]any)
+	out, ok := values.Plain(spec).(map[string]any)
 	if !ok {
 		return spec
 	}
-	strip(out)
+	StripUnique(out)
 	out = p.essential(out)
 	for _, path := range p.void {
-		own{path: path}.each(out, func(in map[string]any, name, _ string) { delete(in, name) })
+		Unique{path: path}.Each(out, func(in map[string]any, name, _ string) { delete(in, name) })
 	}
 	if p.counting != nil {
 		p.counting(out)
 	}
 	for _, usual := range []map[string]any{p.defaults, p.usual} {
 		for path, value := range usual {
-			own{path: path}.each(out, func(in map[string]any, name, _ string) {
+			Unique{path: path}.Each(out, func(in map[string]any, name, _ string) {
 				if in[name] == value {
 					delete(in, name)
 				}
@@ -44,15 +46,15 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 	}
 	out = p.essential(out)
 	p.without(out)
-	for _, path := range p.unordered {
-		own{path: path}.each(out, func(in map[string]any, name, _ string) {
+	for _, path := range p.Unordered {
+		Unique{path: path}.Each(out, func(in map[string]any, name, _ string) {
 			if l, ok := in[name].([]any); ok {
-				in[name] = sorted(l)
+				in[name] = values.Sorted(l)
 			}
 		})
 	}
 	for _, path := range append([]string{"credentialsSecret"}, p.hollow...) {
-		own{path: path}.each(out, func(in map[string]any, name, _ string) {
+		Unique{path: path}.Each(out, func(in map[string]any, name, _ string) {
 			if in[name] == present {
 				delete(in, name)
 			}
@@ -64,20 +66,17 @@ func (p platform) meaning(spec map[string]any) map[string]any {
 	return out
 }
 
-// present stands for an empty object behind a pointer: it differs from an absent one, and may mean something, as spotMarketOptions: {} does.
-const present = "{}"
-
 // essential are the members of a providerSpec that say something.
-func (p platform) essential(spec map[string]any) map[string]any {
-	if p.spec == nil {
+func (p Row) essential(spec map[string]any) map[string]any {
+	if p.Spec == nil {
 		return spec
 	}
-	return essential(spec, reflect.TypeOf(p.spec()).Elem())
+	return essential(spec, reflect.TypeOf(p.Spec()).Elem())
 }
 
 // essential are the members of an object that say something to a struct's type.
 func essential(v map[string]any, t reflect.Type) map[string]any {
-	known, out := members(t), map[string]any{}
+	known, out := Members(t), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if field, spelt := memberNamed(known, name); field == nil {
 			out[name] = v[name] // a field that this build does not have
@@ -167,15 +166,35 @@ func sayingList(v []any, t reflect.Type) any {
 // ownWords is a value in the one spelling that its type writes itself, such as 4Gi for 4096Mi.
 func ownWords(v any, t reflect.Type, pointer bool) any {
 	read, zero := reflect.New(t).Interface(), reflect.New(t).Interface()
-	if json.Unmarshal(raw(v), read) != nil {
+	if json.Unmarshal(values.Raw(v), read) != nil {
 		return v
 	}
 	if q, is := read.(*resource.Quantity); is && jsonnumbers.Vast(*q) {
 		return v // writing it would take minutes
 	}
-	said := plain(read)
-	if !pointer && reflect.DeepEqual(said, plain(zero)) {
+	said := values.Plain(read)
+	if !pointer && reflect.DeepEqual(said, values.Plain(zero)) {
 		return nil
 	}
 	return said
+}
+
+// present stands for an empty object behind a pointer: it differs from an absent one, and may mean something, as spotMarketOptions: {} does.
+const present = "{}"
+
+// Members are the types of a struct's fields by their names in JSON, those of embedded structs among them.
+func Members(t reflect.Type) map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			maps.Copy(out, Members(f.Type))
+		case f.IsExported():
+			out[cmp.Or(name, f.Name)] = f.Type
+		}
+	}
+	return out
 }

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package admission
 
 import (
 	"encoding/json"
@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
-	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
 // Forecast warns of the effects of a request. It also reports that a request has none. A refused request has none either.
@@ -41,7 +42,7 @@ func Forecast(c policies.Change) policies.Verdict {
 
 // Asked are the Machines that a review tries with a dry run: one for each failure domain where a request changes what Machines are made from,
 // or has the set begin to act, and otherwise those that the forecast needs.
-func Asked(c policies.Change, in *policies.ControlPlane) []Trial {
+func Asked(c policies.Change, in *policies.ControlPlane) []controlplane.Trial {
 	if !changesSpec(c) {
 		return nil
 	}
@@ -61,13 +62,15 @@ func Asked(c policies.Change, in *policies.ControlPlane) []Trial {
 }
 
 // unknownTo reports whether a Machine is another than those that the stored set creates.
-func unknownTo(before *proposal) func(Trial) bool {
-	var known []Trial
+func unknownTo(before *proposal) func(controlplane.Trial) bool {
+	var known []controlplane.Trial
 	if before != nil {
 		plan := before.plan()
 		known = plan.Trials()
 	}
-	return func(t Trial) bool { return !slices.ContainsFunc(known, func(k Trial) bool { return k.Of == t.Of }) }
+	return func(t controlplane.Trial) bool {
+		return !slices.ContainsFunc(known, func(k controlplane.Trial) bool { return k.Of == t.Of })
+	}
 }
 
 // Tried: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch". What was
@@ -80,7 +83,7 @@ func Tried(c policies.Change) policies.Verdict {
 	if p == nil || len(p.Trials) == 0 {
 		return policies.Verdict{}
 	}
-	plan, isNew := p.plan(), func(Trial) bool { return true }
+	plan, isNew := p.plan(), func(controlplane.Trial) bool { return true }
 	if !begins(c) {
 		isNew = unknownTo(propose(c, c.Old))
 	}
@@ -94,9 +97,9 @@ func Tried(c policies.Change) policies.Verdict {
 		case a.Unanswered != "":
 			v.Warnings = append(v.Warnings, "Poundlock could not check whether the API server accepts a Machine of this set: "+a.Unanswered)
 		case a.Refused != "" && isNew(t):
-			v.Denials = append(v.Denials, field.Forbidden(templatePath(), fmt.Sprintf("the API server refuses a Machine made from it%s: %s", inDomain(t.Domain), a.Refused)))
+			v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath(), fmt.Sprintf("the API server refuses a Machine made from it%s: %s", inDomain(t.Domain), a.Refused)))
 		case a.Machine != nil:
-			v.Warnings = append(v.Warnings, plan.overridden(t, a.Machine)...)
+			v.Warnings = append(v.Warnings, plan.Overridden(t, a.Machine)...)
 		}
 	}
 	v.Denials, v.Warnings = oncePerText(v.Denials), slices.Compact(slices.Sorted(slices.Values(v.Warnings)))
@@ -123,21 +126,9 @@ func oncePerText(all field.ErrorList) field.ErrorList {
 	return out
 }
 
-// overridden warns of each field of the template that admission writes otherwise.
-func (p *Plan) overridden(t Trial, becomes *machinev1beta1.Machine) []string {
-	w := wanted{platform: p.row, template: template(p.set), spec: providerSpec(t.Machine.Spec), authority: p.makesFor()}
-	var out []string
-	for _, d := range w.differences(becomes) {
-		if d.Effect != Ignored && !void(d) {
-			out = append(out, fmt.Sprintf("%s.%s: admission changes %s to %s in each Machine", templatePath(), d.Path, d.Want, d.Have))
-		}
-	}
-	return out
-}
-
 // refused reports whether another rule refuses the request.
 func refused(c policies.Change) bool {
-	return slices.ContainsFunc(Rules().Applying(c), func(r policies.Rule) bool { return r.ID != forecast && len(r.Check(c).Denials) > 0 })
+	return slices.ContainsFunc(Rules().Applying(c), func(r policies.Rule) bool { return r.ID != ForecastRule && len(r.Check(c).Denials) > 0 })
 }
 
 // Foreground: "it will need to ensure that there are no owner references on the Machines … This will prevent the garbage collector from removing the
@@ -152,7 +143,7 @@ func Foreground(c policies.Change) policies.Verdict {
 	case inForeground(c):
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 			"in the foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep them: kubectl -n %s delete %s.%s %s --cascade=background",
-			c.Namespace, Resource, machinev1.GroupName, c.Old.Metadata.Name)))
+			c.Namespace, controlplane.Resource, machinev1.GroupName, c.Old.Metadata.Name)))
 	}
 	return policies.Verdict{}
 }
@@ -178,7 +169,7 @@ func Deletion(c policies.Change) policies.Verdict {
 
 // releases reports whether an update removes the finalizer that keeps a set until no Machine refers to it.
 func releases(c policies.Change) bool {
-	return c.Operation == admissionv1.Update && c.Old.Deleting() && c.Old.HasFinalizer(Finalizer) && !c.New.HasFinalizer(Finalizer)
+	return c.Operation == admissionv1.Update && c.Old.Deleting() && c.Old.HasFinalizer(controlplane.Finalizer) && !c.New.HasFinalizer(controlplane.Finalizer)
 }
 
 func releaseNeeds(c policies.Change) policies.Need {
@@ -196,7 +187,7 @@ func Released(c policies.Change) policies.Verdict {
 	}
 	var owned []string
 	for _, m := range c.Facts.ControlPlane.Machines {
-		if o := controller(&m); o != nil && o.UID == c.Old.Metadata.UID && m.DeletionTimestamp == nil {
+		if o := metav1.GetControllerOfNoCopy(&m); o != nil && o.UID == c.Old.Metadata.UID && m.DeletionTimestamp == nil {
 			owned = append(owned, m.Name)
 		}
 	}
@@ -224,14 +215,8 @@ func recreates(p *proposal) policies.Verdict {
 		return policies.Verdict{}
 	}
 	if p.NoRecreate {
-		return policies.Deny(field.Forbidden(specPath.Child("strategy", "type"), recreateRisk(replicas(p.set))+
+		return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("strategy", "type"), controlplane.RecreateRisk(controlplane.ReplicasOf(p.set))+
 			". It is not allowed here: use RollingUpdate, or OnDelete. Where there is no room for one Machine more, run Poundlock with --control-plane-recreate"))
 	}
-	return policies.Warn(recreateRisk(replicas(p.set)) + "; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")
-}
-
-// recreateRisk returns what comes of a further failure: a quorum is more than half of the members.
-func recreateRisk(replicas int) string {
-	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, etcd has %d of %d members: it bears the failure of %d more, and no other",
-		replicas-1, replicas, replicas-1-(replicas/2+1))
+	return policies.Warn(controlplane.RecreateRisk(controlplane.ReplicasOf(p.set)) + "; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")
 }

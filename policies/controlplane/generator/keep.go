@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package generator
 
 import (
 	"encoding/json"
@@ -14,6 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 const (
@@ -23,25 +26,25 @@ const (
 	// ConditionGenerated reports whether a generated set follows the cluster.
 	ConditionGenerated = "Generated"
 	// AsFound is the condition's reason where it does.
-	AsFound Reason = "AsFound"
+	AsFound controlplane.Reason = "AsFound"
 )
 
-// GeneratorWrite is what the generator writes.
-type GeneratorWrite string
+// Write is what the generator writes.
+type Write string
 
 // The deeds.
 const (
 	// CreateSet creates the set: there is none.
-	CreateSet GeneratorWrite = "Produce"
+	CreateSet Write = "Produce"
 	// PatchSet patches the set: the cluster has changed since it was generated.
-	PatchSet GeneratorWrite = "Follow"
+	PatchSet Write = "Follow"
 	// RecreateSet deletes the set, which nobody has edited: what cannot be changed in it is wrong. It is recreated when it is gone.
-	RecreateSet GeneratorWrite = "Remake"
+	RecreateSet Write = "Remake"
 )
 
-// GeneratorPlan is what the generator does about the set that is there, if anything.
-type GeneratorPlan struct {
-	Write GeneratorWrite
+// Plan is what the generator does about the set that is there, if anything.
+type Plan struct {
+	Write Write
 	// Object is what is created.
 	Object map[string]any
 	// Patch is a merge patch of the stored set: what is the generator's, and nothing beside.
@@ -54,22 +57,22 @@ type GeneratorPlan struct {
 	Note string
 }
 
-// PlanGeneration decides about the set that is stored, nil for none, as JSON has it. One that is active, being deleted, or a person's own is not touched.
-func PlanGeneration(stored map[string]any, w World) GeneratorPlan {
+// Next decides about the set that is stored, nil for none, as JSON has it. One that is active, being deleted, or a person's own is not touched.
+func Next(stored map[string]any, w World) Plan {
 	if stored == nil {
 		g, refusal := Generate(w)
 		if refusal != nil {
-			return GeneratorPlan{Refusal: refusal}
+			return Plan{Refusal: refusal}
 		}
-		return GeneratorPlan{Write: CreateSet, Object: g.object(), Note: "Generated, Inactive. " + g.sentence()}
+		return Plan{Write: CreateSet, Object: g.object(), Note: "Generated, Inactive. " + g.sentence()}
 	}
 	k, ours := keeping(stored)
 	if !ours {
-		return GeneratorPlan{}
+		return Plan{}
 	}
 	g, refusal := Generate(w)
 	if refusal != nil {
-		return GeneratorPlan{Refusal: refusal, Condition: generated(refusal)}
+		return Plan{Refusal: refusal, Condition: generated(refusal)}
 	}
 	return k.follow(g, w)
 }
@@ -81,19 +84,19 @@ func generated(r *Refusal) metav1.Condition {
 // object is a new set.
 func (g *Generated) object() map[string]any {
 	return map[string]any{
-		"apiVersion": machinev1.GroupVersion.String(), "kind": Kind,
-		"metadata": map[string]any{"namespace": g.Set.Namespace, "name": g.Set.Name, "annotations": map[string]any{GeneratedAnnotation: string(raw(g.content()))}},
+		"apiVersion": machinev1.GroupVersion.String(), "kind": controlplane.Kind,
+		"metadata": map[string]any{"namespace": g.Set.Namespace, "name": g.Set.Name, "annotations": map[string]any{GeneratedAnnotation: string(values.Raw(g.content()))}},
 		"spec":     g.content(),
 	}
 }
 
 // content is the set's spec as it is stored, without what Go's types always say.
 func (g *Generated) content() map[string]any {
-	spec, _ := plain(g.Set.Spec).(map[string]any)
+	spec, _ := values.Plain(g.Set.Spec).(map[string]any)
 	for _, empty := range []string{"failureDomains", "spec.lifecycleHooks", "spec.metadata"} {
-		way := places("template." + string(machinev1.OpenShiftMachineV1Beta1MachineType) + "." + empty)
-		if barren(member(spec, way)) {
-			remove(spec, way)
+		way := values.Path("template." + string(machinev1.OpenShiftMachineV1Beta1MachineType) + "." + empty)
+		if values.Empty(values.At(spec, way)) {
+			values.Remove(spec, way)
 		}
 	}
 	return spec
@@ -110,40 +113,40 @@ type keeper struct {
 
 func keeping(object map[string]any) (*keeper, bool) {
 	k := &keeper{}
-	k.object, _ = plain(object).(map[string]any)
+	k.object, _ = values.Plain(object).(map[string]any)
 	k.stored, _ = k.object["spec"].(map[string]any)
-	annotations, _ := member(k.object, places("metadata.annotations")).(map[string]any)
+	annotations, _ := values.At(k.object, values.Path("metadata.annotations")).(map[string]any)
 	text, _ := annotations[GeneratedAnnotation].(string)
-	deleting := member(k.object, places("metadata.deletionTimestamp")) != nil
+	deleting := values.At(k.object, values.Path("metadata.deletionTimestamp")) != nil
 	if deleting || k.stored == nil || k.stored["state"] == string(machinev1.ControlPlaneMachineSetStateActive) || json.Unmarshal([]byte(text), &k.last) != nil {
 		return nil, false
 	}
-	return k, member(k.stored, places("template.machineType")) == string(machinev1.OpenShiftMachineV1Beta1MachineType)
+	return k, values.At(k.stored, values.Path("template.machineType")) == string(machinev1.OpenShiftMachineV1Beta1MachineType)
 }
 
 // fixed are the members of a set that cannot be changed once it is there.
 func fixed() []string { return []string{"replicas", "selector"} }
 
-func (k *keeper) follow(g *Generated, w World) GeneratorPlan {
-	next, m := g.content(), merger{platformNamed(PlatformOf(w.Infrastructure))}
-	u := GeneratorPlan{Condition: metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionTrue, Reason: string(AsFound), Message: g.sentence()}}
+func (k *keeper) follow(g *Generated, w World) Plan {
+	next, m := g.content(), merger{platform.Named(platform.Of(w.Infrastructure))}
+	u := Plan{Condition: metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionTrue, Reason: string(AsFound), Message: g.sentence()}}
 	for _, name := range fixed() {
 		if reflect.DeepEqual(k.stored[name], next[name]) {
 			continue
 		}
 		if len(m.edits(k.last, k.stored)) == 0 && !g.vacant {
-			return GeneratorPlan{Write: RecreateSet, Condition: u.Condition, Note: fmt.Sprintf("Deleted, to be generated anew: spec.%s cannot be changed, and is to be %s.", name, text(next[name]))}
+			return Plan{Write: RecreateSet, Condition: u.Condition, Note: fmt.Sprintf("Deleted, to be generated anew: spec.%s cannot be changed, and is to be %s.", name, values.Text(next[name]))}
 		}
 		u.Refusal = refuse(CannotFollow, "spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: kubectl -n %s delete %s.%s %s --cascade=background",
-			name, text(next[name]), text(k.stored[name]), g.unless(), w.Namespace, Resource, machinev1.GroupName, Name)
+			name, values.Text(next[name]), values.Text(k.stored[name]), g.unless(), w.Namespace, controlplane.Resource, machinev1.GroupName, controlplane.Name)
 		next[name] = k.stored[name]
 	}
 	if g.vacant {
-		places, last := places("template."+string(machinev1.OpenShiftMachineV1Beta1MachineType)+".failureDomains"), k.last
-		put(next, places, kept(member(next, places), member(last, places)))
+		places, last := values.Path("template."+string(machinev1.OpenShiftMachineV1Beta1MachineType)+".failureDomains"), k.last
+		values.Put(next, places, kept(values.At(next, places), values.At(last, places)))
 	}
 	merged, _ := m.merge("", k.stored, k.last, next).(map[string]any)
-	after, _ := plain(k.object).(map[string]any)
+	after, _ := values.Plain(k.object).(map[string]any)
 	after["spec"] = merged
 	if denied := w.denied(k.object, after); denied != "" {
 		u.Refusal = refuse(CannotFollow, "What has been edited does not go together with what the cluster is now, and the set stays as it is: %s", denied)
@@ -154,7 +157,7 @@ func (k *keeper) follow(g *Generated, w World) GeneratorPlan {
 		u.Condition = generated(u.Refusal)
 	}
 	if all := m.edits(next, merged); len(all) > 0 {
-		u.Condition.Message += " Kept as somebody has edited it: " + listDifferences(all) + "."
+		u.Condition.Message += " Kept as somebody has edited it: " + controlplane.ListDifferences(all) + "."
 	}
 	return u
 }
@@ -190,13 +193,13 @@ func kept(domains, before any) any {
 }
 
 // patch reports what is to be written, if anything: the fields that follow, and what the set was generated with.
-func (u *GeneratorPlan) patch(k *keeper, next, merged map[string]any) {
+func (u *Plan) patch(k *keeper, next, merged map[string]any) {
 	patch := map[string]any{}
 	if spec := mergePatch(k.stored, merged); len(spec) > 0 {
 		patch["spec"] = spec
 	}
 	if !reflect.DeepEqual(k.last, next) {
-		patch["metadata"] = map[string]any{"annotations": map[string]any{GeneratedAnnotation: string(raw(next))}}
+		patch["metadata"] = map[string]any{"annotations": map[string]any{GeneratedAnnotation: string(values.Raw(next))}}
 	}
 	if len(patch) > 0 {
 		u.Write, u.Patch = PatchSet, patch
@@ -205,7 +208,7 @@ func (u *GeneratorPlan) patch(k *keeper, next, merged map[string]any) {
 }
 
 // merger merges a person's edits with the cluster's values, field by field.
-type merger struct{ platform platform }
+type merger struct{ platform platform.Row }
 
 // merge is what is stored, with what changed from last to next where the stored value is still the last: only that is the generator's.
 // nil is what is not there.
@@ -257,7 +260,7 @@ func keys(a, b map[string]any) []string {
 func (m merger) keyed(path string) bool {
 	rest, ok := strings.CutPrefix(path, "template."+string(machinev1.OpenShiftMachineV1Beta1MachineType)+".")
 	provider, inProvider := strings.CutPrefix(rest, "spec.providerSpec.value.")
-	return ok && (strings.HasPrefix(rest, "failureDomains.") || rest == "spec.taints" || inProvider && slices.Contains(m.platform.unordered, provider))
+	return ok && (strings.HasPrefix(rest, "failureDomains.") || rest == "spec.taints" || inProvider && slices.Contains(m.platform.Unordered, provider))
 }
 
 // mergeLists merges by what an item is called: of a zone, say, all subnets are the person's as soon as one is edited. The stored order is kept.
@@ -291,22 +294,22 @@ func byName(list []any) map[string][]any {
 // nameOf returns what distinguishes an item of a list: its zone, its key or its name, and else the whole item.
 func nameOf(item any) string {
 	for _, path := range []string{"name", "key", "zone", "availabilityZone", "placement.availabilityZone"} {
-		if v, ok := member(item, places(path)).(string); ok && v != "" {
+		if v, ok := values.At(item, values.Path(path)).(string); ok && v != "" {
 			return v
 		}
 	}
-	return text(item)
+	return values.Text(item)
 }
 
 // edits are the fields in which a set differs from a generated one. The defaults of a CRD are nobody's edits.
-func (m merger) edits(generated, stored map[string]any) []Difference {
-	in := specPath.String()
-	all := different(specPath, m.ordered("", generated), m.ordered("", stored),
-		in+".state", in+".authoritativeAPI", templatePath().Child("spec", "authoritativeAPI").String())
+func (m merger) edits(generated, stored map[string]any) []controlplane.Difference {
+	in := controlplane.SpecPath.String()
+	all := controlplane.Different(controlplane.SpecPath, m.ordered("", generated), m.ordered("", stored),
+		in+".state", in+".authoritativeAPI", platform.TemplatePath().Child("spec", "authoritativeAPI").String())
 	for i := range all {
-		short, inProvider := strings.CutPrefix(all[i].Path, providerSpecPath().String()+".")
+		short, inProvider := strings.CutPrefix(all[i].Path, platform.ProviderSpecPath().String()+".")
 		if !inProvider {
-			short = strings.TrimPrefix(strings.TrimPrefix(all[i].Path, templatePath().String()+"."), in+".")
+			short = strings.TrimPrefix(strings.TrimPrefix(all[i].Path, platform.TemplatePath().String()+"."), in+".")
 		}
 		all[i].Path = short
 	}

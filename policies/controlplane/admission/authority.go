@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package admission
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 // asks reads a request as everybody does: nothing means Machine API, as the CRD's default has it.
@@ -29,22 +30,22 @@ func Authority(c policies.Change) policies.Verdict {
 	if c.New == nil || !mismatched(c.New) || c.Old != nil && mismatched(c.Old) {
 		return policies.Verdict{}
 	}
-	if c.Old != nil && memberOf(c.Old) == ClusterAPIMember {
-		return policies.Deny(field.Forbidden(specPath.Child("authoritativeAPI"), fmt.Sprintf(
-			"the set's template uses Cluster API's member (%s), for which Machine API cannot be authoritative: give it %s in the same request", ClusterAPIMember, MachineAPIMember)))
+	if c.Old != nil && memberOf(c.Old) == controlplane.ClusterAPIMember {
+		return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("authoritativeAPI"), fmt.Sprintf(
+			"the set's template uses Cluster API's member (%s), for which Machine API cannot be authoritative: give it %s in the same request", controlplane.ClusterAPIMember, controlplane.MachineAPIMember)))
 	}
-	return policies.Deny(field.Forbidden(specPath.Child("template", "machineType"), fmt.Sprintf(
-		"it may be %s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: %s", ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
+	return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("template", "machineType"), fmt.Sprintf(
+		"it may be %s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: %s", controlplane.ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
 }
 
 // mismatched: the template is in Cluster API's words, and Machine API is to be authoritative.
 func mismatched(o *policies.Object) bool {
-	return memberOf(o) == ClusterAPIMember && asks(o) != authority.ClusterAPI
+	return memberOf(o) == controlplane.ClusterAPIMember && asks(o) != authority.ClusterAPI
 }
 
 // moveTo is the command that asks for an API.
 func moveTo(c policies.Change, api authority.API) string {
-	return fmt.Sprintf(`kubectl -n %s patch %s.%s %s --type merge -p '{"spec":{"authoritativeAPI":"%s"}}'`, c.Namespace, Resource, machinev1.GroupName, c.Name, api)
+	return fmt.Sprintf(`kubectl -n %s patch %s.%s %s --type merge -p '{"spec":{"authoritativeAPI":"%s"}}'`, c.Namespace, controlplane.Resource, machinev1.GroupName, c.Name, api)
 }
 
 // requests reports whether an update asks for a move, or to go on with one; taking a request back is neither.

@@ -1,29 +1,30 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package admission
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/internal/spelling"
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // readable: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch".
 func readable(p *proposal) policies.Verdict {
-	row, spec, path := p.platform(), p.providerSpec(), providerSpecPath()
-	if v := template(p.set).Spec.ProviderSpec.Value; v != nil && jsonnumbers.Endless(v.Raw) {
-		return policies.Deny(field.Invalid(path, row.kind, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", jsonnumbers.MaxDigits)))
+	row, spec, path := p.platform(), p.providerSpec(), platform.ProviderSpecPath()
+	if v := controlplane.TemplateOf(p.set).Spec.ProviderSpec.Value; v != nil && jsonnumbers.Endless(v.Raw) {
+		return policies.Deny(field.Invalid(path, row.Kind, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", jsonnumbers.MaxDigits)))
 	}
 	if len(p.Unresolved) > 0 {
 		return policies.Verdict{} // the forecast reports it: the template may appear later
@@ -31,39 +32,17 @@ func readable(p *proposal) policies.Verdict {
 	if spec == nil {
 		return policies.Deny(field.Required(path, "a control plane Machine is made from it: copy the one of a Machine that runs"))
 	}
-	if kind, _ := spec["kind"].(string); row.spec == nil || kind != "" && kind != row.kind {
+	if kind, _ := spec["kind"].(string); row.Spec == nil || kind != "" && kind != row.Kind {
 		return policies.Verdict{} // another rule reports it
 	}
-	typed := row.spec()
-	if err := json.Unmarshal(template(p.set).Spec.ProviderSpec.Value.Raw, typed); err != nil {
-		return policies.Deny(unreadable(path, row, err))
+	typed := row.Spec()
+	if err := json.Unmarshal(controlplane.TemplateOf(p.set).Spec.ProviderSpec.Value.Raw, typed); err != nil {
+		return policies.Deny(platform.Unreadable(path, row, err))
 	}
-	if below, found := jsonnumbers.FindVast(template(p.set).Spec.ProviderSpec.Value.Raw, typed); found {
-		return policies.Deny(field.Invalid(path.Child(below), row.kind, jsonnumbers.TooVast))
+	if below, found := jsonnumbers.FindVast(controlplane.TemplateOf(p.set).Spec.ProviderSpec.Value.Raw, typed); found {
+		return policies.Deny(field.Invalid(path.Child(below), row.Kind, jsonnumbers.TooVast))
 	}
 	return policies.Warn(unknown(path, spec, reflect.TypeOf(typed))...)
-}
-
-func unreadable(path *field.Path, row platform, err error) *field.Error {
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
-		return field.Invalid(path.Child(wrong.Field), "a "+wrong.Value, fmt.Sprintf("%s has a %s here", row.kind, goKind(wrong.Type)))
-	}
-	return field.Invalid(path, row.kind, "cannot be read: "+err.Error())
-}
-
-// goKind is a type of Go in the words of JSON.
-func goKind(t reflect.Type) string {
-	switch k := t.Kind(); {
-	case k == reflect.Slice || k == reflect.Array:
-		return "list"
-	case k == reflect.Struct || k == reflect.Map:
-		return "object"
-	case k == reflect.Bool:
-		return "boolean"
-	case k == reflect.String:
-		return "string"
-	}
-	return "number"
 }
 
 // unknown are the fields of a value that a type has not, each in a sentence with the name that may be meant, in the order of their paths.
@@ -84,7 +63,7 @@ func unknown(path *field.Path, value any, t reflect.Type) []string {
 		}
 	case map[string]any:
 		if t.Kind() == reflect.Struct {
-			return unknownMembers(path, v, members(t))
+			return unknownMembers(path, v, platform.Members(t))
 		}
 	}
 	return out
@@ -107,40 +86,18 @@ func unknownMembers(path *field.Path, value map[string]any, known map[string]ref
 	return out
 }
 
-// members are the types of a struct's fields by their names in JSON, those of embedded structs among them.
-func members(t reflect.Type) map[string]reflect.Type {
-	out := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-":
-		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
-			maps.Copy(out, members(f.Type))
-		case f.IsExported():
-			out[first(name, f.Name)] = f.Type
-		}
-	}
-	return out
-}
-
 // ofOneMachine: every Machine is made from the same template, and two of them cannot be one instance, nor have one address.
 func ofOneMachine(p *proposal) policies.Verdict {
 	var v policies.Verdict
-	if id := template(p.set).Spec.ProviderID; id != nil && *id != "" {
-		v.Denials = append(v.Denials, field.Forbidden(templatePath().Child("spec", "providerID"), "it names one instance, and each Machine is to have its own: leave it out"))
+	if id := controlplane.TemplateOf(p.set).Spec.ProviderID; id != nil && *id != "" {
+		v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath().Child("spec", "providerID"), "it names one instance, and each Machine is to have its own: leave it out"))
 	}
-	for _, o := range owned() {
-		o.each(p.providerSpec(), func(_ map[string]any, _, path string) {
-			v.Denials = append(v.Denials, field.Forbidden(providerSpecPath().Child(path), o.remedy))
+	for _, o := range platform.Uniques() {
+		o.Each(p.providerSpec(), func(_ map[string]any, _, path string) {
+			v.Denials = append(v.Denials, field.Forbidden(platform.ProviderSpecPath().Child(path), o.Remedy))
 		})
 	}
 	return v
-}
-
-func listAt(v any, path string) []any {
-	l, _ := member(v, places(path)).([]any)
-	return l
 }
 
 // workerUserData is the installer's Secret with the configuration from which a host becomes a worker.
@@ -149,11 +106,11 @@ const workerUserData = "worker-user-data"
 // ignites: a host becomes a Node of the control plane by the configuration that it starts with.
 func ignites(p *proposal) policies.Verdict {
 	spec := p.providerSpec()
-	if spec == nil || p.platform().spec == nil {
+	if spec == nil || p.platform().Spec == nil {
 		return policies.Verdict{}
 	}
-	path := providerSpecPath().Child("userDataSecret", "name")
-	switch name, _ := member(spec, places("userDataSecret.name")).(string); name {
+	path := platform.ProviderSpecPath().Child("userDataSecret", "name")
+	switch name, _ := values.At(spec, values.Path("userDataSecret.name")).(string); name {
 	case "":
 		return policies.Warn(fmt.Sprintf("%s: without one a Machine starts, and never becomes a Node", path))
 	case workerUserData:

@@ -1,13 +1,16 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package platform
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
+
+	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
 // ownNamespace is where Machine API's Machines and their Secrets are.
@@ -23,7 +26,7 @@ func usual(i *configv1.Infrastructure) map[string]any {
 		return map[string]any{"placement.region": s.AWS.Region}
 	case s.Azure != nil:
 		group := strings.ToLower(s.Azure.ResourceGroupName)
-		return map[string]any{"resourceGroup": group, "networkResourceGroup": first(strings.ToLower(s.Azure.NetworkResourceGroupName), group)}
+		return map[string]any{"resourceGroup": group, "networkResourceGroup": cmp.Or(strings.ToLower(s.Azure.NetworkResourceGroupName), group)}
 	case s.GCP != nil:
 		p := s.GCP.ProjectID
 		return map[string]any{"projectID": p, "region": s.GCP.Region, "networkInterfaces[].projectID": p, "disks[].encryptionKey.kmsKey.projectID": p}
@@ -35,7 +38,7 @@ func usual(i *configv1.Infrastructure) map[string]any {
 func ahead(spec map[string]any, list string, is func(item map[string]any) bool) {
 	items, _ := spec[list].([]any)
 	slices.SortStableFunc(items, func(a, b any) int {
-		switch one, other := is(asObject(a)), is(asObject(b)); {
+		switch one, other := is(values.Object(a)), is(values.Object(b)); {
 		case one == other:
 			return 0
 		case one:
@@ -74,16 +77,16 @@ func openStackReferences(spec map[string]any) {
 	if spec["serverGroupID"] != nil {
 		delete(spec, "serverGroupName")
 	}
-	if v := asObject(spec["rootVolume"]); v["sourceUUID"] != nil {
+	if v := values.Object(spec["rootVolume"]); v["sourceUUID"] != nil {
 		spec["image"] = v["sourceUUID"]
 		delete(v, "sourceUUID")
 	}
 	groups, _ := spec["securityGroups"].([]any)
 	for _, g := range groups {
-		identify(asObject(g), "name")
+		identify(values.Object(g), "name")
 	}
 	for _, path := range []string{"networks[].profile.capabilities", "ports[].profile.capabilities"} {
-		own{path: path}.each(spec, func(in map[string]any, name, _ string) {
+		Unique{path: path}.Each(spec, func(in map[string]any, name, _ string) {
 			if s, ok := in[name].(string); ok && strings.Trim(s, `[]"' `) == "switchdev" {
 				in[name] = "[switchdev]"
 			}
@@ -92,7 +95,7 @@ func openStackReferences(spec map[string]any) {
 	networks, _ := spec["networks"].([]any)
 	var interfaces []any
 	for _, n := range networks {
-		interfaces = append(interfaces, perSubnet(asObject(n), n)...)
+		interfaces = append(interfaces, perSubnet(values.Object(n), n)...)
 	}
 	if len(networks) > 0 {
 		spec["networks"] = interfaces
@@ -104,18 +107,18 @@ func perSubnet(n map[string]any, entry any) []any {
 	identify(n)
 	subnets, _ := n["subnets"].([]any)
 	for _, s := range subnets {
-		identify(asObject(s))
+		identify(values.Object(s))
 	}
 	if len(subnets) == 0 {
 		return []any{entry}
 	}
-	if n["uuid"] != nil || len(asObject(n["filter"])) > 0 {
+	if n["uuid"] != nil || len(values.Object(n["filter"])) > 0 {
 		n["portTags"] = tagsWith(n, subnets...)
 		return []any{entry}
 	}
 	var out []any
 	for _, s := range subnets {
-		one, _ := plain(n).(map[string]any)
+		one, _ := values.Plain(n).(map[string]any)
 		one["subnets"] = []any{s}
 		one["portTags"] = tagsWith(one, s)
 		out = append(out, one)
@@ -127,9 +130,9 @@ func perSubnet(n map[string]any, entry any) []any {
 func tagsWith(network map[string]any, subnets ...any) []any {
 	tags, _ := network["portTags"].([]any)
 	for _, s := range subnets {
-		if own, ok := asObject(s)["portTags"].([]any); ok {
+		if own, ok := values.Object(s)["portTags"].([]any); ok {
 			tags = append(slices.Clone(tags), own...)
-			delete(asObject(s), "portTags")
+			delete(values.Object(s), "portTags")
 		}
 	}
 	return tags
@@ -137,7 +140,7 @@ func tagsWith(network map[string]any, subnets ...any) []any {
 
 // identify leaves the id of a reference, or else its filter, in the places that count. names are members outside of the filter that it has too.
 func identify(ref map[string]any, names ...string) {
-	filter := asObject(ref["filter"])
+	filter := values.Object(ref["filter"])
 	if ref["uuid"] == nil && filter["id"] != nil {
 		ref["uuid"] = filter["id"]
 	}

@@ -1,0 +1,107 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package generator
+
+import (
+	"cmp"
+	"slices"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
+)
+
+// domains are those of the control plane's Machines, and those that MachineSets have beside them, each once, in the order of their names.
+func (g *generator) domains() (own, more []machinev1.FailureDomains) {
+	if g.row.Found == nil {
+		return nil, nil
+	}
+	var specs []map[string]any
+	for _, m := range g.stay {
+		specs = append(specs, platform.ProviderSpec(m.Spec))
+	}
+	find := g.row.Found(specs, g.Infrastructure)
+	for _, s := range specs {
+		if d, ok := find(s); ok && !slices.ContainsFunc(own, g.equals(d)) {
+			own = append(own, d)
+		}
+	}
+	if len(own) == 0 {
+		return nil, nil // Machines without a place do not get one because workers have
+	}
+	for _, s := range g.workers() {
+		if d, ok := find(s); ok && g.elsewhere(d, append(slices.Clone(own), more...)) {
+			more = append(more, d)
+		}
+	}
+	for _, list := range [][]machinev1.FailureDomains{own, more} {
+		slices.SortStableFunc(list, func(a, b machinev1.FailureDomains) int { return cmp.Compare(g.domain(a).Key(), g.domain(b).Key()) })
+	}
+	return own, more
+}
+
+// edge is the role of Nodes in places that are made for them alone (AWS Local and Wavelength Zones).
+const edge = "node-role.kubernetes.io/edge"
+
+// workers are the providerSpecs of the MachineSets that are in the control plane's region, in the order of the sets' names.
+func (g *generator) workers() []map[string]any {
+	sets := slices.Clone(g.MachineSets)
+	slices.SortFunc(sets, func(a, b machinev1beta1.MachineSet) int { return cmp.Compare(a.Name, b.Name) })
+	var out []map[string]any
+	for _, s := range sets {
+		spec := platform.ProviderSpec(s.Spec.Template.Spec)
+		_, atEdge := s.Spec.Template.Spec.Labels[edge]
+		if spec == nil || atEdge || s.DeletionTimestamp != nil || spec["kind"] != g.row.Kind {
+			continue
+		}
+		if !slices.ContainsFunc([]string{"placement.region", "region", "location"}, func(path string) bool {
+			return values.At(spec, values.Path(path)) != values.At(g.spec, values.Path(path))
+		}) {
+			out = append(out, spec)
+		}
+	}
+	return out
+}
+
+// elsewhere reports whether a failure domain is in a zone that none of those known is in, and has the same fields as theirs. One that a
+// Machine of the control plane is in has that Machine's subnet, and no worker's.
+func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.FailureDomains) bool {
+	at := func(d machinev1.FailureDomains) string {
+		return g.row.ZoneOf(g.domain(d).In(nil))
+	}
+	says := func(d machinev1.FailureDomains) []string {
+		return values.Names(g.domain(d).Sets, func(s platform.Setting) string { return s.Path })
+	}
+	return slices.Equal(says(d), says(known[0])) && !slices.ContainsFunc(known, func(k machinev1.FailureDomains) bool { return at(k) == at(d) })
+}
+
+// domain is what a union of one failure domain sets.
+func (g *generator) domain(d machinev1.FailureDomains) platform.Domain {
+	if all, _ := g.row.Domains(d, g.Infrastructure); len(all) > 0 {
+		return all[0]
+	}
+	return platform.Domain{}
+}
+
+func (g *generator) domainName(d machinev1.FailureDomains) string { return g.domain(d).Name }
+
+func (g *generator) equals(d machinev1.FailureDomains) func(machinev1.FailureDomains) bool {
+	return func(other machinev1.FailureDomains) bool { return g.domain(d).Same(g.domain(other)) }
+}
+
+// joined is one union of several, nil of none.
+func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *machinev1.FailureDomains {
+	if len(all) == 0 {
+		return nil
+	}
+	out := &machinev1.FailureDomains{Platform: platform}
+	for _, d := range all {
+		out.AWS, out.Azure, out.GCP = values.Appended(out.AWS, d.AWS), values.Appended(out.Azure, d.Azure), values.Appended(out.GCP, d.GCP)
+		out.OpenStack, out.VSphere, out.Nutanix = append(out.OpenStack, d.OpenStack...), append(out.VSphere, d.VSphere...), append(out.Nutanix, d.Nutanix...)
+	}
+	return out
+}

@@ -1,0 +1,47 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Selecting are the labels by which a generated set selects: the whole control plane, also where somebody has left out the cluster's name.
+func Selecting() map[string]string { return map[string]string{RoleLabel: master, TypeLabel: master} }
+
+const master = "master"
+
+// OfControlPlane reports whether labels are those of a Machine that a generated set selects.
+func OfControlPlane(labels map[string]string) bool {
+	return labels[RoleLabel] == master && labels[TypeLabel] == master
+}
+
+// Name is the only one that a ControlPlaneMachineSet may have.
+const Name = "cluster"
+
+// Roles are the labels of a control plane's Nodes. Either of them identifies one.
+func Roles() []string {
+	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+}
+
+// Finalizer keeps a set until its Machines no longer refer to it as their owner.
+const Finalizer = "controlplanemachineset.machine.openshift.io"
+
+// SpecPath is where a set has what it is to be.
+var SpecPath = field.NewPath("spec")
+
+// Kind and Resource are how the API server calls a ControlPlaneMachineSet.
+const (
+	Kind     = authority.ControlPlane
+	Resource = "controlplanemachinesets"
+)
+
+// Labels of the Machine API that a control plane's Machines have.
+const (
+	ClusterLabel = "machine.openshift.io/cluster-api-cluster"
+	RoleLabel    = "machine.openshift.io/cluster-api-machine-role"
+	TypeLabel    = "machine.openshift.io/cluster-api-machine-type"
+)

@@ -1,0 +1,80 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
+)
+
+// PlaceText names a place in a sentence, also where there is none.
+func PlaceText(zone string) string { return cmp.Or(zone, "no zone") }
+
+// Lists reports whether a providerSpec is in one of the plan's places.
+func (p *Plan) Lists(spec map[string]any) bool {
+	if len(p.Domains) == 0 {
+		return p.Row.ZoneOf(spec) == p.Row.ZoneOf(p.Spec)
+	}
+	return slices.ContainsFunc(p.Domains, func(d platform.Domain) bool { return d.Holds(p.Row, spec) })
+}
+
+// Listed is the set's list in a sentence.
+func (p *Plan) Listed() string {
+	if len(p.Domains) == 0 {
+		return PlaceText(p.Row.ZoneOf(p.Spec)) + " (of the template: the set lists none)"
+	}
+	return strings.Join(values.Names(p.Domains, func(d platform.Domain) string { return d.Name }), ", ")
+}
+
+// Nearly returns what keeps a Machine out of a failure domain of the same zone.
+func (p *Plan) Nearly(spec map[string]any) string {
+	row, zone := p.Row, p.Row.ZoneOf(spec)
+	for _, d := range p.Domains {
+		if in := d.In(spec); p.Row.ZoneOf(in) == zone {
+			return fmt.Sprintf(" (but for %s it would be in %s)", ListDifferences(Different(field.NewPath("spec", "providerSpec", "value"), row.Meaning(spec), row.Meaning(in))), d.Name)
+		}
+	}
+	return ""
+}
+
+// Taken are the indexes that have a Machine, with its name.
+func (p *Plan) Taken() []string {
+	var out []string
+	for _, i := range p.Indexes {
+		if len(i.Machines) > 0 {
+			out = append(out, fmt.Sprintf("%d: %s", i.Number, strings.Join(NamesOf(i.Machines, nil), ", ")))
+		}
+	}
+	return out
+}
+
+// LeavingIndex reports whether all Machines of some index are being deleted.
+func (p *Plan) LeavingIndex() bool {
+	return slices.ContainsFunc(p.Indexes, func(i Index) bool { return len(i.Machines) > 0 && !i.stays() })
+}
+
+func (i Index) stays() bool {
+	return slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting })
+}
+
+// Staying are the Machines that tell where the control plane is: those that nobody deletes, and where an index has none, those that go.
+func (p *Plan) Staying() []*machinev1beta1.Machine {
+	var out []*machinev1beta1.Machine
+	for _, i := range p.Indexes {
+		for _, m := range i.Machines {
+			if !m.Deleting || !i.stays() {
+				out = append(out, m.machine)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane/values"
+)
+
+// ClusterAPI is what Cluster API calls a failure domain. Its providers use the first field that has a Machine's place, vSphere's by the name in the
+// Infrastructure.
+func (d Domain) ClusterAPI(p configv1.PlatformType) string {
+	if p == configv1.VSpherePlatformType {
+		return d.Name
+	}
+	paths := zonePaths(p)
+	if len(paths) == 0 {
+		return ""
+	}
+	for _, s := range d.Sets {
+		if s.Path == paths[0] {
+			name, _ := s.Value.(string)
+			return name
+		}
+	}
+	return ""
+}
+
+// In is the template's providerSpec with a domain in it.
+func (d Domain) In(spec map[string]any) map[string]any {
+	out := values.Plain(spec)
+	for _, s := range d.Sets {
+		if own := values.At(out, values.Path(s.Path)); s.Yields && own != nil && own != "" {
+			continue
+		}
+		out = values.Put(out, values.Path(s.Path), s.Value)
+	}
+	made, _ := out.(map[string]any)
+	return made
+}
+
+// Holds reports whether a providerSpec is in the domain.
+func (d Domain) Holds(p Row, spec map[string]any) bool {
+	if spec == nil {
+		return false
+	}
+	d.Sets = slices.DeleteFunc(slices.Clone(d.Sets), func(s Setting) bool { return s.aside })
+	found, err := policies.Differences(field.NewPath("value"), values.Raw(p.Meaning(spec)), values.Raw(p.Meaning(d.In(spec))))
+	return err == nil && len(found) == 0
+}
+
+// Under reports whether a domain sets a member beneath a path.
+func (d Domain) Under(path string) bool {
+	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return strings.HasPrefix(s.Path, path) })
+}
+
+// Replaces reports whether a domain sets a member to another value.
+func (d Domain) Replaces(path string, own any) bool {
+	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return s.Path == path && s.Value != own })
+}
+
+// Domain is a failure domain: what it sets in a providerSpec.
+type Domain struct {
+	// Name is what people call it: a zone, or its name in the Infrastructure.
+	Name string
+	Sets []Setting
+}
+
+// Setting is one member of a providerSpec: "placement.availabilityZone", "network.devices[0].networkName".
+type Setting struct {
+	Path  string
+	Value any
+	// Yields: the providerSpec's own value counts.
+	Yields bool
+	// aside: it has the source of a Machine, and not its place.
+	aside bool
+}
+
+// Same reports whether two domains set the same.
+func (d Domain) Same(other Domain) bool { return d.Key() == other.Key() }
+
+// Key is the same for two domains that set the same members to the same values, whatever they are called.
+func (d Domain) Key() string {
+	all := slices.Clone(d.Sets)
+	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Path, b.Path) })
+	text, err := json.Marshal(pairs(all))
+	if err != nil {
+		return d.Name
+	}
+	return string(text)
+}
+
+func pairs(all []Setting) [][2]any {
+	var out [][2]any
+	for _, s := range all {
+		out = append(out, [2]any{s.Path, s.Value})
+	}
+	return out
+}
+
+// put adds a setting, unless the domain leaves the field to the template.
+func (d *Domain) put(path, value string) {
+	if value != "" {
+		d.Sets = append(d.Sets, Setting{Path: path, Value: value})
+	}
+}

@@ -1,0 +1,85 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+
+	"github.com/poundlock/poundlock/policies/controlplane/values"
+)
+
+// powerVSProcessors leaves out the number that Machine API takes where none is given. The processors are shared where no type is given.
+func powerVSProcessors(spec map[string]any) {
+	usual := "0.5"
+	if spec["processorType"] == string(machinev1.PowerVSProcessorTypeDedicated) {
+		usual = "1"
+	}
+	if n, ok := spec["processors"]; ok && values.Text(n) == usual {
+		delete(spec, "processors")
+	}
+}
+
+// bareTemplate leaves out the folder in which vSphere looks for a template without one.
+func bareTemplate(spec map[string]any) {
+	datacenter, _ := values.At(spec, values.Path("workspace.datacenter")).(string)
+	template, _ := spec["template"].(string)
+	if bare, ok := strings.CutPrefix(template, "/"+datacenter+"/vm/"); ok && !strings.Contains(bare, "/") {
+		spec["template"] = bare
+	}
+}
+
+// openStackGroups spells in one way which security groups each interface has: an entry of networks has the machine's, one of ports its own or
+// else the machine's, and one without port security has none. Those that all interfaces have are the machine's.
+func openStackGroups(spec map[string]any) {
+	networks, _ := spec["networks"].([]any)
+	ports, _ := spec["ports"].([]any)
+	if len(networks)+len(ports) == 0 {
+		return
+	}
+	machines, _ := spec["securityGroups"].([]any)
+	needed, all := false, [][]any{}
+	for _, n := range networks {
+		secure := secured(n)
+		needed = needed || secure
+		all = append(all, groupsOf(secure, nil, machines))
+	}
+	for _, p := range ports {
+		own, _ := values.Object(p)["securityGroups"].([]any)
+		all = append(all, groupsOf(secured(p), own, machines))
+	}
+	alike := !slices.ContainsFunc(all, func(g []any) bool { return !reflect.DeepEqual(g, all[0]) })
+	for i, p := range ports {
+		if o := values.Object(p); alike {
+			delete(o, "securityGroups")
+		} else if g := all[len(networks)+i]; len(g) > 0 && o != nil {
+			o["securityGroups"] = g
+		}
+	}
+	if alike && len(all[0]) > 0 {
+		spec["securityGroups"] = all[0]
+	} else if !needed {
+		delete(spec, "securityGroups")
+	}
+}
+
+// groupsOf are the security groups of one interface, in the machine's spelling.
+func groupsOf(secured bool, own, machines []any) []any {
+	switch {
+	case !secured:
+		return nil
+	case len(own) == 0:
+		return machines
+	}
+	var out []any
+	for _, id := range own {
+		out = append(out, map[string]any{"uuid": id})
+	}
+	return values.Sorted(out)
+}
+
+func secured(nic any) bool { return values.Object(nic)["portSecurity"] != false }

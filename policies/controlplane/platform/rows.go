@@ -1,0 +1,134 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"slices"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/internal/unread"
+)
+
+// Row is what differs from one infrastructure platform to the next.
+type Row struct {
+	Name configv1.PlatformType
+	// Kind is the providerSpec's, spec an empty one of its Go type.
+	Kind string
+	Spec func() any
+	// Domains reads the set's failure domains. nil: the platform has none.
+	Domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
+	// Found reads them off a providerSpec, in a cluster whose control plane has those given. nil where domains is.
+	Found func(own []map[string]any, i *configv1.Infrastructure) finder
+	// Unordered are the lists of the providerSpec whose order means nothing.
+	Unordered []string
+	// Boot is the image that an instance starts from, as far as the Machine Config Operator writes it: "" for none. In a list it is the boot disk's.
+	Boot string
+	// void are members that the platform does not read. For hollow ones, an empty object means the same as none.
+	void, hollow []string
+	// defaults are the values that the platform takes where nothing is given.
+	defaults map[string]any
+	// counting may be nil: it leaves what counts of members that say the same thing, and what does not go by the order, in one order.
+	counting func(spec map[string]any)
+	// respell may be nil: it spells in one way what a providerSpec may spell in several.
+	respell func(spec map[string]any)
+	// usual are the values that this cluster's machines have where nothing is given.
+	usual map[string]any
+	// added is what every machine of this cluster has, with or without a field in its providerSpec.
+	added map[string]any
+}
+
+// All is the only list of them; a platform that is not in it is generic: no failure domains, no providerSpec that is known.
+func All() []Row {
+	return []Row{
+		{
+			Name: configv1.AWSPlatformType, Kind: "AWSMachineProviderConfig", Boot: "ami", Spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
+			Domains: awsDomains, Found: awsFound, Unordered: []string{"tags", "securityGroups", "loadBalancers", "placement.host.dedicatedHost.dynamicHostAllocation.tags"},
+			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions"}, counting: awsSpelling, defaults: map[string]any{
+				"credentialsSecret.name": "aws-cloud-credentials", "blockDevices[].ebs.iops": 0.0, "blockDevices[].ebs.throughputMib": 0.0,
+				"placement.host.dedicatedHost.allocationStrategy": string(machinev1beta1.AllocationStrategyUserProvided),
+			},
+		},
+		{
+			Name: configv1.AzurePlatformType, Kind: "AzureMachineProviderSpec", Boot: "image", Spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
+			Domains: azureDomains, Found: azureFound, Unordered: []string{"applicationSecurityGroups", "dataDisks"},
+			hollow: []string{"securityProfile"}, counting: azureSpelling, defaults: map[string]any{
+				"credentialsSecret.name": "azure-cloud-credentials", "credentialsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace,
+				"osDisk.osType": "Linux", "osDisk.cachingType": "None", "dataDisks[].cachingType": "None", "dataDisks[].managedDisk.storageAccountType": string(machinev1beta1.StorageAccountPremiumLRS),
+				"image.type": string(machinev1beta1.AzureImageTypeMarketplaceNoPlan),
+			},
+		},
+		{
+			Name: configv1.GCPPlatformType, Kind: "GCPMachineProviderSpec", Boot: "disks[].image", Spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
+			Domains: gcpDomains, Found: gcpFound, Unordered: []string{"tags", "targetPools", "resourceManagerTags"},
+			counting: gcpSpelling, defaults: map[string]any{"credentialsSecret.name": "gcp-cloud-credentials", "disks[].type": "pd-standard"},
+		},
+		{
+			Name: configv1.OpenStackPlatformType, Kind: "OpenstackProviderSpec", Spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
+			Domains: openStackDomains, Found: openStackFound, Unordered: []string{"securityGroups", "tags"},
+			void: unread.Members(string(configv1.OpenStackPlatformType)), hollow: []string{"additionalBlockDevices[].storage.volume"},
+			counting: openStackReferences, respell: openStackGroups,
+			defaults: map[string]any{"cloudsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace},
+		},
+		{
+			Name: configv1.VSpherePlatformType, Kind: "VSphereMachineProviderSpec", Spec: func() any { return &machinev1beta1.VSphereMachineProviderSpec{} },
+			Domains: vSphereDomains, Found: vSphereFound, Unordered: []string{"tagIDs"},
+			defaults: map[string]any{
+				"credentialsSecret.name": "vsphere-cloud-credentials", "workspace.datacenter": "*", "cloneMode": string(machinev1beta1.FullClone),
+			}, respell: bareTemplate,
+		},
+		{
+			Name: configv1.NutanixPlatformType, Kind: "NutanixMachineProviderConfig", Spec: func() any { return &machinev1.NutanixMachineProviderConfig{} },
+			Domains: nutanixDomains, Found: nutanixFound, Unordered: []string{"categories"},
+			defaults: map[string]any{"credentialsSecret.name": "nutanix-credentials"},
+		},
+		{
+			Name: configv1.PowerVSPlatformType, Kind: "PowerVSMachineProviderConfig", Spec: func() any { return &machinev1.PowerVSMachineProviderConfig{} },
+			defaults: map[string]any{
+				"credentialsSecret.name": "powervs-credentials", "systemType": "s922", "processorType": string(machinev1.PowerVSProcessorTypeShared), "memoryGiB": 32.0,
+			}, respell: powerVSProcessors,
+		},
+	}
+}
+
+// Named is the row of a platform, a generic one if there is none.
+func Named(name configv1.PlatformType) Row {
+	all := All()
+	if i := slices.IndexFunc(all, func(p Row) bool { return p.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return Row{Name: name}
+}
+
+// Of is the platform of the cluster that an Infrastructure describes; "" where it does not say, or there is none.
+func Of(i *configv1.Infrastructure) configv1.PlatformType {
+	if i == nil || i.Status.PlatformStatus == nil {
+		return ""
+	}
+	return i.Status.PlatformStatus.Type
+}
+
+// RowOf is the row by which a template is read. Where the Infrastructure does not name the platform, the template does: nothing is made there,
+// but what its Machines differ in is still compared by meaning.
+func RowOf(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) Row {
+	name := Of(i)
+	if f := t.FailureDomains; name == "" && f != nil {
+		name = f.Platform
+	}
+	if name != "" {
+		row := Named(name)
+		row.added, row.usual = added(i), usual(i)
+		return row
+	}
+	kind, _ := ProviderSpec(t.Spec)["kind"].(string)
+	all := All()
+	if at := slices.IndexFunc(all, func(p Row) bool { return p.Kind == kind }); at >= 0 {
+		return all[at]
+	}
+	return Row{}
+}

@@ -1,0 +1,68 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
+)
+
+// ProviderSpec is the content of one, nil where there is none, it is no object, or nobody could read its numbers.
+func ProviderSpec(s machinev1beta1.MachineSpec) map[string]any {
+	if s.ProviderSpec.Value == nil || jsonnumbers.Endless(s.ProviderSpec.Value.Raw) {
+		return nil
+	}
+	var out map[string]any
+	if json.Unmarshal(s.ProviderSpec.Value.Raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// DomainsPath is where a set lists the failure domains of a platform.
+func DomainsPath(platform string) *field.Path {
+	return TemplatePath().Child("failureDomains", platform)
+}
+
+// TemplatePath is where a set has its template for Machine API.
+func TemplatePath() *field.Path {
+	return field.NewPath("spec", "template", string(machinev1.OpenShiftMachineV1Beta1MachineType))
+}
+
+// ProviderSpecPath is where a set has the providerSpec of its template.
+func ProviderSpecPath() *field.Path { return TemplatePath().Child("spec", "providerSpec", "value") }
+
+// Unreadable is the refusal of a providerSpec that does not fit its type, at the field that does not.
+func Unreadable(path *field.Path, row Row, err error) *field.Error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+		return field.Invalid(path.Child(wrong.Field), "a "+wrong.Value, fmt.Sprintf("%s has a %s here", row.Kind, goKind(wrong.Type)))
+	}
+	return field.Invalid(path, row.Kind, "cannot be read: "+err.Error())
+}
+
+// goKind is a type of Go in the words of JSON.
+func goKind(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case k == reflect.Slice || k == reflect.Array:
+		return "list"
+	case k == reflect.Struct || k == reflect.Map:
+		return "object"
+	case k == reflect.Bool:
+		return "boolean"
+	case k == reflect.String:
+		return "string"
+	}
+	return "number"
+}
+
+// MachinePath is where a Machine has its providerSpec.
+func MachinePath() *field.Path { return field.NewPath("spec", "providerSpec", "value") }

@@ -1,0 +1,72 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/poundlock/poundlock/policies/controlplane/values"
+)
+
+// Unique is a member of a providerSpec that one Machine alone can have; [] stands for each item of a list.
+type Unique struct{ path, Remedy string }
+
+// Uniques lists them. A template must not have them (controlplane/one-machine), a generated one does not, and no Machine differs from its template in them.
+func Uniques() []Unique {
+	return []Unique{
+		{"network.devices[].ipAddrs", "every Machine would have the same address: take it from a pool (addressesFromPools)"},
+		{"ports[].fixedIPs[].ipAddress", "every Machine would have the same address: name the subnet alone"},
+		{"ports[].macAddress", "every Machine would have the same address: leave it out"},
+		{"floatingIP", "every Machine would have the same address: leave it out"},
+	}
+}
+
+// Each calls use with every object of a providerSpec that has the member, and with its path.
+func (o Unique) Each(spec map[string]any, use func(in map[string]any, name, path string)) {
+	var walk func(at any, way []string, path string)
+	walk = func(at any, way []string, path string) {
+		m, ok := at.(map[string]any)
+		if !ok {
+			return
+		}
+		name, list := strings.CutSuffix(way[0], "[]")
+		here := strings.TrimPrefix(path+"."+name, ".")
+		switch {
+		case list:
+			items, _ := m[name].([]any)
+			for i, item := range items {
+				walk(item, way[1:], values.Item(here, i))
+			}
+		case len(way) > 1:
+			walk(m[name], way[1:], here)
+		case !values.Blank(m[name]):
+			use(m, name, here)
+		}
+	}
+	walk(spec, strings.Split(o.path, "."), "")
+}
+
+// StripUnique removes from a providerSpec what its Machine alone can have, and returns the paths.
+func StripUnique(spec map[string]any) []string {
+	var out []string
+	for _, o := range Uniques() {
+		o.Each(spec, func(in map[string]any, name, path string) {
+			delete(in, name)
+			out = append(out, path)
+		})
+	}
+	if len(out) > 0 {
+		// A fixed address without a subnet named nothing but itself.
+		for _, port := range values.List(spec, "ports") {
+			if m, ok := port.(map[string]any); ok && m["fixedIPs"] != nil {
+				m["fixedIPs"] = slices.DeleteFunc(values.List(m, "fixedIPs"), func(f any) bool { return values.Blank(values.At(f, values.Path("subnetID"))) })
+				if len(values.List(m, "fixedIPs")) == 0 {
+					delete(m, "fixedIPs")
+				}
+			}
+		}
+	}
+	return out
+}

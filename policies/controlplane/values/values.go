@@ -1,0 +1,218 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package values
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Plain is a value as JSON reads it again: maps, lists and scalars. The values are this package's own and marshal.
+func Plain(v any) any {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var out any
+	if json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// Step is a step on the way to a member: a name, or an index of a list.
+type Step struct {
+	name  string
+	index int // -1: name
+}
+
+// Item is the path of an item of the list at path.
+func Item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// Path takes "network.devices[0].networkName" apart. Paths are written in this package, in the table of platforms.
+func Path(path string) []Step {
+	var out []Step
+	for _, part := range strings.Split(path, ".") {
+		name, rest, _ := strings.Cut(part, "[")
+		out = append(out, Step{name, -1})
+		if number, ok := strings.CutSuffix(rest, "]"); ok {
+			if i, err := strconv.Atoi(number); err == nil {
+				out = append(out, Step{"", i})
+			}
+		}
+	}
+	return out
+}
+
+// Put returns v with a member set; what is in the way and no map or list gives way to one.
+func Put(v any, way []Step, value any) any {
+	if len(way) == 0 {
+		return value
+	}
+	if way[0].index < 0 {
+		m, ok := v.(map[string]any)
+		if !ok {
+			m = map[string]any{}
+		}
+		m[way[0].name] = Put(m[way[0].name], way[1:], value)
+		return m
+	}
+	l, _ := v.([]any)
+	for len(l) <= way[0].index {
+		l = append(l, nil)
+	}
+	l[way[0].index] = Put(l[way[0].index], way[1:], value)
+	return l
+}
+
+// At is what a way leads to, nil where it ends before.
+func At(v any, way []Step) any {
+	for _, step := range way {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[step.name]
+		case []any:
+			if step.index < 0 || step.index >= len(at) {
+				return nil
+			}
+			v = at[step.index]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// Sorted is a list in the order of its items' JSON.
+func Sorted(l []any) []any {
+	out := slices.Clone(l)
+	slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(Text(a), Text(b)) })
+	return out
+}
+
+// Text is a value as a person reads it in a sentence.
+func Text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case string:
+		if v == "" {
+			return `""`
+		}
+		return v
+	case json.Number, bool:
+		return fmt.Sprint(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(raw)
+}
+
+// Deref is the list behind a pointer, none for nil.
+func Deref[T any](p *[]T) []T {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// Names are the names of all, in order.
+func Names[T any](all []T, name func(T) string) []string {
+	var out []string
+	for _, one := range all {
+		out = append(out, name(one))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ListOr joins a list for a sentence, and has a word for an empty one.
+func ListOr(all []string, none string) string {
+	if len(all) == 0 {
+		return none
+	}
+	return strings.Join(all, ", ")
+}
+
+// List is the list at a path, nil for none.
+func List(v any, path string) []any {
+	l, _ := At(v, Path(path)).([]any)
+	return l
+}
+
+// Raw is a value in JSON, nil where it has no form there.
+func Raw(v any) json.RawMessage {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// Blank reports whether a value is empty, at every level.
+func Blank(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// Remove returns v without a member, and without the objects and the last items of lists that are empty without it.
+func Remove(v any, way []Step) any {
+	if l, ok := v.([]any); ok && way[0].index >= 0 && way[0].index < len(l) {
+		l[way[0].index] = without(l[way[0].index], way)
+		for len(l) > 0 && Empty(l[len(l)-1]) {
+			l = l[:len(l)-1]
+		}
+		return l
+	}
+	if m, ok := v.(map[string]any); ok && m[way[0].name] != nil {
+		if m[way[0].name] = without(m[way[0].name], way); Empty(m[way[0].name]) {
+			delete(m, way[0].name)
+		}
+	}
+	return v
+}
+
+func without(v any, way []Step) any {
+	if len(way) == 1 {
+		return nil
+	}
+	return Remove(v, way[1:])
+}
+
+// Empty reports whether a value has nothing in it: an empty object, or what Blank means.
+func Empty(v any) bool {
+	if m, ok := v.(map[string]any); ok {
+		return len(m) == 0
+	}
+	return Blank(v)
+}
+
+// Object is a value as an object, nil for what is none.
+func Object(v any) map[string]any {
+	o, _ := v.(map[string]any)
+	return o
+}
+
+// Appended is list with the items of more; nil where both are.
+func Appended[T any](list, more *[]T) *[]T {
+	if more == nil {
+		return list
+	}
+	out := append(slices.Clone(Deref(list)), *more...)
+	return &out
+}
