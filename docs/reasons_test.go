@@ -21,19 +21,19 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pattern, says := range map[string]*regexp.Regexp{
-		"../policies/authority/next.go":          regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
-		"../reconcilers/handoff/handoff.go":      regexp.MustCompile(`const reason\w+ = "(\w+)"`),
-		"../policies/controlplane/[pr]*.go":      regexp.MustCompile(`\n\t\w+ +Reason += "(\w+)"`),
-		"../reconcilers/mirror/*.go":             regexp.MustCompile(`(?:\.fails\(s, |\breason\w+ += )"(\w+)"`),
-		"../policies/controlplane/generate*.go":  regexp.MustCompile(` Reason += "(\w+)"`),
-		"../reconcilers/generate/*.go":           regexp.MustCompile(`\breason\w+ += "(\w+)"`),
-		"../policies/authority/gate.go":          regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
-		"../machine/deletion.go":                 regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
-		"../machine/controller/*.go":             regexp.MustCompile(`const reason\w+ = "(\w+)"`),
-		"../reconcilers/handoff/report.go":       regexp.MustCompile(`condition\(authority\.Condition\w+, [^"]+"Info", "(\w+)"`),
-		"../reconcilers/mirror/status.go":        regexp.MustCompile(`synchronizedCondition\([^,"]+, "(\w+)"`),
-		"../policies/controlplane/authority.go":  regexp.MustCompile(`const Reason\w+ = "(\w+)"`),
-		"../reconcilers/controlplanemirror/*.go": regexp.MustCompile(`(?:problem\{|reason: )"(\w+)"`),
+		"../policies/authority/next.go":           regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
+		"../reconcilers/handoff/handoff.go":       regexp.MustCompile(`const reason\w+ = "(\w+)"`),
+		"../policies/controlplane/[pr]*.go":       regexp.MustCompile(`\n\t\w+ +Reason += "(\w+)"`),
+		"../reconcilers/mirror/*.go":              regexp.MustCompile(`(?:\.fails\(s, |\breason\w+ += )"(\w+)"`),
+		"../policies/controlplane/generator/*.go": regexp.MustCompile(`[ .]Reason += "(\w+)"`),
+		"../reconcilers/generate/*.go":            regexp.MustCompile(`\breason\w+ += "(\w+)"`),
+		"../policies/authority/gate.go":           regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
+		"../machine/deletion.go":                  regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
+		"../machine/controller/*.go":              regexp.MustCompile(`const reason\w+ = "(\w+)"`),
+		"../reconcilers/handoff/report.go":        regexp.MustCompile(`condition\(authority\.Condition\w+, [^"]+"Info", "(\w+)"`),
+		"../reconcilers/mirror/status.go":         regexp.MustCompile(`synchronizedCondition\([^,"]+, "(\w+)"`),
+		"../policies/controlplane/handover/*.go":  regexp.MustCompile(`const Reason\w+ = "(\w+)"`),
+		"../reconcilers/controlplanemirror/*.go":  regexp.MustCompile(`(?:problem\{|reason: )"(\w+)"`),
 	} {
 		found := 0
 		for _, file := range sources(t, pattern) {

@@ -200,6 +200,12 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	if phase == machinev1beta1.PhaseDeleting {
 		phase = deletingFrom(c, &m)
 	}
+	if infrastructureDeleted(c) && phase == machinev1beta1.PhaseFailed {
+		phase = machinev1beta1.PhaseProvisioned
+		if c.NodeRef.Name != "" {
+			phase = machinev1beta1.PhaseRunning
+		}
+	}
 	if phase != "" {
 		m.Phase = &phase
 	}
@@ -212,12 +218,25 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	for _, a := range c.Addresses {
 		m.Addresses = append(m.Addresses, corev1.NodeAddress{Type: corev1.NodeAddressType(a.Type), Address: a.Address})
 	}
-	failureFrom(c.Deprecated, &m)
+	if !infrastructureDeleted(c) {
+		failureFrom(c.Deprecated, &m)
+	}
 	out := encode(&m)
 	if t.Infra != nil && env.Platform.Status != nil {
 		out["providerStatus"] = env.Platform.Status.ToMachineAPI(nested(t.Infra, "spec"), nested(t.Infra, "status"))
 	}
 	return out
+}
+
+// infrastructureDeleted reports that Cluster API fails a Machine since the provider's object is gone, or was gone: it never takes that back. It does not know
+// whether the instance runs. The Machine API looks in the cloud once it is authoritative, but leaves a Machine that is Failed so for ever, and its check deletes
+// it. So that failure is not carried over; the condition InstanceExists is.
+func infrastructureDeleted(c clusterv1.MachineStatus) bool {
+	if d := c.Deprecated; d == nil || d.V1Beta1 == nil || d.V1Beta1.FailureMessage == nil {
+		return false
+	}
+	said := *c.Deprecated.V1Beta1.FailureMessage
+	return strings.HasPrefix(said, "Machine infrastructure resource ") && strings.Contains(said, " has been deleted after ")
 }
 
 // deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause holds, drains

@@ -89,6 +89,34 @@ func TestAMachineWithoutAnInstanceIsNotProvisioned(t *testing.T) {
 	}
 }
 
+func TestAMachineWhoseInfrastructureObjectIsGoneIsNotFailedForEver(t *testing.T) {
+	const gone = "Machine infrastructure resource AWSMachine openshift-cluster-api/a has been deleted after provisioning was completed, do not delete infrastructure"
+	for name, c := range map[string]struct {
+		says  string
+		node  bool
+		phase string
+		fails bool
+	}{
+		"with a Node":               {gone, true, "Running", false},
+		"without":                   {gone, false, "Provisioned", false},
+		"in an older release":       {`Machine infrastructure resource AWSMachine with name "a" has been deleted after being ready`, true, "Running", false},
+		"failed for another reason": {"the image does not exist", true, "Failed", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := map[string]any{"phase": "Failed", "deprecated": map[string]any{"v1beta1": map[string]any{"failureReason": "InvalidConfiguration", "failureMessage": c.says}}}
+			if c.node {
+				status["nodeRef"] = map[string]any{"name": "a"}
+			}
+			got := core.StatusToMachineAPI("Machine", core.Twin{Core: wrap(map[string]any{"status": status})}, env())
+			_, message := got["errorMessage"]
+			_, reason := got["errorReason"]
+			if got["phase"] != c.phase || message != c.fails || reason != c.fails {
+				t.Errorf("phase %v, errorReason %v, errorMessage %v", got["phase"], got["errorReason"], got["errorMessage"])
+			}
+		})
+	}
+}
+
 func TestTheStatusOfAMachineSet(t *testing.T) {
 	m := object(t, fullSet)
 	m.Object["status"] = fields(t, `{replicas: 2, fullyLabeledReplicas: 2, readyReplicas: 1, observedGeneration: 4, errorReason: InvalidConfiguration, errorMessage: why}`)

@@ -107,7 +107,7 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 // InfraTaken: deleting a Machine deletes the provider's object that it refers to, also another Machine's. And the provider's object that a Machine has referred
 // to goes on to run its instance: another one is a second instance.
 func InfraTaken(c policies.Change) policies.Verdict {
-	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && c.Facts.Twin != nil && !stand(c).locked() {
+	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && !refersToItsOwn(c) && c.Facts.Twin != nil && !stand(c).locked() {
 		return policies.Deny(field.Forbidden(infraRefPath, fmt.Sprintf(
 			"%s %s runs this Machine's instance, and another infrastructure machine would be a second one: leave it as it is; for another instance create another Machine", from.Kind, from.Name)))
 	}
@@ -123,6 +123,12 @@ func InfraTaken(c policies.Change) policies.Verdict {
 // refersAnew reports whether a request makes a Machine refer to another infrastructure machine than before.
 func refersAnew(c policies.Change) bool {
 	return !binds(c.Actor) && InfraReferenceOf(c.New) != InfraReferenceOf(c.Old)
+}
+
+// refersToItsOwn reports whether a request makes a Machine that referred to another's infrastructure machine refer to the one of its own name again, which
+// a mirrored Machine's is.
+func refersToItsOwn(c policies.Change) bool {
+	return InfraReferenceOf(c.Old).Name != c.Name && InfraReferenceOf(c.New).Name == c.Name
 }
 
 // takenFrom names another Machine to which the provider's object belongs; "" for none.

@@ -147,6 +147,43 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 	eventually(t, "it is gone", func() string { return field(t, m, ".metadata.name") }, "")
 }
 
+// An AWSMachine is gone without its instance, since its finalizer was taken off: Cluster API says for good that the Machine has failed. The Machine moves, as the
+// condition advises, and the Machine API neither fails it nor ends the instance.
+func TestAMachineWhoseInfrastructureObjectLostItsFinalizerMovesBack(t *testing.T) {
+	together(t)
+	story(t)
+	const name = "bereaved-alive"
+	lone(t, name)
+	m := mapiMachine(name)
+	move(t, m, "ClusterAPI")
+	if err := stage.Cloud.Inject(machinetest.Fault{Do: machinetest.Refuse, Verb: machinetest.Terminate, Machine: name, Times: -1}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stage.Cloud.Heal() })
+	must(t, awsMachine(name).args("delete", "--wait=false")...)
+	must(t, awsMachine(name).args("patch", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)...)
+	eventually(t, "Cluster API fails the Machine", func() string {
+		return fmt.Sprint(strings.Contains(field(t, capiMachine(name), ".status.deprecated.v1beta1.failureMessage"), "has been deleted after"))
+	}, "true")
+	eventually(t, "what is waited for", func() string { return reasonOf(t, m, "AuthoritySettled") }, "TwinMissing")
+	move(t, m, "MachineAPI")
+	settled(t, m)
+	eventually(t, "the Machine API has found its instance", func() string { return condition(t, m, "InstanceExists") }, "True")
+	if phase, says := field(t, m, ".status.phase"), field(t, m, ".status.errorMessage"); phase != "Running" && phase != "Provisioned" || says != "" {
+		t.Errorf("phase %s, errorMessage %q", phase, says)
+	}
+	if got := instances(name); len(got) != 1 {
+		t.Errorf("instances: %v", got)
+	}
+	if err := stage.Cloud.Heal(); err != nil {
+		t.Fatal(err)
+	}
+	must(t, m.args("delete")...)
+	if left := instances(name); len(left) != 0 {
+		t.Errorf("instances are left: %v", left)
+	}
+}
+
 // A Machine is created in both APIs at once, so that the review of neither creation sees the other: Poundlock's own name has them unreviewed.
 // Neither begins, until a person has decided, and then there is one instance. story holds the ledger against that.
 func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
