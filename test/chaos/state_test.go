@@ -149,7 +149,11 @@ func unborn(u *unstructured.Unstructured) {
 	if _, paused := u.GetAnnotations()[authority.PausedAnnotation]; !paused && authoritative != string(authority.ClusterAPI) {
 		return
 	}
+	unstructured.RemoveNestedField(u.Object, "status", "nodeInfo")
 	unstructured.RemoveNestedField(u.Object, "status", "deprecated", "v1beta1", "conditions")
+	if old, found, _ := unstructured.NestedMap(u.Object, "status", "deprecated", "v1beta1"); found && len(old) == 0 {
+		unstructured.RemoveNestedField(u.Object, "status", "deprecated")
+	}
 	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	all = slices.DeleteFunc(all, func(c any) bool {
 		condition, ok := c.(map[string]any)
