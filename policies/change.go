@@ -89,6 +89,8 @@ type Facts struct {
 	Uncounted []Uncounted
 	// Sets are the MachineSets of the API that a Machine is to move to.
 	Sets []*Object
+	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
+	Leaving string
 	// Rival is what of OpenShift's own migration runs beside Poundlock, "" for nothing: nothing moves then.
 	Rival string
 	// ControlPlane is what a ControlPlaneMachineSet is judged by, nil where nobody asked for it.
@@ -168,6 +170,8 @@ const (
 	NeedHolders
 	// NeedSets asks for Facts.Sets, from a cache.
 	NeedSets
+	// NeedSurroundings asks for Facts.Leaving, from the API server.
+	NeedSurroundings
 )
 
 // Has reports whether n includes all of other.

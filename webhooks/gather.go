@@ -159,6 +159,13 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 		c.Facts.Uncounted = uncounted
 	}
+	if needs.Has(policies.NeedSurroundings) {
+		leaving, err := l.leaving(ctx, *c)
+		if err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether what the twin lives in is being deleted could not be checked: %v", err))
+		}
+		c.Facts.Leaving = leaving
+	}
 	if needs.Has(policies.NeedSets) && l.Sets != nil {
 		sets, err := l.sets(ctx, *c)
 		if err != nil {

@@ -429,6 +429,28 @@ func TestUnconvertibleFieldsAreWarnedOf(t *testing.T) {
 	}
 }
 
+// What is being deleted of the API that a Machine is to move to is named, and read from the API server.
+func TestSurroundingsThatAreDeletedAreWarnedOf(t *testing.T) {
+	const going = `{"metadata":{"name":"x","deletionTimestamp":"2026-01-01T00:00:00Z"}}`
+	const machine = `{"metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q,"phase":"Running"}}`
+	twin := `{"metadata":{"name":"a"},"spec":{"clusterName":"k"}}`
+	for _, c := range []struct{ from, what, says string }{
+		{"MachineAPI", " Namespace /c", "Namespace c is being deleted"},
+		{"MachineAPI", "apiextensions.k8s.io CustomResourceDefinition /machines.cluster.x-k8s.io", "CustomResourceDefinition machines.cluster.x-k8s.io is being deleted"},
+		{"MachineAPI", "cluster.x-k8s.io Cluster c/k", "Cluster k is being deleted"},
+		{"ClusterAPI", " Namespace /m", "Namespace m is being deleted"},
+		{"MachineAPI", " Namespace /m", ""},
+		{"ClusterAPI", "cluster.x-k8s.io Cluster c/k", ""},
+	} {
+		h, _ := serve(t, All(platforms.List()...), &world{live: map[string]string{capiA: twin, c.what: going}})
+		to := map[string]string{"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[c.from]
+		got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(machine, c.from, c.from)+`,"object":`+fmt.Sprintf(machine, to, c.from))
+		if all := strings.Join(got.Warnings, " "); !got.Allowed || strings.Contains(all, "being deleted") != (c.says != "") || !strings.Contains(all, c.says) {
+			t.Errorf("from %s, %s: %+v", c.from, c.what, got)
+		}
+	}
+}
+
 // A set of the API that a Machine moves to is looked for in that API's namespace.
 func TestASetThatWouldAdoptAMachineIsWarnedOf(t *testing.T) {
 	const set = `{"metadata":{"name":"collector"},"spec":{"selector":{"matchLabels":{"app":"a"}}}}`

@@ -120,6 +120,24 @@ func CheckTwin(kindName string, core, infra []byte, env conversion.Env) field.Er
 	return errs
 }
 
+// StandIn is the provider's object that a Machine API object was last made equal to, in JSON: what stands for one that somebody has deleted. nil where the
+// Machine API object does not convert, or has none.
+func StandIn(kindName string, mapi []byte, env conversion.Env) []byte {
+	k, t, errs := toClusterAPI(kindName, mapi, &env)
+	if len(errs) > 0 {
+		return nil
+	}
+	out, err := t.encode(k, &env)
+	if err != nil || out.Infra == nil {
+		return nil
+	}
+	raw, err := json.Marshal(out.Infra.Object)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
 func toClusterAPI(kindName string, raw []byte, env *conversion.Env) (kind, twin, field.ErrorList) {
 	k, p, errs := begin(kindName, env)
 	if errs != nil {

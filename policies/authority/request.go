@@ -121,6 +121,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	}
 	return policies.Warn(concat(
 		rivalWarnings(c),
+		leavingWarning(c),
 		unconvertibleWarnings(c, s.inCharge().Other(), "the move will not start"),
 		taintsInTheWay(c, s),
 		synchronizedWarning(c, s),
@@ -174,12 +175,30 @@ func synchronizedWarning(c policies.Change, s standing) []string {
 	switch {
 	case cond.Status == "True":
 		return nil
+	case len(c.Facts.Unconvertible) == 0 && TakesOver(c):
+		return []string{"the infrastructure object of the Cluster API Machine does not exist: Machine API finds the instance by spec.providerID, and reports the Machine as Failed if there is none"}
 	case cond.Status == "False" && repeats(cond.Message, c.Facts.Unconvertible):
 		return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s)", cond.Reason)}
 	case cond.Status == "False":
 		return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s): %s", cond.Reason, cond.Message)}
 	}
 	return []string{"the move will start once the other side is made and Synchronized is True, which it is not yet"}
+}
+
+// TakesOver reports whether Machine API takes a Machine over whose provider's object is gone: that the mirror is out of step because of it does not hold the
+// move up, and what the Machine API object has of it is enough.
+func TakesOver(c policies.Change) bool {
+	kind, _ := KindNamed(c.Kind)
+	o := Objects{Kind: kind, MachineAPI: c.New, ClusterAPI: c.Facts.Twin, Infra: c.Facts.Infra}
+	return kind.InfraActs() && c.New != nil && c.Facts.Twin != nil && !o.State().InfraActs
+}
+
+// leavingWarning names what is being deleted of what the objects of the other API live in.
+func leavingWarning(c policies.Change) []string {
+	if c.Facts.Leaving == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("the move will not start while what its objects live in is being deleted, and they with it: %s", c.Facts.Leaving)}
 }
 
 // repeats reports whether a message names every one of the fields.

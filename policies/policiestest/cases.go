@@ -79,6 +79,8 @@ type setting struct {
 	Sets []json.RawMessage `json:"sets,omitempty"`
 	// Holders are other Machines with the same ID.
 	Holders []string `json:"holders,omitempty"`
+	// Leaving is what of the surroundings is being deleted.
+	Leaving string `json:"leaving,omitempty"`
 }
 
 type unconvertible struct {
@@ -209,6 +211,7 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.Sets != nil {
 		s.Sets = over.Sets
 	}
+	s.Leaving = cmp.Or(over.Leaving, s.Leaving)
 	if over.Holders != nil {
 		s.Holders = over.Holders
 	}
@@ -347,7 +350,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.Unconvertible = append(f.Unconvertible, &field.Error{Type: field.ErrorTypeInvalid, Field: u.Field, Detail: u.Reason})
 		f.ConversionRun = true
 	}
-	f.Uncounted, f.Holders = s.Uncounted, s.Holders
+	f.Uncounted, f.Holders, f.Leaving = s.Uncounted, s.Holders, s.Leaving
 	for _, raw := range s.Owners {
 		owner, err := setting{Side: policies.SideClusterAPI}.object("Machine", raw)
 		if err != nil {

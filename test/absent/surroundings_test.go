@@ -44,19 +44,21 @@ type loss struct {
 	takes string
 	// spares: no Machine is deleted with it.
 	spares bool
+	// refuses: no Machine moves to the API while it is being deleted.
+	refuses bool
 }
 
 func losses() []loss {
 	const crd = "CustomResourceDefinition"
 	const machineAPI, clusterAPI = "MachineAPI", "ClusterAPI"
 	return []loss{
-		{kind: "Cluster", namespace: capi, name: "lock-7x2k9", takes: clusterAPI},
-		{kind: crd, name: "machines.cluster.x-k8s.io", takes: clusterAPI},
+		{kind: "Cluster", namespace: capi, name: "lock-7x2k9", takes: clusterAPI, refuses: true},
+		{kind: crd, name: "machines.cluster.x-k8s.io", takes: clusterAPI, refuses: true},
 		{kind: crd, name: "machinesets.cluster.x-k8s.io", takes: clusterAPI},
 		{kind: crd, name: "machinehealthchecks.cluster.x-k8s.io", takes: clusterAPI, spares: true},
-		{kind: crd, name: "awsmachines.infrastructure.cluster.x-k8s.io", takes: clusterAPI},
+		{kind: crd, name: "awsmachines.infrastructure.cluster.x-k8s.io", takes: clusterAPI, refuses: true},
 		{kind: crd, name: "awsmachinetemplates.infrastructure.cluster.x-k8s.io", takes: clusterAPI, spares: true},
-		{kind: "Namespace", name: capi, takes: clusterAPI},
+		{kind: "Namespace", name: capi, takes: clusterAPI, refuses: true},
 		{kind: crd, name: "machines.machine.openshift.io", takes: machineAPI},
 		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI},
 		{kind: crd, name: "machinehealthchecks.machine.openshift.io", takes: machineAPI, spares: true},
@@ -129,6 +131,9 @@ func (w world) loses(l loss, name string, line *string) {
 		w.grantEverywhere(l.name)
 	}
 	w.must(w.Admin.Delete(w.Context(), o.DeepCopy()))
+	if l.refuses {
+		w.ask(name+"-lone-machineapi", l.takes)
+	}
 	began := time.Now()
 	gone := func(ctx context.Context) error {
 		now := o.DeepCopy()
@@ -145,6 +150,9 @@ func (w world) loses(l loss, name string, line *string) {
 		w.Errorf("it does not go: %v", err)
 	}
 	took := time.Since(began).Round(time.Second)
+	if l.refuses {
+		w.ask(name+"-lone-machineapi", "MachineAPI")
+	}
 	writes := w.writesEnd()
 	before := w.survivors(f, l)
 	w.stands(process)
@@ -160,6 +168,12 @@ func (w world) loses(l loss, name string, line *string) {
 	}
 	w.tidy(f)
 	*line = fmt.Sprintf("gone after %s, %.1f writes/s afterwards | %s | back: %s", took, writes, f.fates(before), back)
+}
+
+// ask requests a move of a Machine.
+func (w world) ask(name, api string) {
+	w.Helper()
+	w.must(w.Admin.Patch(w.Context(), object("machine.openshift.io/v1beta1", mapi, name), client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"authoritativeAPI":"`+api+`"}}`))))
 }
 
 // fleet makes two sets of four Machines, one of each API, each with two Machines of either API, and two Machines that no set owns.

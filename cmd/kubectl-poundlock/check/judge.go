@@ -285,8 +285,11 @@ func unconvertible(p inventory.Pair, env conversion.Env) field.ErrorList {
 		return core.Check(p.Kind.Name, p.MachineAPI.Raw(), env)
 	}
 	var infra []byte
-	if p.Infra != nil {
+	switch {
+	case p.Infra != nil:
 		infra = p.Infra.Raw()
+	case p.MachineAPI != nil && authority.TakesOver(request(p, authority.MachineAPI, nil)):
+		infra = core.StandIn(p.Kind.Name, p.MachineAPI.Raw(), env)
 	}
 	return core.CheckTwin(p.Kind.Name, p.ClusterAPI.Raw(), infra, env)
 }
