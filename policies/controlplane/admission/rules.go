@@ -13,6 +13,7 @@ import (
 
 // Kind and Resource are the set's names in reviews.
 
+// ForecastRule is the rule that tells what a request leads to. What a generator makes is judged without it.
 const ForecastRule = "controlplane/forecast"
 
 const (
