@@ -11,8 +11,6 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Kind and Resource are the set's names in reviews.
-
 // ForecastRule is the rule that tells what a request leads to. What a generator makes is judged without it.
 const ForecastRule = "controlplane/forecast"
 
