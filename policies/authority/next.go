@@ -57,6 +57,11 @@ func (s Step) HandsOver() bool {
 	return s.Action == Acknowledge || s.Action == Switch && !s.Cancelled
 }
 
+// Deserted reports that a move waits for a twin that went while it was under way, and may have gone with what it lived in: then it is not recreated.
+func (s State) Deserted(step Step) bool {
+	return s.Current == Migrating && step.Reason == ReasonTwinMissing
+}
+
 // Who is a set of those that a step is about.
 type Who uint8
 

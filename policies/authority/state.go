@@ -87,7 +87,7 @@ type Objects struct {
 	MachineAPIPausedLately bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
 	Uncounted []policies.Uncounted
-	// Leaving is what of the other API's surroundings is being deleted, in a sentence; "" for nothing. It is gathered where Step.HandsOver.
+	// Leaving is what of the other API's surroundings is being deleted, in a sentence; "" for nothing. It is gathered where Step.HandsOver or State.Deserted.
 	Leaving string
 	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
 	Holders []string

@@ -102,23 +102,16 @@ const longest = time.Minute
 
 // Reconcile looks at one pair and takes at most one step.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	p, err := r.gather(ctx, r.cache, req.NamespacedName)
+	p, step, err := r.decide(ctx, r.cache, req.NamespacedName)
 	if err != nil {
 		return result(err)
 	}
-	step := authority.Next(p.state())
 	// An adoption depends on the Machine API object alone, and the API server refuses its patches if that has changed since: a live read would prove no more.
 	doubt := step.Action.Acts() && step.Action != authority.Adopt
 	if doubt {
 		// The cache calls for a change of who may act. It may lag: the API server decides.
-		if p, err = r.gather(ctx, r.live, req.NamespacedName); err != nil {
+		if p, step, err = r.decide(ctx, r.live, req.NamespacedName); err != nil {
 			return result(err)
-		}
-		if step = authority.Next(p.state()); step.HandsOver() {
-			if err = r.gatherSurroundings(ctx, p); err != nil {
-				return result(err)
-			}
-			step = authority.Next(p.state())
 		}
 	}
 	again, err := r.apply(ctx, p, step)
@@ -136,6 +129,24 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		again = min(again, p.hears) // nobody will tell
 	}
 	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// decide gathers a pair and takes the step that follows. What the objects of the API that is to be authoritative live in is read from the API server, where it
+// matters: before authority leaves the other one, or while a twin is missing.
+func (r *reconciler) decide(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, authority.Step, error) {
+	p, err := r.gather(ctx, from, key)
+	if err != nil {
+		return nil, authority.Step{}, err
+	}
+	step := authority.Next(p.state())
+	deserted := p.state().Deserted(step)
+	if !deserted && !(step.HandsOver() && from == r.live) {
+		return p, step, nil
+	}
+	if err := r.gatherSurroundings(ctx, p, deserted); err != nil {
+		return nil, authority.Step{}, err
+	}
+	return p, authority.Next(p.state()), nil
 }
 
 // show sets the metrics from the object after the pass. An object that Poundlock does not manage gets none.

@@ -328,12 +328,13 @@ func TestDeletedOnItsWay(t *testing.T) {
 func TestTheNamespaceOfTheOtherAPIIsDeleted(t *testing.T) {
 	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		for _, underWay := range []bool{false, true} {
-			t.Run(fmt.Sprintf("from %s, under way %t", from, underWay), func(t *testing.T) { namespaceGoes(t, from, underWay) })
+			t.Run(fmt.Sprintf("from %s, under way %t", from, underWay), func(t *testing.T) { namespaceGoes(t, from, underWay, false) })
 		}
 	}
+	t.Run("from MachineAPI, under way, and the twin has gone with it", func(t *testing.T) { namespaceGoes(t, authority.MachineAPI, true, true) })
 }
 
-func namespaceGoes(t *testing.T, from authority.API, underWay bool) {
+func namespaceGoes(t *testing.T, from authority.API, underWay, emptied bool) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(from)
 	w.waitSettled(from)
@@ -347,11 +348,23 @@ func namespaceGoes(t *testing.T, from authority.API, underWay bool) {
 		t.Fatal(err)
 	}
 	for range 12 {
-		w.everybody()
+		if emptied {
+			w.vanish(w.core())
+			w.vanish(w.provider())
+			w.controllersAnswer()
+		} else {
+			w.everybody()
+		}
 		w.pass()
 		if s := w.shape(); s.Current == from.Other() {
 			t.Fatalf("authority has moved to %s, whose objects are about to be deleted", s.Current)
 		}
+	}
+	if emptied {
+		if s := w.shape(); s.Current != from {
+			t.Errorf("status %s, reason %s", s.Current, w.reason())
+		}
+		return
 	}
 	if s := w.shape(); s.Current != from || w.reason() != authority.ReasonSurroundings {
 		t.Errorf("status %s, reason %s", s.Current, w.reason())
@@ -359,6 +372,19 @@ func namespaceGoes(t *testing.T, from authority.API, underWay bool) {
 	w.waitIsReported(authority.ReasonSurroundings, "Namespace "+namespace.Name+" is being deleted.")
 	if n := w.pass(); n != 0 {
 		t.Errorf("waiting wrote %d times", n)
+	}
+}
+
+// vanish deletes an object, whatever holds it.
+func (w *world) vanish(o ref) {
+	w.Helper()
+	u := w.of(o)
+	if u == nil {
+		return
+	}
+	w.merge(o, "", map[string]any{"metadata": map[string]any{"finalizers": nil}})
+	if err := w.Delete(w.Context(), u); client.IgnoreNotFound(err) != nil {
+		w.Fatal(err)
 	}
 }
 

@@ -17,8 +17,9 @@ import (
 var clusterKind = schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}
 
 // gatherSurroundings reads from the API server whether what the objects of the API that is to be authoritative live in is being deleted. They are then about
-// to be deleted too, though nobody has asked for that, and their controllers would terminate the instance.
-func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair) error {
+// to be deleted too, though nobody has asked for that, and their controllers would terminate the instance. deserted: also whether it is gone, and the twin with
+// it; elsewhere a twin that is missing is what Synchronized reports.
+func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted bool) error {
 	namespaces, _ := r.pairs.Of(p.machineAPI.GetNamespace())
 	namespace, definition := namespaces.MachineAPI, r.kind.Resource+"."+r.kind.MachineAPI.Group
 	toCluster := p.state().Requested == authority.ClusterAPI
@@ -34,7 +35,7 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair) error {
 		if err != nil {
 			return err
 		}
-		if why != "" && !gone { // without it there is no twin either, which Synchronized reports
+		if why != "" && (deserted || !gone) {
 			p.objects.Leaving = why
 			return nil
 		}

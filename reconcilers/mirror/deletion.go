@@ -149,9 +149,10 @@ func isPaused(o *unstructured.Unstructured) bool {
 }
 
 // releaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
-// again if it is still wanted.
+// again if it is still wanted. While authority moves nobody knows yet whose the instance will be: what is being deleted has the move taken back first, or is
+// Cluster API's to end.
 func (s *state) releaseInfra(infra *unstructured.Unstructured) *write {
-	if presence(infra) != authority.Deleting || !s.idle(infra) {
+	if presence(infra) != authority.Deleting || !s.idle(infra) || s.said().Current == authority.Migrating {
 		return nil
 	}
 	if _, paused := infra.GetAnnotations()[authority.PausedAnnotation]; !paused {

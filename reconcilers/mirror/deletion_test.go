@@ -88,6 +88,25 @@ func TestWritesOfADeletion(t *testing.T) {
 	}
 }
 
+// While authority moves nobody knows whose an instance will be: a handoff that has decided before the deletion may still make it Cluster API's.
+func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
+	kind, _ := authority.KindNamed("Machine")
+	platform, _ := platforms.For("AWS")
+	for status, lets := range map[string]bool{
+		"authoritativeAPI: MachineAPI": true, "authoritativeAPI: Migrating, synchronizedAPI: MachineAPI": false, "authoritativeAPI: ClusterAPI": false,
+	} {
+		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform}}
+		s.machineAPI = parse(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+status+`}}`)
+		s.core = parse(t, `{metadata: {name: m, uid: core, finalizers: [machine.cluster.x-k8s.io]}}`)
+		s.infra = parse(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
+			annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}, spec: {providerID: "aws:///a/i-1"}}`)
+		kinds(s)
+		if got := s.releaseInfra(s.infra) != nil; got != lets {
+			t.Errorf("%s: let go: %t", status, got)
+		}
+	}
+}
+
 func kinds(s *state) {
 	if s.machineAPI != nil {
 		s.machineAPI.SetGroupVersionKind(s.kind.MachineAPIGVK())

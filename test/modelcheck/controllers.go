@@ -307,6 +307,14 @@ func (t *turn) clock() {
 // collector is Kubernetes' garbage collector.
 func (t *turn) collector() {
 	w := &t.was
+	for _, o := range []struct {
+		which
+		name string
+	}{{ofC, "Cluster API object"}, {ofI, "provider's object"}} {
+		if at := w.at(o.which); w.m.has(emptied) && at.has(there) && !at.has(leaving) {
+			t.may(collector, "the namespace controller deletes the "+o.name, func(n *pair) { n.remove(o.which, collector) })
+		}
+	}
 	if w.i.has(there|dangling) && !w.i.has(leaving) && !w.i.has(owned) {
 		t.may(collector, "the garbage collector deletes the provider's object", func(n *pair) { n.remove(ofI, collector) })
 	}

@@ -15,7 +15,7 @@
 //	mirror.go, plan.go   reconcilers/mirror: gather (which API is authoritative is read last), the writes of next.go and deletion.go one after the other, up to a
 //	                     deletion, whose outcome is read again
 //	controllers.go       machine/controller's machine controller; Cluster API's core controller, its provider's, and the garbage collector
-//	people.go            people who type commands, past admission (admission.go)
+//	people.go            people who type commands, past admission (admission.go), the deletion of the namespace of Cluster API among them
 //	family.go            two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the foreground and leaving
 //	                     orphans; the collector; scaling
 //	sets.go              two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,

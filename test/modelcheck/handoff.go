@@ -40,6 +40,17 @@ func (p *pairs) state(m, c, i object, caughtUp bool) authority.State {
 	return s
 }
 
+// step is what the handoff does next: before authority leaves the API that has it, it reads what the other one's objects live in.
+func (p *pairs) step(m, c, i object, caughtUp bool) authority.Step {
+	s := p.state(m, c, i, caughtUp)
+	step := p.next(s)
+	if (step.HandsOver() || s.Deserted(step)) && !p.looksAway {
+		s.TargetLeaves = m.has(emptied) && m.requested() == authority.ClusterAPI
+		step = p.next(s)
+	}
+	return step
+}
+
 // instance is what authority.Objects makes of the IDs, and of what proves that nobody has asked for an instance.
 func (p *pairs) instance(m, i object) authority.Instance {
 	switch {
@@ -102,7 +113,7 @@ func (p *pairs) decided(m, c, i object) plan {
 		return id
 	}
 	caughtUp := m.has(caught) || m.source() == authority.ClusterAPI && c.has(caught)
-	id := p.plans.of(opsOf(p.next(p.state(m, c, i, caughtUp)), m))
+	id := p.plans.of(opsOf(p.step(m, c, i, caughtUp), m))
 	p.handoffs[key] = id
 	return id
 }

@@ -48,7 +48,16 @@ func (p *pairs) deletion(w *pair) authority.Deletion {
 	if d.Authority == authority.MachineAPI && !w.c.has(mark) {
 		d.ClusterAPI = authority.Absent
 	}
+	if p.lacksSurroundings(w) {
+		d.Surroundings = authority.Go
+	}
 	return d
+}
+
+// lacksSurroundings is what the mirror reads of a pair that is not complete.
+func (p *pairs) lacksSurroundings(w *pair) bool {
+	complete := w.m.presence() == authority.Present && w.c.presence() == authority.Present && (p.set || w.i.presence() == authority.Present)
+	return w.m.has(emptied) && !complete
 }
 
 func (w *pair) on(a authority.API) object {
@@ -74,6 +83,8 @@ func (p *pairs) nextWrite(w *pair) op {
 		return p.deleting(w, step)
 	case !w.m.has(there), src == authority.Unset:
 		return noOp
+	case p.lacksSurroundings(w):
+		return first(p.freesI(w), when(!w.m.has(failed), fail)) // it recreates nothing until they are there again
 	case src == authority.MachineAPI || !w.c.has(there):
 		return p.toClusterAPI(w)
 	}
@@ -199,7 +210,7 @@ func (p *pairs) leftover(w *pair) op {
 }
 
 func (p *pairs) freesI(w *pair) op {
-	return when(p.idle(w) && w.i.has(leaving|told|ctlFin), freeI)
+	return when(p.idle(w) && w.m.status() != authority.Migrating && w.i.has(leaving|told|ctlFin), freeI)
 }
 
 // mirrors are the turns of the mirror.

@@ -177,6 +177,7 @@ func mutants() []mutant {
 		{"the same, to the Machine API's set", func(r *rules) { r.forgetsOwner = true }, movingSets(authority.ClusterAPI, false, flips|edits|deletes)},
 		{"what is deleted with its namespace is taken for a request", deletionBut(func(d authority.Deletion) authority.Deletion { d.Surroundings = authority.Stay; return d }, sameStep),
 			familyOf(authority.MachineAPI, authority.MachineAPI, vanishes)},
+		{"authority moves to an API whose namespace is being deleted", func(r *rules) { r.looksAway = true }, walkOf(flips|vanishes, machineOfMachineAPI)},
 		{"nobody looks for a twin when a controller is about to begin", func(r *rules) { r.bothBegin = true }, walkOf(twice, newMachine)},
 		{"what Cluster API has begun becomes the mirror when it is paused", func(r *rules) { r.pauseSuffices = true }, walkOf(twice|crashes, newInClusterAPI)},
 		{"a Machine goes whose finalizer somebody removed, and its instance stays", func(r *rules) { r.leavesInstance = true }, walkOf(flips|deletes|strips, machineOfMachineAPI)},

@@ -55,6 +55,8 @@ const (
 	// wait, that no instance exists.
 	untouched
 	decided
+	// emptied, on the Machine API object: the namespace of its twin is being deleted, with all that is in it. That is no part of the object, and no write of it.
+	emptied
 )
 
 var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority.ClusterAPI, authority.Migrating}
@@ -125,7 +127,7 @@ var bitNames = []struct {
 	{acting, "Paused=False"}, {paused, "Paused=True"}, {mark, "mirror's mark"}, {owned, "owned"}, {dangling, "owner gone"},
 	{fresh, "spec as last asked for"}, {pid, "knows the instance"}, {synced, "Synchronized"}, {failed, "Synchronized=False"}, {caught, "caught up"},
 	{detached, "detached"}, {heard, "told for half a minute"},
-	{untouched, "adopted untouched"}, {decided, "decided that there is no instance"},
+	{emptied, "its twin's namespace is being deleted"}, {untouched, "adopted untouched"}, {decided, "decided that there is no instance"},
 }
 
 func (o object) String() string {

@@ -343,7 +343,7 @@ func (p *pairs) wrong(w pair) string {
 		return "there are two instances"
 	case w.cloud&endedUnasked != 0:
 		return "an instance was ended that nobody asked to end"
-	case w.cloud.runs() && !w.m.has(there|ctlFin) && !w.i.has(there|ctlFin) && !p.can(leaders):
+	case w.cloud.runs() && !w.m.has(there|ctlFin) && !w.i.has(there|ctlFin) && !p.can(leaders) && (!w.m.has(there|emptied) || w.m.has(leaving)): // it gets its finalizer back
 		return "an instance has nobody who holds a finalizer to delete it under"
 	case w.cloud.runs() && !w.m.has(there) && !w.c.has(there):
 		return "an instance was left behind: neither object is there any more"
@@ -369,12 +369,14 @@ func (p *pairs) unrest(w pair) string {
 	if w.c.has(theirs) || w.i.has(theirs) {
 		return "" // who made it paused is who has to release it
 	}
-	step := p.next(p.state(w.m, w.c, w.i, w.m.has(caught)))
+	step := p.step(w.m, w.c, w.i, w.m.has(caught))
 	switch src := w.source(); {
 	case !w.m.has(there) && !w.c.has(there):
 		return ""
 	case w.will&deletionExpected != 0:
 		return "what was deleted is still there"
+	case w.m.has(there | emptied):
+		return p.without(w, src)
 	case p.can(twice) && p.strange(w.m, w.c, w.i):
 		if w.m.has(failed) {
 			return "" // a condition says that neither begins, and what to do
@@ -416,6 +418,21 @@ func (p *pairs) acts(seen object) bool {
 
 // byPerson are the reasons of a wait that only the person who paused the Cluster can end.
 var byPerson = map[string]bool{authority.ReasonPausedElsewhere: true, authority.ReasonNotResumed: true, authority.ReasonNotPaused: true}
+
+// without: what Machine API is authoritative for goes on without its twin. What Cluster API was authoritative for ends with the namespace.
+func (p *pairs) without(w pair, src authority.API) string {
+	switch {
+	case src != authority.MachineAPI:
+		return ""
+	case w.c.has(there) || w.i.has(there):
+		return "what was to go with its namespace is still there"
+	case w.m.status() != authority.MachineAPI || !p.gate(w.m).act:
+		return "Machine API is authoritative, but does not act"
+	case !p.set && !w.cloud.runs() && w.will&maybe == 0:
+		return "nobody makes the instance"
+	}
+	return ""
+}
 
 // alone: a Cluster API object that has lost its twin acts on its own.
 func (p *pairs) alone(w pair) string {

@@ -26,6 +26,14 @@ func (t *turn) user() {
 			n.wrote(ofC, user, false)
 		})
 	}
+	if t.can(vanishes) && w.m.has(there) && !w.m.has(emptied) {
+		t.might("somebody deletes the Cluster API namespace", func(n *pair) {
+			n.m.set(emptied)
+			if w.source() != authority.MachineAPI || w.handoff.phase == writing {
+				n.will |= maybe // what Cluster API is authoritative for ends with it, and so may what the handoff has looked at a moment before
+			}
+		})
+	}
 	if t.can(recreates) {
 		t.userCreates()
 	}

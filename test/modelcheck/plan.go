@@ -322,6 +322,8 @@ func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 	switch {
 	case r.lock == byVersion && at.dirty&r.on != 0 && !p.unlocked:
 		return false
+	case r.lock == create && r.on != ofM && w.m.has(emptied):
+		return false // nothing is created in a namespace that is being deleted
 	case r.lock == create:
 		return (!w.at(r.on).has(there) || p.createsOver) && r.does(w, at)
 	case !w.at(r.on).has(there):

@@ -45,6 +45,8 @@ type rules struct {
 	bothBegin bool
 	// pauseSuffices: what Cluster API has begun may become the mirror once it is paused.
 	pauseSuffices bool
+	// looksAway: authority moves without a look at what the objects of the other API live in.
+	looksAway bool
 	// wideRow: a row of authority.Grants lets a neighbour write what a mirror has of its authority.
 	wideRow bool
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// ForecastRule is the rule that tells what a request leads to. What a generator makes is judged without it.
+// ForecastRule is the rule that forecasts what a request leads to. What a generator makes is judged without it.
 const ForecastRule = "controlplane/forecast"
 
 const (
