@@ -18,6 +18,9 @@ NOUNS := (^|/)(policies|conversion|controlplanetemplate|bundle|bundling|installa
 # is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
 STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private|modelcheck)|kubectl-poundlock/e2e)$$
 
+# What takes longest under the race detector, and so begins first.
+LONGEST := /reconcilers/install$$$$
+
 # Packages that are tested at once. Some start a control plane of 350 MB, and wait more than they work.
 P ?= 3
 # What is tested, linted, benchmarked: PKG=./certs/... narrows it.
@@ -46,6 +49,7 @@ test: plane ## Run everything: vet, unit, CEL and journeys on a real API server,
 	go vet $(PKG)
 	all=$$(go list $(PKG)); raced=$$(grep -vE '$(NOUNS)|$(STORIES)' <<<"$$all" || true); \
 	others=$$(grep -E '/test/journeys$$' <<<"$$all" || true; grep -E '$(NOUNS)|$(STORIES)' <<<"$$all" | grep -vE '/test/journeys$$' || true); \
+	raced=$$(grep -E '$(LONGEST)' <<<"$$raced" || true; grep -vE '$(LONGEST)' <<<"$$raced" || true); \
 	failed=0; \
 	if [ -n "$$others" ]; then $(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$others || failed=1; fi; \
 	if [ '$(PKG)' = ./... ]; then go -C tools test ./image || failed=1; fi; \
