@@ -19,7 +19,7 @@ NOUNS := (^|/)(policies|conversion|controlplanetemplate|bundle|bundling|installa
 STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private|modelcheck)|kubectl-poundlock/e2e)$$
 
 # What takes longest under the race detector, and so begins first.
-LONGEST := /reconcilers/install$$$$
+LONGEST := /reconcilers/install$$
 
 # Packages that are tested at once. Some start a control plane of 350 MB, and wait more than they work.
 P ?= 3
