@@ -139,7 +139,8 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 	if got := field(t, m, ".spec.providerID"); got != id {
 		t.Errorf("the ID is %s, and was %s", got, id)
 	}
-	eventually(t, "the Machine API does not create another", func() string { return field(t, m, ".status.phase") }, "Failed")
+	settled(t, m)
+	eventually(t, "the Machine API has looked for it", func() string { return reasonOf(t, m, "InstanceExists") }, "InstanceMissing") // it fails the Machine two minutes after its creation
 	if got := stage.Cloud.InstancesOf(name); len(got) != 1 {
 		t.Errorf("instances of %s: %v", name, got)
 	}
@@ -150,8 +151,7 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 // An AWSMachine is gone without its instance, since its finalizer was taken off: Cluster API says for good that the Machine has failed. The Machine moves, as the
 // condition advises, and the Machine API neither fails it nor ends the instance.
 func TestAMachineWhoseInfrastructureObjectLostItsFinalizerMovesBack(t *testing.T) {
-	together(t)
-	story(t)
+	story(t) // alone: what heals the cloud takes all faults back
 	const name = "bereaved-alive"
 	lone(t, name)
 	m := mapiMachine(name)
