@@ -12,12 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// NamespaceKind and DefinitionKind are kinds of surroundings that every pair has.
+// The kinds of surroundings that every pair has.
 var (
-	NamespaceKind  = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
-	DefinitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+	NamespaceKind  = schema.GroupVersionKind{Version: "v1", Kind: authority.Namespace}
+	DefinitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: authority.Definition}
+	ClusterKind    = schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: authority.Cluster}
 )
 
 // Surrounding is an object that others live in: with it they are deleted (DESIGN §3.3, Deletion of the surroundings).

@@ -4,6 +4,7 @@
 package authority
 
 import (
+	"encoding/json"
 	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -34,6 +35,24 @@ const (
 	// InfraCluster is a provider's cluster, an AWSCluster say: its machines need it, also those that it did not make.
 	InfraCluster = "InfraCluster"
 )
+
+// Surrounding is an object that others live in: with it they are deleted (DESIGN §3.3, Deletion of the surroundings).
+type Surrounding struct{ Kind, Namespace, Name string }
+
+// Surroundings are what the objects of an API live in: their namespace, their definition and, in Cluster API, the Cluster that twin names.
+func (k Kind) Surroundings(of API, namespaces Pair, twin *policies.Object) []Surrounding {
+	if of != ClusterAPI {
+		return []Surrounding{{Kind: Namespace, Name: namespaces.MachineAPI}, {Kind: Definition, Name: k.Resource + "." + k.MachineAPI.Group}}
+	}
+	out := []Surrounding{{Kind: Namespace, Name: namespaces.ClusterAPI}, {Kind: Definition, Name: k.Resource + "." + k.ClusterAPI.Group}}
+	var spec struct {
+		ClusterName string `json:"clusterName"`
+	}
+	if twin != nil && json.Unmarshal(orNull(twin.Spec), &spec) == nil && spec.ClusterName != "" {
+		out = append(out, Surrounding{Kind: Cluster, Namespace: namespaces.ClusterAPI, Name: spec.ClusterName})
+	}
+	return out
+}
 
 // SurroundingsKept: "policy and webhook refuse DELETE by it unless poundlock.openshift.io/allow-deletion is set" (DESIGN §3.3, Deletion of the
 // surroundings). The mark itself can only be removed in the same way, or it would protect nothing.

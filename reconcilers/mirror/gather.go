@@ -28,10 +28,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-var (
-	infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
-	clusterKind        = schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}
-)
+var infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
 
 // state is everything that one pass looks at. Objects that do not exist are nil.
 type state struct {
@@ -168,7 +165,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state
 	if s.reason, s.missing = missing.Reason, missing.Message; s.missing != "" {
 		return nil
 	}
-	if s.cluster, err = get(ctx, from, clusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil {
+	if s.cluster, err = get(ctx, from, facts.ClusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil {
 		return err
 	}
 	if s.cluster == nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -78,7 +79,7 @@ func (c converting) waits(s *state) *write {
 		return nil
 	}
 	reason, what := reasonNoClusterAPI, "Cluster API"
-	if s.unserved.Group != clusterKind.Group {
+	if s.unserved.Group != facts.ClusterKind.Group {
 		reason, what = reasonNoProvider, "the platform's provider of Cluster API"
 	}
 	return c.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",

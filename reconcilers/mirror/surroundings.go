@@ -57,15 +57,15 @@ func (s *state) livesIn() []facts.Surrounding {
 		out = append(out, facts.Surrounding{GVK: facts.DefinitionKind, Name: name})
 	}
 	if s.env.ClusterName != "" {
-		out = append(out, facts.Surrounding{GVK: clusterKind, Namespace: s.pair.ClusterAPI, Name: s.env.ClusterName})
+		out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.pair.ClusterAPI, Name: s.env.ClusterName})
 	}
 	for _, o := range []*unstructured.Unstructured{s.core, s.parents[authority.ClusterAPI]} {
 		if o == nil {
 			continue
 		}
 		for _, ref := range o.GetOwnerReferences() {
-			if group, _, _ := strings.Cut(ref.APIVersion, "/"); group == clusterKind.Group && ref.Kind == clusterKind.Kind {
-				out = append(out, facts.Surrounding{GVK: clusterKind, Namespace: s.pair.ClusterAPI, Name: ref.Name, UID: ref.UID})
+			if group, _, _ := strings.Cut(ref.APIVersion, "/"); group == facts.ClusterKind.Group && ref.Kind == facts.ClusterKind.Kind {
+				out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.pair.ClusterAPI, Name: ref.Name, UID: ref.UID})
 			}
 		}
 	}

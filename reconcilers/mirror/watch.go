@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -45,7 +46,7 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	if err := c.Watch(served.Changes(r.informers, func(ctx context.Context) []reconcile.Request { return r.everything(ctx, nil) })); err != nil {
 		return err
 	}
-	return r.watch(map[schema.GroupVersionKind]handler.MapFunc{clusterKind: r.everything}, specChanged())
+	return r.watch(map[schema.GroupVersionKind]handler.MapFunc{facts.ClusterKind: r.everything}, specChanged())
 }
 
 // specChanged lets through what conversions read: the spec of a cluster's objects, not the status that moves all day.

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -51,9 +52,6 @@ const (
 
 var (
 	infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
-	namespaceKind      = schema.GroupVersionKind{Version: "v1", Kind: authority.Namespace}
-	definitionKind     = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: authority.Definition}
-	clusterKind        = schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: authority.Cluster}
 )
 
 // all is the one request that there is: CRDs belong to all pairs.
@@ -141,9 +139,9 @@ func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 			total[kind] += n
 		}
 		mark := summary(counts)
-		out = append(out, target{namespaceKind, "", pair.MachineAPI, mark}, target{namespaceKind, "", pair.ClusterAPI, mark})
+		out = append(out, target{facts.NamespaceKind, "", pair.MachineAPI, mark}, target{facts.NamespaceKind, "", pair.ClusterAPI, mark})
 		if cluster != "" {
-			out = append(out, target{clusterKind, pair.ClusterAPI, cluster, mark})
+			out = append(out, target{facts.ClusterKind, pair.ClusterAPI, cluster, mark})
 		}
 		if cluster != "" && known {
 			out = append(out, target{p.InfraCluster.GroupVersionKind, pair.ClusterAPI, cluster, mark})
@@ -154,7 +152,7 @@ func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 		definitions = append(definitions, p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition(), p.InfraCluster.Definition())
 	}
 	for _, name := range definitions {
-		out = append(out, target{definitionKind, "", name, summary(total)})
+		out = append(out, target{facts.DefinitionKind, "", name, summary(total)})
 	}
 	return out, nil
 }
