@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -448,33 +449,50 @@ func TestDiscovery(t *testing.T) {
 			}
 		}
 	}
-	paths, err := client.OpenAPIV3().Paths()
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, ok := paths["apis/cluster.x-k8s.io/v1beta2"]
-	if !ok {
-		t.Fatal("no path of the group")
-	}
-	text, err := document.Schema("application/json")
-	if err != nil || !bytes.Contains(text, []byte(`"io.x-k8s.cluster.v1beta2.Machine":`)) || !bytes.Contains(text, []byte(`"/apis/cluster.x-k8s.io/v1beta2/machines"`)) {
-		t.Errorf("%.400s %v", text, err)
-	}
-	whole, err := client.OpenAPISchema() // in its binary form, as kubectl falls back to
-	if err != nil {
-		t.Fatal(err)
-	}
-	var standard, hidden int
-	for _, schema := range whole.GetDefinitions().GetAdditionalProperties() {
-		switch {
-		case schema.Name == "io.x-k8s.cluster.v1beta2.Machine":
-			standard++
-		case strings.Contains(schema.Name, "hypershift"):
-			hidden++
+	// The API server publishes the schemas of definitions some seconds after them, so each version is asked for until it is whole.
+	for what, read := range map[string]func() error{
+		"OpenAPI's version 3": func() error {
+			paths, err := client.OpenAPIV3().Paths()
+			if err != nil {
+				return err
+			}
+			document, ok := paths["apis/cluster.x-k8s.io/v1beta2"]
+			if !ok {
+				return errors.New("no path of the group")
+			}
+			text, err := document.Schema("application/json")
+			if err == nil && (!bytes.Contains(text, []byte(`"io.x-k8s.cluster.v1beta2.Machine":`)) || !bytes.Contains(text, []byte(`"/apis/cluster.x-k8s.io/v1beta2/machines"`))) {
+				err = fmt.Errorf("no Machine in %.400s", text)
+			}
+			return err
+		},
+		"OpenAPI's version 2": func() error {
+			whole, err := client.OpenAPISchema() // in its binary form, as kubectl falls back to
+			if err != nil {
+				return err
+			}
+			var standard, hidden int
+			for _, schema := range whole.GetDefinitions().GetAdditionalProperties() {
+				switch {
+				case schema.Name == "io.x-k8s.cluster.v1beta2.Machine":
+					standard++
+				case strings.Contains(schema.Name, "hypershift"):
+					hidden++
+				}
+			}
+			if standard != 1 || hidden != 0 {
+				return fmt.Errorf("it has the schema of a Machine %d times, and %d of private groups", standard, hidden)
+			}
+			return nil
+		},
+	} {
+		var last error
+		if wait.PollUntilContextTimeout(t.Context(), time.Second, 3*time.Minute, true, func(context.Context) (bool, error) {
+			last = read()
+			return last == nil, nil
+		}) != nil {
+			t.Errorf("%s: %v", what, last)
 		}
-	}
-	if standard != 1 || hidden != 0 {
-		t.Errorf("OpenAPI's version 2 has the schema of a Machine %d times, and %d of private groups", standard, hidden)
 	}
 }
 
