@@ -29,6 +29,8 @@ type Surrounding struct {
 	Namespace, Name string
 	// UID is what an owner reference names; "" where any object of that name will do.
 	UID types.UID
+	// Since is when something that lived in it was created, so that one which was created later is another of its name; zero where it does not matter.
+	Since metav1.Time
 }
 
 // Leaving returns a sentence about an object that is being deleted, or that is gone already; "": it stays.
@@ -45,6 +47,8 @@ func (s Surrounding) Leaving(ctx context.Context, from client.Reader) (why strin
 		return fmt.Sprintf("%s %s is being deleted", s.GVK.Kind, s.Name), false, nil
 	case s.UID != "" && s.UID != o.GetUID():
 		return fmt.Sprintf("%s %s with the UID %s does not exist", s.GVK.Kind, s.Name, s.UID), true, nil
+	case !s.Since.IsZero() && o.GetCreationTimestamp().After(s.Since.Time):
+		return fmt.Sprintf("%s %s was deleted and recreated", s.GVK.Kind, s.Name), true, nil
 	}
 	return "", false, nil
 }

@@ -20,6 +20,7 @@ import (
 // The reasons why a pair waits for a kind that the API server does not serve.
 const (
 	reasonNoClusterAPI = "ClusterAPINotInstalled"
+	reasonNoMachineAPI = "MachineAPINotInstalled"
 	reasonNoProvider   = "ProviderNotInstalled"
 )
 
@@ -62,15 +63,21 @@ func (s *state) waitsForKind() bool {
 	return !s.unserved.Empty() && (presence(s.machineAPI) != authority.Deleting || s.source() != authority.MachineAPI)
 }
 
-// releaseUnserved lets a mirror go that is being deleted while Machine API is authoritative, and propagates nothing: its CRD may be waiting for it.
+// releaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a CRD. A Machine API
+// object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to do with its deletion.
 func (s *state) releaseUnserved() *write {
+	mirror, side := s.mirror()
 	switch {
-	case s.source() != authority.MachineAPI || presence(s.core) != authority.Deleting || !s.isMirror(s.core):
+	case s.source() == authority.Unset || presence(mirror) != authority.Deleting:
+		return nil
+	case side == authority.ClusterAPI && !s.isMirror(s.core):
+		return nil
+	case side == authority.MachineAPI && (s.unserved.Group != s.kind.MachineAPI.Group || s.said().Current == authority.Migrating || s.deletion().Unreleased):
 		return nil
 	case len(s.children) > 0:
-		return s.detach(s.children[0], authority.ClusterAPI)
+		return s.detach(s.children[0], side)
 	}
-	return s.releaseMirror(authority.ClusterAPI)
+	return s.releaseMirror(side)
 }
 
 // waits reports on the Machine API object which kind it waits for; nil if it is reported already.
@@ -78,9 +85,12 @@ func (c converting) waits(s *state) *write {
 	if s.machineAPI == nil || s.source() == authority.Unset {
 		return nil
 	}
-	reason, what := reasonNoClusterAPI, "Cluster API"
-	if s.unserved.Group != facts.ClusterKind.Group {
-		reason, what = reasonNoProvider, "the platform's provider of Cluster API"
+	reason, what := reasonNoProvider, "the platform's provider of Cluster API"
+	switch s.unserved.Group {
+	case facts.ClusterKind.Group:
+		reason, what = reasonNoClusterAPI, "Cluster API"
+	case s.kind.MachineAPI.Group:
+		reason, what = reasonNoMachineAPI, "the Machine API"
 	}
 	return c.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
 		s.unserved.Kind, s.unserved.GroupVersion(), s.kind.Name, what))

@@ -4,6 +4,7 @@
 package mirror
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -15,12 +16,14 @@ import (
 // While the API server does not serve a kind of Cluster API's, that an object is absent or going with its kind is nobody's word about the Machine.
 func TestAPairWhoseKindIsNotServed(t *testing.T) {
 	const (
-		going    = `deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], `
-		mirror   = `annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}, ownerReferences: [{controller: true, kind: MachineSet, name: s, uid: s}]`
-		mapi     = `}, status: {authoritativeAPI: MachineAPI}}`
-		capi     = `}, status: {authoritativeAPI: ClusterAPI}}`
-		says     = "patchStatus Machine.machine.openshift.io ClusterAPINotInstalled"
-		released = "patch Machine.machine.openshift.io Released"
+		going        = `deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], `
+		mirror       = `annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}, ownerReferences: [{controller: true, kind: MachineSet, name: s, uid: s}]`
+		mapi         = `}, status: {authoritativeAPI: MachineAPI}}`
+		capi         = `}, status: {authoritativeAPI: ClusterAPI}}`
+		says         = "patchStatus Machine.machine.openshift.io ClusterAPINotInstalled"
+		released     = "patch Machine.machine.openshift.io Released"
+		owned        = `ownerReferences: [{controller: true, kind: MachineSet, name: s, uid: s}]`
+		noMachineAPI = "patchStatus Machine.machine.openshift.io MachineAPINotInstalled"
 	)
 	for _, c := range []struct{ sentence, machineAPI, core, want string }{
 		{"Machine API runs it: it waits for its mirror", `{metadata: {name: m` + mapi, "", says},
@@ -29,6 +32,13 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 		{"Machine API runs it, and it is deleted: nothing is missing for that", `{metadata: {name: m, ` + going + mapi, "", released},
 		{"the mirror goes with its kind: it is released, and nothing is propagated to its owner's Machine", `{metadata: {name: m` + mapi, `{metadata: {name: m, ` + going + mirror + `}}`,
 			"patch Machine.cluster.x-k8s.io Released"},
+		{"sets of the Machine API are not served, with which the collector deletes what they own: the mirror is released, and Cluster API's Machine stays",
+			`{metadata: {name: m, ` + going + owned + capi, `{metadata: {name: m}}`, released},
+		{"sets of the Machine API are not served, and Cluster API's Machine is still paused: its handoff ends first",
+			`{metadata: {name: m, ` + going + owned + capi, `{metadata: {name: m, annotations: {cluster.x-k8s.io/paused: "true"}}}`, noMachineAPI},
+		{"sets of the Machine API are not served, and authority moves: the handoff ends first", `{metadata: {name: m, ` + going + owned +
+			`}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: Migrating, synchronizedAPI: ClusterAPI}}`, `{metadata: {name: m}}`, noMachineAPI},
+		{"sets of the Machine API are not served: a Machine waits for the kind by its name", `{metadata: {name: m` + mapi, "", noMachineAPI},
 		{"nobody has adopted it yet: nothing is said", `{metadata: {name: m}}`, "", ""},
 		{"there is nothing to say it on: the mirror stays", "", `{metadata: {name: m, ` + mirror + `}}`, ""},
 	} {
@@ -40,6 +50,10 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 		if c.core != "" {
 			s.core = parse(t, c.core)
 			s.core.SetGroupVersionKind(kind.ClusterAPIGVK())
+		}
+		if strings.HasPrefix(c.sentence, "sets of the Machine API are not served") {
+			set, _ := authority.KindNamed("MachineSet")
+			s.unserved = set.MachineAPIGVK()
 		}
 		kinds(s)
 		decides := converting{now: func() time.Time { return time.Unix(0, 0) }}

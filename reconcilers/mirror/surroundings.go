@@ -69,7 +69,22 @@ func (s *state) livesIn() []facts.Surrounding {
 			}
 		}
 	}
-	return out
+	return append(out, s.ownersDefinition()...)
+}
+
+// ownersDefinition is the CRD of the owner of a mirror that is being deleted, where that owner does not exist any more. If the CRD is younger than the mirror, the
+// owner was deleted with an earlier one of its name, and so was the mirror: by the collector, and after nobody's request.
+func (s *state) ownersDefinition() []facts.Surrounding {
+	mirror, side := s.mirror()
+	owner, ok := authority.KindNamed(s.kind.Parent)
+	if ref := controllerOf(mirror); !ok || presence(mirror) != authority.Deleting || ref == nil || ref.Kind != owner.Name || presence(s.parents[side]) != authority.Absent && s.parents[side].GetUID() == ref.UID {
+		return nil
+	}
+	group := owner.MachineAPI.Group
+	if side == authority.ClusterAPI {
+		group = owner.ClusterAPI.Group
+	}
+	return []facts.Surrounding{{GVK: facts.DefinitionKind, Name: owner.Resource + "." + group, Since: mirror.GetCreationTimestamp()}}
 }
 
 func (s *state) infraDefinitions() []string {

@@ -46,6 +46,16 @@ type loss struct {
 	spares bool
 	// refuses: no Machine moves to the API while it is being deleted.
 	refuses bool
+	// unseen: Poundlock is killed once it is gone, and starts again after it has come back and the collector has been there.
+	unseen bool
+}
+
+func (l loss) String() string {
+	out := l.kind + " " + l.name
+	if l.unseen {
+		out += ", unseen"
+	}
+	return out
 }
 
 func losses() []loss {
@@ -61,6 +71,8 @@ func losses() []loss {
 		{kind: "Namespace", name: capi, takes: clusterAPI, refuses: true},
 		{kind: crd, name: "machines.machine.openshift.io", takes: machineAPI},
 		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI},
+		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI, unseen: true},
+		{kind: crd, name: "machinesets.cluster.x-k8s.io", takes: clusterAPI, unseen: true},
 		{kind: crd, name: "machinehealthchecks.machine.openshift.io", takes: machineAPI, spares: true},
 		{kind: "Namespace", name: mapi, takes: machineAPI},
 	}
@@ -72,7 +84,7 @@ func TestSurroundingsAreDeleted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it starts a control plane, Poundlock's binary and Cluster API's manager")
 	}
-	all := slices.DeleteFunc(losses(), func(l loss) bool { return !strings.Contains(l.kind+" "+l.name, *only) })
+	all := slices.DeleteFunc(losses(), func(l loss) bool { return !strings.Contains(l.String(), *only) })
 	if *seed == 0 {
 		*seed = rand.Uint64() //nolint:gosec // a draw that can be repeated
 	}
@@ -91,10 +103,10 @@ func TestSurroundingsAreDeleted(t *testing.T) {
 	})
 	var table []string
 	for i, l := range all {
-		t.Run(l.kind+" "+l.name, func(t *testing.T) {
+		t.Run(l.String(), func(t *testing.T) {
 			line := ""
 			defer func() {
-				table = append(table, fmt.Sprintf("%-80s | %s | failed: %t", l.kind+" "+l.name, line, t.Failed()))
+				table = append(table, fmt.Sprintf("%-80s | %s | failed: %t", l, line, t.Failed()))
 			}()
 			world{T: t, Stage: stage}.loses(l, "w"+strconv.Itoa(i), &line)
 		})
@@ -153,6 +165,13 @@ func (w world) loses(l loss, name string, line *string) {
 	if l.refuses {
 		w.ask(name+"-lone-machineapi", "MachineAPI")
 	}
+	if l.unseen {
+		w.must(w.StopManager())
+		w.eventually("the collector to delete what the sets owned", func(ctx context.Context) error { return w.collected(ctx, l, name) })
+		w.must(w.Restore(w.Context()))
+		w.must(w.StartManager(w.Context()))
+		process = w.Plane.PID(testcluster.Poundlock)
+	}
 	writes := w.writesEnd()
 	before := w.survivors(f, l)
 	w.stands(process)
@@ -168,6 +187,21 @@ func (w world) loses(l loss, name string, line *string) {
 	}
 	w.tidy(f)
 	*line = fmt.Sprintf("gone after %s, %.1f writes/s afterwards | %s | back: %s", took, writes, f.fates(before), back)
+}
+
+// collected reports a Machine of the API that lost its definition of sets, which a set of that API owned, and which nobody has asked to delete.
+func (w world) collected(ctx context.Context, l loss, name string) error {
+	all := &unstructured.UnstructuredList{}
+	all.SetGroupVersionKind(schema.GroupVersionKind{Group: strings.TrimPrefix(l.name, "machinesets."), Version: "v1beta1", Kind: "MachineList"})
+	if err := w.Admin.List(ctx, all); err != nil {
+		return err
+	}
+	for _, m := range all.Items {
+		if owner := metav1.GetControllerOf(&m); owner != nil && owner.Kind == "MachineSet" && strings.HasPrefix(m.GetName(), name+"-") && m.GetDeletionTimestamp() == nil {
+			return fmt.Errorf("%s is not", m.GetName())
+		}
+	}
+	return nil
 }
 
 // ask requests a move of a Machine.
