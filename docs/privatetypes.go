@@ -91,7 +91,9 @@ const privateTypesEnd = `
 - Groups of programs that never run behind a proxy are not translated: ` + "`%s`" + `.
 - A watch by WebSocket, CBOR, and a compressed body are refused with a Status. Protobuf answers are not asked for; protobuf bodies are translated.
 - Deleting a collection of definitions is refused: the platform's, which a client does not see, would go with them.
-- An answer that is malformed or breaks off is an error for the client, and is counted. It is never repaired, and never shortened.
+- An answer that is malformed, or breaks off before its end, is an error for the client, and is counted. It is never repaired, and never shortened.
+- Answers as YAML are made of JSON, up to 1 MiB. OpenAPI's version 2 in its binary form, which no client of Cluster API's asks for, takes some 100 MB for a moment; one is made at a time.
+- A JSON patch that moves or copies a value between a place that is translated and one that is not carries it as it is stored.
 
 ## Observe it
 
@@ -116,7 +118,7 @@ var privateTypesForms = map[translation.Value]string{
 
 var privateTypesDocuments = map[translation.Document]string{
 	translation.Objects: "any object", translation.ClusterAPI: "object of Cluster API", translation.Definitions: "CustomResourceDefinition", translation.Events: "Event",
-	translation.AccessReviews: "access review", translation.Discovery: "discovery", translation.OpenAPI: "OpenAPI", translation.ConversionReviews: "ConversionReview", translation.AdmissionReviews: "AdmissionReview",
+	translation.AccessReviews: "access review", translation.Discovery: "discovery", translation.Roots: "root", translation.OpenAPI: "OpenAPI", translation.ConversionReviews: "ConversionReview", translation.AdmissionReviews: "AdmissionReview",
 }
 
 // PrivateTypes is the page of private types, Markdown.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/poundlock/poundlock/translation"
 )
@@ -75,6 +76,9 @@ func (m *metrics) resource(e *exchange) string {
 	name := e.Resource
 	if name == "" {
 		name = "none"
+	}
+	if len(name) > validation.DNS1035LabelMaxLength {
+		return "other"
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -40,10 +40,10 @@ type Proxy struct {
 	upgraded http.RoundTripper // HTTP/1.1, which alone can become another protocol
 	metrics  *metrics
 	log      *slog.Logger
-	// oneBinary is held while OpenAPI's binary form is made, which takes several times the memory of the document.
-	oneBinary sync.Mutex
-	drained   context.Context // done once watches shall end
-	drain     context.CancelFunc
+	// oneForm is held while another form is made of a whole answer, which takes several times the memory of the document.
+	oneForm sync.Mutex
+	drained context.Context // done once watches shall end
+	drain   context.CancelFunc
 }
 
 // New makes a proxy. It does not connect.
@@ -87,9 +87,10 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 type exchange struct {
 	translation.Endpoint
 	watch    bool
-	binary   bool   // OpenAPI's binary form is to be made of the answer
+	form     *form  // what is to be made of the answer's JSON, if anything
 	upgrade  string // the protocol that the connection shall go over to
 	resource string // as the metrics have it
+	warning  string // about the request, for its answer
 }
 
 type exchangeKey struct{}
@@ -101,9 +102,13 @@ func exchangeOf(ctx context.Context) *exchange {
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e := &exchange{Endpoint: translation.EndpointOf(r.URL.EscapedPath()), upgrade: r.Header.Get("Upgrade")}
+	e := &exchange{Endpoint: translation.EndpointOf(r.URL.Path), upgrade: r.Header.Get("Upgrade")}
 	e.watch = e.Watch || e.Name == "" && r.Method == http.MethodGet && watched(r.URL.Query())
-	e.binary = wantsBinary(r)
+	if !e.Opaque && e.Subresource == "" && !(e.watch && strings.EqualFold(e.upgrade, "websocket")) {
+		e.upgrade = "" // an offer that an API server does not take up, such as h2c
+		r.Header.Del("Upgrade")
+	}
+	e.form = wanted(r, e)
 	e.resource = p.metrics.resource(e)
 	begin := time.Now()
 	recorded := &recorder{ResponseWriter: w}
@@ -159,9 +164,9 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In.Context())
 	out := r.Out
 	out.Host, out.URL.Host, out.URL.Scheme = "", p.base.Host, p.base.Scheme
-	escaped := strings.TrimSuffix(p.base.EscapedPath(), "/") + e.Path
-	if path, err := url.PathUnescape(escaped); err == nil {
-		out.URL.Path, out.URL.RawPath = path, escaped
+	out.URL.Path, out.URL.RawPath = strings.TrimSuffix(p.base.Path, "/")+e.Path, ""
+	if e.Opaque { // what is behind it may tell an encoded slash from a plain one
+		out.URL.RawPath = strings.TrimSuffix(p.base.EscapedPath(), "/") + r.In.URL.EscapedPath()
 	}
 	out.URL.RawQuery = e.Query(r.In.URL.RawQuery)
 	for name := range out.Header {
@@ -171,6 +176,9 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	}
 	out.Header.Del("Authorization") // the pod's identity counts
 	out.Header.Del("Accept-Encoding")
+	if !e.Opaque {
+		out.Header.Del("Range") // of what it would be untranslated
+	}
 	if accept := out.Header.Values("Accept"); len(accept) > 0 && !e.Opaque {
 		out.Header.Set("Accept", accepted(accept))
 	}
@@ -207,6 +215,8 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *refusal
 	switch {
 	case errors.As(err, &refused):
+	case errors.Is(err, context.Canceled) && p.drained.Err() != nil:
+		refused = &refusal{http.StatusServiceUnavailable, "the proxy is stopping: ask again"}
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		refused = &refusal{499, "the client closed the connection"} // nobody reads it: it is for the metrics
 	case errors.Is(err, errAnswer):

@@ -106,6 +106,12 @@ func TestWhatReachesTheAPIServer(t *testing.T) {
 		{"an apply in JSON", "PATCH", machinesPath + "/m", readObject, []string{"Content-Type", "application/apply-patch+yaml"}, "", storedObject},
 		{"no media type", "DELETE", machinesPath + "/m", readObject, nil, "", storedObject},
 		{"no body", "GET", machinesPath + "/m%20", "", nil, "/apis/cluster.hypershift.openshift.io/v1beta2/namespaces/n/machines/m%20", ""},
+		{"an encoded slash", "GET", "/apis%2Fcluster.x-k8s.io%2Fv1beta2/machines", "", nil, "/apis/cluster.hypershift.openshift.io/v1beta2/machines", ""},
+		{"an encoded letter", "GET", "/%61pis/cluster.x-k8s.io/v1beta2/machines", "", nil, "/apis/cluster.hypershift.openshift.io/v1beta2/machines", ""},
+		{"an encoded slash before a definition", "GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions%2Fmachines.cluster.x-k8s.io", "", nil,
+			"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.cluster.hypershift.openshift.io", ""},
+		{"encoded twice", "GET", "/%2561pis/cluster.x-k8s.io", "", nil, "/%2561pis/cluster.x-k8s.io", ""},
+		{"an encoded slash behind an opaque endpoint", "GET", "/api/v1/namespaces/n/services/s/proxy/a%2Fb", "", nil, "/api/v1/namespaces/n/services/s/proxy/a%2Fb", ""},
 		{"another group", "POST", "/apis/apps/v1/x", `{"spec":{"apiGroup":"cluster.x-k8s.io"}}`, []string{"Content-Type", "application/json"}, "", `{"spec":{"apiGroup":"cluster.x-k8s.io"}}`},
 		{"an opaque endpoint", "POST", "/api/v1/namespaces/n/services/s/proxy/x", "cluster.x-k8s.io", []string{"Content-Type", "application/json"}, "", "cluster.x-k8s.io"},
 	} {
@@ -120,10 +126,83 @@ func TestWhatReachesTheAPIServer(t *testing.T) {
 			if got.Header.Get("Authorization") != "Bearer the-pods" || got.Header.Get("X-Remote-User") != "" || got.Header.Get("X-Forwarded-For") != "" || got.Header.Get("Accept-Encoding") != "" {
 				t.Errorf("%v", got.Header)
 			}
-			if accept := got.Header.Get("Accept"); c.why != "an opaque endpoint" && accept != "application/json;as=Table,*/*" {
+			if accept := got.Header.Get("Accept"); !translation.EndpointOf(got.URL.Path).Opaque && accept != "application/json;as=Table,*/*" {
 				t.Error(accept)
 			}
 		})
+	}
+}
+
+// What an API server makes of a name that stands twice in YAML, the JSON that it gets does not show.
+func TestYAMLWithANameTwice(t *testing.T) {
+	reached := 0
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+		reached++
+		if body, _ := io.ReadAll(r.Body); string(body) != `{"a":2}` {
+			t.Errorf("%s", body)
+		}
+		respond("application/json", "{}")(w, r)
+	})
+	for query, want := range map[string]struct {
+		code    int
+		warning bool
+	}{"": {200, true}, "?fieldValidation=Warn": {200, true}, "?fieldValidation=Ignore": {200, false}, "?fieldValidation=Strict": {400, false}} {
+		for _, media := range []string{"application/yaml", "application/apply-patch+yaml"} {
+			answer, body, err := ask(t, "PATCH", url+machinesPath+"/m"+query, "a: 1\na: 2\n", "Content-Type", media)
+			if err != nil || answer.StatusCode != want.code || strings.Contains(answer.Header.Get("Warning"), "already set") != want.warning {
+				t.Errorf("%q: %+v %q %v", query, answer, body, err)
+			}
+			if want.code == 400 && !strings.Contains(body, "already set") {
+				t.Error(body)
+			}
+		}
+	}
+	if reached != 6 {
+		t.Errorf("%d requests reached the API server", reached)
+	}
+}
+
+func TestYAMLIsAnswered(t *testing.T) {
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Accept"); !strings.HasPrefix(got, "application/json") {
+			t.Errorf("the API server is asked for %s", got)
+		}
+		if r.URL.Query().Has("limit") {
+			respond("application/json", `{"items":["`+strings.Repeat("x", written.largest)+`"]}`)(w, r)
+			return
+		}
+		respond("application/json", storedObject)(w, r)
+	})
+	for _, c := range []struct {
+		query, accept string
+		code          int
+		media, want   string
+	}{
+		{"", "application/yaml", 200, "application/yaml", "apiVersion: cluster.x-k8s.io/v1beta2\n"},
+		{"", "application/yaml, */*", 200, "application/yaml", "apiVersion: cluster.x-k8s.io/v1beta2\n"},
+		{"", "application/json, application/yaml", 200, "application/json", readObject},
+		{"?watch=true", "application/yaml", 200, "application/json", ""},
+		{"?limit=9", "application/yaml", 406, "application/json", "fewer objects"},
+	} {
+		answer, body, err := ask(t, "GET", url+machinesPath+c.query, "", "Accept", c.accept)
+		if err != nil || answer.StatusCode != c.code || answer.Header.Get("Content-Type") != c.media || !strings.Contains(body, c.want) {
+			t.Errorf("%s %s: %+v %.200q %v", c.query, c.accept, answer, body, err)
+		}
+	}
+}
+
+// Of the offers to go over to another protocol, an API server takes those of streams: what it does not take up, it overlooks.
+func TestAnOfferThatNobodyTakesUp(t *testing.T) {
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Upgrade"); got != "" {
+			t.Errorf("the API server is offered %s", got)
+		}
+		respond("application/json", storedObject)(w, r)
+	})
+	for _, c := range [][]string{{machinesPath, "h2c"}, {machinesPath, "websocket"}, {machinesPath + "?watch=true", "h2c"}, {"/apis", "TLS/1.2"}} {
+		if answer, body, err := ask(t, "GET", url+c[0], "", "Connection", "Upgrade", "Upgrade", c[1]); err != nil || answer.StatusCode != 200 {
+			t.Errorf("%v: %+v %q %v", c, answer, body, err)
+		}
 	}
 }
 
@@ -143,7 +222,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"malformed JSON", "POST", machinesPath, `{"a":1,}`, []string{"Content-Type", "application/json"}, 400},
 		{"truncated JSON", "POST", machinesPath, `{"a":1`, []string{"Content-Type", "application/json"}, 400},
 		{"malformed YAML", "POST", machinesPath, `a: [`, []string{"Content-Type", "application/yaml"}, 400},
-		{"a name twice", "PATCH", machinesPath, "a: 1\na: 2", []string{"Content-Type", "application/apply-patch+yaml"}, 400},
+		{"a name twice", "PATCH", machinesPath + "?fieldValidation=Strict", "a: 1\na: 2", []string{"Content-Type", "application/apply-patch+yaml"}, 400},
 		{"a malformed patch", "PATCH", machinesPath, `{}`, []string{"Content-Type", "application/json-patch+json"}, 400},
 		{"malformed protobuf", "POST", "/api/v1/namespaces/n/secrets", `{}`, []string{"Content-Type", "application/vnd.kubernetes.protobuf"}, 400},
 		{"too long", "PATCH", machinesPath, strings.Repeat(" ", most+1), []string{"Content-Type", "application/json-patch+json"}, 413},
@@ -163,7 +242,7 @@ func TestWhatIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(invalidJSON)); n != 6 {
+	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(invalidJSON)); n != 5 {
 		t.Errorf("%v errors counted", n)
 	}
 }
@@ -192,7 +271,7 @@ func TestTheBinaryFormOfOpenAPI(t *testing.T) {
 		{"binary", asked, `{"swagger":"2.0","info":{"title":"t","version":"v"},"paths":{},"definitions":{"io.openshift.hypershift.cluster.v1beta2.Machine":{"type":"object"}}}`, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"},
 		{"JSON will do", asked + ", application/json", `{"swagger":"2.0","definitions":{}}`, 200, "application/json"},
 		{"not a document", asked, `{"swagger":2}`, 502, "application/json"},
-		{"truncated", asked, `{"swagger":"2.0"`, 400, "application/json"},
+		{"truncated", asked, `{"swagger":"2.0"`, 502, "application/json"},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
@@ -239,6 +318,12 @@ func TestWhatIsAnswered(t *testing.T) {
 			w.WriteHeader(404)
 			_, _ = io.WriteString(w, `{"kind":"Status","message":"machines.cluster.hypershift.openshift.io \"m\" not found","details":{"group":"cluster.hypershift.openshift.io"}}`)
 		}, 404, `{"kind":"Status","message":"machines.cluster.x-k8s.io \"m\" not found","details":{"group":"cluster.x-k8s.io"}}`, false},
+		{"an error in plain text", machinesPath, func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `Internal Server Error: "/apis/cluster.hypershift.openshift.io/v1beta2/watch": a reason`, 500)
+		}, 500, `Internal Server Error: "/apis/cluster.x-k8s.io/v1beta2/watch": a reason` + "\n", false},
+		{"the root", "/", respond("application/json", `{"paths":["/apis/cluster.hypershift.openshift.io","/apis/cluster.x-k8s.io","/apis/apps","/apis/cluster.x-k8s.io/v1beta2"]}`), 200,
+			`{"paths":["/apis/cluster.x-k8s.io","/apis/apps"]}`, false},
+		{"the root, forbidden", "/", respond("application/json", `{"kind":"Status","message":"cluster.hypershift.openshift.io"}`), 200, `{"kind":"Status","message":"cluster.x-k8s.io"}`, false},
 		{"text", machinesPath, respond("text/plain; charset=utf-8", "404 page not found\n"), 200, "404 page not found\n", false},
 		{"the index of OpenAPI, called text", "/openapi/v3", respond("text/plain; charset=utf-8", `{"paths":{"apis/cluster.hypershift.openshift.io/v1":{}}}`), 200, `{"paths":{"apis/cluster.x-k8s.io/v1":{}}}`, false},
 		{"an opaque answer", "/api/v1/namespaces/n/pods/p/log", respond("application/json", storedObject), 200, storedObject, false},
@@ -292,7 +377,7 @@ func TestWhatIsAnswered(t *testing.T) {
 			}
 		})
 	}
-	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(invalidJSON)); n < 5 {
+	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(invalidJSON)); n < 6 {
 		t.Errorf("%v errors counted", n)
 	}
 	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(unsupportedResource)); n != 2 {
@@ -453,6 +538,9 @@ func TestLabels(t *testing.T) {
 	m := newMetrics()
 	for i := range 3 * resources {
 		m.answered("GET", &exchange{resource: m.resource(&exchange{Endpoint: translation.EndpointOf(fmt.Sprintf("/api/v1/r%d", i))})}, 200, time.Second)
+	}
+	if got := m.resource(&exchange{Endpoint: translation.EndpointOf("/api/v1/" + strings.Repeat("r", 1000))}); got != "other" {
+		t.Errorf("a label of %d bytes", len(got))
 	}
 	if n := testutil.CollectAndCount(m, "hypershift_api_proxy_requests_total"); n != resources+1 {
 		t.Error(n)

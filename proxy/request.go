@@ -11,6 +11,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/translation"
 )
@@ -42,7 +45,7 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 		if media == "application/yaml" {
 			r.Header.Set("Content-Type", "application/json")
 		}
-		return replace(r, func(body []byte) ([]byte, error) { return fromYAML(e.Document, body) })
+		return replace(r, func(body []byte) ([]byte, error) { return fromYAML(r, e, body) })
 	case "", "application/json", "application/merge-patch+json", "application/strategic-merge-patch+json":
 		if r.ContentLength > 0 && r.ContentLength <= small {
 			return replace(r, func(body []byte) ([]byte, error) { return scanned(e.Document, body) })
@@ -54,15 +57,25 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 	return nil // the API server knows no other, and says so
 }
 
-// fromYAML translates YAML, and JSON that is called YAML.
-func fromYAML(doc translation.Document, body []byte) ([]byte, error) {
+// fromYAML translates YAML, and JSON that is called YAML. Names that stand twice are what the API server's validation of fields would make of them, which sees them no more.
+func fromYAML(r *http.Request, e *exchange, body []byte) ([]byte, error) {
 	if !translation.IsJSON(body) || !json.Valid(body) {
-		var err error
-		if body, err = translation.YAML(body); err != nil {
+		became, twice, err := translation.YAML(body)
+		if err != nil {
 			return nil, err
 		}
+		if twice != nil {
+			switch validation := r.URL.Query().Get("fieldValidation"); validation {
+			case metav1.FieldValidationStrict:
+				return nil, &refusal{http.StatusBadRequest, "strict decoding error: " + twice.Error()}
+			case metav1.FieldValidationIgnore:
+			default:
+				e.warning = strings.Join(strings.Fields(twice.Error()), " ") // a header is a line
+			}
+		}
+		body = became
 	}
-	return scanned(doc, body)
+	return scanned(e.Document, body)
 }
 
 func scanned(doc translation.Document, body []byte) ([]byte, error) {

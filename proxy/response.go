@@ -14,9 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	openapi_v2 "github.com/google/gnostic-models/openapiv2"
-	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/poundlock/poundlock/translation"
 )
@@ -30,8 +29,16 @@ func (p *Proxy) response(r *http.Response) error {
 	for i, w := range r.Header["Warning"] {
 		r.Header["Warning"][i] = translation.ToStandard.Prose(w)
 	}
+	if !e.Opaque {
+		r.Header.Del("Accept-Ranges")
+	}
+	if e.warning != "" {
+		if w, err := utilnet.NewWarningHeader(299, "-", e.warning); err == nil {
+			r.Header.Add("Warning", w)
+		}
+	}
 	if r.Request.Method == http.MethodHead {
-		r.Header.Del("Content-Length") // of what it would be untranslated
+		r.Header.Del("Content-Length") // as for Range in a request
 		return nil
 	}
 	if r.StatusCode == http.StatusSwitchingProtocols || e.Opaque || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
@@ -44,6 +51,8 @@ func (p *Proxy) response(r *http.Response) error {
 	switch {
 	case media == "application/json":
 	case media == "text/plain" && e.Document == translation.OpenAPI && r.StatusCode == http.StatusOK: // the index is JSON, and called text
+	case media == "text/plain" && r.StatusCode >= http.StatusBadRequest:
+		return sentence(r)
 	case strings.Contains(media, "protobuf"), strings.Contains(media, "cbor"), strings.Contains(media, "yaml"):
 		return fmt.Errorf("%w: it is %s, which was not asked for", errAnswer, media)
 	default:
@@ -54,50 +63,30 @@ func (p *Proxy) response(r *http.Response) error {
 		scanner = translation.NewFrameScanner
 	}
 	r.Body = &body{proxy: p, request: r.Request, reader: translation.NewReader(r.Body, scanner(translation.ToStandard, e.Document))}
-	if e.binary && r.StatusCode == http.StatusOK {
-		return p.binary(r)
+	if e.form != nil && r.StatusCode == http.StatusOK {
+		return p.whole(r, e.form)
 	}
 	r.ContentLength = -1
 	r.Header.Del("Content-Length")
 	return nil
 }
 
-// openAPIBinary is the one form in which client-go reads version 2 of OpenAPI. The API server makes it from the JSON, which it has too, and calls it in its answer
-// by a name that is a media type.
-const openAPIBinary, openAPIBinaryType = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+// longest is how much of an error in plain text is read: an API server's is a sentence.
+const longest = 64 << 10
 
-// largest is how long a document of version 2 may be: an API server with hundreds of definitions has one of some 10 MB.
-const largest = 64 << 20
-
-// wantsBinary reports whether a client reads OpenAPI's binary form and no other.
-func wantsBinary(r *http.Request) bool {
-	accept := strings.Join(r.Header.Values("Accept"), ",")
-	return r.Method == http.MethodGet && r.URL.Path == "/openapi/v2" && strings.Contains(accept, openAPIBinary) && !strings.Contains(accept, "json")
+// sentence translates an error that the API server answers in plain text.
+func sentence(r *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(r.Body, longest))
+	if err = errors.Join(err, r.Body.Close()); err != nil {
+		return fmt.Errorf("reading the API server's error: %w", err)
+	}
+	setBody(r, []byte(translation.ToStandard.Prose(string(text))))
+	return nil
 }
 
-// binary puts a translated document of OpenAPI's version 2 into its binary form. It needs the whole document, so one is made at a time.
-func (p *Proxy) binary(r *http.Response) error {
-	p.oneBinary.Lock()
-	defer p.oneBinary.Unlock()
-	document, err := io.ReadAll(io.LimitReader(r.Body, largest+1))
-	if err = errors.Join(err, r.Body.Close()); err != nil {
-		return fmt.Errorf("reading the API server's OpenAPI document: %w", err)
-	}
-	if len(document) > largest {
-		return fmt.Errorf("%w: its OpenAPI document is longer than %d bytes", errAnswer, largest)
-	}
-	parsed, err := openapi_v2.ParseDocument(document)
-	if err != nil {
-		return fmt.Errorf("%w: its OpenAPI document has no binary form: %w", errAnswer, err)
-	}
-	content, err := proto.Marshal(parsed)
-	if err != nil {
-		return fmt.Errorf("%w: its OpenAPI document has no binary form: %w", errAnswer, err)
-	}
+func setBody(r *http.Response, content []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(content)), int64(len(content))
-	r.Header.Set("Content-Type", openAPIBinaryType)
 	r.Header.Set("Content-Length", strconv.Itoa(len(content)))
-	return nil
 }
 
 // body is an answer's. An error that comes from it breaks the connection to the client.
@@ -109,7 +98,15 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) && b.request.Context().Err() == nil && translation.Malformed(err) {
+	if err == nil || errors.Is(err, io.EOF) || b.request.Context().Err() != nil {
+		return n, err
+	}
+	if !translation.Malformed(err) { // the API server broke off
+		if within := b.reader.Whole(); within != nil {
+			err = fmt.Errorf("%w: %w", within, err)
+		}
+	}
+	if translation.Malformed(err) {
 		b.proxy.untranslated(b.request, err)
 	}
 	return n, err
@@ -128,7 +125,7 @@ func (r *refusal) Error() string { return r.message }
 var reasons = map[int]metav1.StatusReason{
 	http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusNotAcceptable: metav1.StatusReasonNotAcceptable,
 	http.StatusUnsupportedMediaType: metav1.StatusReasonUnsupportedMediaType, http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
-	http.StatusBadGateway: metav1.StatusReasonInternalError,
+	http.StatusBadGateway: metav1.StatusReasonInternalError, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
 }
 
 func (p *Proxy) write(w http.ResponseWriter, r *refusal) {

@@ -30,7 +30,7 @@ func ParseConverters(flags []string) (Converters, error) {
 		switch {
 		case err != nil || to.Scheme != "https" || to.Host == "":
 			return nil, fmt.Errorf("--upstream %s: give SUFFIX=URL, with a URL of https", f)
-		case ToPrivate.Group(suffix) == suffix:
+		case ToPrivate.Group(suffix) == suffix || strings.HasPrefix(suffix, "."):
 			return nil, fmt.Errorf("--upstream %s: %q is neither %s nor a group beneath it", f, suffix, Standard)
 		case slices.ContainsFunc(out, func(c Converter) bool { return c.Suffix == suffix }):
 			return nil, fmt.Errorf("--upstream %s: %q is given twice", f, suffix)

@@ -7,11 +7,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Endpoint is what follows from the path of a client's request.
 type Endpoint struct {
-	// Path is where the request goes: the group, and the name of a definition, are the store's.
+	// Path is where the request goes, without percent-encoding: the group, and the name of a definition, are the store's.
 	Path string
 	// Document is the form of the bodies of request and response.
 	Document Document
@@ -25,7 +27,8 @@ type Endpoint struct {
 
 const definitions = "customresourcedefinitions"
 
-// EndpointOf reads the path of a request, with its percent-encoding. The names of objects are looked at in definitions alone.
+// EndpointOf reads the path of a request after its percent-encoding was undone, as an API server does: `%2F` separates there as a slash does. The names of objects
+// are looked at in definitions alone.
 func EndpointOf(path string) Endpoint {
 	e := Endpoint{Path: path}
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
@@ -41,6 +44,8 @@ func EndpointOf(path string) Endpoint {
 			segments[3] = requested(segments[3], Group)
 			e.Path = join(path, segments)
 		}
+	case path == "/" || path == "":
+		e.Document = Roots
 	default:
 		e.Opaque = true
 	}
@@ -64,15 +69,8 @@ func (e *Endpoint) group(segments []string) {
 	if len(segments) < 2 {
 		return
 	}
-	e.Group = decoded(segments[1])
-	if becomes := requested(segments[1], Group); becomes != segments[1] {
-		before := "/apis/"
-		if !strings.HasPrefix(e.Path, "/") {
-			before = "apis/"
-		}
-		e.Path = before + becomes + e.Path[len(before)+len(segments[1]):]
-		segments[1] = becomes
-	}
+	e.Group, segments[1] = segments[1], requested(segments[1], Group)
+	e.Path = join(e.Path, segments)
 }
 
 // resource reads what stands behind the version.
@@ -85,7 +83,7 @@ func (e *Endpoint) resource(segments []string, from int) {
 		rest = rest[2:]
 	}
 	for i, s := range rest[:min(3, len(rest))] {
-		*[]*string{&e.Resource, &e.Name, &e.Subresource}[i] = decoded(s)
+		*[]*string{&e.Resource, &e.Name, &e.Subresource}[i] = s
 	}
 	e.Document = e.document()
 	e.Opaque = e.Group == "" && slices.Contains([]string{"exec", "attach", "portforward", "log", "proxy"}, e.Subresource)
@@ -110,34 +108,31 @@ func (e *Endpoint) document() Document {
 
 // requested is the store's name of what a client asks for. The store's own names lead to a group that is never served: a client reaches its objects by
 // their standard names, and the platform's not at all.
-func requested(segment string, v Value) string {
-	name := decoded(segment)
+func requested(name string, v Value) string {
 	switch becomes := ToPrivate.text(v, name); {
 	case becomes != name:
-		return url.PathEscape(becomes)
+		return becomes
 	case ToStandard.text(v, name) != name:
-		return url.PathEscape(strings.Replace(name, Private, Foreign, 1))
+		return strings.Replace(name, Private, Foreign, 1)
 	}
-	return segment
-}
-
-func decoded(segment string) string {
-	if out, err := url.PathUnescape(segment); err == nil {
-		return out
-	}
-	return segment
+	return name
 }
 
 // Query translates the query of a client's request: of its parameters only a field selector has names of groups, in definitions and events. Everything else
-// stays as it is: labels are the same in the store, and the rest is not for reading.
+// stays as it is: labels are the same in the store, and the rest is not for reading. But a Table of definitions without their metadata would not show which are
+// the platform's.
 func (e *Endpoint) Query(query string) string {
-	if e.Document != Definitions && e.Document != Events || !strings.Contains(query, "fieldSelector") {
+	if e.Document != Definitions && e.Document != Events || !strings.Contains(query, "fieldSelector") && !strings.Contains(query, "includeObject") {
 		return query
 	}
 	parameters := strings.Split(query, "&")
 	for i, p := range parameters {
 		name, value, _ := strings.Cut(p, "=")
-		if decodedName, err := url.QueryUnescape(name); err != nil || decodedName != "fieldSelector" {
+		decodedName, err := url.QueryUnescape(name)
+		if e.Document == Definitions && err == nil && decodedName == "includeObject" {
+			parameters[i] = name + "=" + string(metav1.IncludeMetadata)
+		}
+		if err != nil || decodedName != "fieldSelector" {
 			continue
 		}
 		was, err := url.QueryUnescape(value)

@@ -25,7 +25,6 @@ func TestEndpoints(t *testing.T) {
 		{"/apis/cluster.x-k8s.io", p, Discovery, false, "  "},
 		{"/apis/cluster.x-k8s.io/", p + "/", Discovery, false, "  "},
 		{"/apis/cluster.x-k8s.io/v1beta2", p + "/v1beta2", Discovery, false, "  "},
-		{"/apis/cluster%2Ex-k8s.io/v1", p + "/v1", Discovery, false, "  "},
 		{"/apis/cluster.hypershift.openshift.io/v1/machines", "/apis/" + Foreign + "/v1/machines", ClusterAPI, false, "machines  "},
 		{"/apis/" + Foreign + "/v1/machines", "/apis/" + Foreign + "/v1/machines", ClusterAPI, false, "machines  "},
 		{"/apis", "/apis", Discovery, false, "  "},
@@ -36,7 +35,7 @@ func TestEndpoints(t *testing.T) {
 		{"/api/v1/namespaces/cluster.x-k8s.io/pods/cluster.x-k8s.io", "/api/v1/namespaces/cluster.x-k8s.io/pods/cluster.x-k8s.io", Objects, false, "pods cluster.x-k8s.io "},
 		{"/api/v1/namespaces/n/status", "/api/v1/namespaces/n/status", Objects, false, "namespaces n status"},
 		{"/api/v1/namespaces/n", "/api/v1/namespaces/n", Objects, false, "namespaces n "},
-		{"/api/v1/namespaces/n/pods/a%2Fb/exec", "/api/v1/namespaces/n/pods/a%2Fb/exec", Objects, true, "pods a/b exec"},
+		{"/api/v1/namespaces/n/pods/a%2Fb/exec", "/api/v1/namespaces/n/pods/a%2Fb/exec", Objects, true, "pods a%2Fb exec"},
 		{"/api/v1/namespaces/n/services/s/proxy/apis/cluster.x-k8s.io/", "/api/v1/namespaces/n/services/s/proxy/apis/cluster.x-k8s.io/", Objects, true, "services s proxy"},
 		{"/api/v1/namespaces/n/events", "/api/v1/namespaces/n/events", Events, false, "events  "},
 		{"/apis/events.k8s.io/v1/events", "/apis/events.k8s.io/v1/events", Events, false, "events  "},
@@ -59,8 +58,8 @@ func TestEndpoints(t *testing.T) {
 		{"/openapi/v3/apis/cluster.x-k8s.io/v1", "/openapi/v3/apis/cluster.hypershift.openshift.io/v1", OpenAPI, false, "  "},
 		{"/version", "/version", Objects, true, "  "},
 		{"/metrics/apis/cluster.x-k8s.io", "/metrics/apis/cluster.x-k8s.io", Objects, true, "  "},
-		{"/", "/", Objects, true, "  "},
-		{"", "", Objects, true, "  "},
+		{"/", "/", Roots, false, "  "},
+		{"", "", Roots, false, "  "},
 	} {
 		e := EndpointOf(c.path)
 		if parts := strings.Join([]string{e.Resource, e.Name, e.Subresource}, " "); e.Path != c.want || e.Document != c.document || e.Opaque != c.opaque || parts != c.parts {
@@ -82,6 +81,8 @@ func TestQueries(t *testing.T) {
 		{ClusterAPI, "labelSelector=cluster.x-k8s.io%2Fcluster-name%3Dc&fieldManager=cluster.x-k8s.io/v1", "labelSelector=cluster.x-k8s.io%2Fcluster-name%3Dc&fieldManager=cluster.x-k8s.io/v1"},
 		{ClusterAPI, "fieldSelector=metadata.name%3Dmachines.cluster.x-k8s.io", "fieldSelector=metadata.name%3Dmachines.cluster.x-k8s.io"},
 		{Definitions, "labelSelector=metadata.name%3Dmachines.cluster.x-k8s.io", "labelSelector=metadata.name%3Dmachines.cluster.x-k8s.io"},
+		{Definitions, "watch=true&includeObject=None", "watch=true&includeObject=Metadata"},
+		{Events, "includeObject=None", "includeObject=None"},
 		{Definitions, "fieldSelector=%zz", "fieldSelector=%zz"},
 		{Definitions, "", ""},
 	} {
@@ -100,6 +101,10 @@ func TestPatches(t *testing.T) {
 		{"an apiVersion", ClusterAPI, `[{"op":"replace","path":"/apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"replace","path":"/apiVersion","value":"cluster.hypershift.openshift.io/v1"}]`},
 		{"a test of one", ClusterAPI, ` [ {"value" : "cluster.x-k8s.io/v1", "path":"/apiVersion" ,"op":"test"} ] `, ` [ {"value" : "cluster.hypershift.openshift.io/v1", "path":"/apiVersion" ,"op":"test"} ] `},
 		{"an owner's", Objects, `[{"op":"test","path":"/metadata/ownerReferences/0/apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"test","path":"/metadata/ownerReferences/0/apiVersion","value":"cluster.hypershift.openshift.io/v1"}]`},
+		{"an owner's, as -1", Objects, `[{"op":"test","path":"/metadata/ownerReferences/-1/apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"test","path":"/metadata/ownerReferences/-1/apiVersion","value":"cluster.hypershift.openshift.io/v1"}]`},
+		{"an owner's, as +0", Objects, `[{"op":"test","path":"/metadata/ownerReferences/+0/apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"test","path":"/metadata/ownerReferences/+0/apiVersion","value":"cluster.hypershift.openshift.io/v1"}]`},
+		{"an owner's, as -01", Objects, `[{"op":"test","path":"/metadata/ownerReferences/-01/apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"test","path":"/metadata/ownerReferences/-01/apiVersion","value":"cluster.hypershift.openshift.io/v1"}]`},
+		{"an owner's, as 00", Objects, `[{"op":"test","path":"/metadata/ownerReferences/00/apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"test","path":"/metadata/ownerReferences/00/apiVersion","value":"cluster.hypershift.openshift.io/v1"}]`},
 		{"an owner", Objects, `[{"op":"add","path":"/metadata/ownerReferences/-","value":{"apiVersion":"cluster.x-k8s.io/v1"}}]`, `[{"op":"add","path":"/metadata/ownerReferences/-","value":{"apiVersion":"cluster.hypershift.openshift.io/v1"}}]`},
 		{"the owners", Objects, `[{"op":"add","path":"/metadata/ownerReferences","value":[{"apiVersion":"cluster.x-k8s.io/v1"}]}]`, `[{"op":"add","path":"/metadata/ownerReferences","value":[{"apiVersion":"cluster.hypershift.openshift.io/v1"}]}]`},
 		{"the whole object", Objects, `[{"op":"test","path":"","value":{"apiVersion":"cluster.x-k8s.io/v1"}}]`, `[{"op":"test","path":"","value":{"apiVersion":"cluster.hypershift.openshift.io/v1"}}]`},
@@ -135,12 +140,15 @@ func TestPatches(t *testing.T) {
 }
 
 func TestYAML(t *testing.T) {
-	got, err := YAML([]byte("apiVersion: &v cluster.x-k8s.io/v1\nkind: Machine\nspec:\n  ref: {apiVersion: *v}\n  bool: yes\n  text: \"yes\"\n  number: 0x10\n"))
-	if want := `{"apiVersion":"cluster.x-k8s.io/v1","kind":"Machine","spec":{"bool":true,"number":16,"ref":{"apiVersion":"cluster.x-k8s.io/v1"},"text":"yes"}}`; err != nil || string(got) != want {
-		t.Errorf("%s %v", got, err)
+	got, twice, err := YAML([]byte("apiVersion: &v cluster.x-k8s.io/v1\nkind: Machine\nspec:\n  ref: {apiVersion: *v}\n  bool: yes\n  text: \"yes\"\n  number: 0x10\n"))
+	if want := `{"apiVersion":"cluster.x-k8s.io/v1","kind":"Machine","spec":{"bool":true,"number":16,"ref":{"apiVersion":"cluster.x-k8s.io/v1"},"text":"yes"}}`; err != nil || twice != nil || string(got) != want {
+		t.Errorf("%s %v %v", got, twice, err)
 	}
-	for _, bad := range []string{"a: 1\na: 2\n", "a: [", "\tx: 1"} {
-		if got, err := YAML([]byte(bad)); err == nil {
+	if got, twice, err := YAML([]byte("a: 1\na: 2\n")); err != nil || twice == nil || string(got) != `{"a":2}` {
+		t.Errorf("%s %v %v", got, twice, err)
+	}
+	for _, bad := range []string{"a: [", "\tx: 1"} {
+		if got, _, err := YAML([]byte(bad)); err == nil {
 			t.Errorf("%q became %s", bad, got)
 		}
 	}

@@ -6,6 +6,7 @@ package translation
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -67,8 +68,10 @@ func (a *automaton) at(pointer string) uint16 {
 
 var unpointed = strings.NewReplacer("~1", "/", "~0", "~")
 
+// index is what an API server takes for one: it counts from the end, too, and allows a sign.
 func index(part string) bool {
-	return part == "-" || part != "" && strings.Trim(part, "0123456789") == ""
+	_, err := strconv.Atoi(part)
+	return part == "-" || err == nil
 }
 
 // IsJSON reports whether a body is JSON whatever its media type says: clients send JSON as application/apply-patch+yaml.
@@ -81,12 +84,12 @@ func IsJSON(body []byte) bool {
 	return false
 }
 
-// YAML makes JSON of a document that a client sent as YAML, since a Scanner reads JSON alone. A name that stands twice in a mapping is an error: which of the
-// two is meant is not for a translation to decide.
-func YAML(document []byte) ([]byte, error) {
-	out, err := yaml.YAMLToJSONStrict(document)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+// YAML makes JSON of a document that a client sent as YAML, since a Scanner reads JSON alone. Of a name that stands twice in a mapping the last counts, as for an
+// API server; twice then has the names, which are not in the JSON any more.
+func YAML(document []byte) (out []byte, twice, err error) {
+	if out, err = yaml.YAMLToJSON(document); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	return out, nil
+	_, twice = yaml.YAMLToJSONStrict(document)
+	return out, twice, nil
 }

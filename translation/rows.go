@@ -6,7 +6,7 @@ package translation
 // Document is a form that a body may have. It follows from the path of a request: see EndpointOf.
 type Document uint8
 
-// The documents. Each but the last four may also be a list, a Table, a watch frame or a Status.
+// The documents. Each but the last five may also be a list, a Table, a watch frame or a Status.
 const (
 	// Objects are objects of any group: only their metadata names groups.
 	Objects Document = iota
@@ -20,6 +20,8 @@ const (
 	AccessReviews
 	// Discovery is what `/apis` and the paths one and two segments below it answer, in the old form and the aggregated one.
 	Discovery
+	// Roots is what `/` answers: the paths that the API server serves.
+	Roots
 	// OpenAPI is the index of version 3, its documents, and the document of version 2.
 	OpenAPI
 	// ConversionReviews carry objects to a conversion webhook and back.
@@ -81,6 +83,8 @@ var Rows = []Row{
 	{In: Discovery, At: "items[].metadata.name", Is: Group, Hide: true, Why: "Aggregated discovery."},
 	{In: Discovery, At: "items[].versions[].resources[].responseKind.group", Is: Group, Why: "Aggregated discovery."},
 	{In: Discovery, At: "items[].versions[].resources[].subresources[].responseKind.group", Is: Group, Why: "Aggregated discovery."},
+
+	{In: Roots, At: "paths[]", Is: Path, Hide: true, Why: "The list of paths at the root."},
 
 	{In: OpenAPI, At: "paths{key}", Is: Path, Hide: true, Why: "The index, and the paths of a document."},
 	{In: OpenAPI, At: "paths{}.serverRelativeURL", Is: Path, Why: "Where the index leads."},
@@ -170,8 +174,8 @@ func (doc Document) parts() []part {
 			{"request.object", Objects, ""}, {"request.object", ClusterAPI, ""},
 			{"request.oldObject", Objects, ""}, {"request.oldObject", ClusterAPI, ""},
 		}
-	case Discovery:
-		return []part{{"", doc, ""}, {"", Objects, ""}} // a Status, where a group is not served
+	case Discovery, Roots:
+		return []part{{"", doc, ""}, {"", Objects, ""}} // a Status, where a group is not served or a path is forbidden
 	}
 	return []part{{"", doc, ""}}
 }

@@ -64,6 +64,14 @@ func (r *Reader) fill() {
 	r.out, r.rest, r.err = out, out, err
 }
 
+// Whole returns an error that wraps ErrMalformed if the source has ended or broken off within a document. It is for after the last Read.
+func (r *Reader) Whole() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err := r.scanner.Finish(nil)
+	return err
+}
+
 // Close implements io.Closer. It does not wait for a Read: that keeps its memory, which then is nobody else's.
 func (r *Reader) Close() error {
 	if r.mu.TryLock() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // metrics have the names that private-capi-types › Metrics gives to them.
@@ -77,8 +78,13 @@ func (m *metrics) Collect(values chan<- prometheus.Metric) {
 	m.errors.Collect(values)
 }
 
-// bounded keeps the number of series finite.
+// bounded keeps the number of series finite, and their length.
 func (m *metrics) bounded(l labels) labels {
+	for _, value := range []string{l.from, l.to, l.resource} {
+		if len(value) > validation.DNS1035LabelMaxLength {
+			return labels{"other", "other", "other"}
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.seen[l] {

@@ -21,7 +21,7 @@ type Certificates interface {
 }
 
 // Serve answers reviews at `/convert` of one listener, with a certificate of certificates, and `/healthz`, `/readyz` and what else others has on another, until
-// ctx is done. Then it lets requests come to their end for the time of grace, and returns nil.
+// ctx is done. Then it is not ready any more, goes on for Options.Delay, lets requests come to their end for the time of grace, and returns nil.
 func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certificates Certificates, others http.Handler, grace time.Duration) error {
 	mux := http.NewServeMux()
 	mux.Handle("/convert", s)
@@ -47,6 +47,12 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
+	if err == nil {
+		select {
+		case err = <-ended:
+		case <-time.After(s.o.Delay):
+		}
+	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if errors.Is(main.Shutdown(last), context.DeadlineExceeded) {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -32,12 +33,14 @@ type Options struct {
 	Concurrency int
 	// MaxBytes is how large a review may be; 64 MiB.
 	MaxBytes int64
-	// Budget is the time in which a review is answered, all attempts included; 25 s. The API server waits 30 s.
+	// Budget is the time in which a review is answered, from its headers on, all attempts included; 25 s. The API server waits 30 s.
 	Budget time.Duration
-	// Attempt is how long one call of a converter may take; 10 s.
+	// Attempt is how long one call of a converter may take, and the body of a review on its way; 10 s.
 	Attempt time.Duration
 	// Backoff is the pause before the second attempt; 100 ms. It doubles up to twenty times of it.
 	Backoff time.Duration
+	// Delay is how long reviews are still taken while readiness fails, before a replica ends: for so long the API server may be sent to it. 0: none.
+	Delay time.Duration
 	// Registerer takes the metrics. Nil means nobody.
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
@@ -98,7 +101,9 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, code, invalidRequest, err, begin)
 		return
 	}
-	p := s.convert(r.Context(), c)
+	ctx, cancel := context.WithDeadline(r.Context(), begin.Add(s.o.Budget))
+	defer cancel()
+	p := s.convert(ctx, c)
 	l := unknown
 	if c.convertible() == nil {
 		l = c.labels()
@@ -127,13 +132,20 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request) (*conversion, int, e
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Type is %q: send application/json", r.Header.Get("Content-Type"))
 	}
+	// A caller that sends no more would keep others from being answered.
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Now().Add(s.o.Attempt))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBytes))
 	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	switch {
+	case errors.As(err, &large):
 		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the review is larger than %d bytes", s.o.MaxBytes)
-	} else if err != nil {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, http.StatusRequestTimeout, fmt.Errorf("the body did not come within %s", s.o.Attempt)
+	case err != nil:
 		return nil, http.StatusBadRequest, fmt.Errorf("reading the body: %w", err)
 	}
+	_ = connection.SetReadDeadline(time.Time{})
 	v, err := read(body)
 	if err != nil {
 		return nil, http.StatusBadRequest, err
@@ -158,8 +170,6 @@ func (s *Shim) convert(ctx context.Context, c *conversion) *problem {
 	if !has {
 		return problemf(notConfigured, "no converter is configured for %s: start the shim with --upstream %s=URL", group, group)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.o.Budget)
-	defer cancel()
 	u := upstream{converter, s.client}
 	r, p := u.ask(ctx, c, s.o, func() { s.reached.Store(true) })
 	if p != nil {

@@ -4,6 +4,7 @@
 package shim
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -30,6 +31,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -474,6 +476,31 @@ func TestTooManyAtOnce(t *testing.T) {
 	}
 }
 
+// A caller that sends no more loses its slot after the time of an attempt.
+func TestABodyThatDoesNotCome(t *testing.T) {
+	c := &converter{}
+	address, ca := c.listening(t)
+	shim, err := New(Options{Upstreams: []string{s + "=" + address}, Trust: rest.TLSClientConfig{CAFile: ca}, Concurrency: 1, Attempt: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(shim)
+	defer server.Close()
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprint(connection, "POST /convert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+	answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil || answer.StatusCode != http.StatusRequestTimeout {
+		t.Fatal(answer, err)
+	}
+	if w := ask(t, shim, reviewOf("v1", p+"/v1beta2", machine(p+"/v1beta1", "a"))); w.Code != http.StatusOK {
+		t.Error(w.Code, w.Body)
+	}
+}
+
 // results counts a counter's requests by their label "result".
 func results(t *testing.T, requests *prometheus.CounterVec) map[string]int {
 	t.Helper()
@@ -533,6 +560,11 @@ hypershift_conversion_webhook_errors_total{error_type="upstream-webhook-unavaila
 	for i := range 2 * most {
 		ask(t, shim, reviewOf("v1", p+"/v1", machine(fmt.Sprintf("%s/v%d", p, i), "a")))
 	}
+	ask(t, shim, reviewOf("v1", p+"/v1", machine(p+"/v1"+strings.Repeat("1", 1000), "a")))
+	text, err := testutil.CollectAndFormat(shim.metrics.requests, expfmt.TypeTextPlain, "hypershift_conversion_webhook_requests_total")
+	if err != nil || strings.Contains(string(text), strings.Repeat("1", 100)) {
+		t.Error("a label of any length:", err)
+	}
 	if n := testutil.CollectAndCount(shim.metrics.requests); n > most+1 {
 		t.Errorf("%d series", n)
 	}
@@ -549,7 +581,8 @@ func (c *certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, er
 }
 func (c *certificate) Ready(*http.Request) error { return c.missing }
 
-// A replica becomes ready once an upstream has answered, and stays so when the upstream is lost. A review that has begun is answered before the shim ends.
+// A replica becomes ready once an upstream has answered, and stays so when the upstream is lost. A review that has begun is answered before the shim ends, and so is one that comes
+// while it is not ready any more.
 func TestServe(t *testing.T) {
 	let, inside := make(chan struct{}), make(chan struct{}, 1)
 	c := &converter{spoil: func(http.ResponseWriter, *apiextensionsv1.ConversionReview) bool {
@@ -560,7 +593,7 @@ func TestServe(t *testing.T) {
 	upstream := httptest.NewUnstartedServer(c)
 	upstream.StartTLS()
 	defer upstream.Close()
-	shim, err := New(Options{Upstreams: []string{s + "=" + upstream.URL + "/convert"}, Trust: rest.TLSClientConfig{CAFile: authority(t, upstream)}, Backoff: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	shim, err := New(Options{Upstreams: []string{s + "=" + upstream.URL + "/convert"}, Trust: rest.TLSClientConfig{CAFile: authority(t, upstream)}, Backoff: time.Millisecond, Delay: 5 * time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -575,7 +608,7 @@ func TestServe(t *testing.T) {
 		t.Error("healthz", code)
 	}
 	answer := make(chan int)
-	go func() {
+	review := func() {
 		r, err := upstream.Client().Post("https://"+reviews.Addr().String()+"/convert", "application/json", strings.NewReader(reviewOf("v1", p+"/v1beta2", machine(p+"/v1beta1", "a"))))
 		if err != nil {
 			t.Error(err)
@@ -584,13 +617,19 @@ func TestServe(t *testing.T) {
 		}
 		r.Body.Close()
 		answer <- r.StatusCode
-	}()
+	}
+	go review()
 	<-inside
 	stop()
 	until(t, "draining", func() bool { return get(t, health, "/readyz") == http.StatusServiceUnavailable })
 	close(let)
 	if code := <-answer; code != http.StatusOK {
 		t.Error("a review that had begun was answered", code)
+	}
+	upstream.Client().CloseIdleConnections()
+	go review()
+	if code := <-answer; code != http.StatusOK {
+		t.Error("a review that came before everybody knew that this replica ends was answered", code)
 	}
 	if err := <-served; err != nil {
 		t.Error(err)

@@ -48,7 +48,8 @@ them converted by the webhook that Cluster API or its provider has for the stand
 	f.StringVar(&o.certificates, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Serve tls.crt and tls.key of this folder, and follow their changes")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "Convert this many reviews at once. The API server is asked to repeat the others a second later")
 	f.DurationVar(&o.Budget, "budget", 25*time.Second, "Repeat calls of an upstream that is unavailable for this long. The API server waits 30s")
-	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let reviews come to their end for this long after SIGTERM")
+	f.DurationVar(&o.Delay, "shutdown-delay", 5*time.Second, "How long reviews are still taken, and /readyz fails, before a replica stops")
+	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let reviews come to their end for this long after --shutdown-delay")
 	f.BoolVar(&o.verbose, "verbose", false, "Also log debug messages")
 	if err := cmd.MarkFlagRequired("upstream"); err != nil {
 		panic(err) // the flag is defined above
@@ -56,7 +57,24 @@ them converted by the webhook that Cluster API or its provider has for the stand
 	return cmd
 }
 
+// valid refuses numbers that would be replaced by a default without a word, or make the API server give up first.
+func (o shimOptions) valid() error {
+	switch {
+	case o.Concurrency < 1:
+		return fmt.Errorf("--concurrency %d: convert at least 1 review at a time", o.Concurrency)
+	case o.Budget <= 0 || o.Budget >= apiServerWaits:
+		return fmt.Errorf("--budget %s: give more than 0s and less than %s, which is how long the API server waits", o.Budget, apiServerWaits)
+	}
+	return nil
+}
+
+// apiServerWaits is how long an API server waits for a conversion webhook.
+const apiServerWaits = 30 * time.Second
+
 func (o shimOptions) run(ctx context.Context) error {
+	if err := o.valid(); err != nil {
+		return err
+	}
 	o.Log = logger(o.verbose).With("logger", "conversion-webhook")
 	registry, metrics := measured()
 	o.Registerer = registry

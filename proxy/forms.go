@@ -1,0 +1,75 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	openapi_v2 "github.com/google/gnostic-models/openapiv2"
+	"google.golang.org/protobuf/proto"
+	"sigs.k8s.io/yaml"
+)
+
+// form is another than JSON in which a client asks for an answer. The API server has each of them too; it is asked for JSON, which can be translated.
+type form struct {
+	media string
+	of    func(document []byte) ([]byte, error)
+	// largest is how long the document may be.
+	largest int
+}
+
+// binary is the one form in which client-go reads version 2 of OpenAPI. The API server's answer calls it by a name that is a media type, which what is asked for
+// is not. An API server with hundreds of definitions has a document of some 10 MB.
+var binary = &form{"application/com.github.proto-openapi.spec.v2.v1.0+protobuf", func(document []byte) ([]byte, error) {
+	parsed, err := openapi_v2.ParseDocument(document)
+	if err != nil {
+		return nil, err
+	}
+	return proto.Marshal(parsed)
+}, 64 << 20}
+
+const binaryAsked = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+// written is YAML, which people ask for, and which takes many times the memory of its document.
+var written = &form{"application/yaml", yaml.JSONToYAML, 1 << 20}
+
+// wanted is the form other than JSON that a client asks for, if it takes no JSON.
+func wanted(r *http.Request, e *exchange) *form {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	first, _, _ := strings.Cut(accept, ",")
+	media, _, _ := mime.ParseMediaType(first)
+	switch {
+	case e.Opaque || e.watch:
+	case r.Method == http.MethodGet && r.URL.Path == "/openapi/v2" && strings.Contains(accept, binaryAsked) && !strings.Contains(accept, "json"):
+		return binary
+	case media == written.media:
+		return written
+	}
+	return nil
+}
+
+// whole puts a translated answer into another form. It needs the whole document, so one is made at a time.
+func (p *Proxy) whole(r *http.Response, f *form) error {
+	p.oneForm.Lock()
+	defer p.oneForm.Unlock()
+	document, err := io.ReadAll(io.LimitReader(r.Body, int64(f.largest)+1))
+	if err = errors.Join(err, r.Body.Close()); err != nil {
+		return fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	if len(document) > f.largest {
+		return &refusal{http.StatusNotAcceptable, fmt.Sprintf("an answer of more than %d bytes is not made into %s: ask for application/json, or for fewer objects with limit", f.largest, f.media)}
+	}
+	content, err := f.of(document)
+	if err != nil {
+		return fmt.Errorf("%w: it has no form as %s: %w", errAnswer, f.media, err)
+	}
+	setBody(r, content)
+	r.Header.Set("Content-Type", f.media)
+	return nil
+}
