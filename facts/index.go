@@ -24,7 +24,12 @@ const (
 
 // IndexByOwner has a cache find Machines by their owner, before it is started.
 func IndexByOwner(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind) error {
-	return index(ctx, cache, machines, byOwner, OwnerOf)
+	return index(ctx, cache, machines, byOwner, func(o client.Object) []string {
+		if owner := OwnerOf(o); owner != nil {
+			return owner
+		}
+		return []string{string(Nobody)}
+	})
 }
 
 // IndexByInstance has a cache find Machines by their instance, before it is started.
@@ -41,7 +46,10 @@ func index(ctx context.Context, cache client.FieldIndexer, machines schema.Group
 	return nil
 }
 
-// OwnedBy selects the Machines whose controller has the UID.
+// Nobody stands for the owner of the Machines that have no controller.
+const Nobody types.UID = "nobody"
+
+// OwnedBy selects the Machines whose controller has the UID, or that are Nobody's.
 func OwnedBy(owner types.UID) client.ListOption { return client.MatchingFields{byOwner: string(owner)} }
 
 // OfInstance selects the Machines that may be those of an instance, by its ID, its authority.InstanceKey or its authority.InstanceTail: those

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Owned lists the objects of a kind that an owner controls. What it costs does not grow with the fleet.
+// Owned lists the objects of a kind that an owner controls, or facts.Nobody. What it costs does not grow with the fleet.
 type Owned interface {
 	Of(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error)
 }
@@ -59,11 +59,13 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	}
 	namespaces := map[authority.API]string{authority.MachineAPI: c.Namespace, authority.ClusterAPI: c.TwinNamespace}
 	for api, set := range roster.Sets {
-		machines, err := l.Owned.Of(ctx, child.GVKOf(api), namespaces[api], set.Metadata.UID)
-		if err != nil {
-			return nil, err
+		for _, owner := range []types.UID{set.Metadata.UID, facts.Nobody} {
+			machines, err := l.Owned.Of(ctx, child.GVKOf(api), namespaces[api], owner)
+			if err != nil {
+				return nil, err
+			}
+			roster.Machines[api] = append(roster.Machines[api], machines...)
 		}
-		roster.Machines[api] = machines
 	}
 	out := roster.Uncounted()
 	for i := range min(len(out), authority.UncountedNamed) {

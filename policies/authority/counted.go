@@ -6,6 +6,7 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,16 +26,18 @@ type Roster struct {
 // Uncounted lists, by name, the Machines that one set of the pair counts and the other does not. An authoritative set creates a Machine for each that it
 // does not count, and deletes one for each that only it counts. So both must count the same before authority moves. Why has the reason.
 //
-// A set counts a Machine that it controls and that matches its selector. One that is being deleted counts for neither: its twin is deleted too.
+// A set counts a Machine that it controls and that matches its selector. One that is being deleted counts for neither: its twin is deleted too. One that a set would
+// adopt, since no controller owns it and its API is authoritative for it, is listed as well, unless the other set counts its twin.
 func (r Roster) Uncounted() []policies.Uncounted {
 	if r.Sets[MachineAPI] == nil || r.Sets[ClusterAPI] == nil {
 		return nil // the handoff waits for the twin itself
 	}
-	counted := map[API]map[string]bool{MachineAPI: r.counted(MachineAPI), ClusterAPI: r.counted(ClusterAPI)}
 	var out []policies.Uncounted
-	for by, names := range counted {
+	for _, by := range []API{MachineAPI, ClusterAPI} {
+		names, others := r.counted(by, controlledBy), r.counted(by.Other(), controlledBy)
+		maps.Copy(names, r.counted(by, func(m, _ *policies.Object) bool { return adoptable(m, by) }))
 		for name := range names {
-			if !counted[by.Other()][name] {
+			if !others[name] {
 				out = append(out, policies.Uncounted{Name: name, By: policies.Side(by)})
 			}
 		}
@@ -43,15 +46,27 @@ func (r Roster) Uncounted() []policies.Uncounted {
 	return out
 }
 
-func (r Roster) counted(api API) map[string]bool {
+func (r Roster) counted(api API, owns func(machine, set *policies.Object) bool) map[string]bool {
 	set, selector := r.Sets[api], SelectorOf(r.Sets[api])
 	out := map[string]bool{}
 	for _, m := range r.Machines[api] {
-		if !m.Deleting() && controlledBy(m, set) && selector.Matches(labels.Set(m.Metadata.Labels)) {
+		if !m.Deleting() && owns(m, set) && selector.Matches(labels.Set(m.Metadata.Labels)) {
 			out[m.Metadata.Name] = true
 		}
 	}
 	return out
+}
+
+// adoptable reports whether a set of an API would make a Machine its own that matches its selector. A mirror it would not: the lock keeps it from that.
+func adoptable(m *policies.Object, api API) bool {
+	if owned(m) {
+		return false
+	}
+	if api == MachineAPI {
+		return Source(Read(m)) == MachineAPI
+	}
+	_, paused := m.Metadata.Annotations[PausedAnnotation]
+	return !paused
 }
 
 // SelectorOf is the selector of a MachineSet of either API. One that cannot be read matches nothing, and its controller does nothing.
@@ -71,6 +86,8 @@ func SelectorOf(set *policies.Object) labels.Selector {
 func (r Roster) Why(u policies.Uncounted, machine map[API]*policies.Object) string {
 	other := API(u.By).Other()
 	switch twin := machine[other]; {
+	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
+		return fmt.Sprintf("no MachineSet owns it, and %s's would adopt it by its labels. Change its labels, or migrate it to %s first", API(u.By).Text(), other.Text())
 	case twin == nil:
 		return fmt.Sprintf("it has no %s object%s", other.Text(), notMirrored(machine[MachineAPI]))
 	case twin.Deleting():

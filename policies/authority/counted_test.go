@@ -39,7 +39,16 @@ func TestUncounted(t *testing.T) {
 		"a mirror's owner is a set of that name which is gone": {[]string{good("x", "m")}, []string{good("x", "before")}, []string{"x MachineAPI another object owns"}},
 		"a mirror lacks the labels of the selector": {[]string{good("x", "m")}, []string{strings.Replace(good("x", "c"), `"set":"a"`, `"set":"b"`, 1)},
 			[]string{"x MachineAPI its Cluster API object does not have the labels"}},
-		"another set's Machines do not matter":            {[]string{good("x", "m"), good("y", "other")}, []string{good("x", "c"), good("z", "another")}, nil},
+		"another set's Machines do not matter": {[]string{good("x", "m"), good("y", "other")}, []string{good("x", "c"), good("z", "another")}, nil},
+		"Machine API's set would adopt a Machine that no set owns": {
+			[]string{good("x", "m"), `{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"MachineAPI"}}`},
+			[]string{good("x", "c"), `{"metadata":{"name":"y","labels":{"set":"a"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`},
+			[]string{"y MachineAPI no MachineSet owns it, and Machine API's would adopt it by its labels. Change its labels, or migrate it to Cluster API first"}},
+		"Cluster API's set would adopt a Machine that no set owns": {
+			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`}, []string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
+			[]string{"y ClusterAPI no MachineSet owns it, and Cluster API's would adopt it by its labels. Change its labels, or migrate it to Machine API first"}},
+		"a Machine that no set owns does not match": {
+			[]string{`{"metadata":{"name":"y","labels":{"set":"b"}},"status":{"authoritativeAPI":"MachineAPI"}}`}, []string{`{"metadata":{"name":"y","labels":{"set":"b"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`}, nil},
 		"what matches on neither side counts for neither": {[]string{strings.Replace(good("x", "m"), `"set":"a"`, `"set":"b"`, 1)}, nil, nil},
 		"what is being deleted on both sides counts for neither": {
 			[]string{member("x", "m", `,"deletionTimestamp":"2026-11-23T00:00:00Z"}`)}, []string{member("x", "c", `,"deletionTimestamp":"2026-11-23T00:00:00Z"}`)}, nil},

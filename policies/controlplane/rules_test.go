@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -711,4 +712,24 @@ func volumes() *machinev1.FailureDomains {
 
 func volume(size int) map[string]any {
 	return map[string]any{"availabilityZone": "a", "rootVolume": map[string]any{"availabilityZone": "v", "volumeType": "fast", "diskSize": size}}
+}
+
+// A set that goes back to Machine API makes Machines of the API that its template names, and the warning says so.
+func TestWhoseNewMachinesAre(t *testing.T) {
+	for template, want := range map[machinev1beta1.MachineAuthority]string{
+		"": "new ones will be Machine API's, ", "MachineAPI": "new ones will be Machine API's, ",
+		"ClusterAPI": "new ones will be Cluster API's still, as spec.template.machines_v1beta1_machine_openshift_io.spec.authoritativeAPI of the set says, ",
+	} {
+		v := reviewed()
+		v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.AuthoritativeAPI = template
+		c := asked(t, v.Set, v)
+		authoritative := func(o *policies.Object, api string) {
+			o.Spec = json.RawMessage(strings.Replace(string(o.Spec), "{", `{"authoritativeAPI":"`+api+`",`, 1))
+		}
+		authoritative(c.Old, "ClusterAPI")
+		authoritative(c.New, "MachineAPI")
+		if got := admission.RequestWarning(c); len(got.Warnings) == 0 || !strings.Contains(got.Warnings[len(got.Warnings)-1], want) {
+			t.Errorf("template %q: %q", template, got.Warnings)
+		}
+	}
 }

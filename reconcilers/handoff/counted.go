@@ -25,15 +25,19 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// machinesOf lists the Machines that a set may count: from the cache by their owner, from the API server by the set's selector.
+// machinesOf lists the Machines that a set may count: from the cache by their owner, and those without one, from the API server by the set's selector.
 func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, set *policies.Object) ([]*policies.Object, error) {
-	var which client.ListOption = client.MatchingLabelsSelector{Selector: authority.SelectorOf(set)}
+	which := []client.ListOption{client.MatchingLabelsSelector{Selector: authority.SelectorOf(set)}}
 	if from == r.cache && r.indexed {
-		which = facts.OwnedBy(set.Metadata.UID)
+		which = []client.ListOption{facts.OwnedBy(set.Metadata.UID), facts.OwnedBy(facts.Nobody)}
 	}
-	out, err := list(ctx, from, gvk, set.Metadata.Namespace, which)
-	if err != nil {
-		return nil, fmt.Errorf("listing the Machines of MachineSet %s/%s: %w", set.Metadata.Namespace, set.Metadata.Name, err)
+	var out []*policies.Object
+	for _, some := range which {
+		machines, err := list(ctx, from, gvk, set.Metadata.Namespace, some)
+		if err != nil {
+			return nil, fmt.Errorf("listing the Machines of MachineSet %s/%s: %w", set.Metadata.Namespace, set.Metadata.Name, err)
+		}
+		out = append(out, machines...)
 	}
 	return out, nil
 }

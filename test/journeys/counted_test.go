@@ -4,14 +4,17 @@
 package journeys
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/test/testcluster"
@@ -216,4 +219,49 @@ func instancesEver(set string) (n int) {
 		}
 	}
 	return n
+}
+
+// A Machine of the Machine API that no set owns, with the labels of a set: the Machine API's set would adopt it after the move, and delete one for it.
+func TestASetWaitsForAMachineThatTheOtherWouldAdopt(t *testing.T) {
+	together(t)
+	story(t)
+	set := newSet(t, "would-adopt", 1)
+	move(t, set, "ClusterAPI")
+	manifest := strings.Replace(strings.Replace(testcluster.MachineSet("would-adopt", 1), "kind: MachineSet", "kind: Machine", 1), "name: would-adopt", "name: adoptable", 1)
+	o := map[string]any{}
+	if err := yaml.Unmarshal([]byte(manifest), &o); err != nil {
+		t.Fatal(err)
+	}
+	labels, _, _ := unstructured.NestedMap(o, "spec", "template", "metadata", "labels")
+	spec, _, _ := unstructured.NestedMap(o, "spec", "template", "spec")
+	o["spec"] = spec
+	if err := unstructured.SetNestedMap(o, labels, "metadata", "labels"); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := kubectl(t, string(raw), "create", "-f", "-"); !a.ok {
+		t.Fatal(a.err)
+	}
+	lone := mapiMachine("adoptable")
+	eventually(t, "it runs", func() string { return field(t, lone, ".status.phase") }, "Running")
+	eventually(t, "it is mirrored", func() string { return condition(t, lone, "Synchronized") }, "True")
+	warned := strings.Join(request(t, set, "MachineAPI").warnings(), "\n")
+	if !strings.Contains(warned, "Machine adoptable: no MachineSet owns it, and Machine API's would adopt it by its labels") {
+		t.Errorf("the warning does not say what would become of it: %s", warned)
+	}
+	eventually(t, "what the move waits for", func() string { return reasonOf(t, set, "AuthoritySettled") }, "MachinesWithoutCounterpart")
+	if is := field(t, set, ".status.authoritativeAPI"); is != "ClusterAPI" {
+		t.Fatalf("status.authoritativeAPI is %s", is)
+	}
+	// As the message says.
+	must(t, append(lone.args("label"), "machine.openshift.io/cluster-api-machineset-")...)
+	authorityIs(t, set, "MachineAPI")
+	settled(t, set)
+	if ever := instancesEver(set.name); ever != 1 || field(t, lone, ".status.phase") != "Running" {
+		t.Errorf("%d instances of the set's, and the other Machine is %s", ever, field(t, lone, ".status.phase"))
+	}
+	must(t, lone.args("delete", "--wait=false")...)
 }

@@ -4,16 +4,19 @@
 package admission
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
 // asks reads a request as everybody does: nothing means Machine API, as the CRD's default has it.
@@ -74,8 +77,20 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	if authority.Read(c.Old).Current == authority.Unset {
 		out = append(out, "status.authoritativeAPI is empty: the move begins once a manager runs with --control-plane")
 	}
-	return policies.Warn(append(out, fmt.Sprintf("a set moves without its Machines: new ones will be %s's, and %s stay with the authoritative API of each until you move them. While status.authoritativeAPI is Migrating, none is replaced",
-		to.Text(), machinesOf(c.Old)))...)
+	return policies.Warn(append(out, fmt.Sprintf("a set moves without its Machines: new ones will be %s, and %s stay with the authoritative API of each until you move them. While status.authoritativeAPI is Migrating, none is replaced",
+		whoseNew(c.New, to), machinesOf(c.Old)))...)
+}
+
+// whoseNew is which API will be authoritative for the Machines that a set makes once an API is authoritative for it: under Machine API, the template decides.
+func whoseNew(set *policies.Object, under authority.API) string {
+	var spec machinev1.ControlPlaneMachineSetSpec
+	if under != authority.MachineAPI || json.Unmarshal(set.Spec, &spec) != nil {
+		return under.Text() + "'s"
+	}
+	if by := controlplane.TemplateOf(&machinev1.ControlPlaneMachineSet{Spec: spec}).Spec.AuthoritativeAPI; by == machinev1beta1.MachineAuthorityClusterAPI {
+		return authority.ClusterAPI.Text() + "'s still, as " + platform.TemplatePath().Child("spec", "authoritativeAPI").String() + " of the set says"
+	}
+	return under.Text() + "'s"
 }
 
 // unsynchronized leaves out a condition that repeats what the conversion in this review has reported field by field.
