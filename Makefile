@@ -21,6 +21,11 @@ STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private|model
 # What takes longest under the race detector, and so begins first.
 LONGEST := /reconcilers/install$$
 
+# Tests that play a story as often as it has writes, or as an API server has errors. With the race detector each takes five times as long, and finds what it finds in the
+# story itself: these run without (proof WHAT=races has them with it).
+REPEATED := ^(TestARolloutIsCutOffAtEachOfItsWrites|TestARemoval|TestDiesAtEachWrite|TestDiesAtEachWriteOfAnUpgrade|TestFaults)$$
+REPEATING := /reconcilers/(install|rollout)$$
+
 # Packages that are tested at once. Some start a control plane of 350 MB, and wait more than they work.
 P ?= 3
 # What is tested, linted, benchmarked: PKG=./certs/... narrows it.
@@ -50,10 +55,12 @@ test: plane ## Run everything: vet, unit, CEL and journeys on a real API server,
 	all=$$(go list $(PKG)); raced=$$(grep -vE '$(NOUNS)|$(STORIES)' <<<"$$all" || true); \
 	others=$$(grep -E '/test/journeys$$' <<<"$$all" || true; grep -E '$(NOUNS)|$(STORIES)' <<<"$$all" | grep -vE '/test/journeys$$' || true); \
 	raced=$$(grep -E '$(LONGEST)' <<<"$$raced" || true; grep -vE '$(LONGEST)' <<<"$$raced" || true); \
+	repeating=$$(grep -E '$(REPEATING)' <<<"$$all" || true); \
 	failed=0; \
 	if [ -n "$$others" ]; then $(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$others || failed=1; fi; \
+	if [ -n "$$repeating" ]; then $(TESTSUM) -p $(P) -timeout 40m -run '$(REPEATED)' $(ARGS) $$repeating || failed=1; fi; \
 	if [ '$(PKG)' = ./... ]; then go -C tools test ./image || failed=1; fi; \
-	if [ -n "$$raced" ]; then $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$raced || failed=1; fi; \
+	if [ -n "$$raced" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m -skip '$(REPEATED)' $(ARGS) $$raced || failed=1; fi; \
 	exit $$failed
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
@@ -106,8 +113,9 @@ proof-private: plane
 proof-restarts: plane
 	go test -count=1 -timeout 1h -v ./test/installed $(or $(ARGS),-complete)
 
-# The stories with the race detector in the binaries that they play.
+# The stories with the race detector in the binaries that they play, and what is repeated.
 proof-races: plane
+	go test -count=1 -race -p 1 -timeout 1h -run '$(REPEATED)' $$(go list ./... | grep -E '$(REPEATING)') $(ARGS)
 	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(STORIES)') $(ARGS)
 
 # Each fuzz target for a time: ARGS=-fuzztime=10m.

@@ -14,6 +14,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -151,6 +152,7 @@ func median(values []float64) float64 { return slices.Sorted(slices.Values(value
 // A list of 100 MB passes in the memory of a short one: of client, proxy and server together, the heap at its largest while the list is read.
 // What is allocated in all would not do: under the race detector a pool gives back only some of what it got.
 func TestMemory(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // whatever the environment has
 	_, addresses := servers(t)
 	read(t, http.DefaultClient, addresses["translating"]+machinesPath+"?items=100")
 	answer, err := http.Get(fmt.Sprintf("%s%s?items=%d", addresses["translating"], machinesPath, 100<<20/len(object)))
