@@ -24,8 +24,8 @@ type Selection struct {
 	Problems map[string]error
 }
 
-// carries reports whether a ConfigMap carries a provider. Objects of a provider have its label, too, and may be ConfigMaps.
-func carries(cm *corev1.ConfigMap) bool {
+// Carries reports whether a ConfigMap carries a provider. Objects of a provider have its label, too, and may be ConfigMaps.
+func Carries(cm *corev1.ConfigMap) bool {
 	if cm.Labels[InstalledByLabel] != "" || cm.Labels[RecordLabel] != "" || cm.Labels[bundle.ProviderLabel] == "" {
 		return false
 	}
@@ -45,7 +45,7 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 	pieces, sizes := map[string][]bundle.Piece{}, map[string]int{}
 	for i := range all {
 		cm := &all[i]
-		if !carries(cm) {
+		if !Carries(cm) {
 			continue
 		}
 		label := cm.Labels[bundle.ProviderLabel]
@@ -136,7 +136,7 @@ func SameRelease(all []corev1.ConfigMap, platform string, beside []corev1.Config
 	for i := range all {
 		cm := &all[i]
 		release := cm.Annotations[bundle.ReleaseAnnotation]
-		if release == "" || !carries(cm) || !forPlatform(cm, platform) {
+		if release == "" || !Carries(cm) || !forPlatform(cm, platform) {
 			continue
 		}
 		for j := range beside {

@@ -433,6 +433,36 @@ func TestPruneAndDeletedConfigMaps(t *testing.T) {
 	}
 }
 
+// Other ConfigMaps with the label of a provider, such as its own settings, do not stand for the one that carries it.
+func TestALabelDoesNotMakeATransport(t *testing.T) {
+	c := newCluster(t)
+	settings := func(all string) string {
+		return strings.ReplaceAll(all, "labels: {cluster.x-k8s.io/provider: aws}", "labels: {cluster.x-k8s.io/provider: infrastructure-aws}")
+	}
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", settings))
+	c.settled()
+	c.put(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "odd", Labels: map[string]string{bundle.ProviderLabel: "infrastructure-aws"}},
+		Data:       map[string]string{"a": "b"},
+	})
+	c.settled()
+	c.expect(well)
+	c.deleteConfigMap("infrastructure-aws")
+	c.passes(3)
+	c.expect(statuses{available: "True", progressing: "False", degraded: "True"})
+	if d := c.condition(degraded); d.Reason != "ContentMissing" || !strings.Contains(d.Message, "infrastructure-aws") {
+		t.Errorf("%s: %s", d.Reason, d.Message)
+	}
+	if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+		t.Fatal(err)
+	}
+	c.passes(1)
+	c.must("ClusterRoleBinding", "aws-manager") // it is kept in order
+	c.release(provider(t, "infrastructure-aws", "v1.0.0", settings))
+	c.settled()
+	c.expect(well)
+}
+
 // Nothing of a set is written while something in it is wrong, and what is installed stays in force.
 func TestPreflightHoldsTheSet(t *testing.T) {
 	c := newCluster(t)
