@@ -111,11 +111,28 @@ func Order(all []bundle.Bundle) {
 	})
 }
 
+// Remnants are the providers, by label, whose content became ready and lost shards since. kept is that content, by label.
+func Remnants(all []corev1.ConfigMap, kept map[string][]corev1.ConfigMap) map[string]*bundle.Incomplete {
+	there := map[string][]*corev1.ConfigMap{}
+	for i := range all {
+		label := all[i].Labels[bundle.ProviderLabel]
+		there[label] = append(there[label], &all[i])
+	}
+	out := map[string]*bundle.Incomplete{}
+	for label, last := range kept {
+		if e := bundle.Remnant(there[label], last[0].Annotations[bundle.HashAnnotation]); e != nil {
+			out[label] = e
+		}
+	}
+	return out
+}
+
 // Waiting reports whether an error passes when the release has come completely: a shard or the core provider is missing, or ConfigMaps are of two releases.
 func Waiting(err error) bool {
 	var incomplete *bundle.Incomplete
+	var overlap *bundle.Overlap
 	var mixed *Mixed
-	return errors.As(err, &incomplete) || errors.As(err, &mixed) || errors.Is(err, bundle.ErrNoCore)
+	return errors.As(err, &incomplete) || errors.As(err, &overlap) || errors.As(err, &mixed) || errors.Is(err, bundle.ErrNoCore)
 }
 
 // Mixed is the error of a provider's ConfigMap that is marked for another release than the ConfigMap of images or values.

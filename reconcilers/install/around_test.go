@@ -189,6 +189,74 @@ func TestAReleaseThatComesInPartsWaits(t *testing.T) {
 	}
 }
 
+// The shards of a release come one after the other, beside the ConfigMaps of the release before. A shard that is deleted later is missed as a whole
+// ConfigMap is.
+func TestShardsComeAndGo(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	keeps := func(want statuses) {
+		t.Helper()
+		if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+			t.Fatal(err)
+		}
+		c.passes(3)
+		c.must("ClusterRoleBinding", "aws-manager")
+		c.expect(want)
+	}
+	waits := func(words ...string) {
+		t.Helper()
+		keeps(statuses{available: "True", progressing: "True", degraded: "False"})
+		for _, word := range words {
+			if m := c.condition(progressing).Message; !strings.Contains(m, word) {
+				t.Errorf("%q is not in %q", word, m)
+			}
+		}
+	}
+	mode := func(is string) func(string) string { return replaced("${AWS_MODE:=quiet}", is) }
+	installed := func(is string) {
+		t.Helper()
+		c.settled()
+		c.expect(well)
+		if got, _, _ := unstructured.NestedString(c.must("ConfigMap", "aws-settings").Object, "data", "mode"); got != is {
+			t.Errorf("the content is %q, want %q", got, is)
+		}
+		c.quiet()
+	}
+	first := sharded(t, "infrastructure-aws", "v1.1.0", mode("first"))
+	c.release(first[1])
+	waits("v1.0.0 in infrastructure-aws", "v1.1.0 in infrastructure-aws.2 (numbers 1, 3 are not there)", "Apply all ConfigMaps of that release")
+	c.release(first[2])
+	waits("v1.1.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is not there)")
+	c.release(first[0])
+	installed("first")
+	second := sharded(t, "infrastructure-aws", "v1.1.1", mode("second"))
+	for n, shard := range second[:2] {
+		c.release(shard)
+		waits("v1.1.1 in infrastructure-aws", fmt.Sprintf("infrastructure-aws.%d", n+2))
+	}
+	c.release(second[2])
+	installed("second")
+
+	c.deleteConfigMap("infrastructure-aws.2")
+	for range 2 {
+		keeps(statuses{available: "True", progressing: "False", degraded: "True"})
+		if d := c.condition(degraded); d.Reason != "ContentMissing" || !strings.Contains(d.Message, "infrastructure-aws (1 of 3)") {
+			t.Errorf("%s: %s", d.Reason, d.Message)
+		}
+		c.restart()
+	}
+	c.release(second[1])
+	installed("second")
+
+	// The next release needs one ConfigMap, and nobody has deleted the other two yet.
+	c.release(provider(t, "infrastructure-aws", "v1.1.2", mode("third")))
+	waits("v1.1.1 in infrastructure-aws.2, infrastructure-aws.3", "delete those that it does not have")
+	c.deleteConfigMap("infrastructure-aws.2")
+	c.deleteConfigMap("infrastructure-aws.3")
+	installed("third")
+}
+
 // The mark counts by itself: neither images nor manifests need to differ.
 func TestAnotherMarkAloneWaits(t *testing.T) {
 	c := newCluster(t)

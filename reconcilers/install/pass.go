@@ -54,10 +54,14 @@ func (r *reconciler) pass(ctx context.Context) *done {
 
 // choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is sound again.
 func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done) ([]content, error) {
-	wanted := slices.Clone(in.transports)
+	remnants := installation.Remnants(in.transports, in.lastGood)
+	var wanted []corev1.ConfigMap
 	there := map[string]bool{}
 	for i := range in.transports {
-		there[in.transports[i].Labels[bundle.ProviderLabel]] = true
+		if label := in.transports[i].Labels[bundle.ProviderLabel]; remnants[label] == nil {
+			wanted = append(wanted, in.transports[i])
+			there[label] = true
+		}
 	}
 	var kept []corev1.ConfigMap
 	for _, label := range slices.Sorted(maps.Keys(in.lastGood)) {
@@ -74,7 +78,7 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 		r.waitsSince = time.Time{}
 		for _, c := range contents {
 			if !there[c.Label()] {
-				out.Missing = append(out.Missing, c.Label())
+				out.Missing = append(out.Missing, missing(c.Label(), remnants[c.Label()]))
 			}
 		}
 		return contents, nil
@@ -91,6 +95,14 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 		return nil, nil //nolint:nilerr // out has the problem of the release: that comes first
 	}
 	return contents, nil
+}
+
+// missing names what is missing of a provider: everything, or shards.
+func missing(label string, shards *bundle.Incomplete) string {
+	if shards == nil {
+		return label
+	}
+	return fmt.Sprintf("%s (%d of %d)", label, len(shards.Missing), shards.Shards)
 }
 
 // unanswered is the error of a request that the API server did not answer. It proves nothing about content.
