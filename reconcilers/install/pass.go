@@ -314,9 +314,12 @@ type walk struct {
 	stage    bundle.Stage
 	finished bool
 	stored   []string
+	// notes are what this pass has done to objects.
+	notes []noted
 }
 
 func (k *walk) run(ctx context.Context) installation.Outcome {
+	defer k.tellNotes()
 	before := k.record.progress
 	o := installation.Outcome{
 		Provider: k.Label(), Wanted: installation.Content{Version: k.Version, Hash: k.Hash},

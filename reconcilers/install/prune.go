@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -187,7 +186,7 @@ func (k *walk) delete(ctx context.Context, item installation.Item, live *unstruc
 	delete(k.live, item.Key())
 	log.FromContext(ctx).Info("Removed", "provider", k.Label(), "object", item.Key().String())
 	k.r.meters.count(k.Label(), k.stage, "pruned")
-	k.r.event(k.record, corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("%s: %s %s no longer has it", item.Key(), k.Label(), k.Version))
+	k.note(pruned, live, item.Key().String())
 	return nil
 }
 
@@ -206,6 +205,6 @@ func (k *walk) release(ctx context.Context, item installation.Item, live *unstru
 		return fmt.Errorf("releasing %s: %w", item.Key(), err)
 	}
 	k.live[item.Key()] = out
-	k.r.event(k.record, corev1.EventTypeNormal, "Released", "Release", fmt.Sprintf("%s: %s %s no longer has it; it stays, with its objects", item.Key(), k.Label(), k.Version))
+	k.note(released, live, item.Key().String())
 	return nil
 }

@@ -209,6 +209,38 @@ func TestWhatIsDroppedHasAnEvent(t *testing.T) {
 	c.quiet()
 }
 
+// The recorder of a manager counts events that differ in their text alone as one. So one event names all objects of a pass.
+func TestOneEventNamesAllObjects(t *testing.T) {
+	c := newCluster(t)
+	more := func(all string) string {
+		return all + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: aws-credentials, namespace: openshift-cluster-api}\ndata: {a: Yg==}\n" +
+			"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: openshift-cluster-api}\n"
+	}
+	named := func(reason string, words ...string) {
+		t.Helper()
+		got := c.announced(reason)
+		if len(got) != 1 {
+			t.Fatalf("the events %s are %q, want one", reason, got)
+		}
+		for _, word := range words {
+			if !strings.Contains(got[0], word) {
+				t.Errorf("%q is not in %q", word, got[0])
+			}
+		}
+	}
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", more))
+	c.settled()
+	named("Dropped", "Secret/aws-credentials", "Namespace/openshift-cluster-api")
+	c.edit("ClusterRole", "aws-manager", types.JSONPatchType, `[{"op": "add", "path": "/rules/-", "value": {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}}]`)
+	c.edit("ClusterRoleBinding", "aws-manager", types.JSONPatchType, `[{"op": "add", "path": "/subjects/-", "value": {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "x"}}]`)
+	c.settled()
+	named("DriftRemoved", "ClusterRole/aws-manager", "ClusterRoleBinding/aws-manager")
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings"), without("aws-priority"), without("kind: awsThing\nmetadata"), without("kind: CustomResourceDefinition")))
+	c.settled()
+	c.expect(statuses{available: "True", progressing: "False", degraded: "False"})
+	named("Pruned", "infrastructure-aws v1.1.0", "ConfigMap/aws-settings", "PriorityClass/aws-priority", "awsThing/aws-default")
+}
+
 // counted are how many objects of AWS's provider were written in a stage with a result; "" is each.
 func (c *cluster) counted(stage bundle.Stage, result string) float64 {
 	return testutil.ToFloat64(c.r.meters.objects.WithLabelValues("infrastructure-aws", installation.NameOf(stage), result))
