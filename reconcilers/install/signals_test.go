@@ -4,11 +4,15 @@
 package install
 
 import (
+	"os"
+	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -207,6 +211,33 @@ func TestWhatIsDroppedHasAnEvent(t *testing.T) {
 		t.Errorf("the events Dropped are %q", got)
 	}
 	c.quiet()
+}
+
+// The guide has a command that lists the events. It works.
+func TestTheGuideListsEvents(t *testing.T) {
+	c := newCluster(t)
+	guide, err := os.ReadFile("../../docs/providers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^kubectl (.* get events .*)$`).FindSubmatch(guide)
+	if command == nil {
+		t.Fatal("the guide lists no events")
+	}
+	for name, controller := range map[string]string{"ours": "poundlock-install", "others": "else"} {
+		e := &eventsv1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, GenerateName: name + "-"}, EventTime: metav1.NowMicro(), ReportingController: controller, ReportingInstance: "x",
+			Type: corev1.EventTypeNormal, Reason: "Installed", Action: "Apply", Note: name, Regarding: corev1.ObjectReference{Kind: "ConfigMap", Namespace: bundle.Namespace, Name: "x"},
+		}
+		if err := c.Create(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubectl := exec.CommandContext(t.Context(), plane.Kubectl(), append([]string{"--kubeconfig", plane.KubeconfigPath()}, strings.Fields(string(command[1]))...)...)
+	out, err := kubectl.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "ours") || strings.Contains(string(out), "others") {
+		t.Errorf("%v: %s", err, out)
+	}
 }
 
 // The recorder of a manager counts events that differ in their text alone as one. So one event names all objects of a pass.
