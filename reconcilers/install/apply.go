@@ -203,13 +203,24 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 		k.r.meters.count(k.Label(), k.stage, "error")
 	}
 	err = fmt.Errorf("%s %s: %w", doing, o.Key(), err)
-	if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "field is immutable") {
+	switch {
+	case !apierrors.IsInvalid(err) || !immutable(err):
+	case installation.IsDefinition(o.Unstructured):
+		err = fmt.Errorf("%w. Restore the field in the content. Do not delete the definition: all objects of its kind would be deleted with it", err)
+	default:
 		err = fmt.Errorf("%w. Give the object another name in the content, or delete this one: the installer creates it anew", err)
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return &installation.Final{Err: err}
 	}
 	return err
+}
+
+// immutable reports whether the API server refuses a change because a field never changes. Each kind has its own words for it.
+func immutable(err error) bool {
+	return slices.ContainsFunc([]string{
+		"field is immutable", "cannot change roleRef", "may not be changed in an update", "updates to statefulset spec for fields other than",
+	}, func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
 // event reports to a person, on the inventory of the provider.

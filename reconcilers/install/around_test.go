@@ -874,19 +874,40 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
-	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("app: aws", "app: anew")))
-	c.passes(2)
-	c.expect(statuses{available: "True", degraded: "True"})
-	for _, word := range []string{"Deployment/aws-manager", "spec.selector", "Give the object another name"} {
-		if m := c.condition(degraded).Message; !strings.Contains(m, word) {
-			t.Errorf("%q is not in %q", word, m)
+	for _, one := range []struct {
+		kind, name, field string
+		change            func(string) string
+	}{
+		{"Deployment", "aws-manager", "spec.selector", replaced("app: aws", "app: anew")},
+		{"ClusterRoleBinding", "aws-manager", "roleRef", replaced("kind: ClusterRole, name: aws-manager}", "kind: ClusterRole, name: view}")},
+		{"PriorityClass", "aws-priority", "may not be changed", replaced("value: 1000", "value: 2000")},
+	} {
+		c.release(provider(t, "infrastructure-aws", "v1.1.0", one.change))
+		c.passes(2)
+		c.expect(statuses{available: "True", degraded: "True"})
+		for _, words := range []string{one.kind + "/" + one.name, one.field, "Give the object another name in the content, or delete this one"} {
+			if m := c.condition(degraded).Message; !strings.Contains(m, words) {
+				t.Errorf("%q is not in %q", words, m)
+			}
 		}
+		if err := c.Delete(t.Context(), c.must(one.kind, one.name)); err != nil {
+			t.Fatal(err)
+		}
+		c.settled()
+		c.expect(well)
+		c.release(provider(t, "infrastructure-aws", "v1.0.0"))
+		c.passes(1)
+		if err := client.IgnoreNotFound(c.Delete(t.Context(), c.must(one.kind, one.name))); err != nil {
+			t.Fatal(err)
+		}
+		c.settled()
 	}
-	if err := c.Delete(t.Context(), c.must("Deployment", "aws-manager")); err != nil {
-		t.Fatal(err)
+	// All objects of a kind would go with its definition.
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("scope: Namespaced", "scope: Cluster")))
+	c.passes(2)
+	if m := c.condition(degraded).Message; !strings.Contains(m, "Restore the field in the content") || strings.Contains(m, "delete this one") {
+		t.Errorf("%q", m)
 	}
-	c.settled()
-	c.expect(well)
 }
 
 // The API server takes a request and never answers. The pass ends, the error passes, and the status names the provider, the stage and the object.
