@@ -869,6 +869,42 @@ func TestAPassThatCannotReadLeavesAvailable(t *testing.T) {
 	c.expect(well)
 }
 
+// A provider that comes to a set that serves takes nothing from it. Before that set can create a machine, Available stays False.
+func TestOneMoreProviderLeavesAvailable(t *testing.T) {
+	c := newCluster(t)
+	waits := func(label string) {
+		t.Helper()
+		c.eventually(label+" waits", func() error {
+			_, err := c.once()
+			if m := c.condition(progressing).Message; !strings.Contains(m, label+" v1.0.0 is not installed yet, is in stage 7 (workloads)") {
+				return fmt.Errorf("%w: %s", errWaits, m)
+			}
+			return err
+		})
+	}
+	c.release(provider(t, "cluster-api", "v1.0.0"))
+	c.settled()
+	c.expect(statuses{available: "False"})
+	c.standin.Crash("aws-manager", true)
+	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
+	waits("infrastructure-aws")
+	c.expect(statuses{available: "False", progressing: "True", degraded: "False"})
+	c.standin.Crash("aws-manager", false)
+	c.settled()
+	c.expect(well)
+
+	c.standin.Crash("kubeadm-manager", true)
+	c.release(provider(t, "bootstrap-kubeadm", "v1.0.0"))
+	for range 2 {
+		waits("bootstrap-kubeadm")
+		c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
+		c.restart()
+	}
+	c.standin.Crash("kubeadm-manager", false)
+	c.settled()
+	c.expect(well)
+}
+
 // A workload keeps its name and selects other pods, which an API server never allows. The message names the object, the field and the remedy.
 func TestAnImmutableFieldHasARemedy(t *testing.T) {
 	c := newCluster(t)

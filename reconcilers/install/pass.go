@@ -44,12 +44,28 @@ func (r *reconciler) pass(ctx context.Context) *done {
 		return out.unread(err)
 	}
 	out.Lacks = installation.Lacks(in.platform.Name, providersOf(contents))
+	out.Served = in.served(contents)
 	out.all = providersOf(contents)
 	r.watched.follow(ctx, installation.Kinds(out.all))
 	if err := r.walkAll(ctx, w, in, contents, out); err != nil {
 		return out.unread(err)
 	}
 	return out
+}
+
+// served reports whether a whole set was installed before, as versions in the ClusterOperator show, and whether what is installed can create machines.
+func (in *inputs) served(contents []content) bool {
+	if in.operator == nil || len(in.operator.Status.Versions) == 0 {
+		return false
+	}
+	var installed []installation.Provider
+	for _, c := range contents {
+		if in.record(c.Label()).progress.Ready != "" {
+			installed = append(installed, c.Provider)
+		}
+	}
+	core := slices.ContainsFunc(installed, func(p installation.Provider) bool { return p.Type == bundle.Core })
+	return core && installation.Lacks(in.platform.Name, installed) == ""
 }
 
 // choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is sound again.
