@@ -243,13 +243,13 @@ func Remnant(all []*corev1.ConfigMap, hash string) *Incomplete {
 	for _, cm := range all {
 		k, n, err := parseShard(cm.Annotations[ShardAnnotation])
 		if err != nil || hash == "" || cm.Annotations[HashAnnotation] != hash || len(s) > 0 && s[0].Shards != n {
-			return nil
+			return nil //nolint:nilerr // what cannot be read is no shard of it
 		}
 		p := Provider{Name: cm.Labels[NameLabel], Type: Type(cm.Labels[TypeLabel]), Version: cm.Labels[VersionLabel]}
 		s = append(s, Piece{ConfigMap: cm.Name, Provider: p, Hash: hash, Shard: k, Shards: n})
 	}
 	if len(s) == 0 || s.check() != nil {
-		return nil
+		return nil //nolint:nilerr // Merge reports it
 	}
 	return s.incomplete()
 }

@@ -169,7 +169,7 @@ func (k *walk) takeBack(ctx context.Context, o installation.Object, live *unstru
 	fields := strings.Join(drift.Fields, ", ")
 	log.FromContext(ctx).Info("Added fields removed", "object", o.Key().String(), "fields", fields)
 	k.r.meters.count(k.Label(), k.stage, "drift")
-	k.note(driftRemoved, live, o.Key().String()+": "+fields)
+	k.note("DriftRemoved", live, o.Key().String()+": "+fields)
 	k.live[o.Key()] = out
 	return out, true, nil
 }
@@ -230,13 +230,6 @@ func (r *reconciler) event(rec *record, kind, reason, action, text string) {
 	}
 }
 
-// The reasons of what a pass does to several objects.
-const (
-	driftRemoved = "DriftRemoved"
-	pruned       = "Pruned"
-	released     = "Released"
-)
-
 // noted is what a pass did to an object, and why.
 type noted struct {
 	reason string
@@ -252,10 +245,10 @@ func (k *walk) note(reason string, object *unstructured.Unstructured, text strin
 
 // tellNotes has one event for each reason. The first object is its related one: it keeps events of two passes apart.
 func (k *walk) tellNotes() {
-	for _, e := range []struct{ reason, kind, action, words, separator string }{
-		{driftRemoved, corev1.EventTypeWarning, "Apply", "removing what others added: ", "; "},
-		{pruned, corev1.EventTypeNormal, "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},
-		{released, corev1.EventTypeNormal, "Release", fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
+	for _, e := range []struct{ kind, reason, action, words, separator string }{
+		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
+		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},
+		{corev1.EventTypeNormal, "Released", "Release", fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
 	} {
 		var texts []string
 		var first *unstructured.Unstructured

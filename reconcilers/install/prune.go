@@ -186,7 +186,7 @@ func (k *walk) delete(ctx context.Context, item installation.Item, live *unstruc
 	delete(k.live, item.Key())
 	log.FromContext(ctx).Info("Removed", "provider", k.Label(), "object", item.Key().String())
 	k.r.meters.count(k.Label(), k.stage, "pruned")
-	k.note(pruned, live, item.Key().String())
+	k.note("Pruned", live, item.Key().String())
 	return nil
 }
 
@@ -205,6 +205,6 @@ func (k *walk) release(ctx context.Context, item installation.Item, live *unstru
 		return fmt.Errorf("releasing %s: %w", item.Key(), err)
 	}
 	k.live[item.Key()] = out
-	k.note(released, live, item.Key().String())
+	k.note("Released", live, item.Key().String())
 	return nil
 }
