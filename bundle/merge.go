@@ -117,8 +117,21 @@ func parseShard(shard string) (int, int, error) {
 	return k, n, nil
 }
 
-// Merge makes one bundle of the pieces of one provider, in whatever order they come. It returns Incomplete while shards are missing, and an error where
-// pieces are of two versions or the content is not what its hash promises.
+// Overlap is the error of a provider with ConfigMaps of two releases while one of these is incomplete: a release is applied one ConfigMap after the
+// other. It passes once all ConfigMaps are of one release.
+type Overlap struct {
+	Provider string
+	// Sets are the releases with their ConfigMaps, as text.
+	Sets []string
+}
+
+func (e *Overlap) Error() string {
+	return fmt.Sprintf("%s has ConfigMaps of different content, %s: waiting until all are of one release. Apply all ConfigMaps of that release, and delete those that it does not have",
+		e.Provider, strings.Join(e.Sets, ", and "))
+}
+
+// Merge makes one bundle of the pieces of one provider, in whatever order they come. It returns Incomplete while shards are missing, Overlap while those of
+// another release are there, too, and an error where pieces are of two versions or the content is not what its hash promises.
 func Merge(pieces []Piece) (Bundle, error) {
 	if len(pieces) == 0 {
 		return Bundle{}, errors.New("there is no ConfigMap")
@@ -127,42 +140,118 @@ func Merge(pieces []Piece) (Bundle, error) {
 	slices.SortFunc(pieces, func(a, b Piece) int {
 		return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.ConfigMap, b.ConfigMap))
 	})
-	first := pieces[0]
-	have := map[int]string{}
+	sets := setsOf(pieces)
+	for _, set := range sets {
+		if err := set.check(); err != nil {
+			return Bundle{}, err
+		}
+	}
+	if len(sets) > 1 {
+		return Bundle{}, overlap(sets)
+	}
+	if e := sets[0].incomplete(); e != nil {
+		return Bundle{}, e
+	}
+	return pieces[0].bundle(pieces)
+}
+
+// set is the pieces of one content.
+type set []Piece
+
+// setsOf sorts pieces by their content.
+func setsOf(pieces []Piece) []set {
+	var sets []set
 	for _, p := range pieces {
-		switch {
-		case p.Provider.Version != first.Provider.Version || p.Provider.Label() != first.Provider.Label():
-			return Bundle{}, fmt.Errorf("ConfigMaps %s and %s carry two versions of %s, %s and %s: remove one",
-				first.ConfigMap, p.ConfigMap, p.Provider.Label(), first.Provider.Version, p.Provider.Version)
-		case p.Hash != first.Hash || p.Shards != first.Shards:
-			return Bundle{}, fmt.Errorf("ConfigMaps %s and %s are shards of different content: apply all of one release", first.ConfigMap, p.ConfigMap)
-		case have[p.Shard] != "":
-			return Bundle{}, fmt.Errorf("ConfigMaps %s and %s are the same shard of %s: remove one", have[p.Shard], p.ConfigMap, p.Provider.Label())
+		i := slices.IndexFunc(sets, func(s set) bool {
+			return s[0].Provider.Label() == p.Provider.Label() && s[0].Provider.Version == p.Provider.Version && s[0].Hash == p.Hash && s[0].Shards == p.Shards
+		})
+		if i < 0 {
+			i, sets = len(sets), append(sets, nil)
+		}
+		sets[i] = append(sets[i], p)
+	}
+	return sets
+}
+
+// check finds what no further ConfigMap fixes.
+func (s set) check() error {
+	if s[0].Shards > 1 && s[0].Hash == "" {
+		return fmt.Errorf("ConfigMap %s is a shard without annotation %s: which others it belongs to is not known. Apply the release's ConfigMaps again", s[0].ConfigMap, HashAnnotation)
+	}
+	have := map[int]string{}
+	for _, p := range s {
+		if have[p.Shard] != "" {
+			return fmt.Errorf("ConfigMaps %s and %s are the same shard of %s: remove one", have[p.Shard], p.ConfigMap, p.Provider.Label())
 		}
 		have[p.Shard] = p.ConfigMap
 	}
-	if first.Shards > 1 && first.Hash == "" {
-		return Bundle{}, fmt.Errorf("ConfigMap %s is a shard without annotation %s: which others it belongs to is not known. Apply the release's ConfigMaps again", first.ConfigMap, HashAnnotation)
-	}
-	if err := incomplete(first, have); err != nil {
-		return Bundle{}, err
-	}
-	return first.bundle(pieces)
+	return nil
 }
 
-func incomplete(first Piece, have map[int]string) error {
-	e := &Incomplete{Provider: first.Provider.Label(), Shards: first.Shards}
-	for k := 1; k <= first.Shards; k++ {
-		if have[k] == "" {
+// incomplete returns nil for a set in which no shard is missing.
+func (s set) incomplete() *Incomplete {
+	e := &Incomplete{Provider: s[0].Provider.Label(), Shards: s[0].Shards}
+	for k := 1; k <= e.Shards; k++ {
+		if !slices.ContainsFunc(s, func(p Piece) bool { return p.Shard == k }) {
 			e.Missing = append(e.Missing, k)
 			continue
 		}
 		e.Have = append(e.Have, k)
 	}
-	if len(e.Missing) > 0 {
+	if len(e.Missing) == 0 {
+		return nil
+	}
+	return e
+}
+
+// String names a release and its ConfigMaps.
+func (s set) String() string {
+	var names []string
+	for _, p := range s {
+		names = append(names, p.ConfigMap)
+	}
+	out := fmt.Sprintf("%s in %s", s[0].Provider.Version, strings.Join(names, ", "))
+	if e := s.incomplete(); e != nil {
+		out += fmt.Sprintf(" (%s not there)", plural(e.Missing))
+	}
+	return out
+}
+
+// overlap is the error of several sets. They wait while one is incomplete: whole ones replace each other only by name.
+func overlap(sets []set) error {
+	e := &Overlap{Provider: sets[0][0].Provider.Label()}
+	waits := false
+	for _, s := range sets {
+		e.Sets = append(e.Sets, s.String())
+		waits = waits || s.incomplete() != nil
+	}
+	if waits {
 		return e
 	}
-	return nil
+	a, b := sets[0][0], sets[1][0]
+	if a.Provider.Version == b.Provider.Version {
+		return fmt.Errorf("ConfigMaps %s and %s carry %s %s with different content: delete the one that the release does not have",
+			a.ConfigMap, b.ConfigMap, a.Provider.Label(), a.Provider.Version)
+	}
+	return fmt.Errorf("ConfigMaps %s and %s carry two versions of %s, %s and %s: delete the one that the release does not have",
+		a.ConfigMap, b.ConfigMap, a.Provider.Label(), a.Provider.Version, b.Provider.Version)
+}
+
+// Remnant returns which shards are missing where ConfigMaps are shards of the content with a hash, and no others are there; nil if that is not so.
+func Remnant(all []*corev1.ConfigMap, hash string) *Incomplete {
+	var s set
+	for _, cm := range all {
+		k, n, err := parseShard(cm.Annotations[ShardAnnotation])
+		if err != nil || hash == "" || cm.Annotations[HashAnnotation] != hash || len(s) > 0 && s[0].Shards != n {
+			return nil //nolint:nilerr // what cannot be read is no shard of it
+		}
+		p := Provider{Name: cm.Labels[NameLabel], Type: Type(cm.Labels[TypeLabel]), Version: cm.Labels[VersionLabel]}
+		s = append(s, Piece{ConfigMap: cm.Name, Provider: p, Hash: hash, Shard: k, Shards: n})
+	}
+	if len(s) == 0 || s.check() != nil {
+		return nil //nolint:nilerr // Merge reports it
+	}
+	return s.incomplete()
 }
 
 func (p Piece) bundle(all []Piece) (Bundle, error) {

@@ -258,15 +258,31 @@ func TestMerge(t *testing.T) {
 	if len(pieces()) < 2 {
 		t.Fatal("no shards")
 	}
+	whole := func(p Piece, name, version string) Piece {
+		p.ConfigMap, p.Provider.Version, p.Shard, p.Shards = name, version, 1, 1
+		return p
+	}
 	for name, c := range map[string]struct {
 		change func([]Piece) []Piece
 		err    string
 	}{
-		"all":              {func(p []Piece) []Piece { return p }, ""},
-		"one is missing":   {func(p []Piece) []Piece { return p[1:] }, "number 1 is not there yet"},
-		"one is twice":     {func(p []Piece) []Piece { return append(p, p[0]) }, "same shard"},
-		"two versions":     {func(p []Piece) []Piece { p[1].Provider.Version = "v2.13.1"; return p }, "two versions"},
-		"of other content": {func(p []Piece) []Piece { p[1].Hash = "sha256:x"; return p }, "different content"},
+		"all":            {func(p []Piece) []Piece { return p }, ""},
+		"one is missing": {func(p []Piece) []Piece { return p[1:] }, "number 1 is not there yet"},
+		"one is twice":   {func(p []Piece) []Piece { return append(p, p[0]) }, "same shard"},
+		"two versions": {func(p []Piece) []Piece {
+			return []Piece{whole(p[0], "a", "v2.13.0"), whole(p[0], "b", "v2.13.1")}
+		}, "a and b carry two versions of infrastructure-aws, v2.13.0 and v2.13.1: delete the one that the release does not have"},
+		"one version twice": {func(p []Piece) []Piece {
+			b := whole(p[0], "b", "v2.13.0")
+			b.Hash = "sha256:x"
+			return []Piece{whole(p[0], "a", "v2.13.0"), b}
+		}, "a and b carry infrastructure-aws v2.13.0 with different content: delete the one that the release does not have"},
+		"the first shards of another version": {func(p []Piece) []Piece {
+			return append(p[1:], whole(p[0], "a", "v2.12.0"))
+		}, "v2.12.0 in a, and v2.13.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is not there): waiting"},
+		"a shard of another version":   {func(p []Piece) []Piece { p[1].Provider.Version = "v2.13.1"; return p }, "v2.13.1 in infrastructure-aws.2 (numbers 1, 3 are not there): waiting"},
+		"a shard of other content":     {func(p []Piece) []Piece { p[1].Hash = "sha256:x"; return p }, "different content"},
+		"a shard of an earlier number": {func(p []Piece) []Piece { p[2].Shards = 4; return p }, "different content"},
 		"changed by hand": {func(p []Piece) []Piece {
 			p[0].Components = append(p[0].Components, "# more\n"...)
 			return p
@@ -287,6 +303,47 @@ func TestMerge(t *testing.T) {
 			var incomplete *Incomplete
 			if errors.As(err, &incomplete) != (name == "one is missing") {
 				t.Errorf("%v", err)
+			}
+			var overlap *Overlap
+			if errors.As(err, &overlap) != strings.Contains(name, " shard") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestRemnant(t *testing.T) {
+	shards, err := bundleOf(true, 600_000, 600_000, 600_000).Pack(Packing{Format: PlainText})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := shards[0].Annotations[HashAnnotation]
+	one, err := bundleOf(false).Pack(Packing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		all  []*corev1.ConfigMap
+		hash string
+		want []int
+	}{
+		"all":                   {shards, hash, nil},
+		"one is missing":        {shards[1:], hash, []int{1}},
+		"two are missing":       {shards[1:2], hash, []int{1, 3}},
+		"none is there":         {nil, hash, nil},
+		"of other content":      {shards[1:], "sha256:x", nil},
+		"no content is known":   {shards[1:], "", nil},
+		"beside another":        {append(one, shards[1:]...), hash, nil},
+		"one is twice":          {[]*corev1.ConfigMap{shards[1], shards[1]}, hash, nil},
+		"a whole one, the same": {one, one[0].Annotations[HashAnnotation], nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []int
+			if e := Remnant(c.all, c.hash); e != nil {
+				got = e.Missing
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

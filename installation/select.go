@@ -24,8 +24,8 @@ type Selection struct {
 	Problems map[string]error
 }
 
-// carries reports whether a ConfigMap carries a provider. Objects of a provider have its label, too, and may be ConfigMaps.
-func carries(cm *corev1.ConfigMap) bool {
+// Carries reports whether a ConfigMap carries a provider. Objects of a provider have its label, too, and may be ConfigMaps.
+func Carries(cm *corev1.ConfigMap) bool {
 	if cm.Labels[InstalledByLabel] != "" || cm.Labels[RecordLabel] != "" || cm.Labels[bundle.ProviderLabel] == "" {
 		return false
 	}
@@ -45,7 +45,7 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 	pieces, sizes := map[string][]bundle.Piece{}, map[string]int{}
 	for i := range all {
 		cm := &all[i]
-		if !carries(cm) {
+		if !Carries(cm) {
 			continue
 		}
 		label := cm.Labels[bundle.ProviderLabel]
@@ -111,11 +111,28 @@ func Order(all []bundle.Bundle) {
 	})
 }
 
+// Remnants are the providers, by label, whose content became ready and lost shards since. kept is that content, by label.
+func Remnants(all []corev1.ConfigMap, kept map[string][]corev1.ConfigMap) map[string]*bundle.Incomplete {
+	there := map[string][]*corev1.ConfigMap{}
+	for i := range all {
+		label := all[i].Labels[bundle.ProviderLabel]
+		there[label] = append(there[label], &all[i])
+	}
+	out := map[string]*bundle.Incomplete{}
+	for label, last := range kept {
+		if e := bundle.Remnant(there[label], last[0].Annotations[bundle.HashAnnotation]); e != nil {
+			out[label] = e
+		}
+	}
+	return out
+}
+
 // Waiting reports whether an error passes when the release has come completely: a shard or the core provider is missing, or ConfigMaps are of two releases.
 func Waiting(err error) bool {
 	var incomplete *bundle.Incomplete
+	var overlap *bundle.Overlap
 	var mixed *Mixed
-	return errors.As(err, &incomplete) || errors.As(err, &mixed) || errors.Is(err, bundle.ErrNoCore)
+	return errors.As(err, &incomplete) || errors.As(err, &overlap) || errors.As(err, &mixed) || errors.Is(err, bundle.ErrNoCore)
 }
 
 // Mixed is the error of a provider's ConfigMap that is marked for another release than the ConfigMap of images or values.
@@ -136,7 +153,7 @@ func SameRelease(all []corev1.ConfigMap, platform string, beside []corev1.Config
 	for i := range all {
 		cm := &all[i]
 		release := cm.Annotations[bundle.ReleaseAnnotation]
-		if release == "" || !carries(cm) || !forPlatform(cm, platform) {
+		if release == "" || !Carries(cm) || !forPlatform(cm, platform) {
 			continue
 		}
 		for j := range beside {

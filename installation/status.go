@@ -86,6 +86,8 @@ type Pass struct {
 	Outcomes []Outcome
 	// Lacks reports that no provider creates machines on this platform.
 	Lacks string
+	// Served reports that a whole set was installed before, and that what is installed of it can create machines: one more provider takes nothing away.
+	Served bool
 	// Err is an error of the pass as a whole. Waits is what the set as a whole waits for, since WaitsSince.
 	Err        error
 	Waits      string
@@ -207,7 +209,7 @@ func (p Pass) available() metav1.Condition {
 		return condition(configv1.OperatorAvailable, false, "WorkloadUnavailable", strings.Join(down, "; "))
 	case p.Platform.Waits != "":
 		return condition(configv1.OperatorAvailable, false, "WaitingForPlatform", p.Platform.Waits)
-	case len(never) > 0:
+	case len(never) > 0 && !p.Served:
 		return condition(configv1.OperatorAvailable, false, "Installing", "not installed yet: "+strings.Join(never, ", "))
 	case p.Lacks != "" && !p.sound():
 		return condition(configv1.OperatorAvailable, false, "Installing", "no infrastructure provider is installed yet: "+p.why())
@@ -250,6 +252,9 @@ func (p Pass) progressing() metav1.Condition {
 
 func (o Outcome) describe() string {
 	out := fmt.Sprintf("%s %s", o.Provider, o.Wanted.Version)
+	if o.Installed.Hash == "" {
+		out += " is not installed yet,"
+	}
 	if o.Stage > 0 {
 		out += fmt.Sprintf(" is in stage %d (%s)", o.Stage, NameOf(o.Stage))
 	}

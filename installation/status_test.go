@@ -87,6 +87,8 @@ func TestConditions(t *testing.T) {
 		"an upgrade":              {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: old, Stage: bundle.Workloads, Waits: "x", Since: noon}}}, "True", "True", "False", "True"},
 		"drift is no progress":    {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Stage: bundle.Workloads, Waits: "x", Since: noon}}}, "True", "False", "False", "True"},
 		"a workload is down":      {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Down: "x"}}}, "False", "False", "False", "True"},
+		"one more provider":       {Pass{Platform: on, Served: true, Outcomes: []Outcome{{Wanted: next, Installed: next}, {Wanted: next, Stage: bundle.Workloads, Waits: "x", Since: noon}}}, "True", "True", "False", "True"},
+		"the second of the first": {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next}, {Wanted: next, Stage: bundle.Workloads, Waits: "x", Since: noon}}}, "False", "True", "False", "True"},
 		"old storage versions":    {Pass{Platform: on, Outcomes: []Outcome{{Wanted: next, Installed: next, Stored: []string{"x"}}}}, "True", "False", "False", "False"},
 		"core alone":              {Pass{Platform: on, Lacks: Lacks("AWS", []Provider{{Provider: bundle.Provider{Type: bundle.Core}}}), Outcomes: []Outcome{{Wanted: next, Installed: next}}}, "False", "False", "False", "True"},
 		"nothing to install":      {Pass{Platform: on}, "False", "False", "False", "True"},

@@ -3,7 +3,10 @@
 
 package eventnote
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Longest is how many bytes of a text fit into a note. The API server takes 1,024, and Longest leaves room for words around it.
 const Longest = 900
@@ -14,4 +17,20 @@ func Cut(text string, longest int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:longest], "") + " …"
+}
+
+// Join lists items behind some words, as many as fit into a number of bytes, and counts the others. The first item always stands, cut if it has to be.
+func Join(words string, items []string, separator string, longest int) string {
+	const room = len(" and 1000000 more")
+	out := words
+	for i, item := range items {
+		if i > 0 && len(out)+len(separator)+len(item)+room > longest {
+			return fmt.Sprintf("%s and %d more", Cut(out, longest-room), len(items)-i)
+		}
+		if i > 0 {
+			out += separator
+		}
+		out += item
+	}
+	return Cut(out, longest)
 }

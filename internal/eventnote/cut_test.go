@@ -16,3 +16,19 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+func TestJoin(t *testing.T) {
+	for want, items := range map[string][]string{
+		"has ":                        nil,
+		"has a":                       {"a"},
+		"has a, b":                    {"a", "b"},
+		"has 123456789 and 2 more":    {"123456789", "123456789", "1"},
+		"has 123456789, 2 and 1 more": {"123456789", "2", "3"},
+		"has 123456789 1234567 9 123456789 1 …": {"123456789 1234567 9 123456789 123456789"},
+		"has 1 and 2 more":                      {"1", "123456789 123456789", "3"},
+	} {
+		if got := eventnote.Join("has ", items, ", ", 35); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -169,7 +169,7 @@ func (k *walk) takeBack(ctx context.Context, o installation.Object, live *unstru
 	fields := strings.Join(drift.Fields, ", ")
 	log.FromContext(ctx).Info("Added fields removed", "object", o.Key().String(), "fields", fields)
 	k.r.meters.count(k.Label(), k.stage, "drift")
-	k.r.event(k.record, corev1.EventTypeWarning, "DriftRemoved", "Apply", fmt.Sprintf("%s: removing what others added: %s", o.Key(), fields))
+	k.note("DriftRemoved", live, o.Key().String()+": "+fields)
 	k.live[o.Key()] = out
 	return out, true, nil
 }
@@ -203,13 +203,24 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 		k.r.meters.count(k.Label(), k.stage, "error")
 	}
 	err = fmt.Errorf("%s %s: %w", doing, o.Key(), err)
-	if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "field is immutable") {
+	switch {
+	case !apierrors.IsInvalid(err) || !immutable(err):
+	case installation.IsDefinition(o.Unstructured):
+		err = fmt.Errorf("%w. Restore the field in the content. Do not delete the definition: all objects of its kind would be deleted with it", err)
+	default:
 		err = fmt.Errorf("%w. Give the object another name in the content, or delete this one: the installer creates it anew", err)
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return &installation.Final{Err: err}
 	}
 	return err
+}
+
+// immutable reports whether the API server refuses a change because a field never changes. Each kind has its own words for it.
+func immutable(err error) bool {
+	return slices.ContainsFunc([]string{
+		"field is immutable", "cannot change roleRef", "may not be changed in an update", "updates to statefulset spec for fields other than",
+	}, func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
 // event reports to a person, on the inventory of the provider.
@@ -219,13 +230,52 @@ func (r *reconciler) event(rec *record, kind, reason, action, text string) {
 	}
 }
 
+// noted is what a pass did to an object, and why.
+type noted struct {
+	reason string
+	object *unstructured.Unstructured
+	text   string
+}
+
+// note keeps what was done to an object until the end of the pass. The recorder counts events with one reason on one inventory as one event and shows
+// one text alone, so that one event has to name all objects.
+func (k *walk) note(reason string, object *unstructured.Unstructured, text string) {
+	k.notes = append(k.notes, noted{reason, object, text})
+}
+
+// tellNotes has one event for each reason. The first object is its related one: it keeps events of two passes apart.
+func (k *walk) tellNotes() {
+	for _, e := range []struct{ kind, reason, action, words, separator string }{
+		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
+		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},
+		{corev1.EventTypeNormal, "Released", "Release", fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
+	} {
+		var texts []string
+		var first *unstructured.Unstructured
+		for _, n := range k.notes {
+			if n.reason == e.reason {
+				if first == nil {
+					first = n.object
+				}
+				texts = append(texts, n.text)
+			}
+		}
+		if len(texts) > 0 && k.record.stored != nil {
+			k.r.recorder.Eventf(k.record.stored, first, e.kind, e.reason, e.action, "%s", eventnote.Join(e.words, texts, e.separator, eventnote.Longest))
+		}
+	}
+	k.notes = nil
+}
+
 // tell has an event for each stage that a provider enters, each problem, and each content that becomes ready.
 func (r *reconciler) tell(k *walk, before installation.Progress) {
 	rec, now := k.record, k.record.progress
-	if now.Ready != before.Ready {
+	if now.Ready != before.Ready && len(k.Dropped) > 0 {
+		var texts []string
 		for _, entry := range k.Dropped {
-			r.event(rec, corev1.EventTypeWarning, "Dropped", "Apply", fmt.Sprintf("%s: %s has it, and it is not applied: %s", entry.Object, rec.label, entry.What))
+			texts = append(texts, entry.Object+": "+entry.What)
 		}
+		r.event(rec, corev1.EventTypeWarning, "Dropped", "Apply", eventnote.Join(rec.label+" has these, and they are not applied: ", texts, "; ", eventnote.Longest))
 	}
 	switch {
 	case now.Problem != "" && now.Problem != before.Problem:

@@ -189,6 +189,74 @@ func TestAReleaseThatComesInPartsWaits(t *testing.T) {
 	}
 }
 
+// The shards of a release come one after the other, beside the ConfigMaps of the release before. A shard that is deleted later is missed as a whole
+// ConfigMap is.
+func TestShardsComeAndGo(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	keeps := func(want statuses) {
+		t.Helper()
+		if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+			t.Fatal(err)
+		}
+		c.passes(3)
+		c.must("ClusterRoleBinding", "aws-manager")
+		c.expect(want)
+	}
+	waits := func(words ...string) {
+		t.Helper()
+		keeps(statuses{available: "True", progressing: "True", degraded: "False"})
+		for _, word := range words {
+			if m := c.condition(progressing).Message; !strings.Contains(m, word) {
+				t.Errorf("%q is not in %q", word, m)
+			}
+		}
+	}
+	mode := func(is string) func(string) string { return replaced("${AWS_MODE:=quiet}", is) }
+	installed := func(is string) {
+		t.Helper()
+		c.settled()
+		c.expect(well)
+		if got, _, _ := unstructured.NestedString(c.must("ConfigMap", "aws-settings").Object, "data", "mode"); got != is {
+			t.Errorf("the content is %q, want %q", got, is)
+		}
+		c.quiet()
+	}
+	first := sharded(t, "infrastructure-aws", "v1.1.0", mode("first"))
+	c.release(first[1])
+	waits("v1.0.0 in infrastructure-aws", "v1.1.0 in infrastructure-aws.2 (numbers 1, 3 are not there)", "Apply all ConfigMaps of that release")
+	c.release(first[2])
+	waits("v1.1.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is not there)")
+	c.release(first[0])
+	installed("first")
+	second := sharded(t, "infrastructure-aws", "v1.1.1", mode("second"))
+	for n, shard := range second[:2] {
+		c.release(shard)
+		waits("v1.1.1 in infrastructure-aws", fmt.Sprintf("infrastructure-aws.%d", n+2))
+	}
+	c.release(second[2])
+	installed("second")
+
+	c.deleteConfigMap("infrastructure-aws.2")
+	for range 2 {
+		keeps(statuses{available: "True", progressing: "False", degraded: "True"})
+		if d := c.condition(degraded); d.Reason != "ContentMissing" || !strings.Contains(d.Message, "infrastructure-aws (1 of 3)") {
+			t.Errorf("%s: %s", d.Reason, d.Message)
+		}
+		c.restart()
+	}
+	c.release(second[1])
+	installed("second")
+
+	// The next release needs one ConfigMap, and nobody has deleted the other two yet.
+	c.release(provider(t, "infrastructure-aws", "v1.1.2", mode("third")))
+	waits("v1.1.1 in infrastructure-aws.2, infrastructure-aws.3", "delete those that it does not have")
+	c.deleteConfigMap("infrastructure-aws.2")
+	c.deleteConfigMap("infrastructure-aws.3")
+	installed("third")
+}
+
 // The mark counts by itself: neither images nor manifests need to differ.
 func TestAnotherMarkAloneWaits(t *testing.T) {
 	c := newCluster(t)
@@ -801,24 +869,81 @@ func TestAPassThatCannotReadLeavesAvailable(t *testing.T) {
 	c.expect(well)
 }
 
+// A provider that comes to a set that serves takes nothing from it. Before that set can create a machine, Available stays False.
+func TestOneMoreProviderLeavesAvailable(t *testing.T) {
+	c := newCluster(t)
+	waits := func(label string) {
+		t.Helper()
+		c.eventually(label+" waits", func() error {
+			_, err := c.once()
+			if m := c.condition(progressing).Message; !strings.Contains(m, label+" v1.0.0 is not installed yet, is in stage 7 (workloads)") {
+				return fmt.Errorf("%w: %s", errWaits, m)
+			}
+			return err
+		})
+	}
+	c.release(provider(t, "cluster-api", "v1.0.0"))
+	c.settled()
+	c.expect(statuses{available: "False"})
+	c.standin.Crash("aws-manager", true)
+	c.release(provider(t, "infrastructure-aws", "v1.0.0"))
+	waits("infrastructure-aws")
+	c.expect(statuses{available: "False", progressing: "True", degraded: "False"})
+	c.standin.Crash("aws-manager", false)
+	c.settled()
+	c.expect(well)
+
+	c.standin.Crash("kubeadm-manager", true)
+	c.release(provider(t, "bootstrap-kubeadm", "v1.0.0"))
+	for range 2 {
+		waits("bootstrap-kubeadm")
+		c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
+		c.restart()
+	}
+	c.standin.Crash("kubeadm-manager", false)
+	c.settled()
+	c.expect(well)
+}
+
 // A workload keeps its name and selects other pods, which an API server never allows. The message names the object, the field and the remedy.
 func TestAnImmutableFieldHasARemedy(t *testing.T) {
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.settled()
-	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("app: aws", "app: anew")))
-	c.passes(2)
-	c.expect(statuses{available: "True", degraded: "True"})
-	for _, word := range []string{"Deployment/aws-manager", "spec.selector", "Give the object another name"} {
-		if m := c.condition(degraded).Message; !strings.Contains(m, word) {
-			t.Errorf("%q is not in %q", word, m)
+	for _, one := range []struct {
+		kind, name, field string
+		change            func(string) string
+	}{
+		{"Deployment", "aws-manager", "spec.selector", replaced("app: aws", "app: anew")},
+		{"ClusterRoleBinding", "aws-manager", "roleRef", replaced("kind: ClusterRole, name: aws-manager}", "kind: ClusterRole, name: view}")},
+		{"PriorityClass", "aws-priority", "may not be changed", replaced("value: 1000", "value: 2000")},
+	} {
+		c.release(provider(t, "infrastructure-aws", "v1.1.0", one.change))
+		c.passes(2)
+		c.expect(statuses{available: "True", degraded: "True"})
+		for _, words := range []string{one.kind + "/" + one.name, one.field, "Give the object another name in the content, or delete this one"} {
+			if m := c.condition(degraded).Message; !strings.Contains(m, words) {
+				t.Errorf("%q is not in %q", words, m)
+			}
 		}
+		if err := c.Delete(t.Context(), c.must(one.kind, one.name)); err != nil {
+			t.Fatal(err)
+		}
+		c.settled()
+		c.expect(well)
+		c.release(provider(t, "infrastructure-aws", "v1.0.0"))
+		c.passes(1)
+		if err := client.IgnoreNotFound(c.Delete(t.Context(), c.must(one.kind, one.name))); err != nil {
+			t.Fatal(err)
+		}
+		c.settled()
 	}
-	if err := c.Delete(t.Context(), c.must("Deployment", "aws-manager")); err != nil {
-		t.Fatal(err)
+	// All objects of a kind would go with its definition.
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("scope: Namespaced", "scope: Cluster")))
+	c.passes(2)
+	if m := c.condition(degraded).Message; !strings.Contains(m, "Restore the field in the content") || strings.Contains(m, "delete this one") {
+		t.Errorf("%q", m)
 	}
-	c.settled()
-	c.expect(well)
 }
 
 // The API server takes a request and never answers. The pass ends, the error passes, and the status names the provider, the stage and the object.

@@ -123,11 +123,27 @@ spec: {a: 1}
 // provider makes the ConfigMap of a small provider. edit changes its manifests.
 func provider(t *testing.T, label, version string, edit ...func(string) string) *corev1.ConfigMap {
 	t.Helper()
+	return packed(t, bundle.Packing{}, label, version, edit...)[0]
+}
+
+// sharded makes the ConfigMaps of one, as if ConfigMaps took next to nothing.
+func sharded(t *testing.T, label, version string, edit ...func(string) string) []*corev1.ConfigMap {
+	t.Helper()
+	const most = 2000
+	shards := packed(t, bundle.Packing{Format: bundle.PlainText, Reserved: bundle.MaxConfigMap - most}, label, version, edit...)
+	if len(shards) != 3 {
+		t.Fatalf("%d shards, want 3", len(shards))
+	}
+	return shards
+}
+
+func packed(t *testing.T, p bundle.Packing, label, version string, edit ...func(string) string) []*corev1.ConfigMap {
+	t.Helper()
 	kind, name, _ := strings.Cut(label, "-")
 	if label == "cluster-api" {
 		kind, name = "core", label
 	}
-	p, err := bundle.Provider{Name: name, Type: bundle.Type(kind), Version: version}.Complete()
+	of, err := bundle.Provider{Name: name, Type: bundle.Type(kind), Version: version}.Complete()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,18 +156,18 @@ func provider(t *testing.T, label, version string, edit ...func(string) string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bundle.Bundle{Provider: p, Metadata: []byte(metadataYAML), Documents: documents}
+	b := bundle.Bundle{Provider: of, Metadata: []byte(metadataYAML), Documents: documents}
 	for _, d := range documents {
 		if d.IsWorkload() {
 			b.Images = append(b.Images, bundle.Image{Kind: d.Kind(), Workload: d.Name(), Container: "manager", Key: short})
 		}
 	}
 	bundle.Sort(b.Documents)
-	packed, err := b.Pack(bundle.Packing{})
+	all, err := b.Pack(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return packed[0]
+	return all
 }
 
 // without leaves out the document that has a text in it.

@@ -59,7 +59,8 @@ func (r *reconciler) rival(ctx context.Context) (string, error) {
 
 // inputs are what content is made from.
 type inputs struct {
-	platform   installation.Platform
+	platform installation.Platform
+	// transports carry providers. Other ConfigMaps with a provider's label are not among them.
 	transports []corev1.ConfigMap
 	// lastGood is what became ready last, in the form of a transport, by provider.
 	lastGood map[string][]corev1.ConfigMap
@@ -97,7 +98,7 @@ func (r *reconciler) configMaps(ctx context.Context, in *inputs) error {
 	if err := r.client.List(ctx, transports, client.InNamespace(bundle.Namespace), client.HasLabels{bundle.ProviderLabel}); err != nil {
 		return fmt.Errorf("listing the providers' ConfigMaps: %w", err)
 	}
-	in.transports = transports.Items
+	in.transports = slices.DeleteFunc(transports.Items, func(cm corev1.ConfigMap) bool { return !installation.Carries(&cm) })
 	if err := r.client.List(ctx, records, client.InNamespace(bundle.Namespace), client.HasLabels{installation.RecordLabel}); err != nil {
 		return fmt.Errorf("listing the installer's ConfigMaps: %w", err)
 	}

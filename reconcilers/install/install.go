@@ -97,10 +97,16 @@ func newReconciler(cfg *rest.Config, o Options, recorder events.EventRecorder, c
 	return r, nil
 }
 
+// lister is what is asked of discovery.
+type lister interface {
+	discovery.ServerGroupsInterface
+	discovery.ServerResourcesInterface
+}
+
 type reconciler struct {
 	Options
 	client   client.Client
-	lister   discovery.ServerResourcesInterface
+	lister   lister
 	recorder events.EventRecorder
 	meters   meters
 	// watched follows kinds that content brings along; nil in tests of single passes.

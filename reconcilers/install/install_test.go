@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -433,6 +434,36 @@ func TestPruneAndDeletedConfigMaps(t *testing.T) {
 	}
 }
 
+// Other ConfigMaps with the label of a provider, such as its own settings, do not stand for the one that carries it.
+func TestALabelDoesNotMakeATransport(t *testing.T) {
+	c := newCluster(t)
+	settings := func(all string) string {
+		return strings.ReplaceAll(all, "labels: {cluster.x-k8s.io/provider: aws}", "labels: {cluster.x-k8s.io/provider: infrastructure-aws}")
+	}
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", settings))
+	c.settled()
+	c.put(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "odd", Labels: map[string]string{bundle.ProviderLabel: "infrastructure-aws"}},
+		Data:       map[string]string{"a": "b"},
+	})
+	c.settled()
+	c.expect(well)
+	c.deleteConfigMap("infrastructure-aws")
+	c.passes(3)
+	c.expect(statuses{available: "True", progressing: "False", degraded: "True"})
+	if d := c.condition(degraded); d.Reason != "ContentMissing" || !strings.Contains(d.Message, "infrastructure-aws") {
+		t.Errorf("%s: %s", d.Reason, d.Message)
+	}
+	if err := c.Delete(t.Context(), c.must("ClusterRoleBinding", "aws-manager")); err != nil {
+		t.Fatal(err)
+	}
+	c.passes(1)
+	c.must("ClusterRoleBinding", "aws-manager") // it is kept in order
+	c.release(provider(t, "infrastructure-aws", "v1.0.0", settings))
+	c.settled()
+	c.expect(well)
+}
+
 // Nothing of a set is written while something in it is wrong, and what is installed stays in force.
 func TestPreflightHoldsTheSet(t *testing.T) {
 	c := newCluster(t)
@@ -506,6 +537,54 @@ func TestStorageVersionMoves(t *testing.T) {
 	}
 	if m := c.condition(degraded); m.Status != "True" || !strings.Contains(m.Message, "v2") {
 		t.Errorf("%s %s", m.Status, m.Message)
+	}
+}
+
+// Two releases later, neither the version in which a resource was written nor the resource is in the content. It is removed in a version that is served.
+func TestPrunesWhatWasWrittenInAVersionThatWent(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	const v1 = oneVersion
+	v2 := strings.ReplaceAll(v1, "name: v1", "name: v2")
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced(v1, strings.ReplaceAll(v1, "storage: true", "storage: false")+v2)))
+	c.settled()
+	c.must("awsThing", "aws-default")
+	c.release(provider(t, "infrastructure-aws", "v1.1.1", replaced(v1, v2), without("kind: awsThing\nmetadata")))
+	c.settled()
+	c.expect(well)
+	if got := c.announced("Pruned"); len(got) != 1 || !strings.Contains(got[0], "awsThing/aws-default") {
+		t.Errorf("the events Pruned are %q", got)
+	}
+	thing := &unstructured.Unstructured{}
+	thing.SetGroupVersionKind(kindOf("awsThing").GroupKind().WithVersion("v2"))
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: bundle.Namespace, Name: "aws-default"}, thing); !apierrors.IsNotFound(err) {
+		t.Errorf("the resource was not pruned: %v", err)
+	}
+	c.quiet()
+}
+
+// While no version of a resource is served, it can neither be read nor removed. It stays in the inventory until it can.
+func TestAnObjectThatIsNotServedStaysInTheInventory(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced(oneVersion, strings.ReplaceAll(oneVersion, "served: true", "served: false")), without("kind: awsThing\nmetadata")))
+	c.eventually("it is named", func() error {
+		if _, err := c.once(); err == nil || !strings.Contains(err.Error(), "removing awsThing/aws-default: the API server serves no version of it") {
+			return fmt.Errorf("not yet: %w", err)
+		}
+		return nil
+	})
+	c.expect(statuses{available: "True", progressing: "False", degraded: "False"})
+	if text := c.must("ConfigMap", inventoryPrefix+"infrastructure-aws").Object["data"].(map[string]any)[inventoryKey].(string); !strings.Contains(text, "aws-default") {
+		t.Errorf("it is not in the inventory: %s", text)
+	}
+	c.release(provider(t, "infrastructure-aws", "v1.1.1", without("kind: awsThing\nmetadata")))
+	c.settled()
+	c.expect(well)
+	if c.find("awsThing", "aws-default") != nil {
+		t.Error("the resource was not pruned")
 	}
 }
 

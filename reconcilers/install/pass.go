@@ -44,6 +44,7 @@ func (r *reconciler) pass(ctx context.Context) *done {
 		return out.unread(err)
 	}
 	out.Lacks = installation.Lacks(in.platform.Name, providersOf(contents))
+	out.Served = in.served(contents)
 	out.all = providersOf(contents)
 	r.watched.follow(ctx, installation.Kinds(out.all))
 	if err := r.walkAll(ctx, w, in, contents, out); err != nil {
@@ -52,12 +53,31 @@ func (r *reconciler) pass(ctx context.Context) *done {
 	return out
 }
 
+// served reports whether a whole set was installed before, as versions in the ClusterOperator show, and whether what is installed can create machines.
+func (in *inputs) served(contents []content) bool {
+	if in.operator == nil || len(in.operator.Status.Versions) == 0 {
+		return false
+	}
+	var installed []installation.Provider
+	for _, c := range contents {
+		if in.record(c.Label()).progress.Ready != "" {
+			installed = append(installed, c.Provider)
+		}
+	}
+	core := slices.ContainsFunc(installed, func(p installation.Provider) bool { return p.Type == bundle.Core })
+	return core && installation.Lacks(in.platform.Name, installed) == ""
+}
+
 // choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is sound again.
 func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done) ([]content, error) {
-	wanted := slices.Clone(in.transports)
+	remnants := installation.Remnants(in.transports, in.lastGood)
+	var wanted []corev1.ConfigMap
 	there := map[string]bool{}
 	for i := range in.transports {
-		there[in.transports[i].Labels[bundle.ProviderLabel]] = true
+		if label := in.transports[i].Labels[bundle.ProviderLabel]; remnants[label] == nil {
+			wanted = append(wanted, in.transports[i])
+			there[label] = true
+		}
 	}
 	var kept []corev1.ConfigMap
 	for _, label := range slices.Sorted(maps.Keys(in.lastGood)) {
@@ -74,7 +94,7 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 		r.waitsSince = time.Time{}
 		for _, c := range contents {
 			if !there[c.Label()] {
-				out.Missing = append(out.Missing, c.Label())
+				out.Missing = append(out.Missing, missing(c.Label(), remnants[c.Label()]))
 			}
 		}
 		return contents, nil
@@ -91,6 +111,14 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 		return nil, nil //nolint:nilerr // out has the problem of the release: that comes first
 	}
 	return contents, nil
+}
+
+// missing names what is missing of a provider: everything, or shards.
+func missing(label string, shards *bundle.Incomplete) string {
+	if shards == nil {
+		return label
+	}
+	return fmt.Sprintf("%s (%d of %d)", label, len(shards.Missing), shards.Shards)
 }
 
 // unanswered is the error of a request that the API server did not answer. It proves nothing about content.
@@ -302,9 +330,12 @@ type walk struct {
 	stage    bundle.Stage
 	finished bool
 	stored   []string
+	// notes are what this pass has done to objects.
+	notes []noted
 }
 
 func (k *walk) run(ctx context.Context) installation.Outcome {
+	defer k.tellNotes()
 	before := k.record.progress
 	o := installation.Outcome{
 		Provider: k.Label(), Wanted: installation.Content{Version: k.Version, Hash: k.Hash},

@@ -8,15 +8,20 @@ import (
 	"encoding/json"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/internal/served"
 )
+
+// definitions are the objects that bring kinds.
+var definitions = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
 // liveOf is what this pass has read of an object.
 func (k *walk) liveOf(key installation.Key) *unstructured.Unstructured { return k.live[key] }
@@ -78,7 +83,7 @@ func (k *walk) openWebhooks(ctx context.Context, item installation.Item, live *u
 // prune removes what the installer wrote for earlier content.
 func (k *walk) prune(ctx context.Context) error {
 	for _, item := range k.record.inventory.Obsolete(k.all) {
-		live, err := k.get(ctx, item.GroupVersionKind(), item.Key())
+		live, err := k.left(ctx, item)
 		if err != nil {
 			return err
 		}
@@ -102,6 +107,76 @@ func (k *walk) prune(ctx context.Context) error {
 	return nil
 }
 
+// left reads an object that the content no longer has, nil for none. The version in which it was written may have gone from its definition with the
+// content, so each version of its group is tried. While no version is served, the object is there if its definition is.
+func (k *walk) left(ctx context.Context, item installation.Item) (*unstructured.Unstructured, error) {
+	versions, err := k.versions(item.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	for _, version := range versions {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(version)
+		err := k.r.client.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, o)
+		switch {
+		case served.Missing(err):
+			continue
+		case apierrors.IsNotFound(err):
+			o = nil
+		case err != nil:
+			return nil, fmt.Errorf("reading %s: %w", item.Key(), err)
+		}
+		k.live[item.Key()] = o
+		return o, nil
+	}
+	definition, err := k.defined(ctx, item.Key().GroupKind)
+	if err == nil && definition != "" {
+		err = fmt.Errorf("removing %s: the API server serves no version of it. Serve one in CustomResourceDefinition %s: the installer removes the object then", item.Key(), definition)
+	}
+	if err != nil {
+		return nil, err
+	}
+	k.live[item.Key()] = nil
+	return nil, nil //nolint:nilnil // nil is for none
+}
+
+// versions are those in which a kind may be served: that in which it was written, then the others of its group.
+func (w *world) versions(kind schema.GroupVersionKind) ([]schema.GroupVersionKind, error) {
+	out := []schema.GroupVersionKind{kind}
+	if bundle.StageOf(kind.GroupKind()) != bundle.Rest {
+		return out, nil
+	}
+	groups, err := w.r.lister.ServerGroups()
+	if err != nil {
+		return nil, fmt.Errorf("asking the API server for the versions of %s: %w", kind.Group, err)
+	}
+	for _, group := range groups.Groups {
+		for _, version := range group.Versions {
+			if group.Name == kind.Group && version.Version != kind.Version {
+				out = append(out, kind.GroupKind().WithVersion(version.Version))
+			}
+		}
+	}
+	return out, nil
+}
+
+// defined names the definition of a kind among those that the installer has applied or released, "" for none.
+func (k *walk) defined(ctx context.Context, kind schema.GroupKind) (string, error) {
+	for _, item := range k.record.inventory.Items {
+		if item.Kind == definitions.Kind && item.Group == definitions.Group {
+			if _, err := k.get(ctx, item.GroupVersionKind(), item.Key()); err != nil {
+				return "", err
+			}
+		}
+	}
+	for _, o := range k.live {
+		if o != nil && installation.IsDefinition(o) && installation.ResourceOf(o).GroupKind() == kind {
+			return o.GetName(), nil
+		}
+	}
+	return "", nil
+}
+
 // delete deletes the object if it still is what was decided from.
 func (k *walk) delete(ctx context.Context, item installation.Item, live *unstructured.Unstructured) error {
 	uid, version := live.GetUID(), live.GetResourceVersion()
@@ -111,7 +186,7 @@ func (k *walk) delete(ctx context.Context, item installation.Item, live *unstruc
 	delete(k.live, item.Key())
 	log.FromContext(ctx).Info("Removed", "provider", k.Label(), "object", item.Key().String())
 	k.r.meters.count(k.Label(), k.stage, "pruned")
-	k.r.event(k.record, corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("%s: %s %s no longer has it", item.Key(), k.Label(), k.Version))
+	k.note("Pruned", live, item.Key().String())
 	return nil
 }
 
@@ -130,6 +205,6 @@ func (k *walk) release(ctx context.Context, item installation.Item, live *unstru
 		return fmt.Errorf("releasing %s: %w", item.Key(), err)
 	}
 	k.live[item.Key()] = out
-	k.r.event(k.record, corev1.EventTypeNormal, "Released", "Release", fmt.Sprintf("%s: %s %s no longer has it; it stays, with its objects", item.Key(), k.Label(), k.Version))
+	k.note("Released", live, item.Key().String())
 	return nil
 }

@@ -4,11 +4,15 @@
 package install
 
 import (
+	"os"
+	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -207,6 +211,65 @@ func TestWhatIsDroppedHasAnEvent(t *testing.T) {
 		t.Errorf("the events Dropped are %q", got)
 	}
 	c.quiet()
+}
+
+// The guide has a command that lists the events. It works.
+func TestTheGuideListsEvents(t *testing.T) {
+	c := newCluster(t)
+	guide, err := os.ReadFile("../../docs/providers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^kubectl (.* get events .*)$`).FindSubmatch(guide)
+	if command == nil {
+		t.Fatal("the guide lists no events")
+	}
+	for name, controller := range map[string]string{"ours": "poundlock-install", "others": "else"} {
+		e := &eventsv1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, GenerateName: name + "-"}, EventTime: metav1.NowMicro(), ReportingController: controller, ReportingInstance: "x",
+			Type: corev1.EventTypeNormal, Reason: "Installed", Action: "Apply", Note: name, Regarding: corev1.ObjectReference{Kind: "ConfigMap", Namespace: bundle.Namespace, Name: "x"},
+		}
+		if err := c.Create(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubectl := exec.CommandContext(t.Context(), plane.Kubectl(), append([]string{"--kubeconfig", plane.KubeconfigPath()}, strings.Fields(string(command[1]))...)...)
+	out, err := kubectl.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "ours") || strings.Contains(string(out), "others") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// The recorder of a manager counts events that differ in their text alone as one. So one event names all objects of a pass.
+func TestOneEventNamesAllObjects(t *testing.T) {
+	c := newCluster(t)
+	more := func(all string) string {
+		return all + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: aws-credentials, namespace: openshift-cluster-api}\ndata: {a: Yg==}\n" +
+			"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: openshift-cluster-api}\n"
+	}
+	named := func(reason string, words ...string) {
+		t.Helper()
+		got := c.announced(reason)
+		if len(got) != 1 {
+			t.Fatalf("the events %s are %q, want one", reason, got)
+		}
+		for _, word := range words {
+			if !strings.Contains(got[0], word) {
+				t.Errorf("%q is not in %q", word, got[0])
+			}
+		}
+	}
+	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", more))
+	c.settled()
+	named("Dropped", "Secret/aws-credentials", "Namespace/openshift-cluster-api")
+	c.edit("ClusterRole", "aws-manager", types.JSONPatchType, `[{"op": "add", "path": "/rules/-", "value": {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}}]`)
+	c.edit("ClusterRoleBinding", "aws-manager", types.JSONPatchType, `[{"op": "add", "path": "/subjects/-", "value": {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "x"}}]`)
+	c.settled()
+	named("DriftRemoved", "ClusterRole/aws-manager", "ClusterRoleBinding/aws-manager")
+	c.release(provider(t, "infrastructure-aws", "v1.1.0", without("aws-settings"), without("aws-priority"), without("kind: awsThing\nmetadata"), without("kind: CustomResourceDefinition")))
+	c.settled()
+	c.expect(statuses{available: "True", progressing: "False", degraded: "False"})
+	named("Pruned", "infrastructure-aws v1.1.0", "ConfigMap/aws-settings", "PriorityClass/aws-priority", "awsThing/aws-default")
 }
 
 // counted are how many objects of AWS's provider were written in a stage with a result; "" is each.

@@ -87,6 +87,8 @@ func render(out io.Writer, view *install.View) error {
 // held is the error of content that would not be applied.
 func held(view *install.View) error {
 	switch {
+	case view.Rival != "":
+		return ended{codeNo, "the release is not applied: OpenShift's own installer runs, Deployment " + view.Rival}
 	case view.Problem != nil:
 		return ended{codeNo, "the release is not applied: " + view.Problem.Error()}
 	case view.Waits != "":

@@ -61,6 +61,24 @@ func TestProvidersTable(t *testing.T) {
 	}
 }
 
+// What is rendered or compared is not applied while something holds it back, and the error says what.
+func TestProvidersThatAreNotApplied(t *testing.T) {
+	for want, view := range map[string]install.View{
+		"": {},
+		"OpenShift's own installer runs, Deployment openshift-cluster-api/cluster-capi-operator": {Rival: "openshift-cluster-api/cluster-capi-operator"},
+		"not applied: two versions":            {Problem: errors.New("two versions")},
+		"not applied yet: number 2 is missing": {Waits: "number 2 is missing"},
+	} {
+		p := &plugin{}
+		p.Out = &bytes.Buffer{}
+		for name, err := range map[string]error{"render": render(p.Out, &view), "diff": p.providersDiff(&view)} {
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", name, err, want)
+			}
+		}
+	}
+}
+
 // squeezed has one space between words, and none at the ends of lines.
 func squeezed(text string) string {
 	var out strings.Builder
