@@ -63,7 +63,7 @@ func (p *Proxy) response(r *http.Response) error {
 		scanner = translation.NewFrameScanner
 	}
 	r.Body = &body{proxy: p, request: r.Request, reader: translation.NewReader(r.Body, scanner(translation.ToStandard, e.Document))}
-	if e.form != nil && r.StatusCode == http.StatusOK {
+	if e.form != nil && r.StatusCode/100 == 2 {
 		return p.whole(r, e.form)
 	}
 	r.ContentLength = -1

@@ -25,8 +25,9 @@ var stage *testcluster.Stage
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Stories wait more than they work: more of them at a time than there are processors.
-	if err := flag.Set("test.parallel", "4"); err != nil {
+	// Stories wait more than they work: five at a time, more than there are processors. Two tests wait for the end of all others (afterAll), and each takes a place
+	// while it does.
+	if err := flag.Set("test.parallel", "7"); err != nil {
 		panic(err)
 	}
 	if *seed == 0 {
