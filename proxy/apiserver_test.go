@@ -522,7 +522,7 @@ func TestKubectl(t *testing.T) {
 	}
 	// The API server publishes the schemas of definitions some seconds after them.
 	for _, face := range []string{plane.KubeconfigPath(), kubeconfig} {
-		if err := wait.PollUntilContextTimeout(t.Context(), time.Second, time.Minute, true, func(context.Context) (bool, error) {
+		if err := wait.PollUntilContextTimeout(t.Context(), time.Second, 3*time.Minute, true, func(context.Context) (bool, error) {
 			return !strings.HasPrefix(run(face, "", "explain", "machines.cluster.x-k8s.io.spec.clusterName"), "error"), nil
 		}); err != nil {
 			t.Fatalf("no schema of Machines: %v", err)
