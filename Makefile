@@ -18,8 +18,8 @@ NOUNS := (^|/)(policies|conversion|controlplanetemplate|bundle|bundling|installa
 # is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
 STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private|modelcheck)|kubectl-poundlock/e2e)$$
 
-# What takes longest under the race detector, and so begins first.
-LONGEST := /reconcilers/install$$
+# What takes longest under the race detector, and so begins first: the last to end would otherwise run alone.
+LONGEST := /(reconcilers/(install|mirror)|webhooks)$$
 
 # Tests that play a story as often as it has writes, or as an API server has errors. With the race detector each takes five times as long, and finds what it finds in the
 # story itself: these run without (proof WHAT=races has them with it).
