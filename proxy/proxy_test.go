@@ -507,8 +507,8 @@ func TestDraining(t *testing.T) {
 	}
 	request, watch := get(machinesPath), get(machinesPath+"?watch=true")
 	stop()
-	if r := <-watch; r.err != nil && !errors.Is(r.err, io.ErrUnexpectedEOF) {
-		t.Error("a watch ends with", r)
+	if r := <-watch; r.err != nil && !errors.Is(r.err, io.ErrUnexpectedEOF) && !errors.Is(r.err, io.EOF) { // within its answer, or before its headers
+		t.Errorf("a watch ends with %q %v", r.body, r.err)
 	}
 	close(finish)
 	if r := <-request; r.err != nil || r.body != readObject {

@@ -224,7 +224,7 @@ func TestTheGuideListsEvents(t *testing.T) {
 	if command == nil {
 		t.Fatal("the guide lists no events")
 	}
-	for name, controller := range map[string]string{"ours": "poundlock-install", "others": "else"} {
+	for name, controller := range map[string]string{"note-of-the-installer": "poundlock-install", "note-of-another": "else"} {
 		e := &eventsv1.Event{
 			ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, GenerateName: name + "-"}, EventTime: metav1.NowMicro(), ReportingController: controller, ReportingInstance: "x",
 			Type: corev1.EventTypeNormal, Reason: "Installed", Action: "Apply", Note: name, Regarding: corev1.ObjectReference{Kind: "ConfigMap", Namespace: bundle.Namespace, Name: "x"},
@@ -235,7 +235,7 @@ func TestTheGuideListsEvents(t *testing.T) {
 	}
 	kubectl := exec.CommandContext(t.Context(), plane.Kubectl(), append([]string{"--kubeconfig", plane.KubeconfigPath()}, strings.Fields(string(command[1]))...)...)
 	out, err := kubectl.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "ours") || strings.Contains(string(out), "others") {
+	if err != nil || !strings.Contains(string(out), "note-of-the-installer") || strings.Contains(string(out), "note-of-another") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -85,12 +85,13 @@ func (w *world) run(t *testing.T, plane *embedded.Plane) {
 	rest := plane.Admin()
 	rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(r *http.Request) (*http.Response, error) {
-			if r.Method == http.MethodDelete {
+			answer, err := next.RoundTrip(r)
+			if r.Method == http.MethodDelete && err == nil && answer.StatusCode == http.StatusOK { // and not refused, since the object changed meanwhile
 				w.mu.Lock()
 				w.deleted = append(w.deleted, r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
 				w.mu.Unlock()
 			}
-			return next.RoundTrip(r)
+			return answer, err
 		})
 	})
 	mgr, err := ctrl.NewManager(rest, config)
