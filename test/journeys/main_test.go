@@ -25,9 +25,9 @@ var stage *testcluster.Stage
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Stories wait more than they work: five at a time, more than there are processors. Two tests wait for the end of all others (afterAll), and each takes a place
+	// Stories wait more than they work: four at a time, more than there are processors. Two tests wait for the end of all others (afterAll), and each takes a place
 	// while it does.
-	if err := flag.Set("test.parallel", "7"); err != nil {
+	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
 	if *seed == 0 {
