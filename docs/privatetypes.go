@@ -92,7 +92,7 @@ const privateTypesEnd = `
 - A watch by WebSocket, CBOR, and a compressed body are refused with a Status. Protobuf answers are not asked for; protobuf bodies are translated.
 - Deleting a collection of definitions is refused: the platform's, which a client does not see, would go with them.
 - An answer that is malformed, or breaks off before its end, is an error for the client, and is counted. It is never repaired, and never shortened.
-- Answers as YAML are made of JSON, up to 1 MiB. OpenAPI's version 2 in its binary form, which no client of Cluster API's asks for, takes some 100 MB for a moment; one is made at a time.
+- Answers to a GET as YAML are made of JSON, up to 1 MiB; other answers are JSON. OpenAPI's version 2 in its binary form, which no client of Cluster API's asks for, takes some 100 MB for a moment; one is made at a time.
 - A JSON patch that moves or copies a value between a place that is translated and one that is not carries it as it is stored.
 
 ## Observe it

@@ -14,6 +14,8 @@ import (
 	openapi_v2 "github.com/google/gnostic-models/openapiv2"
 	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/translation"
 )
 
 // form is another than JSON in which a client asks for an answer. The API server has each of them too; it is asked for JSON, which can be translated.
@@ -45,8 +47,8 @@ func wanted(r *http.Request, e *exchange) *form {
 	first, _, _ := strings.Cut(accept, ",")
 	media, _, _ := mime.ParseMediaType(first)
 	switch {
-	case e.Opaque || e.watch:
-	case r.Method == http.MethodGet && r.URL.Path == "/openapi/v2" && strings.Contains(accept, binaryAsked) && !strings.Contains(accept, "json"):
+	case r.Method != http.MethodGet || e.Opaque || e.watch: // what a write has done is not refused afterwards, since its answer is too long
+	case r.URL.Path == "/openapi/v2" && strings.Contains(accept, binaryAsked) && !strings.Contains(accept, "json"):
 		return binary
 	case media == written.media:
 		return written
@@ -55,11 +57,14 @@ func wanted(r *http.Request, e *exchange) *form {
 }
 
 // whole puts a translated answer into another form. It needs the whole document, so one is made at a time.
-func (p *Proxy) whole(r *http.Response, f *form) error {
+func (p *Proxy) whole(r *http.Response, translated *translation.Reader, f *form) error {
 	p.oneForm.Lock()
 	defer p.oneForm.Unlock()
-	document, err := io.ReadAll(io.LimitReader(r.Body, int64(f.largest)+1))
-	if err = errors.Join(err, r.Body.Close()); err != nil {
+	document, err := io.ReadAll(io.LimitReader(translated, int64(f.largest)+1))
+	if err != nil {
+		err = within(translated, err)
+	}
+	if err = errors.Join(err, translated.Close()); err != nil {
 		return fmt.Errorf("%w: %w", errAnswer, err)
 	}
 	if len(document) > f.largest {

@@ -65,7 +65,7 @@ func fromYAML(r *http.Request, e *exchange, body []byte) ([]byte, error) {
 			return nil, err
 		}
 		if twice != nil {
-			switch validation := r.URL.Query().Get("fieldValidation"); validation {
+			switch r.URL.Query().Get("fieldValidation") {
 			case metav1.FieldValidationStrict:
 				return nil, &refusal{http.StatusBadRequest, "strict decoding error: " + twice.Error()}
 			case metav1.FieldValidationIgnore:

@@ -62,10 +62,11 @@ func (p *Proxy) response(r *http.Response) error {
 	if e.watch && r.StatusCode == http.StatusOK {
 		scanner = translation.NewFrameScanner
 	}
-	r.Body = &body{proxy: p, request: r.Request, reader: translation.NewReader(r.Body, scanner(translation.ToStandard, e.Document))}
-	if e.form != nil && r.StatusCode/100 == 2 {
-		return p.whole(r, e.form)
+	translated := translation.NewReader(r.Body, scanner(translation.ToStandard, e.Document))
+	if e.form != nil && r.StatusCode == http.StatusOK {
+		return p.whole(r, translated, e.form)
 	}
+	r.Body = &body{proxy: p, request: r.Request, reader: translated}
 	r.ContentLength = -1
 	r.Header.Del("Content-Length")
 	return nil
@@ -101,15 +102,18 @@ func (b *body) Read(p []byte) (int, error) {
 	if err == nil || errors.Is(err, io.EOF) || b.request.Context().Err() != nil {
 		return n, err
 	}
-	if !translation.Malformed(err) { // the API server broke off
-		if within := b.reader.Whole(); within != nil {
-			err = fmt.Errorf("%w: %w", within, err)
-		}
-	}
-	if translation.Malformed(err) {
+	if err = within(b.reader, err); translation.Malformed(err) {
 		b.proxy.untranslated(b.request, err)
 	}
 	return n, err
+}
+
+// within makes an error of the connection one of the answer, if the API server broke off within a document.
+func within(r *translation.Reader, err error) error {
+	if middle := r.Whole(); middle != nil && !translation.Malformed(err) {
+		return fmt.Errorf("%w: %w", middle, err)
+	}
+	return err
 }
 
 func (b *body) Close() error { return b.reader.Close() }

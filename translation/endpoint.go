@@ -129,7 +129,7 @@ func (e *Endpoint) Query(query string) string {
 	for i, p := range parameters {
 		name, value, _ := strings.Cut(p, "=")
 		decodedName, err := url.QueryUnescape(name)
-		if e.Document == Definitions && err == nil && decodedName == "includeObject" {
+		if e.Document == Definitions && err == nil && decodedName == "includeObject" && value == string(metav1.IncludeNone) {
 			parameters[i] = name + "=" + string(metav1.IncludeMetadata)
 		}
 		if err != nil || decodedName != "fieldSelector" {

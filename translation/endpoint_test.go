@@ -82,6 +82,7 @@ func TestQueries(t *testing.T) {
 		{ClusterAPI, "fieldSelector=metadata.name%3Dmachines.cluster.x-k8s.io", "fieldSelector=metadata.name%3Dmachines.cluster.x-k8s.io"},
 		{Definitions, "labelSelector=metadata.name%3Dmachines.cluster.x-k8s.io", "labelSelector=metadata.name%3Dmachines.cluster.x-k8s.io"},
 		{Definitions, "watch=true&includeObject=None", "watch=true&includeObject=Metadata"},
+		{Definitions, "includeObject=Object", "includeObject=Object"},
 		{Events, "includeObject=None", "includeObject=None"},
 		{Definitions, "fieldSelector=%zz", "fieldSelector=%zz"},
 		{Definitions, "", ""},
