@@ -530,7 +530,7 @@ func TestKubectl(t *testing.T) {
 	}
 	manifest, _ := json.Marshal(machine("m", "c"))
 	// Of last-applied-configuration, the API server writes a part itself when somebody applies.
-	unstable := regexp.MustCompile(`(uid|resourceVersion|creationTimestamp|time): .*|[0-9]+m?s\b|\{"apiVersion":.*`)
+	unstable := regexp.MustCompile(`(uid|resourceVersion|creationTimestamp|deletionTimestamp|time): .*|[0-9]+m?s\b|\{"apiVersion":.*`)
 	for _, step := range []struct {
 		in   string
 		args string
@@ -659,7 +659,7 @@ func TestTheSameAnswers(t *testing.T) {
 	sets := strings.TrimSuffix(path, "machines") + "machinesets"
 	set := machineSet("s", "c")
 	codes := map[string]int{}
-	unstable := regexp.MustCompile(`"(uid|resourceVersion|creationTimestamp|time)":"[^"]*"|"(age|AGE)":"[^"]*"|"continue":"[^"]*"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"[0-9]+m?s"|1 \([0-9]+\)`)
+	unstable := regexp.MustCompile(`"(uid|resourceVersion|creationTimestamp|deletionTimestamp|time)":"[^"]*"|"(age|AGE)":"[^"]*"|"continue":"[^"]*"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"[0-9]+m?s"|1 \([0-9]+\)`)
 	for _, step := range []struct{ method, path, media, body, accept, user string }{
 		{"GET", path, "", "", "", ""},
 		{"POST", path, "application/json", text(machine("m", "c")), "", ""},
