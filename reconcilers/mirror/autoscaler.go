@@ -115,7 +115,7 @@ func annotationPath(key string) []string { return []string{"f:metadata", "f:anno
 // annotate writes annotations to the authority, in the name of whom it follows.
 func (f stream) annotate(changes map[string]any, fields []string, note string) *write {
 	return &write{verb: patch, by: autoscalerManager, object: f.source, reason: "AutoscalerFollowed", fields: fields, note: note,
-		patch: metadataPatch(f.source, map[string]any{"annotations": changes})}
+		patch: metadataPatch(map[string]any{"annotations": changes})}
 }
 
 // wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
@@ -203,7 +203,7 @@ func (f stream) scaled() *write {
 			}
 		}
 	}
-	body := metadataPatch(f.source, map[string]any{})
+	body := map[string]any{}
 	body["spec"] = map[string]any{"replicas": asked}
 	return &write{verb: patch, by: autoscalerManager, object: f.source, patch: body, reason: "AutoscalerFollowed", fields: []string{"spec.replicas"},
 		note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", describe(f.source), now, asked)}
@@ -307,7 +307,7 @@ func (s *state) markedFor(side policies.Side) *write {
 	}
 	name := marks(other)[0]
 	return &write{verb: patch, object: to, reason: "MirrorUpdated", fields: []string{"metadata.annotations." + name},
-		patch: metadataPatch(to, map[string]any{"annotations": map[string]any{name: value}}), note: "marked " + describe(to) + " as the one to go, like " + describe(from)}
+		patch: metadataPatch(map[string]any{"annotations": map[string]any{name: value}}), note: "marked " + describe(to) + " as the one to go, like " + describe(from)}
 }
 
 // marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the

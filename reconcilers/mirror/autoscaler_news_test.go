@@ -321,7 +321,7 @@ func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 		}
 	}
 	status := below(machine.machineAPI.Object, "status")
-	if text(below(status, "nodeRef"), "name") != "node" || status["errorMessage"] != nil || nested(machine.machineAPI, "spec", "providerID") != "aws:///i-1" {
+	if below(status, "nodeRef")["name"] != "node" || status["errorMessage"] != nil || nested(machine.machineAPI, "spec", "providerID") != "aws:///i-1" {
 		t.Errorf("the Machine's mirror is %v", machine.machineAPI.Object)
 	}
 	if n, _ := replicas(set.machineAPI); n != 5 || !jsonnumbers.Equal(below(set.machineAPI.Object, "status")["replicas"], int64(4)) {

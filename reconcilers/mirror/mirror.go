@@ -6,7 +6,6 @@ package mirror
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -32,6 +31,7 @@ import (
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -232,15 +232,10 @@ func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstruc
 		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager))
 	case apply:
 		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager), client.ForceOwnership)
-	case patch, patchStatus:
-		body, err := json.Marshal(w.patch)
-		if err != nil {
-			return err
-		}
-		if w.verb == patch {
-			return r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(cmp.Or(w.by, fieldManager)))
-		}
-		return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
+	case patch:
+		return versioned.Patch(ctx, r.writer, o, w.patch, client.FieldOwner(cmp.Or(w.by, fieldManager)))
+	case patchStatus:
+		return versioned.PatchStatus(ctx, r.writer, o, w.patch, client.FieldOwner(fieldManager))
 	}
 	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.propagation())))
 }

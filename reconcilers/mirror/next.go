@@ -223,7 +223,7 @@ func (s *state) copies(name string) *write {
 	if value == nil || name == "replicas" && !s.kind.Scales || len(differs("", value, valueAt(s.machineAPI, path))) == 0 {
 		return nil
 	}
-	body := metadataPatch(s.machineAPI, map[string]any{})
+	body := map[string]any{}
 	body["spec"] = map[string]any{name: value}
 	return &write{verb: patch, by: copyManager, object: s.machineAPI, patch: body, reason: "MirrorUpdated", fields: []string{"spec." + name},
 		note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, describe(s.machineAPI), s.describeSource())}
@@ -453,7 +453,7 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 	}
 	want, conceded := s.concede(want, live)
 	if managed := takeover(want, live, s.made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
-		return &write{verb: patch, object: live, patch: metadataPatch(live, map[string]any{"managedFields": managed}),
+		return &write{verb: patch, object: live, patch: metadataPatch(map[string]any{"managedFields": managed}),
 			reason: "FieldsTakenOver"}
 	}
 	changed := applied(want, live)
@@ -479,7 +479,7 @@ func yielded(o *unstructured.Unstructured) *write {
 	if managed == nil {
 		return nil
 	}
-	return &write{verb: patch, object: o, patch: metadataPatch(o, map[string]any{"managedFields": managed}),
+	return &write{verb: patch, object: o, patch: metadataPatch(map[string]any{"managedFields": managed}),
 		reason: "FieldsYielded"}
 }
 
@@ -518,7 +518,7 @@ func (s *state) enrol(o *unstructured.Unstructured, annotations map[string]strin
 	if len(metadata) == 0 {
 		return nil
 	}
-	return &write{verb: patch, object: o, patch: metadataPatch(o, metadata), reason: "MirrorEnrolled", note: describe(o) + " has a twin from now on"}
+	return &write{verb: patch, object: o, patch: metadataPatch(metadata), reason: "MirrorEnrolled", note: describe(o) + " has a twin from now on"}
 }
 
 // markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A
@@ -528,7 +528,7 @@ func (s *state) markInfra() *write {
 		return nil
 	}
 	return &write{verb: patch, object: s.infra, reason: "MirrorEnrolled", note: describe(s.infra) + " has a twin from now on",
-		patch: metadataPatch(s.infra, map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
+		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
 }
 
 // claimInfra has an infrastructure machine belong to its Machine. Cluster API does so itself, but not while it is paused, and the provider's
@@ -538,7 +538,7 @@ func (s *state) claimInfra() *write {
 		return nil
 	}
 	return &write{verb: patch, object: s.infra, reason: "MirrorClaimed", note: describe(s.infra) + " belongs to its Machine from now on",
-		patch: metadataPatch(s.infra, map[string]any{"ownerReferences": append(s.infra.GetOwnerReferences(), ownedBy(s.core, true))})}
+		patch: metadataPatch(map[string]any{"ownerReferences": append(s.infra.GetOwnerReferences(), ownedBy(s.core, true))})}
 }
 
 // reattach takes back the mark of a detached object that has a parent again.
@@ -548,12 +548,10 @@ func (s *state) reattach() *write {
 		return nil
 	}
 	return &write{verb: patch, object: s.machineAPI, reason: "Attached", note: describe(s.machineAPI) + " has a MachineSet again",
-		patch: metadataPatch(s.machineAPI, map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
+		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
 }
 
-// metadataPatch is a merge patch that the API server refuses if o has changed since it was read.
-func metadataPatch(o *unstructured.Unstructured, metadata map[string]any) map[string]any {
-	metadata["resourceVersion"] = o.GetResourceVersion()
+func metadataPatch(metadata map[string]any) map[string]any {
 	return map[string]any{"metadata": metadata}
 }
 
