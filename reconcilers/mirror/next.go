@@ -18,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // verb is how a write is sent.
@@ -220,12 +221,10 @@ const copyManager = "poundlock-copy"
 func (s *state) copies(name string) *write {
 	path := []string{"spec", name}
 	value := valueAt(s.core, path)
-	if value == nil || name == "replicas" && !s.kind.Scales || len(differs("", value, valueAt(s.machineAPI, path))) == 0 {
+	if value == nil || name == "replicas" && !s.kind.Scales || ownership.Has(valueAt(s.machineAPI, path), value) {
 		return nil
 	}
-	body := map[string]any{}
-	body["spec"] = map[string]any{name: value}
-	return &write{verb: patch, by: copyManager, object: s.machineAPI, patch: body, reason: "MirrorUpdated", fields: []string{"spec." + name},
+	return &write{verb: patch, by: copyManager, object: s.machineAPI, patch: map[string]any{"spec": map[string]any{name: value}}, reason: "MirrorUpdated", fields: []string{"spec." + name},
 		note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, describe(s.machineAPI), s.describeSource())}
 }
 
@@ -356,7 +355,7 @@ func (s *state) belongsTo(set *unstructured.Unstructured) bool {
 
 // gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
 func (s *state) gave(set *unstructured.Unstructured) bool {
-	return owns(s.core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
+	return ownership.Owns(s.core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
 }
 
 func (s *state) clusterOwns() metav1.OwnerReference { return ownedBy(s.cluster, false) }
@@ -396,7 +395,7 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 	if s.kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
 		put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
 	}
-	if s.machineAPI != nil && owns(s.machineAPI, "f:spec", "f:authoritativeAPI") {
+	if s.machineAPI != nil && ownership.Owns(s.machineAPI, "f:spec", "f:authoritativeAPI") {
 		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
 		put(want, nested(s.machineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
 	}
@@ -452,11 +451,11 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 		return &write{verb: create, object: want, reason: "MirrorCreated", note: "created " + describe(want) + " to mirror " + s.describeSource()}
 	}
 	want, conceded := s.concede(want, live)
-	if managed := takeover(want, live, s.made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
+	if managed := ownership.Takeover(want, live, s.made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
 		return &write{verb: patch, object: live, patch: metadataPatch(map[string]any{"managedFields": managed}),
 			reason: "FieldsTakenOver"}
 	}
-	changed := applied(want, live)
+	changed := ownership.Changes(want, live)
 	if len(changed) == 0 {
 		changed = s.unclaimed(want, live)
 	}
@@ -475,7 +474,7 @@ func yielded(o *unstructured.Unstructured) *write {
 	if o == nil {
 		return nil
 	}
-	managed := yield(o)
+	managed := ownership.Yield(o)
 	if managed == nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // ownStatus are the keys of a Machine API object's status that say which API is authoritative: never mirrored.
@@ -49,7 +50,7 @@ func (c converting) statusPatch(wanted, live map[string]any) map[string]any {
 			if merged, changed := c.conditions(list(wanted[k]), list(live[k])); changed {
 				out[k] = merged
 			}
-		case len(differs(k, wanted[k], live[k])) > 0:
+		case !ownership.Has(live[k], wanted[k]):
 			out[k] = wanted[k]
 		}
 	}
@@ -59,8 +60,8 @@ func (c converting) statusPatch(wanted, live map[string]any) map[string]any {
 	ended(wanted, live, out)
 	old := map[string]any{}
 	ended(under(wanted, "deprecated", "v1beta1"), under(live, "deprecated", "v1beta1"), old)
-	if len(old) > 0 {
-		merge(out, map[string]any{"deprecated": map[string]any{"v1beta1": old}})
+	for key := range old {
+		_ = unstructured.SetNestedField(out, nil, "deprecated", "v1beta1", key) // fails only where something else than an object is wanted there
 	}
 	return out
 }
@@ -95,6 +96,16 @@ func (c converting) conditions(wanted, live []any) (merged []any, changed bool) 
 		changed = changed || did
 	}
 	return merged, changed
+}
+
+func below(m map[string]any, key string) map[string]any {
+	sub, _ := m[key].(map[string]any)
+	return sub
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
 }
 
 func sortedKeys(m map[string]any) []string {
