@@ -10,23 +10,31 @@ SHELL := /usr/bin/env bash
 # Tools have a module file of their own, so that their dependencies never move the product's.
 TOOL := go tool -modfile=tools/go.mod
 
-TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
+# Test binaries without DWARF: a hundred are linked, and no debugger looks at them.
+TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- -ldflags=-w
 
 # What decides or renders, and starts no goroutine: the race detector would find nothing there, and take three times as long.
-NOUNS := (^|/)(policies|conversion|controlplanetemplate|bundle|bundling|installation|translation|docs|manifests)(/|$$)
+NOUNS := (^|/)(policies|conversion|controlplanetemplate|bundle|bundling|installation|translation|docs|manifests|$\
+	kubectl-poundlock/(check|controlplane|convert|diff|explain|krew|migrate|printers|status)|machine/(health|scaling)|$\
+	internal/(build|conditionlist|eventnote|jsonmembers|jsonnumbers|licences|requeue|spelling|versioned))(/|$$)
 # What plays the product's binaries on a stage, and the walk. Under the race detector Poundlock takes fifteen times as long and the two cores are never idle, so that
 # is a proof (races); the code of those binaries is tested with it in the packages of its own. The longest first.
 STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private|modelcheck)|kubectl-poundlock/e2e)$$
 
 # What takes longest under the race detector, and so begins first: the last to end would otherwise run alone.
-LONGEST := /(reconcilers/(install|mirror)|webhooks)$$
+LONGEST := /(reconcilers/(mirror|handoff)|webhooks)$$
 
-# Tests that play a story as often as it has writes, or as an API server has errors. With the race detector each takes five times as long, and finds what it finds in the
-# story itself: these run without (proof WHAT=races has them with it).
-REPEATED := ^(TestARolloutIsCutOffAtEachOfItsWrites|TestARemoval|TestDiesAtEachWrite|TestDiesAtEachWriteOfAnUpgrade|TestFaults)$$
-REPEATING := /reconcilers/(install|rollout)$$
+# Tests that play a story as often as it has writes. With the race detector each takes five times as long, and finds what it finds in the story itself: the package that has them
+# runs twice, with the detector but for these, and without (proof WHAT=races has them with it).
+REPEATED := ^(TestARolloutIsCutOffAtEachOfItsWrites|TestARemoval)$$
+REPEATING := /reconcilers/rollout$$
 
-# Packages that are tested at once. Some start a control plane of 350 MB, and wait more than they work.
+# The installer works in one goroutine, on megabytes of YAML, which the race detector reads five times as slowly. Only what has a manager, two installers or readers beside it
+# runs with it (proof WHAT=races has all).
+INSTALLER := /reconcilers/install$$
+INSTALLERS := ^(TestFollowsChanges|TestTwoInstallers|TestAServerThatHangs|TestEventsAndGauges)$$
+
+# Packages that are tested at once. Some start a control plane of 1 GB, and wait more than they work.
 P ?= 3
 # What is tested, linted, benchmarked: PKG=./certs/... narrows it.
 PKG ?= ./...
@@ -52,14 +60,14 @@ run: ## Start a control plane, Poundlock, the real Cluster API, a simulated clou
 .PHONY: test
 test: plane ## Run everything: vet, unit, CEL and journeys on a real API server, with the race detector where anything is concurrent
 	go vet $(PKG)
-	all=$$(go list $(PKG)); raced=$$(grep -vE '$(NOUNS)|$(STORIES)' <<<"$$all" || true); \
-	others=$$(grep -E '/test/journeys$$' <<<"$$all" || true; grep -E '$(NOUNS)|$(STORIES)' <<<"$$all" | grep -vE '/test/journeys$$' || true); \
+	all=$$(go list $(PKG)); raced=$$(grep -vE '$(NOUNS)|$(STORIES)|$(INSTALLER)' <<<"$$all" || true); \
+	others=$$(grep -E '/test/journeys$$' <<<"$$all" || true; grep -E '$(NOUNS)|$(STORIES)|$(INSTALLER)|$(REPEATING)' <<<"$$all" | grep -vE '/test/journeys$$' || true); \
 	raced=$$(grep -E '$(LONGEST)' <<<"$$raced" || true; grep -vE '$(LONGEST)' <<<"$$raced" || true); \
-	repeating=$$(grep -E '$(REPEATING)' <<<"$$all" || true); \
+	installer=$$(grep -E '$(INSTALLER)' <<<"$$all" || true); \
 	failed=0; \
 	if [ -n "$$others" ]; then $(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$others || failed=1; fi; \
-	if [ -n "$$repeating" ]; then $(TESTSUM) -p $(P) -timeout 40m -run '$(REPEATED)' $(ARGS) $$repeating || failed=1; fi; \
 	if [ '$(PKG)' = ./... ]; then go -C tools test ./image || failed=1; fi; \
+	if [ -n "$$installer" ]; then $(TESTSUM) -race -timeout 40m -run '$(INSTALLERS)' $(ARGS) $$installer || failed=1; fi; \
 	if [ -n "$$raced" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m -skip '$(REPEATED)' $(ARGS) $$raced || failed=1; fi; \
 	exit $$failed
 
@@ -116,6 +124,7 @@ proof-restarts: plane
 # The stories with the race detector in the binaries that they play, and what is repeated.
 proof-races: plane
 	go test -count=1 -race -p 1 -timeout 1h -run '$(REPEATED)' $$(go list ./... | grep -E '$(REPEATING)') $(ARGS)
+	go test -count=1 -race -timeout 1h $$(go list ./... | grep -E '$(INSTALLER)') $(ARGS)
 	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(STORIES)') $(ARGS)
 
 # Each fuzz target for a time: ARGS=-fuzztime=10m.

@@ -4,11 +4,13 @@
 package installation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Platform is where a cluster runs. At most one of its members is set.
@@ -45,6 +47,34 @@ func joined(all []configv1.PlatformType) string {
 		out = append(out, string(one))
 	}
 	return strings.Join(out, ", ")
+}
+
+// why is what keeps new content from being installed, "" if nothing does.
+func (p Platform) why() string { return cmp.Or(p.Waits, p.Unsupported) }
+
+// Unplaced is what a set waits for that was installed, on a cluster that does not name its platform any more, or names one without support. That is nobody's
+// word about what runs: it stays as it is.
+type Unplaced struct{ Platform }
+
+func (u *Unplaced) Error() string { return u.why() + ": what is installed stays as it is" }
+
+// InstalledOn is the platform that what became ready last was installed on: the one that all its providers are for.
+func InstalledOn(all []corev1.ConfigMap) Platform {
+	var common []string
+	for i := range all {
+		of, err := providerOf(&all[i])
+		switch {
+		case err != nil || len(of.Platforms) == 0:
+		case common == nil:
+			common = of.Platforms
+		default:
+			common = slices.DeleteFunc(slices.Clone(common), func(name string) bool { return !slices.Contains(of.Platforms, name) })
+		}
+	}
+	if len(common) == 0 {
+		return Platform{}
+	}
+	return Platform{Name: common[0]}
 }
 
 // PlatformOf reads the Infrastructure, which is nil where there is none. enabled are Optional platforms that somebody asked for.

@@ -87,12 +87,17 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 
 // forPlatform skips ConfigMaps of other platforms before they are read: a broken provider of another cloud is no reason to stop.
 func forPlatform(cm *corev1.ConfigMap, platform string) bool {
+	p, err := providerOf(cm)
+	return err != nil || len(p.Platforms) == 0 || slices.Contains(p.Platforms, platform)
+}
+
+// providerOf is the provider that a ConfigMap says it carries.
+func providerOf(cm *corev1.ConfigMap) (bundle.Provider, error) {
 	p := bundle.Provider{Name: cm.Labels[bundle.NameLabel], Type: bundle.Type(cm.Labels[bundle.TypeLabel]), Version: cm.Labels[bundle.VersionLabel]}
 	if cm.Annotations[bundle.PlatformAnnotation] != "" {
 		p.Platforms = splitList(cm.Annotations[bundle.PlatformAnnotation])
 	}
-	complete, err := p.Complete()
-	return err != nil || len(complete.Platforms) == 0 || slices.Contains(complete.Platforms, platform)
+	return p.Complete()
 }
 
 func (s *Selection) problem(label string, err error) {
@@ -127,12 +132,14 @@ func Remnants(all []corev1.ConfigMap, kept map[string][]corev1.ConfigMap) map[st
 	return out
 }
 
-// Waiting reports whether an error passes when the release has come completely: a shard or the core provider is missing, or ConfigMaps are of two releases.
+// Waiting reports whether an error passes when the release has come completely, or the Infrastructure: a shard or the core provider is missing, ConfigMaps are of two
+// releases, or the platform is not known.
 func Waiting(err error) bool {
 	var incomplete *bundle.Incomplete
 	var overlap *bundle.Overlap
 	var mixed *Mixed
-	return errors.As(err, &incomplete) || errors.As(err, &overlap) || errors.As(err, &mixed) || errors.Is(err, bundle.ErrNoCore)
+	var unplaced *Unplaced
+	return errors.As(err, &unplaced) || errors.As(err, &incomplete) || errors.As(err, &overlap) || errors.As(err, &mixed) || errors.Is(err, bundle.ErrNoCore)
 }
 
 // Mixed is the error of a provider's ConfigMap that is marked for another release than the ConfigMap of images or values.

@@ -5,7 +5,6 @@ package controlplanemirror
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -28,6 +26,7 @@ import (
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -139,8 +138,7 @@ func (r *reconciler) send(ctx context.Context, w *write) error {
 	case update:
 		return r.writer.Update(ctx, o, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))
 	case remove:
-		uid, version := o.GetUID(), o.GetResourceVersion()
-		return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version}))
+		return client.IgnoreNotFound(versioned.Delete(ctx, r.writer, o))
 	}
 	err := r.patch(ctx, o, w.patch)
 	if apierrors.IsInvalid(err) && w.otherwise != nil {
@@ -153,11 +151,7 @@ func (r *reconciler) send(ctx context.Context, w *write) error {
 }
 
 func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, patch map[string]any) error {
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return err
-	}
-	return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
+	return versioned.PatchStatus(ctx, r.writer, o, patch, client.FieldOwner(fieldManager))
 }
 
 // tell logs every change and records those that a person asked for or must know of.

@@ -175,7 +175,7 @@ func (s *state) reflectDomains() *write {
 		return nil
 	}
 	patch := func(domains any) map[string]any {
-		return map[string]any{"metadata": map[string]any{"resourceVersion": s.infraCluster.GetResourceVersion()}, "status": map[string]any{"failureDomains": domains}}
+		return map[string]any{"status": map[string]any{"failureDomains": domains}}
 	}
 	w := &write{
 		verb: patchStatus, object: s.infraCluster, reason: "FailureDomainsReflected",

@@ -5,13 +5,12 @@ package controlplanemirror
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane/handover"
 )
@@ -28,10 +27,10 @@ func (r reporting) report(s *state) *write {
 	}
 	step := handover.Next(s.handover(side))
 	status := authorityOf(s, step, side)
-	have, _, _ := unstructured.NestedSlice(s.set.Object, "status", "conditions")
-	conditions, synchronized := r.with(have, s.synchronized(side))
+	have := conditionlist.Of(s.set)
+	conditions, synchronized := conditionlist.Set(have, s.synchronized(side), r.now())
 	settled, now := r.settled(step, s, conditions)
-	conditions, changed := r.with(conditions, settled)
+	conditions, changed := conditionlist.Set(conditions, settled, r.now())
 	if synchronized || changed {
 		status["conditions"] = conditions
 	}
@@ -39,13 +38,13 @@ func (r reporting) report(s *state) *write {
 		return nil
 	}
 	w := &write{verb: patchStatus, object: s.set, reason: step.Reason, warning: step.Action == authority.Wait,
-		patch: map[string]any{"metadata": map[string]any{"resourceVersion": s.set.GetResourceVersion()}, "status": status}}
-	switch was := find(have, authority.ConditionSynchronized); {
+		patch: map[string]any{"status": status}}
+	switch was := conditionlist.Find(have, authority.ConditionSynchronized); {
 	case now && step.Action != authority.Settle:
-		w.note = text(settled, "message")
-	case synchronized && side == handover.Refused && (text(was, "reason") != s.refusal.reason || text(was, "message") != s.refusal.says):
+		w.note = conditionlist.Text(settled, "message")
+	case synchronized && side == handover.Refused && (conditionlist.Text(was, "reason") != s.refusal.reason || conditionlist.Text(was, "message") != s.refusal.says):
 		w.reason, w.note, w.warning = s.refusal.reason, s.refusal.says, true
-	case synchronized && text(was, "status") != string(metav1.ConditionTrue) && side == handover.InStep:
+	case synchronized && conditionlist.Text(was, "status") != string(metav1.ConditionTrue) && side == handover.InStep:
 		w.reason, w.note, w.warning = authority.ConditionSynchronized, s.inStep(), false
 	}
 	return w
@@ -72,9 +71,9 @@ func authorityOf(s *state, step handover.Step, side handover.Side) map[string]an
 
 func (s *state) synchronized(side handover.Side) map[string]any {
 	if side == handover.Refused {
-		return condition(authority.ConditionSynchronized, metav1.ConditionFalse, s.refusal.reason, s.refusal.says)
+		return conditionlist.New(authority.ConditionSynchronized, metav1.ConditionFalse, s.refusal.reason, s.refusal.says)
 	}
-	return condition(authority.ConditionSynchronized, metav1.ConditionTrue, "ResourceSynchronized", s.inStep())
+	return conditionlist.New(authority.ConditionSynchronized, metav1.ConditionTrue, "ResourceSynchronized", s.inStep())
 }
 
 // inStep returns where Cluster API has the set's content.
@@ -108,49 +107,14 @@ func (r reporting) settled(step handover.Step, s *state, conditions []any) (c ma
 	if step.Reason == authority.ReasonNotSynchronized {
 		message += fmt.Sprintf(" It says %s: %s.", s.refusal.reason, strings.TrimSuffix(s.refusal.says, "."))
 	}
-	c = condition(authority.ConditionSettled, status, step.Reason, message)
-	before, since := find(conditions, authority.ConditionSettled), r.now().UTC().Format(time.RFC3339)
-	if now = text(before, "status") != text(c, "status") || text(before, "reason") != step.Reason; !now {
-		since = text(before, "lastTransitionTime")
+	c = conditionlist.New(authority.ConditionSettled, status, step.Reason, message)
+	before, since := conditionlist.Find(conditions, authority.ConditionSettled), r.now().UTC().Format(time.RFC3339)
+	if now = conditionlist.Text(before, "status") != conditionlist.Text(c, "status") || conditionlist.Text(before, "reason") != step.Reason; !now {
+		since = conditionlist.Text(before, "lastTransitionTime")
 	}
 	c["lastTransitionTime"] = since
 	if step.Action == authority.Wait {
 		c["message"] = message + " Since " + since + "."
 	}
 	return c, now
-}
-
-func condition(kind string, status metav1.ConditionStatus, reason, message string) map[string]any {
-	return map[string]any{"type": kind, "status": string(status), "reason": reason, "message": message}
-}
-
-// with puts a condition in the place of the one of its type. The list has no order that means anything: it is kept. The time is the
-// condition's own if it has one, else that of its last flip.
-func (r reporting) with(conditions []any, c map[string]any) (out []any, changed bool) {
-	before := find(conditions, text(c, "type"))
-	if text(c, "lastTransitionTime") == "" {
-		c["lastTransitionTime"] = text(before, "lastTransitionTime")
-		if text(before, "status") != text(c, "status") {
-			c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
-		}
-	}
-	if before != nil && !slices.ContainsFunc([]string{"status", "reason", "message"}, func(k string) bool { return text(before, k) != text(c, k) }) {
-		return conditions, false
-	}
-	out = slices.DeleteFunc(slices.Clone(conditions), func(o any) bool { m, _ := o.(map[string]any); return text(m, "type") == text(c, "type") })
-	return append(out, c), true
-}
-
-func find(conditions []any, kind string) map[string]any {
-	for _, c := range conditions {
-		if m, ok := c.(map[string]any); ok && m["type"] == kind {
-			return m
-		}
-	}
-	return nil
-}
-
-func text(m map[string]any, key string) string {
-	s, _ := m[key].(string)
-	return s
 }

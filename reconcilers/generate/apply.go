@@ -5,19 +5,18 @@ package generate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
@@ -48,7 +47,7 @@ func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, 
 		about = &unstructured.Unstructured{Object: u.Object}
 		err = r.writer.Create(ctx, about, owner)
 	case generator.PatchSet:
-		err = r.patch(ctx, set, u.Patch)
+		err = versioned.Patch(ctx, r.writer, set.DeepCopy(), u.Patch, owner)
 	case generator.RecreateSet:
 		err = r.remove(ctx, set)
 	default:
@@ -66,31 +65,8 @@ func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, 
 	return nil
 }
 
-// patch is a merge patch of the set as it was read: where somebody has written since, it fails.
-func (r *reconciler) patch(ctx context.Context, set *unstructured.Unstructured, body map[string]any) error {
-	raw, err := json.Marshal(as(set, body))
-	if err != nil {
-		return err
-	}
-	return r.writer.Patch(ctx, set.DeepCopy(), client.RawPatch(types.MergePatchType, raw), owner)
-}
-
-// as adds to a patch which version it was made from.
-func as(set *unstructured.Unstructured, body map[string]any) map[string]any {
-	out := maps.Clone(body)
-	metadata, _ := body["metadata"].(map[string]any)
-	if metadata = maps.Clone(metadata); metadata == nil {
-		metadata = map[string]any{}
-	}
-	metadata["uid"], metadata["resourceVersion"] = string(set.GetUID()), set.GetResourceVersion()
-	out["metadata"] = metadata
-	return out
-}
-
 func (r *reconciler) remove(ctx context.Context, set *unstructured.Unstructured) error {
-	uid, version := set.GetUID(), set.GetResourceVersion()
-	err := r.writer.Delete(ctx, set, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	return client.IgnoreNotFound(err)
+	return client.IgnoreNotFound(versioned.Delete(ctx, r.writer, set, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
 // refused reports whether the API server refuses a write, as when a webhook or a policy of somebody else's denies it.
@@ -128,53 +104,18 @@ func (r *reconciler) condition(ctx context.Context, set *unstructured.Unstructur
 	if c.Type == "" {
 		return nil
 	}
-	all, _, _ := unstructured.NestedSlice(set.Object, "status", "conditions")
-	i, before := find(all, c.Type)
-	since := r.now().UTC().Format(timeFormat)
-	if before["status"] == string(c.Status) {
-		since, _ = before["lastTransitionTime"].(string)
-	}
-	now := map[string]any{
-		"type": c.Type, "status": string(c.Status), "reason": c.Reason, "message": c.Message,
-		"lastTransitionTime": since, "observedGeneration": set.GetGeneration(),
-	}
-	if same(before, now) {
+	all := conditionlist.Of(set)
+	before, now := conditionlist.Find(all, c.Type), conditionlist.New(c.Type, c.Status, c.Reason, c.Message)
+	now["observedGeneration"] = set.GetGeneration()
+	merged, changed := conditionlist.Set(all, now, r.now())
+	if !changed {
 		return nil
 	}
-	if i < 0 {
-		all = append(all, now)
-	} else {
-		all[i] = now
-	}
-	raw, err := json.Marshal(as(set, map[string]any{"status": map[string]any{"conditions": all}}))
-	if err != nil {
-		return err
-	}
-	if err := r.writer.Status().Patch(ctx, set.DeepCopy(), client.RawPatch(types.MergePatchType, raw), owner); err != nil {
+	if err := versioned.PatchStatus(ctx, r.writer, set.DeepCopy(), map[string]any{"status": map[string]any{"conditions": merged}}, owner); err != nil {
 		return fmt.Errorf("writing the condition %s of ControlPlaneMachineSet %s: %w", c.Type, r.key, err)
 	}
 	if c.Status == metav1.ConditionFalse && (before["reason"] != c.Reason || before["status"] != string(c.Status)) {
 		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, c.Reason, "Generate", "%s", eventnote.Cut(c.Message, eventnote.Longest))
 	}
 	return nil
-}
-
-const timeFormat = "2006-01-02T15:04:05Z"
-
-func find(conditions []any, kind string) (int, map[string]any) {
-	for i, c := range conditions {
-		if m, ok := c.(map[string]any); ok && m["type"] == kind {
-			return i, m
-		}
-	}
-	return -1, nil
-}
-
-func same(before, now map[string]any) bool {
-	for name, v := range now {
-		if fmt.Sprint(before[name]) != fmt.Sprint(v) {
-			return false
-		}
-	}
-	return true
 }

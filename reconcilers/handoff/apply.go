@@ -5,15 +5,15 @@ package handoff
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/conditionlist"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -48,12 +48,11 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 	if err := r.recordUntouched(ctx, p); err != nil {
 		return 0, err
 	}
-	origin := map[string]any{"status": map[string]any{"synchronizedAPI": string(step.To)}}
-	if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, origin)); err != nil {
+	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": map[string]any{"synchronizedAPI": string(step.To)}}); err != nil {
 		return 0, err
 	}
 	if current(p.machineAPI) == "" {
-		if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, adoption(step))); err != nil {
+		if err := r.patchStatus(ctx, p.machineAPI, adoption(step)); err != nil {
 			return 0, err
 		}
 	}
@@ -89,7 +88,7 @@ func (r *reconciler) rests(ctx context.Context, p *pair, step authority.Step) er
 // mark writes the record of an untouched object; nil removes it.
 func (r *reconciler) mark(ctx context.Context, p *pair, value any) error {
 	annotations := map[string]any{authority.UntouchedAnnotation: value}
-	return r.patch(ctx, p.machineAPI, precondition(p.machineAPI, map[string]any{"metadata": map[string]any{"annotations": annotations}}))
+	return r.patch(ctx, p.machineAPI, map[string]any{"metadata": map[string]any{"annotations": annotations}})
 }
 
 func adoption(step authority.Step) map[string]any {
@@ -134,13 +133,13 @@ func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) e
 // store writes the status of the Machine API object: authority, what is said about it, and the resourceVersion on which
 // it was decided, in one patch.
 func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, status map[string]any) error {
-	conditions := conditionsOf(p.machineAPI)
+	conditions := conditionlist.Of(p.machineAPI)
 	if step.Action == authority.Switch && !step.Cancelled {
-		conditions = with(conditions, r.unsynchronized(step))
+		conditions, _ = conditionlist.Set(conditions, r.unsynchronized(step), r.now())
 	}
 	c, before := r.settled(p, step, conditions)
-	status["conditions"] = with(conditions, c)
-	if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, map[string]any{"status": status})); err != nil {
+	status["conditions"], _ = conditionlist.Set(conditions, c, r.now())
+	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": status}); err != nil {
 		return err
 	}
 	r.log(ctx, p.machineAPI, step)
@@ -153,7 +152,7 @@ func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, st
 // each gives the same order to several objects, the provider's first.
 func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who authority.Who) error {
 	for _, o := range p.of(who) {
-		if err := r.patch(ctx, o.live, precondition(o.live, map[string]any{"metadata": order(step, o)})); err != nil {
+		if err := r.patch(ctx, o.live, map[string]any{"metadata": order(step, o)}); err != nil {
 			return err
 		}
 		r.log(ctx, o.live, step)
@@ -203,33 +202,12 @@ func (p *pair) of(who authority.Who) []object {
 	return out
 }
 
-// precondition has the API server refuse the patch if the object has changed since it was read.
-func precondition(o *unstructured.Unstructured, body map[string]any) map[string]any {
-	metadata, ok := body["metadata"].(map[string]any)
-	if !ok {
-		metadata = map[string]any{}
-	}
-	metadata["resourceVersion"] = o.GetResourceVersion()
-	body["metadata"] = metadata
-	return body
-}
-
-// patch sends a merge patch and puts what came back in the object's place.
 func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, body map[string]any) error {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	return r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(fieldManager))
+	return versioned.Patch(ctx, r.writer, o, body, client.FieldOwner(fieldManager))
 }
 
 func (r *reconciler) patchStatus(ctx context.Context, o *unstructured.Unstructured, body map[string]any, options ...client.SubResourcePatchOption) error {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	options = append(options, client.FieldOwner(fieldManager))
-	return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), options...)
+	return versioned.PatchStatus(ctx, r.writer, o, body, append(options, client.FieldOwner(fieldManager))...)
 }
 
 func (r *reconciler) log(ctx context.Context, o *unstructured.Unstructured, step authority.Step) {

@@ -103,7 +103,7 @@ func TestUntouched(t *testing.T) {
 			paused = "False"
 		}
 		w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{
-			"conditions": with(conditionsOf(w.of(w.mapi())), condition(authority.ConditionPaused, metav1.ConditionStatus(paused), "", "Test", "because", now()))}})
+			"conditions": with(w.of(w.mapi()), condition(authority.ConditionPaused, metav1.ConditionStatus(paused), "", "Test", "because"))}})
 		w.mirrorRuns()
 		w.answer(w.core(), !w.pausedSince(w.core()), w.kind.ClusterAPIFinalizer, true)
 		w.answer(w.provider(), !w.pausedSince(w.provider()), "", false)

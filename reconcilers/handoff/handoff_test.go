@@ -157,8 +157,8 @@ func TestWaits(t *testing.T) {
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.MachineAPI)
 	w.waitSettled(authority.MachineAPI)
-	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"conditions": with(conditionsOf(w.of(w.mapi())),
-		condition(authority.ConditionSynchronized, "False", "Error", "Unconvertible", "spec.providerSpec.value.deviceIndex: no", now()))}})
+	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{"conditions": with(w.of(w.mapi()),
+		condition(authority.ConditionSynchronized, "False", "Error", "Unconvertible", "spec.providerSpec.value.deviceIndex: no"))}})
 	w.acknowledged()
 	w.request(authority.ClusterAPI)
 	w.pass()

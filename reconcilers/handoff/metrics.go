@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/conditionmetric"
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -57,9 +58,9 @@ func (m meters) count(p *pair, step authority.Step) {
 
 // waited measures the reason that a condition gave until now.
 func (m meters) waited(kind string, before map[string]any, now time.Time) {
-	since, err := time.Parse(time.RFC3339, text(before, "lastTransitionTime"))
-	if err != nil || text(before, "status") != "False" {
+	since, err := time.Parse(time.RFC3339, conditionlist.Text(before, "lastTransitionTime"))
+	if err != nil || conditionlist.Text(before, "status") != "False" {
 		return
 	}
-	m.waits.WithLabelValues(kind, text(before, "reason")).Observe(now.Sub(since).Seconds())
+	m.waits.WithLabelValues(kind, conditionlist.Text(before, "reason")).Observe(now.Sub(since).Seconds())
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -23,23 +24,23 @@ import (
 // report writes the condition AuthoritySettled, if it does not say the same already, and status.synchronizedAPI, the last
 // stable value, where it is missing.
 func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) error {
-	conditions := conditionsOf(p.machineAPI)
+	conditions := conditionlist.Of(p.machineAPI)
 	c, before := r.settled(p, step, conditions)
 	status := map[string]any{}
 	if s := p.state(); s.Current.Other() != authority.Unset && s.Origin != s.Current {
 		status["synchronizedAPI"] = string(s.Current)
 	}
-	if !same(c, before) && !early(p, before, conditions) {
-		status["conditions"] = with(conditions, c)
+	if merged, changed := conditionlist.Set(conditions, c, r.now()); changed && !early(p, before, conditions) {
+		status["conditions"] = merged
 	}
 	if len(status) == 0 {
 		return nil
 	}
-	if err := r.patchStatus(ctx, p.machineAPI, precondition(p.machineAPI, map[string]any{"status": status})); err != nil {
+	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": status}); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("Handoff reported", "object", describe(p.machineAPI), "settled", c["status"], "reason", c["reason"], "message", c["message"])
-	if text(before, "reason") != step.Reason {
+	if conditionlist.Text(before, "reason") != step.Reason {
 		r.meters.waited(p.kind.Name, before, r.now())
 		r.event(p, step, c)
 	}
@@ -50,22 +51,23 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 // the object. What is waited for in these moments ends by itself, and each report would be a write.
 func early(p *pair, before map[string]any, conditions []any) bool {
 	s := p.state()
-	return before == nil && s.Requested != s.Current.Other() && s.Current.Other() != authority.Unset && find(conditions, authority.ConditionSynchronized) == nil
+	return before == nil && s.Requested != s.Current.Other() && s.Current.Other() != authority.Unset && conditionlist.Find(conditions, authority.ConditionSynchronized) == nil
 }
 
 // settled is the condition that a step gives rise to, and the one that is there, nil if none. Its time moves with its
 // reason, not with its status alone: it is since when that is waited for.
 func (r *reconciler) settled(p *pair, step authority.Step, conditions []any) (now, before map[string]any) {
-	before = find(conditions, authority.ConditionSettled)
+	before = conditionlist.Find(conditions, authority.ConditionSettled)
 	status, severity := metav1.ConditionFalse, severityOf(step)
 	if step.Action == authority.Settle {
 		status, severity = metav1.ConditionTrue, ""
 	}
 	since := r.now().UTC().Format(time.RFC3339)
-	if text(before, "status") == string(status) && text(before, "reason") == step.Reason {
-		since = text(before, "lastTransitionTime")
+	if conditionlist.Text(before, "status") == string(status) && conditionlist.Text(before, "reason") == step.Reason {
+		since = conditionlist.Text(before, "lastTransitionTime")
 	}
-	now = condition(authority.ConditionSettled, status, severity, step.Reason, step.Message, since)
+	now = condition(authority.ConditionSettled, status, severity, step.Reason, step.Message)
+	now["lastTransitionTime"] = since
 	if step.Action == authority.Wait {
 		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "." + p.decision(step, since)
 	}
@@ -85,12 +87,13 @@ func severityOf(step authority.Step) string {
 
 // unsynchronized takes back what the mirror said about the other direction.
 func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
-	return condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", "AuthorityChanged",
-		"The mirror has not run from "+step.To.Text()+" yet.", r.now().UTC().Format(time.RFC3339))
+	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", "AuthorityChanged", "The mirror has not run from "+step.To.Text()+" yet.")
+	c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
+	return c
 }
 
-func condition(kind string, status metav1.ConditionStatus, severity, reason, message, since string) map[string]any {
-	c := map[string]any{"type": kind, "status": string(status), "reason": reason, "message": message, "lastTransitionTime": since}
+func condition(kind string, status metav1.ConditionStatus, severity, reason, message string) map[string]any {
+	c := conditionlist.New(kind, status, reason, message)
 	if severity != "" {
 		c["severity"] = severity
 	}
@@ -220,51 +223,10 @@ func (r *reconciler) event(p *pair, step authority.Step, c map[string]any) {
 		return
 	}
 	severity := corev1.EventTypeNormal
-	if slices.Contains([]string{"Error", "Warning"}, text(c, "severity")) {
+	if slices.Contains([]string{"Error", "Warning"}, conditionlist.Text(c, "severity")) {
 		severity = corev1.EventTypeWarning
 	}
-	r.recorder.Eventf(p.machineAPI, nil, severity, step.Reason, "Handoff", "%s", eventnote.Cut(text(c, "message"), eventnote.Longest))
-}
-
-// conditionsOf copies the list, so that what came from a cache is not written to.
-func conditionsOf(o *unstructured.Unstructured) []any {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	return list
-}
-
-func find(conditions []any, kind string) map[string]any {
-	for _, c := range conditions {
-		if m, ok := c.(map[string]any); ok && m["type"] == kind {
-			return m
-		}
-	}
-	return nil
-}
-
-// with puts a condition in the place of the one of its type. The list has no order that means anything: it is kept.
-func with(conditions []any, c map[string]any) []any {
-	out := slices.Clone(conditions)
-	for i, old := range out {
-		if m, ok := old.(map[string]any); ok && m["type"] == c["type"] {
-			out[i] = c
-			return out
-		}
-	}
-	return append(out, c)
-}
-
-func same(a, b map[string]any) bool {
-	for _, k := range []string{"status", "severity", "reason", "message"} {
-		if text(a, k) != text(b, k) {
-			return false
-		}
-	}
-	return true
-}
-
-func text(m map[string]any, key string) string {
-	s, _ := m[key].(string)
-	return s
+	r.recorder.Eventf(p.machineAPI, nil, severity, step.Reason, "Handoff", "%s", eventnote.Cut(conditionlist.Text(c, "message"), eventnote.Longest))
 }
 
 func describe(o *unstructured.Unstructured) string {

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/embedded"
 )
@@ -177,8 +178,15 @@ func (w *world) mirrorRuns() {
 	}
 	w.merge(w.mapi(), "status", map[string]any{"status": map[string]any{
 		"synchronizedGeneration": max(generation, shape.SynchronizedGeneration),
-		"conditions":             with(conditionsOf(m), condition(authority.ConditionSynchronized, "True", "", "Synced", "in step", now())),
+		"conditions":             with(m, condition(authority.ConditionSynchronized, "True", "", "Synced", "in step")),
 	}})
+}
+
+// with are the conditions of an object with this one, whose status has just become what it is.
+func with(o *unstructured.Unstructured, c map[string]any) []any {
+	c["lastTransitionTime"] = now()
+	merged, _ := conditionlist.Set(conditionlist.Of(o), c, time.Now())
+	return merged
 }
 
 // mirrorID copies the instance's ID to the objects that lack it.
@@ -242,7 +250,7 @@ func (w *world) answer(o ref, acts bool, finalizer string, holds bool) {
 	if acts && !w.silent && w.kind.InfraActs() && o != w.core() {
 		w.merge(o, "", map[string]any{"spec": map[string]any{"providerID": "aws:///us-east-1a/i-1"}})
 	}
-	status["conditions"] = with(conditionsOf(live), condition(authority.ConditionPaused, paused, "", "Test", "because", now()))
+	status["conditions"] = with(live, condition(authority.ConditionPaused, paused, "", "Test", "because"))
 	w.merge(o, "status", map[string]any{"status": status})
 }
 

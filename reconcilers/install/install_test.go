@@ -622,6 +622,36 @@ func TestPlatformsAndRivals(t *testing.T) {
 	c.expect(well)
 }
 
+// That the Infrastructure names another platform, or none, is nobody's word about what is installed: it is kept as it is, serves, and the ClusterOperator shows what new
+// content waits for.
+func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
+	c := newCluster(t)
+	c.release(both(t)...)
+	c.settled()
+	for platform, says := range map[configv1.PlatformType]string{
+		"":     "Infrastructure cluster has no status.platformStatus.type yet: what is installed stays as it is",
+		"None": "Cluster API is not yet implemented on this platform: None: what is installed stays as it is",
+	} {
+		c.platform(platform)
+		c.edit("ConfigMap", "aws-settings", types.MergePatchType, `{"data": {"mine": "x"}}`)
+		c.passes(2)
+		c.expect(statuses{available: "True", progressing: "True", degraded: "False"})
+		if m := c.condition(progressing).Message; m != says {
+			t.Errorf("%q: Progressing is %q, want %q", platform, m, says)
+		}
+		if _, drifted, _ := unstructured.NestedString(c.find("ConfigMap", "aws-settings").Object, "data", "mine"); drifted {
+			t.Errorf("%q: what is installed is not kept as it is", platform)
+		}
+		view, err := Look(t.Context(), c.wire.Config(), Options{})
+		if err != nil || len(view.Providers) != 2 || view.Waits != says {
+			t.Errorf("%q: a look shows %d providers, and what is waited for: %q (%v)", platform, len(view.Providers), view.Waits, err)
+		}
+		c.platform("AWS")
+		c.settled()
+		c.expect(well)
+	}
+}
+
 // Run by a manager, as in a cluster: what changes brings a pass about, long before everything is compared again.
 func TestFollowsChanges(t *testing.T) {
 	c := newCluster(t)

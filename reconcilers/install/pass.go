@@ -35,7 +35,7 @@ func (r *reconciler) pass(ctx context.Context) *done {
 	if err != nil {
 		return out.unread(err)
 	}
-	if in.platform.Name == "" {
+	if in.platform.Name == "" && len(in.lastGood) == 0 {
 		return out
 	}
 	w := r.look()
@@ -68,7 +68,7 @@ func (in *inputs) served(contents []content) bool {
 	return core && installation.Lacks(in.platform.Name, installed) == ""
 }
 
-// choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is sound again.
+// choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is sound again, and the platform known.
 func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done) ([]content, error) {
 	remnants := installation.Remnants(in.transports, in.lastGood)
 	var wanted []corev1.ConfigMap
@@ -85,6 +85,12 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 		if !there[label] {
 			wanted = append(wanted, in.lastGood[label]...)
 		}
+	}
+	if in.platform.Name == "" {
+		r.blocked(in, out, &installation.Unplaced{Platform: in.platform})
+		in.platform = installation.InstalledOn(kept)
+		out.Platform = in.platform
+		return r.lastGood(in, kept)
 	}
 	contents, err := r.prepare(in, wanted, func(label string) bool { return !there[label] })
 	if err == nil {
@@ -103,12 +109,17 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 		return nil, err
 	}
 	r.blocked(in, out, err)
-	contents, err = r.prepare(in, kept, func(string) bool { return true })
+	return r.lastGood(in, kept)
+}
+
+// lastGood is what became ready last, while something keeps the release back.
+func (r *reconciler) lastGood(in *inputs, kept []corev1.ConfigMap) ([]content, error) {
+	contents, err := r.prepare(in, kept, func(string) bool { return true })
 	switch {
 	case passes(err):
 		return nil, err
 	case len(kept) == 0 || err != nil:
-		return nil, nil //nolint:nilerr // out has the problem of the release: that comes first
+		return nil, nil //nolint:nilerr // what keeps the release back is shown: that comes first
 	}
 	return contents, nil
 }

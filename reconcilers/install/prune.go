@@ -18,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/internal/versioned"
 )
 
 // definitions are the objects that bring kinds.
@@ -179,8 +180,7 @@ func (k *walk) defined(ctx context.Context, kind schema.GroupKind) (string, erro
 
 // delete deletes the object if it still is what was decided from.
 func (k *walk) delete(ctx context.Context, item installation.Item, live *unstructured.Unstructured) error {
-	uid, version := live.GetUID(), live.GetResourceVersion()
-	if err := client.IgnoreNotFound(k.r.client.Delete(ctx, live.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &version})); err != nil {
+	if err := client.IgnoreNotFound(versioned.Delete(ctx, k.r.client, live.DeepCopy())); err != nil {
 		return fmt.Errorf("removing %s: %w", item.Key(), err)
 	}
 	delete(k.live, item.Key())
@@ -192,16 +192,11 @@ func (k *walk) delete(ctx context.Context, item installation.Item, live *unstruc
 
 // release keeps a definition, with all objects of its kind, and takes the installer's marks away.
 func (k *walk) release(ctx context.Context, item installation.Item, live *unstructured.Unstructured) error {
-	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": live.GetResourceVersion(),
-		"labels":          map[string]any{installation.InstalledByLabel: nil},
-		"annotations":     map[string]any{installation.AppliedAnnotation: nil},
-	}})
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", item.Key(), err)
-	}
-	out := live.DeepCopy()
-	if err := client.IgnoreNotFound(k.r.client.Patch(ctx, out, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager))); err != nil {
+	out, without := live.DeepCopy(), map[string]any{"metadata": map[string]any{
+		"labels":      map[string]any{installation.InstalledByLabel: nil},
+		"annotations": map[string]any{installation.AppliedAnnotation: nil},
+	}}
+	if err := client.IgnoreNotFound(versioned.Patch(ctx, k.r.client, out, without, client.FieldOwner(installation.Manager))); err != nil {
 		return fmt.Errorf("releasing %s: %w", item.Key(), err)
 	}
 	k.live[item.Key()] = out

@@ -5,7 +5,6 @@ package install
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,11 +13,11 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/internal/versioned"
 )
 
 // report writes into the ClusterOperator what it does not have already.
@@ -58,11 +57,7 @@ func (r *reconciler) report(ctx context.Context, p *done) error {
 	if len(status) == 0 {
 		return nil
 	}
-	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion}, "status": status})
-	if err != nil {
-		return fmt.Errorf("writing the status of ClusterOperator %s: %w", installation.OperatorName, err)
-	}
-	if err := r.client.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager)); err != nil {
+	if err := versioned.PatchStatus(ctx, r.client, o, map[string]any{"status": status}, client.FieldOwner(installation.Manager)); err != nil {
 		return fmt.Errorf("writing the status of ClusterOperator %s: %w", installation.OperatorName, err)
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/internal/versioned"
 )
 
 // page is how many objects are rewritten in a pass, if the options do not say: other providers wait meanwhile.
@@ -135,15 +136,8 @@ func (k *walk) touch(ctx context.Context, version, kind string, item *metav1.Par
 }
 
 func (k *walk) trim(ctx context.Context, o installation.Object, live *unstructured.Unstructured, storage string) error {
-	raw, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": live.GetResourceVersion()},
-		"status":   map[string]any{"storedVersions": []string{storage}},
-	})
-	if err != nil {
-		return err
-	}
-	out := live.DeepCopy()
-	if err := k.r.client.Status().Patch(ctx, out, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(installation.Manager)); err != nil {
+	out, status := live.DeepCopy(), map[string]any{"storedVersions": []string{storage}}
+	if err := versioned.PatchStatus(ctx, k.r.client, out, map[string]any{"status": status}, client.FieldOwner(installation.Manager)); err != nil {
 		return fmt.Errorf("noting that no object of %s is stored in an older version: %w", o.Key(), err)
 	}
 	k.live[o.Key()] = out

@@ -55,8 +55,7 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Platform = in.platform
-	if in.platform.Name == "" {
+	if v.Platform = in.platform; in.platform.Name == "" && len(in.lastGood) == 0 {
 		return v, nil
 	}
 	out, w := &done{}, r.look()
@@ -64,6 +63,7 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.Platform = in.platform
 	for _, c := range contents {
 		p, err := w.view(ctx, in.record(c.Label()), c)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // autoscalerManager is the manager, in the managed fields of the authoritative object, of what the autoscaler wrote. A user who applies that object
@@ -115,14 +116,14 @@ func annotationPath(key string) []string { return []string{"f:metadata", "f:anno
 // annotate writes annotations to the authority, in the name of whom it follows.
 func (f stream) annotate(changes map[string]any, fields []string, note string) *write {
 	return &write{verb: patch, by: autoscalerManager, object: f.source, reason: "AutoscalerFollowed", fields: fields, note: note,
-		patch: metadataPatch(f.source, map[string]any{"annotations": changes})}
+		patch: metadataPatch(map[string]any{"annotations": changes})}
 }
 
 // wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
 // mirror as owner no more. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5). there is the field's path on the authority.
 func (f stream) wrote(manager string, path, there []string) bool {
-	return !owns(f.mirror, path...) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == manager && holds(owned(e), path) && f.since(e, there)
+	return !ownership.Owns(f.mirror, path...) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && ownership.Holds(e, path...) && f.since(e, there)
 	})
 }
 
@@ -133,22 +134,24 @@ func (f stream) wrote(manager string, path, there []string) bool {
 // it out. It is later if the mirror has claimed the field, or if the authority's is still the mirror's from before the switch: both sides were
 // equal then, so that it is the mirror's side that has changed.
 func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
-	before, claimed := f.said().SynchronizedGeneration == 0, claimed(f.mirror)
+	before, claimed := f.said().SynchronizedGeneration == 0, ownership.Claimed(f.mirror)
 	switch {
 	case e.Subresource == "scale":
-		return !before && claimed || before && owns(f.source, there...)
+		return !before && claimed || before && ownership.Owns(f.source, there...)
 	case e.Subresource != "" || e.Time == nil:
 		return false
 	case before:
 		switched := f.said().Condition(authority.ConditionSynchronized)
 		if switched.Status == "" { // never in step: nothing came from a mirror that somebody else made, or from before ours was made
-			made := slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return o.Manager == fieldManager && !e.Time.Before(o.Time) })
+			made := slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool {
+				return o.Manager == ownership.Manager && !e.Time.Before(o.Time)
+			})
 			return made && !f.onAuthority(there)
 		}
 		return switched.Status == metav1.ConditionUnknown &&
 			(!e.Time.Before(&switched.LastTransitionTime) || ownedByUs(f.source, there) || !f.onAuthority(there))
 	}
-	return claimed && !slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return ours(o) && e.Time.Before(o.Time) })
+	return claimed && !slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool { return ownership.Ours(o) && e.Time.Before(o.Time) })
 }
 
 // onAuthority reports whether the authority has a field that it may lack.
@@ -167,24 +170,13 @@ func (f stream) withdrawn(there []string) bool {
 	if f.said().SynchronizedGeneration == 0 {
 		return f.said().Condition(authority.ConditionSynchronized).Status == metav1.ConditionUnknown && ownedByUs(f.source, there)
 	}
-	return claimed(f.mirror) && ownedByUs(f.source, there)
+	return ownership.Claimed(f.mirror) && ownedByUs(f.source, there)
 }
 
 // ownedByUs reports whether Poundlock owns a field, and nobody else does.
 func ownedByUs(o *unstructured.Unstructured, path []string) bool {
-	by := ownersOf(o, path)
-	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != fieldManager && manager != autoscalerManager })
-}
-
-// ownersOf lists the managers of a field, through whatever subresource.
-func ownersOf(o *unstructured.Unstructured, path []string) []string {
-	var out []string
-	for _, e := range o.GetManagedFields() {
-		if holds(owned(e), path) {
-			out = append(out, e.Manager)
-		}
-	}
-	return out
+	by := ownership.Managers(o, path...)
+	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != autoscalerManager })
 }
 
 var replicasPath = []string{"f:spec", "f:replicas"}
@@ -203,9 +195,7 @@ func (f stream) scaled() *write {
 			}
 		}
 	}
-	body := metadataPatch(f.source, map[string]any{})
-	body["spec"] = map[string]any{"replicas": asked}
-	return &write{verb: patch, by: autoscalerManager, object: f.source, patch: body, reason: "AutoscalerFollowed", fields: []string{"spec.replicas"},
+	return &write{verb: patch, by: autoscalerManager, object: f.source, patch: map[string]any{"spec": map[string]any{"replicas": asked}}, reason: "AutoscalerFollowed", fields: []string{"spec.replicas"},
 		note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", describe(f.source), now, asked)}
 }
 
@@ -214,13 +204,13 @@ func (f stream) scaled() *write {
 // may empty by its limits.
 func (f stream) emptied() bool {
 	asked, has := replicas(f.mirror)
-	if !has || asked != 0 || len(ownersOf(f.mirror, replicasPath)) > 0 || f.source.GetAnnotations()[f.minSize()] != "0" {
+	if !has || asked != 0 || len(ownership.Managers(f.mirror, replicasPath...)) > 0 || f.source.GetAnnotations()[f.minSize()] != "0" {
 		return false
 	}
 	if f.said().SynchronizedGeneration == 0 {
-		return owns(f.source, replicasPath...)
+		return ownership.Owns(f.source, replicasPath...)
 	}
-	return claimed(f.mirror)
+	return ownership.Claimed(f.mirror)
 }
 
 // minSize is the annotation of the authority with the fewest replicas that the autoscaler may ask for.
@@ -307,7 +297,7 @@ func (s *state) markedFor(side policies.Side) *write {
 	}
 	name := marks(other)[0]
 	return &write{verb: patch, object: to, reason: "MirrorUpdated", fields: []string{"metadata.annotations." + name},
-		patch: metadataPatch(to, map[string]any{"annotations": map[string]any{name: value}}), note: "marked " + describe(to) + " as the one to go, like " + describe(from)}
+		patch: metadataPatch(map[string]any{"annotations": map[string]any{name: value}}), note: "marked " + describe(to) + " as the one to go, like " + describe(from)}
 }
 
 // marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the
@@ -370,19 +360,19 @@ func replicas(o *unstructured.Unstructured) (n int64, says bool) {
 // have set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
 // have been cleared: without an owner, what the authority drops would stay.
 func (s *state) unclaimed(want, live *unstructured.Unstructured) []string {
-	if !claimed(live) && (s.isMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
+	if !ownership.Claimed(live) && (s.isMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
 		return []string{"metadata.managedFields"}
 	}
 	if want.GetKind() != s.kind.Name {
 		return nil
 	}
-	if _, says := replicas(want); says && s.kind.Scales && !owns(live, "f:spec", "f:replicas") {
+	if _, says := replicas(want); says && s.kind.Scales && !ownership.Owns(live, "f:spec", "f:replicas") {
 		return []string{"spec.replicas"}
 	}
 	for _, g := range authority.Annotated(s.mirrorSide()) {
 		for _, key := range g.Fields {
 			_, says := want.GetAnnotations()[key]
-			if says && g.Manager != "" && slices.Contains(g.Kinds, s.kind.Name) && !owns(live, "f:metadata", "f:annotations", "f:"+key) {
+			if says && g.Manager != "" && slices.Contains(g.Kinds, s.kind.Name) && !ownership.Owns(live, "f:metadata", "f:annotations", "f:"+key) {
 				return []string{"metadata.annotations." + key}
 			}
 		}
@@ -396,9 +386,4 @@ func (s *state) mirrorSide() policies.Side {
 		return policies.SideMachineAPI
 	}
 	return policies.SideClusterAPI
-}
-
-// claimed reports whether the mirror has applied to an object.
-func claimed(live *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(live.GetManagedFields(), ours)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // wrote is a manager's entry in metadata.managedFields with the time of its last write, "" for none.
@@ -37,7 +38,7 @@ func wrote(name, operation, subresource, second, fields string) string {
 func TestWhatIsTheAutoscalersWord(t *testing.T) {
 	const both = `{"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/delete-machine": {}}}, "f:spec": {"f:replicas": {}}}`
 	mine := func(second string) string {
-		return wrote(fieldManager, "Apply", "", second, `{"f:spec": {"f:order": {}}}`)
+		return wrote(ownership.Manager, "Apply", "", second, `{"f:spec": {"f:order": {}}}`)
 	}
 	theirs := func(second string) string { return wrote("cluster-autoscaler", "Update", "", second, both) }
 	scale := wrote("cluster-autoscaler", "Update", "scale", "", both)
@@ -58,7 +59,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 		{"the managed fields were cleared", 1, inStep, nil, false},
 		{"and the mirror's alone were cleared", 1, inStep, []string{theirs("31")}, false},
 		{"a person wrote, past the locks", 1, inStep, []string{mine("30"), wrote("kubectl-scale", "Update", "scale", "31", both)}, false},
-		{"the mirror still owns the field", 1, inStep, []string{wrote(fieldManager, "Apply", "", "30", both), theirs("31")}, false},
+		{"the mirror still owns the field", 1, inStep, []string{wrote(ownership.Manager, "Apply", "", "30", both), theirs("31")}, false},
 		{"status is no place for it", 1, inStep, []string{mine("30"), wrote("cluster-autoscaler", "Update", "status", "31", both)}, false},
 		{"through /scale, which leaves no time", 1, inStep, []string{mine("30"), scale}, true},
 		{"through /scale, and the mirror's were cleared", 1, inStep, []string{scale}, false},
@@ -78,7 +79,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 			s.machineAPI = parse(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8"}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: %d, conditions: [%s]}}`,
 				c.generation, c.synchronized))
 			if slices.Contains(c.managers, "still") {
-				s.machineAPI.SetManagedFields(parse(t, `{metadata: {managedFields: [`+wrote(fieldManager, "Apply", "", "10", strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
+				s.machineAPI.SetManagedFields(parse(t, `{metadata: {managedFields: [`+wrote(ownership.Manager, "Apply", "", "10", strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
 			}
 			if lag := kind == "Machine" && (c.sentence == beforeSwitch || c.sentence == newborn); lag {
 				c.follows = true // the mark is not on the authority, which may never have had it
@@ -99,7 +100,7 @@ func TestClearedManagedFieldsAreClaimed(t *testing.T) {
 	}{
 		{"nothing is left of them", `{metadata: {` + marked + `}, spec: {a: 1}}`, true},
 		{"another's entry is left", `{metadata: {` + marked + `, managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, true},
-		{"ours is there", `{metadata: {` + marked + `, managedFields: [` + manager(fieldManager, "Apply", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
+		{"ours is there", `{metadata: {` + marked + `, managedFields: [` + manager(ownership.Manager, "Apply", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
 		{"the Machine API's mirror, too", `{apiVersion: machine.openshift.io/v1beta1, metadata: {}, spec: {a: 1}}`, true},
 		{"one that somebody else made is taken over field by field", `{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
 	} {
@@ -116,7 +117,7 @@ func TestClearedManagedFieldsAreClaimed(t *testing.T) {
 func TestWhatIsTheOperatorsWord(t *testing.T) {
 	const size, there = "machine.openshift.io/cluster-api-autoscaler-node-group-max-size", "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 	both := `{"f:metadata": {"f:annotations": {"f:` + size + `": {}}}}`
-	mine := wrote(fieldManager, "Apply", "", "30", `{"f:spec": {"f:replicas": {}}}`)
+	mine := wrote(ownership.Manager, "Apply", "", "30", `{"f:spec": {"f:replicas": {}}}`)
 	for _, c := range []struct {
 		sentence string
 		managers []string
@@ -150,10 +151,10 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 	const switched, inStep = `{type: Synchronized, status: Unknown, lastTransitionTime: "2026-11-23T00:00:20Z"}`, `{type: Synchronized, status: "True", lastTransitionTime: "2026-11-23T00:00:25Z"}`
 	marked := `{"f:metadata": {"f:annotations": {"f:` + newer + `": {}, "f:` + older + `": {}}}}`
 	markedThere := `{"f:metadata": {"f:annotations": {"f:` + there + `": {}}}}`
-	mine, replicated := wrote(fieldManager, "Apply", "", "30", `{"f:spec": {"f:order": {}}}`), `{"f:spec": {"f:replicas": {}}}`
+	mine, replicated := wrote(ownership.Manager, "Apply", "", "30", `{"f:spec": {"f:order": {}}}`), `{"f:spec": {"f:replicas": {}}}`
 	scale := wrote("cluster-autoscaler", "Update", "scale", "", replicated)
 	const never = " "
-	created := wrote(fieldManager, "Update", "", "18", `{"f:spec": {"f:order": {}}}`)
+	created := wrote(ownership.Manager, "Update", "", "18", `{"f:spec": {"f:order": {}}}`)
 	autoscaler := func(second string) string { return wrote("cluster-autoscaler", "Update", "", second, marked) }
 	const both = newer + ": t1, " + older + ": t2"
 	for _, c := range []struct {
@@ -176,7 +177,7 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		{sentence: "it has marked before the mirror was made", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("17")},
 		{sentence: "it marks a mirror that was made a moment ago, and a person the authority", kind: "Machine", generation: -1, synchronized: never, on: both, by: created + "," + autoscaler("19"), thereOn: there + ": t0"},
 		{sentence: "it takes its mark back", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere), want: there + "="},
-		{sentence: "it takes back a mark from before the switch", kind: "Machine", generation: -1, synchronized: switched, thereOn: there + ": t1", thereBy: wrote(fieldManager, "Apply", "", "10", markedThere), want: there + "="},
+		{sentence: "it takes back a mark from before the switch", kind: "Machine", generation: -1, synchronized: switched, thereOn: there + ": t1", thereBy: wrote(ownership.Manager, "Apply", "", "10", markedThere), want: there + "="},
 		{sentence: "one name of two is gone: it is marked still", kind: "Machine", on: older + ": t2", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
 		{sentence: "a person's mark on the authority is new to the mirror", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote("kubectl", "Update", "", "31", markedThere)},
 		{sentence: "a manifest has the mark, too", kind: "Machine", by: mine, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere) + "," + wrote("kubectl", "Apply", "", "32", markedThere)},
@@ -184,12 +185,12 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		{sentence: "the mirror was created anew by a person, without the mark", kind: "Machine", thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
 		{sentence: "and adopted", kind: "Machine", generation: -1, thereOn: there + ": t1", thereBy: wrote(autoscalerManager, "Update", "", "31", markedThere)},
 		{sentence: "it scales up", kind: "MachineSet", on: "5", by: mine + "," + scale, thereOn: "3", want: "replicas=5"},
-		{sentence: "it scales right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: scale, thereOn: "3", thereBy: wrote(fieldManager, "Apply", "", "10", replicated), want: "replicas=5"},
+		{sentence: "it scales right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: scale, thereOn: "3", thereBy: wrote(ownership.Manager, "Apply", "", "10", replicated), want: "replicas=5"},
 		{sentence: "it scaled before the switch, and a person has scaled the authority since", kind: "MachineSet", generation: -1, synchronized: switched, on: "5", by: scale, thereOn: "3", thereBy: wrote("kubectl", "Update", "", "22", replicated)},
 		{sentence: "a person scales, past the locks", kind: "MachineSet", on: "5", by: mine + "," + wrote("kubectl", "Update", "scale", "", replicated), thereOn: "3"},
 		{sentence: "it has scaled before the move began", kind: "MachineSet", api: "Migrating", on: "5", by: mine + "," + scale, thereOn: "3", want: "replicas=5"},
 		{sentence: "it scales to zero, which has no owner", kind: "MachineSet", on: "0", by: mine, thereOn: "3, min: 0", want: "replicas=0"},
-		{sentence: "it scales to zero right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "0", thereOn: "3, min: 0", thereBy: wrote(fieldManager, "Apply", "", "10", replicated), want: "replicas=0"},
+		{sentence: "it scales to zero right after the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "0", thereOn: "3, min: 0", thereBy: wrote(ownership.Manager, "Apply", "", "10", replicated), want: "replicas=0"},
 		{sentence: "a set at zero, and a person has scaled the authority since the switch", kind: "MachineSet", generation: -1, synchronized: switched, on: "0", thereOn: "3, min: 0", thereBy: wrote("kubectl", "Update", "", "22", replicated)},
 		{sentence: "zero of a set that it may not empty is nobody's", kind: "MachineSet", on: "0", by: mine, thereOn: "3, min: 1"},
 		{sentence: "zero of a set that it does not scale is nobody's", kind: "MachineSet", on: "0", by: mine, thereOn: "3"},
@@ -248,7 +249,7 @@ func shown(w *write) string {
 // TestMarksComeBeforeReplicas: the set is Cluster API's, and the autoscaler has scaled its mirror down.
 func TestMarksComeBeforeReplicas(t *testing.T) {
 	marked := wrote("cluster-autoscaler", "Update", "", "31", `{"f:metadata": {"f:annotations": {"f:machine.openshift.io/delete-machine": {}}}}`)
-	mine := wrote(fieldManager, "Apply", "", "30", `{"f:spec": {"f:order": {}}}`)
+	mine := wrote(ownership.Manager, "Apply", "", "30", `{"f:spec": {"f:order": {}}}`)
 	for _, c := range []struct {
 		sentence, machine, twin string
 		replicas                int
@@ -321,7 +322,7 @@ func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 		}
 	}
 	status := below(machine.machineAPI.Object, "status")
-	if text(below(status, "nodeRef"), "name") != "node" || status["errorMessage"] != nil || nested(machine.machineAPI, "spec", "providerID") != "aws:///i-1" {
+	if below(status, "nodeRef")["name"] != "node" || status["errorMessage"] != nil || nested(machine.machineAPI, "spec", "providerID") != "aws:///i-1" {
 		t.Errorf("the Machine's mirror is %v", machine.machineAPI.Object)
 	}
 	if n, _ := replicas(set.machineAPI); n != 5 || !jsonnumbers.Equal(below(set.machineAPI.Object, "status")["replicas"], int64(4)) {

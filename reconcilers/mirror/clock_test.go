@@ -8,6 +8,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poundlock/poundlock/internal/conditionlist"
 )
 
 // A clock that jumps, either way, changes nothing that has been said already, and moves only the time of what is said anew.
@@ -16,18 +18,18 @@ func TestAClockThatJumps(t *testing.T) {
 	clock, _ := time.Parse(time.RFC3339, noon)
 	c := converting{now: func() time.Time { return clock }}
 	says := synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", "Cluster API mirrors Machine API")
-	said, changed := c.setCondition(nil, says)
+	said, changed := conditionlist.Set(nil, says, c.now())
 	if !changed {
 		t.Fatal("nothing was said")
 	}
 	for _, jump := range []time.Duration{400 * 24 * time.Hour, -800 * 24 * time.Hour} {
 		clock = clock.Add(jump)
-		if again, changed := c.setCondition(said, says); changed {
+		if again, changed := conditionlist.Set(said, says, c.now()); changed {
 			t.Errorf("after a jump of %s it is said again: %v", jump, again)
 		}
 	}
-	other, _ := c.setCondition(said, synchronizedCondition(metav1.ConditionFalse, "MirrorRefused", "no"))
-	if at := text(other[0].(map[string]any), "lastTransitionTime"); at == noon {
+	other, _ := conditionlist.Set(said, synchronizedCondition(metav1.ConditionFalse, "MirrorRefused", "no"), c.now())
+	if at := conditionlist.Text(other[0].(map[string]any), "lastTransitionTime"); at == noon {
 		t.Error("what was said anew has the old time")
 	}
 }

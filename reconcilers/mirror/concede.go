@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // propagators are the field managers under which a MachineSet of Cluster API applies to its Machines, and to their infrastructure machines.
@@ -23,15 +24,9 @@ func (s *state) concede(want, live *unstructured.Unstructured) (conceded *unstru
 	if !s.propagated() {
 		return want, nil
 	}
-	theirs := ownership{}
-	for _, e := range live.GetManagedFields() {
-		if slices.Contains(propagators, e.Manager) && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
-			merge(theirs, owned(e))
-		}
-	}
 	want = want.DeepCopy()
-	for _, path := range propagatedPaths(theirs) {
-		if says, has := valueAt(want, path), valueAt(live, path); says != nil && has != nil && len(differs("", says, has)) > 0 {
+	for _, path := range propagatedPaths(live) {
+		if says, has := valueAt(want, path), valueAt(live, path); says != nil && has != nil && !ownership.Has(has, says) {
 			unstructured.RemoveNestedField(want.Object, path...)
 		}
 	}
@@ -44,17 +39,22 @@ func (s *state) propagated() bool {
 	return s.belongsTo(s.parents[authority.ClusterAPI]) && (twin == nil || authority.InCharge(shape(twin)) == authority.ClusterAPI)
 }
 
-// propagatedPaths are the fields of a tree that a MachineSet propagates: each label, each annotation, and some of spec.
-func propagatedPaths(tree ownership) [][]string {
+// propagatedPaths are the fields of a Machine that a MachineSet has propagated: labels, annotations, and some of spec.
+func propagatedPaths(live *unstructured.Unstructured) [][]string {
 	var out [][]string
-	for _, names := range []string{"labels", "annotations"} {
-		for key := range below(below(tree, "f:metadata"), "f:"+names) {
-			out = append(out, []string{"metadata", names, strings.TrimPrefix(key, "f:")})
+	for _, e := range live.GetManagedFields() {
+		if !slices.Contains(propagators, e.Manager) || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" {
+			continue
 		}
-	}
-	for _, field := range authority.PropagatedFields() {
-		if path := strings.Split(field, "."); holds(tree, spelled(path)) {
-			out = append(out, path)
+		for _, names := range []string{"labels", "annotations"} {
+			for _, name := range ownership.Names(e, "f:metadata", "f:"+names) {
+				out = append(out, []string{"metadata", names, name})
+			}
+		}
+		for _, field := range authority.PropagatedFields() {
+			if path := strings.Split(field, "."); ownership.Holds(e, spelled(path)...) {
+				out = append(out, path)
+			}
 		}
 	}
 	return out
@@ -67,16 +67,6 @@ func spelled(path []string) []string {
 		out[i] = "f:" + step
 	}
 	return out
-}
-
-// holds reports whether a tree has a path, each step of it spelled as there.
-func holds(tree ownership, path []string) bool {
-	for _, step := range path {
-		if tree = below(tree, step); tree == nil {
-			return false
-		}
-	}
-	return true
 }
 
 func valueAt(o *unstructured.Unstructured, path []string) any {

@@ -85,10 +85,10 @@ func deleted(o *unstructured.Unstructured, reason, note string) *write {
 func (s *state) detach(child *unstructured.Unstructured, side authority.API) *write {
 	w := &write{verb: patch, object: child, reason: "Detached", note: "detached " + describe(child) + " from its " + s.kind.Name + ", which is being deleted while its twin stays"}
 	if side == authority.MachineAPI && !runs(child) {
-		w.patch = metadataPatch(child, map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
+		w.patch = metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
 		return w
 	}
-	w.patch = metadataPatch(child, map[string]any{"ownerReferences": without(child, s.on(side))})
+	w.patch = metadataPatch(map[string]any{"ownerReferences": without(child, s.on(side))})
 	return w
 }
 
@@ -172,7 +172,7 @@ func (s *state) keepInfra() *write {
 	if s.infra == nil || s.core == nil || len(without(s.infra, s.core)) == len(s.infra.GetOwnerReferences()) || presence(s.machineAPI) != authority.Present {
 		return nil
 	}
-	return &write{verb: patch, object: s.infra, patch: metadataPatch(s.infra, map[string]any{"ownerReferences": without(s.infra, s.core)}),
+	return &write{verb: patch, object: s.infra, patch: metadataPatch(map[string]any{"ownerReferences": without(s.infra, s.core)}),
 		reason: "Detached", note: "detached " + describe(s.infra) + " from its Machine, which goes to be recreated"}
 }
 
@@ -185,7 +185,7 @@ func release(o *unstructured.Unstructured, finalizers ...string) *write {
 	if len(kept) == len(o.GetFinalizers()) {
 		return nil
 	}
-	return &write{verb: patch, object: o, patch: metadataPatch(o, map[string]any{"finalizers": kept}),
+	return &write{verb: patch, object: o, patch: metadataPatch(map[string]any{"finalizers": kept}),
 		reason: "Released", note: "removed the finalizers that kept " + describe(o)}
 }
 
@@ -216,5 +216,5 @@ func (s *state) unmark(o *unstructured.Unstructured) *write {
 	if i := slices.Index(o.GetFinalizers(), authority.SyncFinalizer); i >= 0 {
 		metadata["finalizers"] = slices.Delete(slices.Clone(o.GetFinalizers()), i, i+1)
 	}
-	return &write{verb: patch, object: o, patch: metadataPatch(o, metadata), reason: "MirrorEnded", note: describe(o) + " has no twin any more and acts on its own"}
+	return &write{verb: patch, object: o, patch: metadataPatch(metadata), reason: "MirrorEnded", note: describe(o) + " has no twin any more and acts on its own"}
 }

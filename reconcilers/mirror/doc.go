@@ -16,7 +16,7 @@
 //   - The next pass repairs a crash between two writes.
 //   - A stale cache or a former leader overwrites nobody.
 //
-// The mirror then owns what it created as if it had applied it (compare.go). An apply cannot require that no object
+// The mirror then owns what it created as if it had applied it (policies/ownership). An apply cannot require that no object
 // exists.
 //
 // Beside the content of the mirror, it writes:

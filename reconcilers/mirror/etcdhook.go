@@ -61,7 +61,7 @@ func (s *state) etcdHook() *write {
 // carryHook writes what etcd's operator did to Cluster API's Machine.
 func (s *state) carryHook(value any, what string) *write {
 	return &write{verb: patch, by: etcdHookManager, object: s.core, reason: "EtcdHookFollowed", fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
-		patch: metadataPatch(s.core, map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
+		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
 		note:  fmt.Sprintf(what, authority.EtcdHookName, describe(s.core)) + ", as etcd's operator has done in the Machine API"}
 }
 
@@ -79,7 +79,7 @@ func (s *state) forgetHook() *write { return s.recordHook(nil) }
 
 func (s *state) recordHook(value any) *write {
 	return &write{verb: patch, by: etcdHookManager, object: s.machineAPI, reason: "EtcdHookSeen",
-		patch: metadataPatch(s.machineAPI, map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
+		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
 }
 
 func hasEtcdHook(machineAPI *unstructured.Unstructured) bool {
@@ -92,5 +92,5 @@ func preDrainHooks(machineAPI *unstructured.Unstructured) []any {
 
 func isEtcdHook(item any) bool {
 	hook, _ := item.(map[string]any)
-	return text(hook, "name") == authority.EtcdHookName && text(hook, "owner") == authority.EtcdHookOwner
+	return hook["name"] == authority.EtcdHookName && hook["owner"] == authority.EtcdHookOwner
 }

@@ -6,7 +6,6 @@ package mirror
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -32,7 +31,9 @@ import (
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // Options are the parameters of the mirror.
@@ -226,21 +227,16 @@ func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstruc
 	switch w.verb {
 	case create:
 		if o.GroupVersionKind().Group == r.kind.MachineAPI.Group { // spec.authoritativeAPI is the user's from then on, and an apply would own it
-			return r.writer.Create(ctx, o, client.FieldOwner(fieldManager), client.FieldValidation(metav1.FieldValidationStrict))
+			return r.writer.Create(ctx, o, client.FieldOwner(ownership.Manager), client.FieldValidation(metav1.FieldValidationStrict))
 		}
 		o.SetResourceVersion(ofNothing)
-		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager))
+		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager))
 	case apply:
-		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager), client.ForceOwnership)
-	case patch, patchStatus:
-		body, err := json.Marshal(w.patch)
-		if err != nil {
-			return err
-		}
-		if w.verb == patch {
-			return r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(cmp.Or(w.by, fieldManager)))
-		}
-		return r.writer.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
+		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager), client.ForceOwnership)
+	case patch:
+		return versioned.Patch(ctx, r.writer, o, w.patch, client.FieldOwner(cmp.Or(w.by, ownership.Manager)))
+	case patchStatus:
+		return versioned.PatchStatus(ctx, r.writer, o, w.patch, client.FieldOwner(ownership.Manager))
 	}
 	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.propagation())))
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // selects reports whether a MachineSet of the Machine selects it by a label: without it, the mirror would be no Machine of the set's mirror.
@@ -16,7 +17,7 @@ func (s *state) selects(label string) bool {
 	for _, set := range s.parents {
 		selector := below(below(content(set), "spec"), "selector")
 		_, named := below(selector, "matchLabels")[label]
-		if named || slices.ContainsFunc(list(selector["matchExpressions"]), func(e any) bool { return len(differs("", map[string]any{"key": label}, e)) == 0 }) {
+		if named || slices.ContainsFunc(list(selector["matchExpressions"]), func(e any) bool { return ownership.Has(e, map[string]any{"key": label}) }) {
 			return true
 		}
 	}
@@ -38,7 +39,7 @@ func (s *state) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
 		others := authority.LeftAlone(s.kind.Name, "metadata."+of)
 		for name, value := range below(below(content(s.machineAPI), "metadata"), of) {
-			if slices.Contains(others, name) || authority.Theirs(name) && owns(s.machineAPI, "f:metadata", "f:"+of, "f:"+name) {
+			if slices.Contains(others, name) || authority.Theirs(name) && ownership.Owns(s.machineAPI, "f:metadata", "f:"+of, "f:"+name) {
 				text, _ := value.(string)
 				put(want, text, "metadata", of, name)
 			}

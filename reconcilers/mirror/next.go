@@ -18,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // verb is how a write is sent.
@@ -220,12 +221,10 @@ const copyManager = "poundlock-copy"
 func (s *state) copies(name string) *write {
 	path := []string{"spec", name}
 	value := valueAt(s.core, path)
-	if value == nil || name == "replicas" && !s.kind.Scales || len(differs("", value, valueAt(s.machineAPI, path))) == 0 {
+	if value == nil || name == "replicas" && !s.kind.Scales || ownership.Has(valueAt(s.machineAPI, path), value) {
 		return nil
 	}
-	body := metadataPatch(s.machineAPI, map[string]any{})
-	body["spec"] = map[string]any{name: value}
-	return &write{verb: patch, by: copyManager, object: s.machineAPI, patch: body, reason: "MirrorUpdated", fields: []string{"spec." + name},
+	return &write{verb: patch, by: copyManager, object: s.machineAPI, patch: map[string]any{"spec": map[string]any{name: value}}, reason: "MirrorUpdated", fields: []string{"spec." + name},
 		note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, describe(s.machineAPI), s.describeSource())}
 }
 
@@ -356,7 +355,7 @@ func (s *state) belongsTo(set *unstructured.Unstructured) bool {
 
 // gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
 func (s *state) gave(set *unstructured.Unstructured) bool {
-	return owns(s.core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
+	return ownership.Owns(s.core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
 }
 
 func (s *state) clusterOwns() metav1.OwnerReference { return ownedBy(s.cluster, false) }
@@ -396,7 +395,7 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 	if s.kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
 		put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
 	}
-	if s.machineAPI != nil && owns(s.machineAPI, "f:spec", "f:authoritativeAPI") {
+	if s.machineAPI != nil && ownership.Owns(s.machineAPI, "f:spec", "f:authoritativeAPI") {
 		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
 		put(want, nested(s.machineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
 	}
@@ -452,11 +451,11 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 		return &write{verb: create, object: want, reason: "MirrorCreated", note: "created " + describe(want) + " to mirror " + s.describeSource()}
 	}
 	want, conceded := s.concede(want, live)
-	if managed := takeover(want, live, s.made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
-		return &write{verb: patch, object: live, patch: metadataPatch(live, map[string]any{"managedFields": managed}),
+	if managed := ownership.Takeover(want, live, s.made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
+		return &write{verb: patch, object: live, patch: metadataPatch(map[string]any{"managedFields": managed}),
 			reason: "FieldsTakenOver"}
 	}
-	changed := applied(want, live)
+	changed := ownership.Changes(want, live)
 	if len(changed) == 0 {
 		changed = s.unclaimed(want, live)
 	}
@@ -475,11 +474,11 @@ func yielded(o *unstructured.Unstructured) *write {
 	if o == nil {
 		return nil
 	}
-	managed := yield(o)
+	managed := ownership.Yield(o)
 	if managed == nil {
 		return nil
 	}
-	return &write{verb: patch, object: o, patch: metadataPatch(o, map[string]any{"managedFields": managed}),
+	return &write{verb: patch, object: o, patch: metadataPatch(map[string]any{"managedFields": managed}),
 		reason: "FieldsYielded"}
 }
 
@@ -518,7 +517,7 @@ func (s *state) enrol(o *unstructured.Unstructured, annotations map[string]strin
 	if len(metadata) == 0 {
 		return nil
 	}
-	return &write{verb: patch, object: o, patch: metadataPatch(o, metadata), reason: "MirrorEnrolled", note: describe(o) + " has a twin from now on"}
+	return &write{verb: patch, object: o, patch: metadataPatch(metadata), reason: "MirrorEnrolled", note: describe(o) + " has a twin from now on"}
 }
 
 // markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A
@@ -528,7 +527,7 @@ func (s *state) markInfra() *write {
 		return nil
 	}
 	return &write{verb: patch, object: s.infra, reason: "MirrorEnrolled", note: describe(s.infra) + " has a twin from now on",
-		patch: metadataPatch(s.infra, map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
+		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
 }
 
 // claimInfra has an infrastructure machine belong to its Machine. Cluster API does so itself, but not while it is paused, and the provider's
@@ -538,7 +537,7 @@ func (s *state) claimInfra() *write {
 		return nil
 	}
 	return &write{verb: patch, object: s.infra, reason: "MirrorClaimed", note: describe(s.infra) + " belongs to its Machine from now on",
-		patch: metadataPatch(s.infra, map[string]any{"ownerReferences": append(s.infra.GetOwnerReferences(), ownedBy(s.core, true))})}
+		patch: metadataPatch(map[string]any{"ownerReferences": append(s.infra.GetOwnerReferences(), ownedBy(s.core, true))})}
 }
 
 // reattach takes back the mark of a detached object that has a parent again.
@@ -548,12 +547,10 @@ func (s *state) reattach() *write {
 		return nil
 	}
 	return &write{verb: patch, object: s.machineAPI, reason: "Attached", note: describe(s.machineAPI) + " has a MachineSet again",
-		patch: metadataPatch(s.machineAPI, map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
+		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
 }
 
-// metadataPatch is a merge patch that the API server refuses if o has changed since it was read.
-func metadataPatch(o *unstructured.Unstructured, metadata map[string]any) map[string]any {
-	metadata["resourceVersion"] = o.GetResourceVersion()
+func metadataPatch(metadata map[string]any) map[string]any {
 	return map[string]any{"metadata": metadata}
 }
 

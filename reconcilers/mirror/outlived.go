@@ -5,10 +5,10 @@ package mirror
 
 import (
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -24,9 +24,7 @@ func (c converting) outlived(s *state) *write {
 	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, keeps its Machines and their instances running. To delete them, delete it: %s. "+
 		"To have it in the Machine API again, recreate that MachineSet with spec.authoritativeAPI: ClusterAPI.", s.pair.MachineAPI, s.name,
 		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.pair.ClusterAPI, s.name))
-	merged, changed := c.setCondition(list(below(s.core.Object, "status")["conditions"]), map[string]any{
-		"type": authority.ConditionMirrored, "status": string(metav1.ConditionFalse), "reason": reasonOutlived, "message": note,
-	})
+	merged, changed := conditionlist.Set(conditionlist.Of(s.core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), c.now())
 	if !changed {
 		return nil
 	}
@@ -37,13 +35,12 @@ func (c converting) outlived(s *state) *write {
 
 // found takes that back when the MachineSet has a twin again.
 func (s *state) found() *write {
-	conditions := list(below(content(s.core), "status")["conditions"])
-	left := slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
-		said, _ := c.(map[string]any)
-		return text(said, "type") == authority.ConditionMirrored
-	})
-	if len(left) == len(conditions) {
+	if s.core == nil {
 		return nil
 	}
-	return statusWrite(s.core, map[string]any{"conditions": left})
+	conditions := conditionlist.Of(s.core)
+	if conditionlist.Find(conditions, authority.ConditionMirrored) == nil {
+		return nil
+	}
+	return statusWrite(s.core, map[string]any{"conditions": conditionlist.Without(conditions, authority.ConditionMirrored)})
 }

@@ -35,7 +35,7 @@ func (s *state) restoreOwner() *write {
 	refs := slices.DeleteFunc(machine.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return names(r, set) })
 	return &write{
 		verb: patch, object: machine, provided: stays(set),
-		patch:  metadataPatch(machine, map[string]any{"ownerReferences": append(refs, ownedBy(set, true))}),
+		patch:  metadataPatch(map[string]any{"ownerReferences": append(refs, ownedBy(set, true))}),
 		reason: "OwnerRestored", note: "restored the owner reference of " + describe(machine) + " to its MachineSet " + set.GetName(),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/policies/ownership"
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
@@ -64,7 +65,7 @@ func preconditions(t *testing.T, c client.Client) {
 	apply := func(change func(*unstructured.Unstructured)) error {
 		o := parse(t, firstWant)
 		change(o)
-		return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager), client.ForceOwnership)
+		return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager), client.ForceOwnership)
 	}
 	version := func(o *unstructured.Unstructured) { o.SetResourceVersion("1") }
 	if err := apply(version); err != nil {

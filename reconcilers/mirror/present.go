@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -98,8 +99,7 @@ func (c converting) waits(s *state) *write {
 
 // withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
 func (c converting) withCondition(s *state, status metav1.ConditionStatus, reason, message string) *write {
-	live := list(below(s.machineAPI.Object, "status")["conditions"])
-	merged, changed := c.setCondition(live, synchronizedCondition(status, reason, message))
+	merged, changed := conditionlist.Set(conditionlist.Of(s.machineAPI), synchronizedCondition(status, reason, message), c.now())
 	if !changed {
 		return nil
 	}

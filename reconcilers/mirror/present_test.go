@@ -69,7 +69,7 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 			continue
 		}
 		conditions := list(below(w.patch, "status")["conditions"])
-		if said, _ := conditions[0].(map[string]any); text(said, "severity") != "Info" || text(said, "status") != "Unknown" {
+		if said, _ := conditions[0].(map[string]any); said["severity"] != "Info" || said["status"] != "Unknown" {
 			t.Errorf("%s: says %v", c.sentence, said)
 		}
 		s.machineAPI.Object["status"].(map[string]any)["conditions"] = conditions

@@ -23,7 +23,8 @@ func (s *state) show(want *unstructured.Unstructured) {
 	value, _, _ := unstructured.NestedMap(want.Object, "spec", "providerSpec", "value")
 	kind := ""
 	for _, field := range typeFields {
-		kind = cmp.Or(kind, text(value, field))
+		said, _ := value[field].(string)
+		kind = cmp.Or(kind, said)
 	}
 	labels := want.GetLabels()
 	if labels == nil {
@@ -34,7 +35,7 @@ func (s *state) show(want *unstructured.Unstructured) {
 		"machine.openshift.io/region":        s.env.Region,
 		"machine.openshift.io/zone":          nested(s.core, "spec", "failureDomain"),
 	} {
-		if _, said := labels[label]; !said && says != "" {
+		if _, has := labels[label]; !has && says != "" {
 			labels[label] = says
 		}
 	}

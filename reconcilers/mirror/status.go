@@ -9,8 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // ownStatus are the keys of a Machine API object's status that say which API is authoritative: never mirrored.
@@ -34,9 +36,7 @@ func statusWrite(live *unstructured.Unstructured, status map[string]any) *write 
 	if len(status) == 0 {
 		return nil
 	}
-	return &write{verb: patchStatus, object: live, fields: sortedKeys(status), patch: map[string]any{
-		"metadata": map[string]any{"resourceVersion": live.GetResourceVersion()}, "status": status,
-	}}
+	return &write{verb: patchStatus, object: live, fields: sortedKeys(status), patch: map[string]any{"status": status}}
 }
 
 // statusPatch is the merge patch that makes live equal to wanted. Status is patched and never replaced:
@@ -50,7 +50,7 @@ func (c converting) statusPatch(wanted, live map[string]any) map[string]any {
 			if merged, changed := c.conditions(list(wanted[k]), list(live[k])); changed {
 				out[k] = merged
 			}
-		case len(differs(k, wanted[k], live[k])) > 0:
+		case !ownership.Has(live[k], wanted[k]):
 			out[k] = wanted[k]
 		}
 	}
@@ -60,8 +60,8 @@ func (c converting) statusPatch(wanted, live map[string]any) map[string]any {
 	ended(wanted, live, out)
 	old := map[string]any{}
 	ended(under(wanted, "deprecated", "v1beta1"), under(live, "deprecated", "v1beta1"), old)
-	if len(old) > 0 {
-		merge(out, map[string]any{"deprecated": map[string]any{"v1beta1": old}})
+	for key := range old {
+		_ = unstructured.SetNestedField(out, nil, "deprecated", "v1beta1", key) // fails only where something else than an object is wanted there
 	}
 	return out
 }
@@ -85,65 +85,27 @@ func under(m map[string]any, path ...string) map[string]any {
 // conditions carries the wanted conditions into the live ones, in place: a list has no order that means anything, so
 // the one that is there stays.
 func (c converting) conditions(wanted, live []any) (merged []any, changed bool) {
-	merged = slices.Clone(live)
+	merged = live
 	for _, w := range wanted {
 		condition, ok := w.(map[string]any)
-		if !ok || slices.Contains(ownConditions, text(condition, "type")) {
+		if !ok || slices.Contains(ownConditions, conditionlist.Text(condition, "type")) {
 			continue
 		}
 		var did bool
-		merged, did = c.setCondition(merged, condition)
+		merged, did = conditionlist.Set(merged, condition, c.now())
 		changed = changed || did
 	}
 	return merged, changed
 }
 
-// setCondition puts one condition into a list. Its time is the authority's where that has one, else it moves only when
-// the status flips.
-func (c converting) setCondition(conditions []any, wanted map[string]any) ([]any, bool) {
-	i := slices.IndexFunc(conditions, func(l any) bool {
-		m, _ := l.(map[string]any)
-		return text(m, "type") == text(wanted, "type")
-	})
-	next := map[string]any{}
-	merge(next, wanted)
-	if i < 0 {
-		if text(next, "lastTransitionTime") == "" {
-			next["lastTransitionTime"] = c.timestamp()
-		}
-		return append(conditions, next), true
-	}
-	have, _ := conditions[i].(map[string]any)
-	if text(next, "lastTransitionTime") == "" {
-		next["lastTransitionTime"] = have["lastTransitionTime"]
-		if text(have, "status") != text(next, "status") {
-			next["lastTransitionTime"] = c.timestamp()
-		}
-	}
-	if len(differs("", next, have)) == 0 && len(surplusKeys(have, next)) == 0 {
-		return conditions, false
-	}
-	conditions = slices.Clone(conditions)
-	conditions[i] = next
-	return conditions, true
+func below(m map[string]any, key string) map[string]any {
+	sub, _ := m[key].(map[string]any)
+	return sub
 }
 
-// surplusKeys are those of reason, message and severity that only one of the two has.
-func surplusKeys(have, want map[string]any) []string {
-	var out []string
-	for _, k := range []string{"reason", "message", "severity"} {
-		if text(have, k) != text(want, k) {
-			out = append(out, k)
-		}
-	}
-	return out
-}
-
-func (c converting) timestamp() string { return c.now().UTC().Format("2006-01-02T15:04:05Z") }
-
-func text(m map[string]any, key string) string {
-	s, _ := m[key].(string)
-	return s
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
 }
 
 func sortedKeys(m map[string]any) []string {
@@ -172,7 +134,7 @@ func (c converting) synchronized(s *state, generation int64, wanted map[string]a
 	if conditions == nil {
 		conditions = list(live["conditions"])
 	}
-	if merged, changed := c.setCondition(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", s.inStep())); changed {
+	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", s.inStep()), c.now()); changed {
 		status["conditions"] = merged
 	}
 	w := statusWrite(s.machineAPI, status)
@@ -200,7 +162,7 @@ func (s *state) inStep() string {
 }
 
 func synchronizedCondition(status metav1.ConditionStatus, reason, message string) map[string]any {
-	c := map[string]any{"type": authority.ConditionSynchronized, "status": string(status), "reason": reason, "message": message}
+	c := conditionlist.New(authority.ConditionSynchronized, status, reason, message)
 	switch status { // empty where it is True
 	case metav1.ConditionFalse:
 		c["severity"] = "Error"

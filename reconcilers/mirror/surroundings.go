@@ -106,6 +106,6 @@ func (s *state) givenToCluster() *write {
 	if presence(s.cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.isMirror(s.core) || presence(s.core) != authority.Present || len(s.core.GetOwnerReferences()) > 0 {
 		return nil
 	}
-	return &write{verb: patch, object: s.core, patch: metadataPatch(s.core, map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
+	return &write{verb: patch, object: s.core, patch: metadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
 		reason: "Released", note: "made the Cluster, which is being deleted, the owner of " + describe(s.core) + ", so that Cluster API deletes it"}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/health"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -116,8 +117,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) e
 			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API makes no request from the remediation template: move the Machine to Cluster API, or remediate it by hand", o.GetName(), v.Message)
 		return nil
 	}
-	uid, version := o.GetUID(), o.GetResourceVersion()
-	err = r.writer.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version})
+	err = versioned.Delete(ctx, r.writer, o)
 	if apierrors.IsNotFound(err) {
 		return nil // somebody else's deletion was faster
 	}

@@ -5,7 +5,6 @@ package rollout
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,12 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -139,8 +138,7 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Pla
 // remove deletes the Machine if it still is what was decided from.
 func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m := stored(step)
-	uid, version := m.GetUID(), m.GetResourceVersion()
-	err := r.writer.Delete(ctx, m, client.Preconditions{UID: &uid, ResourceVersion: &version})
+	err := versioned.Delete(ctx, r.writer, m)
 	if apierrors.IsNotFound(err) {
 		return nil // somebody else's deletion was faster
 	}
@@ -166,23 +164,11 @@ func stored(step controlplane.PlannedStep) *unstructured.Unstructured {
 
 // patch merges into an object, if it still is what was decided from.
 func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, metadata, spec map[string]any) error {
-	body := map[string]any{"metadata": with(metadata, "resourceVersion", o.GetResourceVersion())}
+	body := map[string]any{"metadata": metadata}
 	if spec != nil {
 		body["spec"] = spec
 	}
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	return r.writer.Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, raw))
-}
-
-func with(m map[string]any, key string, value any) map[string]any {
-	out := map[string]any{key: value}
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
+	return versioned.Patch(ctx, r.writer, o.DeepCopy(), body)
 }
 
 // tell reports on the set, with the Machine beside it, what was done and why.

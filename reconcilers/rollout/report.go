@@ -8,16 +8,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -26,7 +26,7 @@ func (r *reconciler) report(s *state) []write {
 	var out []write
 	if status := r.statusOf(s); len(status) > 0 {
 		out = append(out, func(ctx context.Context) error {
-			if err := r.patchStatus(ctx, s.set, status); client.IgnoreNotFound(err) != nil {
+			if err := versioned.PatchStatus(ctx, r.writer, s.set.DeepCopy(), map[string]any{"status": status}); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("writing the status of the ControlPlaneMachineSet: %w", err)
 			}
 			r.tellConditions(s, status)
@@ -38,7 +38,7 @@ func (r *reconciler) report(s *state) []write {
 	}
 	if status := r.operatorStatus(s); len(status) > 0 {
 		out = append(out, func(ctx context.Context) error {
-			if err := r.patchStatus(ctx, s.operator, status); err != nil {
+			if err := versioned.PatchStatus(ctx, r.writer, s.operator.DeepCopy(), map[string]any{"status": status}); err != nil {
 				return fmt.Errorf("writing the status of the ClusterOperator %s: %w", controlplane.OperatorName, err)
 			}
 			return nil
@@ -62,12 +62,12 @@ func (r *reconciler) statusOf(s *state) map[string]any {
 			out[name] = value
 		}
 	}
-	var want []any
+	var want []map[string]any
 	for _, c := range s.plan.Conditions() {
 		c.ObservedGeneration = s.set.GetGeneration()
 		want = append(want, plain(c))
 	}
-	if merged, changed := r.merge(conditionsOf(s.set), want); changed {
+	if merged, changed := r.merged(conditionlist.Of(s.set), want); changed {
 		out["conditions"] = merged
 	}
 	return out
@@ -79,11 +79,11 @@ func (r *reconciler) operatorStatus(s *state) map[string]any {
 		return nil // it is reported once the set is gone
 	}
 	out := map[string]any{}
-	var want []any
+	var want []map[string]any
 	for _, c := range controlplane.OperatorConditions(s.plan, s.ungenerated) {
 		want = append(want, plain(c))
 	}
-	if merged, changed := r.merge(conditionsOf(s.operator), want); changed {
+	if merged, changed := r.merged(conditionlist.Of(s.operator), want); changed {
 		out["conditions"] = merged
 	}
 	for name, value := range map[string][]any{"relatedObjects": r.related(), "versions": r.versions()} {
@@ -125,44 +125,17 @@ func (r *reconciler) makeOperator(ctx context.Context) error {
 	return nil
 }
 
-// merge puts conditions in the place of those of the same type. A condition has the time at which its status has become what it is.
-func (r *reconciler) merge(now, want []any) (merged []any, changed bool) {
-	merged = append(merged, now...)
-	for _, w := range want {
-		c, _ := w.(map[string]any)
-		at := -1
-		for i := range merged {
-			if field(merged[i], "type") == c["type"] {
-				at = i
-			}
-		}
-		c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
-		if at < 0 {
-			merged, changed = append(merged, any(c)), true
-			continue
-		}
-		if field(merged[at], "status") == c["status"] {
-			c["lastTransitionTime"] = field(merged[at], "lastTransitionTime")
-		}
-		if !reflect.DeepEqual(merged[at], any(c)) {
-			merged[at], changed = c, true
-		}
+func (r *reconciler) merged(now []any, want []map[string]any) (all []any, changed bool) {
+	for _, c := range want {
+		var did bool
+		now, did = conditionlist.Set(now, c, r.now())
+		changed = changed || did
 	}
-	return merged, changed
-}
-
-func field(condition any, name string) any {
-	m, _ := condition.(map[string]any)
-	return m[name]
-}
-
-func conditionsOf(o *unstructured.Unstructured) []any {
-	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	return all
+	return now, changed
 }
 
 // plain is a value as the API server keeps it.
-func plain(v any) any {
+func plain(v any) map[string]any {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil
@@ -177,39 +150,25 @@ func plain(v any) any {
 	return out
 }
 
-func (r *reconciler) patchStatus(ctx context.Context, o *unstructured.Unstructured, status map[string]any) error {
-	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}, "status": status})
-	if err != nil {
-		return err
-	}
-	return r.writer.Status().Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, raw))
-}
-
 // tellConditions reports as an event what a person may have to fix: that the set is degraded, and what holds it.
 func (r *reconciler) tellConditions(s *state, written map[string]any) {
 	now, ok := written["conditions"].([]any)
 	if !ok {
 		return
 	}
-	for _, c := range now {
-		if reflect.DeepEqual(c, conditionNamed(conditionsOf(s.set), field(c, "type"))) || field(c, "status") != string(metav1.ConditionTrue) {
+	before := conditionlist.Of(s.set)
+	for _, item := range now {
+		c, _ := item.(map[string]any)
+		kind, reason := conditionlist.Text(c, "type"), conditionlist.Text(c, "reason")
+		if reflect.DeepEqual(c, conditionlist.Find(before, kind)) || conditionlist.Text(c, "status") != string(metav1.ConditionTrue) {
 			continue
 		}
-		reason, message := fmt.Sprint(field(c, "reason")), eventnote.Cut(fmt.Sprint(field(c, "message")), eventnote.Longest)
+		message := eventnote.Cut(conditionlist.Text(c, "message"), eventnote.Longest)
 		switch {
-		case field(c, "type") == controlplane.Degraded:
+		case kind == controlplane.Degraded:
 			r.recorder.Eventf(s.set, nil, corev1.EventTypeWarning, reason, "Stop", "%s", message)
 		case reason == string(controlplane.WaitingForHook):
 			r.recorder.Eventf(s.set, nil, corev1.EventTypeNormal, reason, "Wait", "%s", message)
 		}
 	}
-}
-
-func conditionNamed(all []any, kind any) any {
-	for _, c := range all {
-		if field(c, "type") == kind {
-			return c
-		}
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ package surroundings
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,6 +31,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -208,14 +208,8 @@ func (r *reconciler) mark(ctx context.Context, t target) error {
 	if t.mark != "" {
 		value = t.mark
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": o.GetResourceVersion(), "annotations": map[string]any{authority.HoldsMirrorsAnnotation: value},
-	}})
-	if err != nil {
-		return err
-	}
-	err = r.writer.Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
-	if err != nil {
+	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{authority.HoldsMirrorsAnnotation: value}}}
+	if err := versioned.Patch(ctx, r.writer, o, patch, client.FieldOwner(fieldManager)); err != nil {
 		return fmt.Errorf("marking %s %s: %w", t.gvk.Kind, t.name, err)
 	}
 	log.FromContext(ctx).Info("Surroundings marked", "kind", t.gvk.Kind, "name", t.name, "holds", t.mark)

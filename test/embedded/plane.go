@@ -107,8 +107,8 @@ func (p *Plane) furnish() error {
 	return err
 }
 
-// collecting has the parts collect garbage less often than Go's default: a fifth of what the API server computes otherwise is that.
-const collecting = "GOGC=300"
+// collecting has the parts collect garbage less often than Go's default: a fifth of what the API server computes otherwise is that. It takes up to 1 GB for it.
+const collecting = "GOGC=500"
 
 // start runs the parts, on other ports if somebody was faster to take the free ones.
 func (p *Plane) start(ctx context.Context) error {

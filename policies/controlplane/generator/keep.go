@@ -103,7 +103,7 @@ func (g *Generated) content() map[string]any {
 }
 
 func (g *Generated) sentence() string {
-	return strings.Join(append([]string{fmt.Sprintf("The template is that of Machine %s, the newest of the control plane that runs.", g.From)}, g.Left...), " ")
+	return strings.Join(append([]string{fmt.Sprintf("The template was made from Machine %s, the newest of the control plane at that time.", g.From)}, g.Left...), " ")
 }
 
 // keeper is a generated set that may be changed: what is stored, and what it was last generated with.

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package ownership
 
 import (
 	"encoding/json"
@@ -17,8 +17,8 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// fieldManager is whose fields the mirror's are; spelled in every write.
-const fieldManager = "poundlock-mirror"
+// Manager is the field manager of every write of the mirror's.
+const Manager = "poundlock-mirror"
 
 // lacking lists the paths at which live differs from wanted. It ignores what live has beyond that:
 // API servers and webhooks add defaults. Lists are compared by index, finalizers and owner references as sets.
@@ -95,8 +95,9 @@ func owned(o metav1.ManagedFieldsEntry) ownership {
 	return tree
 }
 
-func ours(o metav1.ManagedFieldsEntry) bool {
-	return o.Manager == fieldManager && o.Operation == metav1.ManagedFieldsOperationApply && o.Subresource == ""
+// Ours reports whether an entry is of the mirror's applies.
+func Ours(o metav1.ManagedFieldsEntry) bool {
+	return o.Manager == Manager && o.Operation == metav1.ManagedFieldsOperationApply && o.Subresource == ""
 }
 
 // surplus lists the owned paths that wanted does not say (any more).
@@ -172,19 +173,19 @@ func list(v any) []any {
 	return l
 }
 
-// applied reports which paths of live an apply of wanted would change: what it lacks, and what the mirror applied
+// Changes lists the paths of live that an apply of wanted would change: what it lacks, and what the mirror applied
 // earlier and wants no more. nil: nothing, and the mirror has applied it before or need not.
-func applied(wanted, live *unstructured.Unstructured) []string {
+func Changes(wanted, live *unstructured.Unstructured) []string {
 	out := lacking(wanted, live)
 	for _, e := range live.GetManagedFields() {
-		if ours(e) {
+		if Ours(e) {
 			out = append(out, surplus("", owned(e), wanted.Object)...)
 		}
 	}
 	return out
 }
 
-// takeover returns the managed fields of live after what others own has become the mirror's where it stands in the way
+// Takeover returns the managed fields of live after what others own has become the mirror's where it stands in the way
 // of equality: the rest of an earlier time in which the mirror was authoritative and people wrote to it. nil: nothing does.
 //
 //   - In spec, whatever wanted does not say: only an owner's apply removes a field.
@@ -193,11 +194,11 @@ func applied(wanted, live *unstructured.Unstructured) []string {
 //   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
 //   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
 //     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.
-func takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string) []metav1.ManagedFieldsEntry {
+func Takeover(wanted, live *unstructured.Unstructured, made bool, keep ...string) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	gained := ownership{}
 	for i, e := range entries {
-		if ours(e) || e.Subresource != "" || e.APIVersion != live.GetAPIVersion() {
+		if Ours(e) || e.Subresource != "" || e.APIVersion != live.GetAPIVersion() {
 			continue
 		}
 		tree := owned(e)
@@ -225,7 +226,7 @@ const asksFor = "f:authoritativeAPI"
 // created reports whether an entry is of the mirror's creation of the object: no update of its sets a spec.
 func created(e metav1.ManagedFieldsEntry, tree ownership) bool {
 	ofCreation := func(field string) bool { return field != "." && field != asksFor }
-	return e.Manager == fieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate &&
+	return e.Manager == Manager && e.Operation == metav1.ManagedFieldsOperationUpdate &&
 		slices.ContainsFunc(slices.Collect(maps.Keys(below(tree, "f:spec"))), ofCreation)
 }
 
@@ -268,7 +269,7 @@ func stripSaid(tree ownership, wanted any) ownership {
 	return moved
 }
 
-// strip takes out of tree, and returns, what takeover moves.
+// strip takes out of tree, and returns, what Takeover moves.
 func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Unstructured, keep []string) ownership {
 	taken := ownership{}
 	if spec := below(tree, "f:spec"); spec != nil {
@@ -283,7 +284,7 @@ func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Uns
 		return taken
 	}
 	metadata := below(tree, "f:metadata")
-	if e.Manager == fieldManager {
+	if e.Manager == Manager {
 		merge(taken, stripOwners(metadata, wanted))
 	}
 	for field, said := range map[string]map[string]string{"f:labels": wanted.GetLabels(), "f:annotations": wanted.GetAnnotations()} {
@@ -295,19 +296,19 @@ func strip(tree ownership, e metav1.ManagedFieldsEntry, wanted *unstructured.Uns
 	return taken
 }
 
-// yield returns the managed fields of the authoritative object without the mirror's share in what others own too: the rest of
+// Yield returns the managed fields of the authoritative object without the mirror's share in what others own too: the rest of
 // an earlier time in which it was the mirror. Else an applier of the object would get a conflict with the mirror,
 // and could not remove a field by leaving it out. What the mirror alone owns stays: it must have an owner to be removed
 // by when the object is the mirror again. nil: there is nothing to yield.
-func yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
+func Yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
-	mine := slices.IndexFunc(entries, ours)
+	mine := slices.IndexFunc(entries, Ours)
 	if mine < 0 {
 		return nil
 	}
 	others := ownership{}
 	for _, e := range entries {
-		if !ours(e) && e.Subresource == "" && e.APIVersion == entries[mine].APIVersion && e.Manager != fieldManager {
+		if !Ours(e) && e.Subresource == "" && e.APIVersion == entries[mine].APIVersion && e.Manager != Manager {
 			merge(others, owned(e))
 		}
 	}
@@ -408,7 +409,7 @@ func merge(into, from ownership) {
 
 func giveTo(entries []metav1.ManagedFieldsEntry, live *unstructured.Unstructured, gained ownership) []metav1.ManagedFieldsEntry {
 	for i, e := range entries {
-		if ours(e) {
+		if Ours(e) {
 			tree := owned(e)
 			merge(tree, gained)
 			entries[i].FieldsV1 = fields(tree)
@@ -416,7 +417,7 @@ func giveTo(entries []metav1.ManagedFieldsEntry, live *unstructured.Unstructured
 		}
 	}
 	return append(entries, metav1.ManagedFieldsEntry{
-		Manager: fieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(), Time: latest(live),
+		Manager: Manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(), Time: latest(live),
 		FieldsType: "FieldsV1", FieldsV1: fields(gained),
 	})
 }
@@ -439,12 +440,59 @@ func fields(tree ownership) *metav1.FieldsV1 {
 	return &metav1.FieldsV1{Raw: raw}
 }
 
-// owns reports whether the mirror's applies own a field, by its path as managed fields spell it.
-func owns(live *unstructured.Unstructured, path ...string) bool {
+// Owns reports whether the mirror's applies own a field, by its path as managed fields spell it: f:spec, f:replicas.
+func Owns(live *unstructured.Unstructured, path ...string) bool {
 	for _, e := range live.GetManagedFields() {
-		if ours(e) {
+		if Ours(e) {
 			return holds(owned(e), path)
 		}
 	}
 	return false
 }
+
+// Claimed reports whether the mirror has applied to an object.
+func Claimed(live *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), Ours)
+}
+
+// Managers lists the managers of a field, through whatever subresource.
+func Managers(o *unstructured.Unstructured, path ...string) []string {
+	var out []string
+	for _, e := range o.GetManagedFields() {
+		if Holds(e, path...) {
+			out = append(out, e.Manager)
+		}
+	}
+	return out
+}
+
+// Holds reports whether an entry has a field.
+func Holds(e metav1.ManagedFieldsEntry, path ...string) bool { return holds(owned(e), path) }
+
+// Names are the fields that an entry has directly beneath another, without the sign of their kind.
+func Names(e metav1.ManagedFieldsEntry, path ...string) []string {
+	tree := owned(e)
+	for _, step := range path {
+		tree = below(tree, step)
+	}
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		if name, is := strings.CutPrefix(key, "f:"); is {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// holds reports whether a tree has a path, each step of it spelled as there.
+func holds(tree ownership, path []string) bool {
+	for _, step := range path {
+		if tree = below(tree, step); tree == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Has reports whether live has what is wanted. What it has beyond that is a default.
+func Has(live, wanted any) bool { return len(differs("", wanted, live)) == 0 }

@@ -1,0 +1,52 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package versioned
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Patch sends a merge patch, and puts the answer in the object's place.
+func Patch(ctx context.Context, to client.Writer, o client.Object, body map[string]any, options ...client.PatchOption) error {
+	patch, err := of(o, body)
+	if err != nil {
+		return err
+	}
+	return to.Patch(ctx, o, patch, options...)
+}
+
+// PatchStatus sends a merge patch of the status, and puts the answer in the object's place.
+func PatchStatus(ctx context.Context, to client.StatusClient, o client.Object, body map[string]any, options ...client.SubResourcePatchOption) error {
+	patch, err := of(o, body)
+	if err != nil {
+		return err
+	}
+	return to.Status().Patch(ctx, o, patch, options...)
+}
+
+// Delete deletes that very object, and no other that has taken its name. Whether it is an error that there is none is the caller's to decide.
+func Delete(ctx context.Context, to client.Writer, o client.Object, options ...client.DeleteOption) error {
+	uid, version := o.GetUID(), o.GetResourceVersion()
+	return to.Delete(ctx, o, append(options, client.Preconditions{UID: &uid, ResourceVersion: &version})...)
+}
+
+// of adds the version to a merge patch, which stays as it is.
+func of(o client.Object, body map[string]any) (client.Patch, error) {
+	metadata, _ := body["metadata"].(map[string]any)
+	if metadata = maps.Clone(metadata); metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["resourceVersion"] = o.GetResourceVersion()
+	if body = maps.Clone(body); body == nil {
+		body = map[string]any{}
+	}
+	body["metadata"] = metadata
+	raw, err := json.Marshal(body)
+	return client.RawPatch(types.MergePatchType, raw), err
+}

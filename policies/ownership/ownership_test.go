@@ -1,0 +1,158 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	o.SetAPIVersion("cluster.x-k8s.io/v1beta2")
+	o.SetKind("Machine")
+	return o
+}
+
+// manager is an entry of metadata.managedFields.
+func manager(name, operation, fields string) string {
+	return fmt.Sprintf(`{manager: %s, operation: %s, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: %s}`, name, operation, fields)
+}
+
+func TestWhatAnApplyWouldChange(t *testing.T) {
+	for _, c := range []struct {
+		sentence     string
+		wanted, live string
+		want         []string
+	}{
+		{"equal", `{spec: {a: 1, l: [x]}}`, `{spec: {a: 1, l: [x]}}`, nil},
+		{"the API server added defaults beside and within", `{spec: {a: 1, l: [{b: 1}]}}`, `{spec: {a: 1, d: dflt, l: [{b: 1, c: dflt}], e: {}}}`, nil},
+		{"a value differs", `{spec: {a: 1}}`, `{spec: {a: 2}}`, []string{"spec.a"}},
+		{"a value is absent", `{spec: {a: {b: 1}}}`, `{spec: {}}`, []string{"spec.a"}},
+		{"a list has another length", `{spec: {l: [1]}}`, `{spec: {l: [1, 2]}}`, []string{"spec.l"}},
+		{"an empty map is wanted and none is there", `{spec: {a: {}}}`, `{spec: {}}`, nil},
+		{"a user's label beside ours", `{metadata: {labels: {ours: x}}}`, `{metadata: {labels: {ours: x, mine: z}}}`, nil},
+		{"our label was changed", `{metadata: {labels: {ours: x}}}`, `{metadata: {labels: {ours: z}}}`, []string{"metadata.labels.ours"}},
+		{"a finalizer lacks", `{metadata: {finalizers: [f]}}`, `{metadata: {finalizers: [g]}}`, []string{"metadata.finalizers"}},
+		{"status is not applied", `{status: {a: 1}}`, `{status: {a: 2}}`, nil},
+		{"we applied what we want no more", `{spec: {a: 1}}`,
+			`{spec: {a: 1, b: 2}, metadata: {managedFields: [` + manager(Manager, "Apply", `{"f:spec": {"f:a": {}, "f:b": {}}}`) + `]}}`, []string{"spec.b"}},
+		{"we applied a label that the authority dropped", `{spec: {}}`,
+			`{spec: {}, metadata: {labels: {team: blue}, managedFields: [` + manager(Manager, "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}}`) + `]}}`, []string{"metadata"}},
+		{"we applied items that we want no more", `{metadata: {finalizers: [f]}, spec: {g: [{k: 1}]}}`,
+			`{spec: {g: [{k: 1}, {k: 2}]}, metadata: {managedFields: [` + manager(Manager, "Apply", `{"f:metadata": {"f:finalizers": {"v:\"g\"": {}}}, "f:spec": {"f:g": {"k:{\"k\":2}": {"f:v": {}}, "k:{\"k\":1}": {"f:v": {}}}}}`) + `]}}`,
+			[]string{"spec.g", "metadata.finalizers", `metadata.finalizers["g"]`, "spec.g[k=1].v", "spec.g[k=2]"}},
+		{"an item of a set and of a map-list that we still want", `{metadata: {finalizers: [f]}, spec: {g: [{k: 1, v: 2}]}}`,
+			`{metadata: {finalizers: [f], managedFields: [` + manager(Manager, "Apply", `{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:g": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`) + `]}, spec: {g: [{k: 1, v: 2}]}}`, nil},
+		{"a field that somebody else owns is not ours to remove by an apply", `{spec: {a: 1}}`,
+			`{spec: {a: 1, b: 2}, metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:b": {}}}`) + `]}}`, nil},
+	} {
+		got := Changes(parse(t, c.wanted), parse(t, c.live))
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+	}
+}
+
+func TestTakeover(t *testing.T) {
+	for _, c := range []struct {
+		sentence     string
+		wanted, live string
+		made         bool
+		want         []string // manager: fields
+	}{
+		{"what others set in spec and the authority does not say becomes ours", `{spec: {a: 1}}`,
+			`{spec: {a: 1, b: 2}, metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:a": {}, "f:b": {}}}`) + `]}}`,
+			false, []string{`kubectl: {"f:spec":{"f:a":{}}}`, Manager + `: {"f:spec":{"f:b":{}}}`}},
+		{"and is added to what is ours already", `{spec: {a: 1}}`,
+			`{metadata: {managedFields: [` + manager("kubectl", "Apply", `{"f:spec": {"f:b": {}}}`) + `,` + manager(Manager, "Apply", `{"f:spec": {"f:a": {}}}`) + `]}}`,
+			false, []string{Manager + `: {"f:spec":{"f:a":{},"f:b":{}}}`}},
+		{"what others set and the authority says too stays where it is", `{spec: {a: 1}}`,
+			`{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}}`, false, nil},
+		{"authoritativeAPI is the user's", `{spec: {a: 1}}`,
+			`{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:authoritativeAPI": {}}}`) + `]}}`, false, nil},
+		{"a user's own label stays the user's, one that the authority says too does not outlive it", `{metadata: {labels: {team: blue}}}`,
+			`{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:metadata": {"f:labels": {"f:team": {}, "f:mine": {}}}}`) + `]}}`,
+			false, []string{`kubectl: {"f:metadata":{"f:labels":{"f:mine":{}}}}`, Manager + `: {"f:metadata":{"f:labels":{"f:team":{}}}}`}},
+		{"who applies labels would apply them again: no fight", `{metadata: {labels: {team: blue}}}`,
+			`{metadata: {managedFields: [` + manager("capi-machineset", "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}}`) + `]}}`, false, nil},
+		{"an entry of another version cannot be read with this one's eyes", `{spec: {}}`,
+			`{metadata: {managedFields: [{manager: old, operation: Update, apiVersion: cluster.x-k8s.io/v1beta1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`, false, nil},
+		{"status is each controller's own", `{spec: {}}`,
+			`{metadata: {managedFields: [{manager: capi, operation: Update, subresource: status, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:b": {}}}}]}}`, false, nil},
+		{"what the mirror has just created it owns as if it had applied it, and the server's defaults are nobody's", `{metadata: {annotations: {mark: m}, finalizers: [f]}, spec: {a: 1, l: [{k: 1}]}}`,
+			`{spec: {a: 1, d: dflt, l: [{k: 1, e: dflt}]}, metadata: {annotations: {mark: m}, finalizers: [f], managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:annotations": {".": {}, "f:mark": {}}, "f:finalizers": {".": {}, "v:\"f\"": {}}}, "f:spec": {".": {}, "f:a": {}, "f:d": {}, "f:l": {".": {}, "k:{\"k\":1}": {".": {}, "f:k": {}, "f:e": {}}}}}`) + `]}}`, true,
+			[]string{Manager + `: {"f:metadata":{"f:annotations":{".":{},"f:mark":{}},"f:finalizers":{".":{},"v:\"f\"":{}}},"f:spec":{".":{},"f:a":{},"f:l":{".":{},"k:{\"k\":1}":{".":{},"f:k":{}}}}}`}},
+		{"of what it created earlier, a default may as well be what the authority has dropped since: an apply will show", `{metadata: {annotations: {mark: m}, finalizers: [f]}, spec: {a: 1, l: [{k: 1}]}}`,
+			`{spec: {a: 1, d: dflt, l: [{k: 1, e: dflt}]}, metadata: {annotations: {mark: m}, finalizers: [f], managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:annotations": {".": {}, "f:mark": {}}, "f:finalizers": {".": {}, "v:\"f\"": {}}}, "f:spec": {".": {}, "f:a": {}, "f:d": {}, "f:l": {".": {}, "k:{\"k\":1}": {".": {}, "f:k": {}, "f:e": {}}}}}`) + `]}}`, false,
+			[]string{Manager + `: {"f:metadata":{"f:annotations":{".":{},"f:mark":{}},"f:finalizers":{".":{},"v:\"f\"":{}}},"f:spec":{".":{},"f:a":{},"f:d":{},"f:l":{".":{},"k:{\"k\":1}":{".":{},"f:e":{},"f:k":{}}}}}`}},
+		{"an owner or a label that its creation set and the authority has dropped since, too", `{metadata: {}, spec: {a: 1}}`,
+			`{metadata: {managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:labels": {"f:old": {}}, "f:ownerReferences": {"k:{\"uid\":\"c\"}": {}}}, "f:spec": {"f:a": {}, "f:authoritativeAPI": {}}}`) + `]}}`,
+			false, []string{Manager + `: {"f:spec":{"f:authoritativeAPI":{}}}`, Manager + `: {"f:metadata":{"f:labels":{"f:old":{}},"f:ownerReferences":{"k:{\"uid\":\"c\"}":{}}},"f:spec":{"f:a":{}}}`}},
+		{"its other updates stay what they are", `{metadata: {finalizers: [f]}, spec: {a: 1}}`,
+			`{metadata: {managedFields: [` + manager(Manager, "Update", `{"f:metadata": {"f:finalizers": {"v:\"f\"": {}}}, "f:spec": {"f:authoritativeAPI": {}}}`) + `]}}`, false, nil},
+	} {
+		var got []string
+		for _, e := range Takeover(parse(t, c.wanted), parse(t, c.live), c.made, "spec.authoritativeAPI") {
+			got = append(got, e.Manager+": "+string(e.FieldsV1.Raw))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+	}
+}
+
+func TestYield(t *testing.T) {
+	mine := manager(Manager, "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}, "f:l": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`)
+	for _, c := range []struct {
+		sentence, others string
+		want             []string // manager: fields
+	}{
+		{"nobody else owns anything", ``, nil},
+		{"others own something else", manager("kubectl", "Apply", `{"f:spec": {"f:b": {}}}`), nil},
+		{"what an applier has too is the applier's alone", manager("kubectl", "Apply", `{"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}}}`), []string{
+			Manager + `: {"f:spec":{"f:l":{"k:{\"k\":1}":{".":{},"f:v":{}}}}}`, `kubectl: {"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:a": {}}}`}},
+		{"a field of a list's item is left, the item is not", manager("kubectl", "Update", `{"f:spec": {"f:l": {"k:{\"k\":1}": {"f:v": {}}}}}`), []string{
+			Manager + `: {"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:a":{},"f:l":{"k:{\"k\":1}":{".":{}}}}}`, `kubectl: {"f:spec": {"f:l": {"k:{\"k\":1}": {"f:v": {}}}}}`}},
+		{"with nothing left the mirror's entry goes", manager("kubectl", "Apply", `{"f:metadata": {"f:labels": {".": {}, "f:team": {}}}, "f:spec": {"f:a": {}, "f:l": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`), []string{
+			`kubectl: {"f:metadata": {"f:labels": {".": {}, "f:team": {}}}, "f:spec": {"f:a": {}, "f:l": {"k:{\"k\":1}": {".": {}, "f:v": {}}}}}`}},
+		{"who has the whole does not have each of its parts", manager("kubectl", "Apply", `{"f:spec": {"f:l": {}}}`), nil},
+		{"the mirror's own updates are no one else's", manager(Manager, "Update", `{"f:spec": {"f:a": {}}}`), nil},
+		{"status is no part of it", `{manager: capi, operation: Update, subresource: status, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:a": {}}}}`, nil},
+	} {
+		live := parse(t, `{metadata: {managedFields: [`+mine+`,`+c.others+`]}}`)
+		var got []string
+		for _, e := range Yield(live) {
+			raw, err := yaml.YAMLToJSON(e.FieldsV1.Raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e.Manager+": "+string(raw))
+		}
+		for i, want := range c.want {
+			name, tree, _ := strings.Cut(want, ": ")
+			raw, err := yaml.YAMLToJSON([]byte(tree))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.want[i] = name + ": " + string(raw)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.sentence, diff)
+		}
+		live.SetManagedFields(Yield(live))
+		if again := Yield(live); again != nil {
+			t.Errorf("%s: the second time it yields again: %v", c.sentence, again)
+		}
+	}
+}
