@@ -29,10 +29,10 @@ type fault struct {
 func faults() []fault {
 	return []fault{
 		{"each second write meets a conflict", rule(wire.Every(2, ours), wire.Conflict())},
-		{"each fourth request is one too many", rule(wire.Every(4, answered), wire.TooManyRequests(time.Second))},
-		{"each tenth request is an internal error", rule(wire.Every(10, answered), wire.InternalError())},
-		{"each tenth request finds no service", rule(wire.Every(10, answered), wire.Unavailable())},
-		{"each tenth request is lost", rule(wire.Every(10, answered), wire.LoseRequest())},
+		{"one of four requests is one too many", rule(wire.OneOf(4, answered), wire.TooManyRequests(time.Second))},
+		{"one of ten requests is an internal error", rule(wire.OneOf(10, answered), wire.InternalError())},
+		{"one of ten requests finds no service", rule(wire.OneOf(10, answered), wire.Unavailable())},
+		{"one of ten requests is lost", rule(wire.OneOf(10, answered), wire.LoseRequest())},
 		{"nothing but internal errors for twenty seconds", during(20*time.Second, rule(nil, wire.InternalError()))},
 		{"each second write is stored, and its answer lost", rule(wire.Every(2, ours), wire.LoseAnswer())},
 		{"each second write is stored, and times out", rule(wire.Every(2, ours), wire.TimedOut())},

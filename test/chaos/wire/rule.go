@@ -50,6 +50,20 @@ func Every(n int, m Match) Match {
 	return func(r Request) bool { return m(r) && seen.Add(1)%int64(n) == 0 }
 }
 
+// OneOf matches one of each n requests that m matches, at another place each time. A pass that makes n requests, and is the only one at work, would fail for ever with
+// each n-th: at the same request each time.
+func OneOf(n int, m Match) Match {
+	var seen atomic.Uint64
+	return func(r Request) bool {
+		if !m(r) {
+			return false
+		}
+		now := seen.Add(1) - 1
+		drawn := (now/uint64(n) + 1) * 0x9e3779b97f4a7c15 >> 32
+		return now%uint64(n) == drawn%uint64(n)
+	}
+}
+
 // Lay puts a rule in force until lift is called. Of several, the one that was laid last sees a request first.
 func (w *Wire) Lay(r Rule) (lift func()) {
 	w.mu.Lock()
