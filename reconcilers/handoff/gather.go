@@ -53,7 +53,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 		return nil, err
 	}
 	if p.kind.ObeysAnnotation {
-		p.hears = untilPauseSeen(p.machineAPI, r.now())
+		p.hears = r.pauses.left(p.machineAPI, r.now())
 		p.objects.MachineAPIPausedLately = p.hears > 0
 	}
 	if err := r.gatherHolders(ctx, p); err != nil {
@@ -81,7 +81,7 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 	p.objects.InfraFinalizer = infraFinalizer(kind)
 	p.infra, p.objects.Infra, err = get(ctx, from, mapping.GroupVersionKind, p.core.GetNamespace(), name)
 	if p.infra != nil && authority.Acknowledges(kind.Kind) == authority.ByPatience {
-		p.hears = untilPauseSeen(p.infra, r.now())
+		p.hears = r.pauses.left(p.infra, r.now())
 	}
 	p.objects.InfraPausedLately = p.hears > 0
 	return err
