@@ -260,7 +260,7 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 			s.templates = append(s.templates, o.DeepCopy())
 		}
 	}
-	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return s.isMirror(o) && o.GetName() != s.infraName() }) {
+	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return s.isTemplate(o) && o.GetName() != s.infraName() }) {
 		return r.gatherUsed(ctx, from, s)
 	}
 	return nil
@@ -291,6 +291,11 @@ const clonedFromAnnotation = "cluster.x-k8s.io/cloned-from-name"
 // isMirror reports whether the mirror made the object for this pair.
 func (s *state) isMirror(o *unstructured.Unstructured) bool {
 	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.mark()
+}
+
+// isTemplate reports whether the mirror made a template for this MachineSet. A person's copy of one has its mark, and another name.
+func (s *state) isTemplate(o *unstructured.Unstructured) bool {
+	return s.isMirror(o) && core.IsTemplateName(s.name, o.GetName())
 }
 
 func (s *state) mark() string { return s.kind.Name + "/" + s.name }
