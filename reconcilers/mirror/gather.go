@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,6 +27,7 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 var infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
@@ -282,7 +284,28 @@ func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *stat
 	for _, o := range machines {
 		s.used.Insert(o.GetAnnotations()[clonedFromAnnotation])
 	}
-	return nil
+	set, err := served.Get(ctx, r.live, controlPlaneKind, s.pair.MachineAPI, controlplane.Name)
+	if err != nil || set == nil {
+		return err
+	}
+	name, err := templateOfControlPlane(set)
+	s.used.Insert(name)
+	return err
+}
+
+var controlPlaneKind = machinev1.GroupVersion.WithKind(controlplane.Kind)
+
+// templateOfControlPlane is the template that a ControlPlaneMachineSet refers to, "" for none.
+func templateOfControlPlane(set *unstructured.Unstructured) (string, error) {
+	raw, err := json.Marshal(set.Object)
+	if err != nil {
+		return "", err
+	}
+	member, err := controlplane.Template(raw)
+	if err != nil || member == nil {
+		return "", err
+	}
+	return member.Spec.InfrastructureRef.Name, nil
 }
 
 // clonedFromAnnotation is on an infrastructure machine that Cluster API made from a template.
