@@ -537,7 +537,7 @@ func (s *state) claimInfra() *write {
 		return nil
 	}
 	return &write{verb: patch, object: s.infra, reason: "MirrorClaimed", note: describe(s.infra) + " belongs to its Machine from now on",
-		patch: metadataPatch(map[string]any{"ownerReferences": append(s.infra.GetOwnerReferences(), ownedBy(s.core, true))})}
+		patch: metadataPatch(map[string]any{"ownerReferences": append(without(s.infra, s.core), ownedBy(s.core, true))})}
 }
 
 // reattach takes back the mark of a detached object that has a parent again.
