@@ -23,6 +23,11 @@ import (
 // Mark is the value of authority.MirrorAnnotation on the infrastructure machine templates that are a set's.
 const Mark = controlplane.Kind + "/" + controlplane.Name
 
+// IsOwn reports whether a template is a set's, by its mark and its name. A person's copy of one has the mark alone.
+func IsOwn(mark, name string) bool {
+	return mark == Mark && core.IsTemplateName(controlplane.Name, name)
+}
+
 // Reflect is the infrastructure machine template that a set's template for Machine API stands for, as a MachineSet's is made: its name has a
 // hash of what it says. It says what the set's template does. Where a platform converts only what is somewhere, it is in the first of the
 // set's failure domains. Fields that do not convert, in whichever of the failure domains, are errors, by their path in the set. A set that has

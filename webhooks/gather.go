@@ -16,6 +16,7 @@ import (
 
 	"github.com/poundlock/poundlock/controlplanetemplate"
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -255,7 +256,7 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 		return nil, err
 	}
 	refs := named(coreKind(policies.SideMachineAPI, "MachineSet"), c.TwinNamespace, sets...)
-	if o.Metadata.Annotations[authority.MirrorAnnotation] == controlplanetemplate.Mark {
+	if controlplanetemplate.IsOwn(o.Metadata.Annotations[authority.MirrorAnnotation], c.Name) {
 		refs = append(named(machinev1.GroupVersion.WithKind(controlplane.Kind), c.TwinNamespace, controlplane.Name), refs...)
 	}
 	return refs, nil
@@ -270,7 +271,8 @@ func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) 
 	return named(coreKind(policies.SideMachineAPI, "Machine"), c.TwinNamespace, name)
 }
 
-// setsOf names every set of the template: those that its marks name, and those whose machines are made from it.
+// setsOf names every set of the template: those that its marks name, and those whose machines are made from it. The marks of a person's copy, which
+// has another name than the mirror gives, mean nothing.
 func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *policies.Object) ([]string, error) {
 	sets, err := l.Referrers.MachineSets(ctx, c.Namespace, c.Name)
 	if err != nil {
@@ -281,7 +283,7 @@ func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *polici
 		marks = append(marks, set)
 	}
 	for _, set := range marks {
-		if set != "" && !slices.Contains(sets, set) {
+		if core.IsTemplateName(set, c.Name) && !slices.Contains(sets, set) {
 			sets = append([]string{set}, sets...)
 		}
 	}

@@ -126,7 +126,7 @@ const (
 	capiMachines = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machines"},"namespace":"c","name":"a"`
 	capiChecks   = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machinehealthchecks"},"namespace":"c","name":"a"`
 	awsMachines  = `"resource":{"group":"infrastructure.cluster.x-k8s.io","version":"v1beta2","resource":"awsmachines"},"namespace":"c","name":"a"`
-	awsTemplates = `"resource":{"group":"infrastructure.cluster.x-k8s.io","version":"v1beta2","resource":"awsmachinetemplates"},"namespace":"c","name":"t"`
+	awsTemplates = `"resource":{"group":"infrastructure.cluster.x-k8s.io","version":"v1beta2","resource":"awsmachinetemplates"},"namespace":"c","name":"s-0123abcd"`
 	capiScale    = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machinesets"},"subResource":"scale","namespace":"c","name":"s"`
 
 	mapiA = "machine.openshift.io Machine m/a"
@@ -241,24 +241,37 @@ func TestReviews(t *testing.T) {
 		"a template, through the second of the sets that refer to it": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{` + paused + `}}`,
-			world: world{sets: map[string][]string{"t": {"alone", "s"}},
+			world: world{sets: map[string][]string{"s-0123abcd": {"alone", "s"}},
 				live: map[string]string{mapiS: underMachineAPI}},
 			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
 		},
 		"a template, by the strictest of the sets that refer to it": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{` + paused + `}}`,
-			world: world{sets: map[string][]string{"t": {"first", "s"}},
+			world: world{sets: map[string][]string{"s-0123abcd": {"first", "s"}},
 				live: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI, mapiS: underMachineAPI}},
 			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
 		},
 		"a marked template, by a stricter set that refers to it too": {
 			path: "/validate/infrastructure",
-			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"first"},
+			request: strings.Replace(awsTemplates, "s-0123abcd", "first-0123abcd", 1) + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"first"},
 				"annotations":{"poundlock.openshift.io/mirror-of":"MachineSet/first"}}}`,
-			world: world{sets: map[string][]string{"t": {"s"}},
+			world: world{sets: map[string][]string{"first-0123abcd": {"s"}},
 				live: map[string]string{"machine.openshift.io MachineSet m/first": underClusterAPI, mapiS: underMachineAPI}},
 			denied: "authority/infra-locked", field: "metadata.name", liveReads: 2,
+		},
+		"a person's copy of a template, under another name, is its own": {
+			path: "/validate/infrastructure",
+			request: strings.Replace(awsTemplates, "s-0123abcd", "s-larger", 1) + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"s"},
+				"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"MachineSet/s"}}}`,
+			world: world{live: map[string]string{mapiS: underMachineAPI}},
+		},
+		"a person's copy that a set refers to is locked like any template of it": {
+			path: "/validate/infrastructure",
+			request: strings.Replace(awsTemplates, "s-0123abcd", "s-larger", 1) + `,"operation":"DELETE","oldObject":{"metadata":{
+				"annotations":{"cluster.x-k8s.io/paused":"","poundlock.openshift.io/mirror-of":"MachineSet/s"}}}`,
+			world:  world{sets: map[string][]string{"s-larger": {"s"}}, live: map[string]string{mapiS: underMachineAPI}},
+			denied: "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
 		"a relabelled template is judged by its stored label": {
 			path: "/validate/infrastructure",

@@ -86,6 +86,7 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a Machine is deleted", "", p.deletes(mapiMachine, "unmoved")},
 		{"a Machine API set is scaled", "", p.scales("machinesets.machine.openshift.io", "m", "set")},
 		{"a Cluster API set is scaled", "", p.scales("machinesets.cluster.x-k8s.io", "c", "set")},
+		{"a person's copy of a mirror is scaled", "", p.scales("machinesets.cluster.x-k8s.io", "c", "copied")},
 		{"a check is created", "", p.creates(check("new"))},
 		{"a Cluster API Machine of a person's own is edited", "", p.patch(capiMachine, "own", `{"spec":{"version":"v1.36.0"}}`)},
 		{"a paused Machine is created", "", p.creates(twinManifest("new"))},
@@ -102,6 +103,18 @@ func TestNobodyAnswers(t *testing.T) {
 			if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
 				t.Errorf("refused by %q is wanted, got %v", c.refused, err)
 			}
+		})
+	}
+	p.cancelled(t)
+}
+
+// cancelled takes a request back that nobody carries out, as kubectl poundlock cleanup asks for it: it removes the label first.
+func (p outage) cancelled(t *testing.T) {
+	t.Helper()
+	p.must(t, p.admin.Patch(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "m"), merge(`{"metadata":{"labels":{"poundlock.openshift.io/admission":null}}}`)))
+	for _, to := range []string{"ClusterAPI", "MachineAPI"} {
+		eventually(t, "authority is asked to go to "+to, func() bool {
+			return p.admin.Patch(t.Context(), toward(mapiMachine, "m", "unmoved"), merge(`{"spec":{"authoritativeAPI":"`+to+`"}}`)) == nil
 		})
 	}
 }
@@ -199,9 +212,10 @@ func (p outage) furnish(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{"m": nil, "c": {authority.HoldsMirrorsAnnotation: "1 Machine"}} {
 		p.must(t, p.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: name, Annotations: annotations}}))
 	}
-	mark := func(text string) string {
-		return strings.Replace(text, "annotations: {", "annotations: {poundlock.openshift.io/mirror-of: Machine/mirror, ", 1)
+	markOf := func(kind, text string) string {
+		return strings.Replace(text, "annotations: {", "annotations: {poundlock.openshift.io/mirror-of: "+kind+"/mirror, ", 1)
 	}
+	mark := func(text string) string { return markOf("Machine", text) }
 	infra := func(name string) string {
 		return fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {namespace: c, name: %s, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {instanceType: m6i.large}}`, name)
 	}
@@ -209,8 +223,9 @@ func (p outage) furnish(t *testing.T) {
 	_, acts := setManifests("acts")
 	movedSet, _ := setManifests("moved")
 	_, mirrorSet := setManifests("mirror")
+	_, copied := setManifests("copied")
 	for _, text := range []string{
-		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, mark(mirrorSet), strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), withInstance(twinManifest("halted"), "aws:///a/i-1"), strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
+		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, markOf("MachineSet", mirrorSet), markOf("MachineSet", copied), strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), withInstance(twinManifest("halted"), "aws:///a/i-1"), strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
 		strings.Replace(machineManifest("moved", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1), strings.Replace(machineManifest("asking", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
 	} {
 		p.create(t, p.admin, text)

@@ -33,6 +33,12 @@ func TemplateName(set string, infraSpec map[string]any) string {
 // TemplatePrefix is what the names of all templates of a MachineSet begin with.
 func TemplatePrefix(set string) string { return shortened(set, maxName-digits-1) + "-" }
 
+// IsTemplateName reports whether TemplateName gives a name to templates of a MachineSet. A person who copies one gives it another.
+func IsTemplateName(set, name string) bool {
+	of, is := strings.CutPrefix(name, TemplatePrefix(set))
+	return is && len(of) == digits && strings.Trim(of, "0123456789abcdef") == ""
+}
+
 // SetLabel is the value of MachineSetLabel on a template: the MachineSet's name, or as much of it as a label takes, and a hash of the whole.
 func SetLabel(set string) string { return shortened(set, maxLabel) }
 

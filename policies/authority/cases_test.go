@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies"
@@ -100,6 +101,25 @@ func TestMarkRemedy(t *testing.T) {
 	}
 	if seen == 0 {
 		t.Error("no case removes the mark")
+	}
+}
+
+// Who replaces a namespace or a definition by a manifest without the mark wants to delete nothing: the first remedy is theirs.
+func TestTheRemedyOfALostMark(t *testing.T) {
+	seen := 0
+	for _, c := range load(t) {
+		if c.Rule != "authority/surroundings" || c.Change.Operation != admissionv1.Update {
+			continue
+		}
+		for _, d := range verdict(authority.Rules(), c).Denials {
+			seen++
+			if leave, allow := strings.Index(d.Detail, "Leave the mark as it is"), strings.Index(d.Detail, "To allow its deletion"); leave < 0 || allow < leave {
+				t.Errorf("%s: %s", c.Name, d.Detail)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no case removes the mark of what holds mirrors")
 	}
 }
 

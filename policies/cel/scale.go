@@ -42,7 +42,8 @@ func scaledSides(o Options) []scaled {
 	annotations := object("dyn(params).metadata", "annotations")
 	there := scaled{
 		name: "poundlock-scale-cluster-api", version: set.ClusterAPI, actors: []policies.Actor{policies.Poundlock, policies.Autoscaler},
-		locked: fmt.Sprintf(`%q in %[3]s && %[2]q in %[3]s`, authority.MirrorAnnotation, authority.PausedAnnotation, annotations),
+		// A person's copy of a mirror has its mark, and another name.
+		locked: fmt.Sprintf(`%[3]s[?%[1]q].orValue('') == "%[4]s/" + dyn(params).metadata.name && %[2]q in %[3]s`, authority.MirrorAnnotation, authority.PausedAnnotation, annotations, set.Name),
 		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale that one: " + %s`, scaleCommand("machine.openshift.io", origins(pairs))),
 	}
 	for _, p := range pairs {

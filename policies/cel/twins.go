@@ -103,7 +103,7 @@ func authorityTwins() []Twin {
 			Reason: `(request.operation == "DELETE" ` +
 				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". First migrate them to the API that stays, then run: kubectl poundlock cleanup. ` +
 				`To delete it at once, with the instances that the deleted API is authoritative for: " ` +
-				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". To allow its deletion: ") + variables.allow`,
+				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". Leave the mark as it is, also in a manifest that replaces the object. To allow its deletion: ") + variables.allow`,
 		},
 	}
 }

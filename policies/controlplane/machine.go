@@ -55,10 +55,10 @@ func (p *Plan) Owner() metav1.OwnerReference {
 	return *metav1.NewControllerRef(p.set, machinev1.GroupVersion.WithKind(Kind))
 }
 
-// Owners are a Machine's owner references with the set as its controller. A former set of the same name is gone, and the garbage collector
-// deletes what refers to it.
+// Owners are a Machine's owner references with the set as its controller, and in no other reference. A former set of the same name is gone, and the garbage
+// collector deletes what refers to it.
 func (p *Plan) Owners(m *machinev1beta1.Machine) []metav1.OwnerReference {
-	kept := slices.DeleteFunc(slices.Clone(m.OwnerReferences), func(o metav1.OwnerReference) bool { return former(o, p.set) })
+	kept := slices.DeleteFunc(slices.Clone(m.OwnerReferences), func(o metav1.OwnerReference) bool { return former(o, p.set) || o.UID == p.set.UID })
 	return append(kept, p.Owner())
 }
 

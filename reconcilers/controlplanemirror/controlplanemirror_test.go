@@ -289,6 +289,9 @@ func (w *world) condition(t *testing.T, current, kind, status, reason string, wo
 	})
 }
 
+// copied is a person's copy of a template of the set's.
+const copied = "cluster-copied"
+
 // ours are the names of the set's templates.
 func (w *world) ours(t *testing.T) []string {
 	t.Helper()
@@ -299,7 +302,7 @@ func (w *world) ours(t *testing.T) []string {
 	}
 	var out []string
 	for _, o := range l.Items {
-		if o.GetAnnotations()[authority.MirrorAnnotation] == "ControlPlaneMachineSet/cluster" {
+		if o.GetAnnotations()[authority.MirrorAnnotation] == "ControlPlaneMachineSet/cluster" && o.GetName() != copied {
 			out = append(out, o.GetName())
 		}
 	}
@@ -452,11 +455,15 @@ func (w *world) speaksClusterAPI(t *testing.T) {
 	if err := unstructured.SetNestedField(larger.Object, "m6i.4xlarge", "spec", "template", "spec", "instanceType"); err != nil {
 		t.Fatal(err)
 	}
+	theirs := w.get(t, templates, capi, name).DeepCopy()
+	theirs.Object["metadata"] = map[string]any{"name": copied, "namespace": capi, "annotations": map[string]any{authority.MirrorAnnotation: "ControlPlaneMachineSet/cluster"}}
+	w.create(t, theirs.Object)
 	w.patch(t, w.theSet(t), "{spec: {template: "+member("larger", "a", "b", "c")+"}}")
 	w.condition(t, "ClusterAPI", "Synchronized", "False", "FieldsNotConvertible", `spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: AWSMachineTemplate "larger" does not exist`)
 	w.create(t, larger.Object)
 	w.condition(t, "ClusterAPI", "Synchronized", "True", "ResourceSynchronized", "larger")
 	w.eventually(t, "the template that nobody needs goes", func() string { return strings.Join(w.ours(t), " ") })
+	w.get(t, templates, capi, copied) // it stays
 }
 
 func (w *world) stays(t *testing.T) {

@@ -172,7 +172,7 @@ func (s *state) wants(o *unstructured.Unstructured) bool {
 }
 
 func mine(o *unstructured.Unstructured) bool {
-	return o.GetAnnotations()[authority.MirrorAnnotation] == controlplanetemplate.Mark
+	return controlplanetemplate.IsOwn(o.GetAnnotations()[authority.MirrorAnnotation], o.GetName())
 }
 
 // gatherUsed asks who refers to templates: the set itself, Cluster API's MachineSets, and machines that were made from them.

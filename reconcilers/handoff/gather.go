@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,7 +53,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 		return nil, err
 	}
 	if p.kind.ObeysAnnotation {
-		p.hears = untilPauseSeen(p.machineAPI, r.now())
+		p.hears = r.pauses.left(p.machineAPI, r.now())
 		p.objects.MachineAPIPausedLately = p.hears > 0
 	}
 	if err := r.gatherHolders(ctx, p); err != nil {
@@ -68,20 +68,10 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 	if name == "" {
 		return nil
 	}
-	mapping, err := r.mapper.RESTMapping(kind)
-	if meta.IsNoMatchError(err) {
-		return nil // the provider is not installed: the object cannot exist
-	}
-	if err != nil {
-		return fmt.Errorf("looking up %s: %w", kind, err)
-	}
-	if err := r.follow(mapping.GroupVersionKind); err != nil {
-		return err
-	}
 	p.objects.InfraFinalizer = infraFinalizer(kind)
-	p.infra, p.objects.Infra, err = get(ctx, from, mapping.GroupVersionKind, p.core.GetNamespace(), name)
+	err := r.readInfra(ctx, from, p, kind, name)
 	if p.infra != nil && authority.Acknowledges(kind.Kind) == authority.ByPatience {
-		p.hears = untilPauseSeen(p.infra, r.now())
+		p.hears = r.pauses.left(p.infra, r.now())
 	}
 	p.objects.InfraPausedLately = p.hears > 0
 	return err
@@ -107,11 +97,27 @@ func infraFinalizer(kind schema.GroupKind) string {
 	return authority.InfraFinalizer(kind.Group, kind.Kind)
 }
 
-// get returns an object twice: as it is written, and as policies read it.
+// get returns an object twice: as it is written, and as policies read it. There is none of a kind that is not served.
 func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, *policies.Object, error) {
-	u, err := served.Get(ctx, from, gvk, namespace, name)
-	if err != nil || u == nil {
+	u, o, err := getServed(ctx, from, gvk, namespace, name)
+	if served.Missing(err) {
+		return nil, nil, nil
+	}
+	return u, o, err
+}
+
+// getServed is get, with an error where the kind is not served.
+func getServed(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, *policies.Object, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	switch err := from.Get(ctx, key, u); {
+	case served.Missing(err):
 		return nil, nil, err
+	case apierrors.IsNotFound(err):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("reading %s %s: %w", gvk.Kind, key, err)
 	}
 	o, err := parse(u)
 	return u, o, err

@@ -81,6 +81,8 @@ type reconciler struct {
 	mapper      meta.RESTMapper
 	recorder    events.EventRecorder
 	meters      meters
+	// pauses are those that no controller acknowledges.
+	pauses pauses
 	// indexed reports that the cache finds Machines by their owner, or by their instance.
 	indexed bool
 

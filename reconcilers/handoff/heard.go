@@ -5,36 +5,74 @@ package handoff
 
 import (
 	"strings"
+	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// pauseSeenAfter is how long an object must have been paused before Poundlock takes the pause for seen by a controller that never answers: a pass that
-// was under way, with a cache that was behind, is over by then.
-const pauseSeenAfter = 30 * time.Second
+const (
+	// pauseSeenAfter is how long an object must have been paused before Poundlock takes the pause for seen by a controller that never answers: a pass that
+	// was under way, with a cache that was behind, is over by then.
+	pauseSeenAfter = 30 * time.Second
+	// trustedAfter is the age from which Poundlock believes the time of a pause. Its own clock and the API server's are not that far apart.
+	trustedAfter = 5 * time.Minute
+	// mostPauses bounds what is remembered. Beyond it, all waits begin anew.
+	mostPauses = 10_000
+)
 
-// untilPauseSeen is how long to wait yet until the controller of an object, which does not answer, has seen the pause; 0 for one that was not paused.
-func untilPauseSeen(o *unstructured.Unstructured, now time.Time) time.Duration {
+// pauses remember since when this process has seen an object paused, by its UID. The API server's time of a pause proves little: the clocks may differ, and
+// anybody may clear managed fields. What this process has seen is later, and never earlier.
+type pauses struct {
+	mu   sync.Mutex
+	seen map[types.UID]seenPause
+}
+
+// seenPause is a pause by the time at which it was written, and since when it was seen.
+type seenPause struct{ written, since time.Time }
+
+// left is how long to wait yet until the controller of an object, which does not answer, has seen the pause; 0 for one that is not paused.
+func (p *pauses) left(o *unstructured.Unstructured, now time.Time) time.Duration {
 	if o == nil {
 		return 0
 	}
-	if _, told := o.GetAnnotations()[authority.PausedAnnotation]; !told {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	written, known := pausedAt(o)
+	if _, paused := o.GetAnnotations()[authority.PausedAnnotation]; !paused || known && now.Sub(written) > trustedAfter {
+		delete(p.seen, o.GetUID())
 		return 0
 	}
-	return max(0, pauseSeenAfter-now.Sub(pausedAt(o)))
+	last, seen := p.seen[o.GetUID()]
+	if !seen || !last.written.Equal(written) {
+		if p.seen == nil || len(p.seen) >= mostPauses {
+			p.seen = map[types.UID]seenPause{}
+		}
+		last = seenPause{written: written, since: now}
+		p.seen[o.GetUID()] = last
+	}
+	return max(0, pauseSeenAfter-now.Sub(last.since))
 }
 
-// pausedAt is when the pause annotation was last written, by the word of the API server. Who writes it again with something else begins anew: that is late,
-// and never early.
-func pausedAt(o *unstructured.Unstructured) time.Time {
-	at := o.GetCreationTimestamp().Time
+// pausedAt is when the pause annotation was last written, by the word of the API server, and whether there is such a word. Who writes it again with something
+// else begins anew: that is late, and never early.
+func pausedAt(o *unstructured.Unstructured) (at time.Time, known bool) {
 	for _, f := range o.GetManagedFields() {
-		if f.Time != nil && f.FieldsV1 != nil && f.Time.After(at) && strings.Contains(f.FieldsV1.GetRawString(), `"f:`+authority.PausedAnnotation+`"`) {
+		if !writesPause(f) {
+			continue
+		}
+		known = true
+		if f.Time.After(at) {
 			at = f.Time.Time
 		}
 	}
-	return at
+	return at, known
+}
+
+func writesPause(f metav1.ManagedFieldsEntry) bool {
+	return f.Time != nil && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:`+authority.PausedAnnotation+`"`)
 }

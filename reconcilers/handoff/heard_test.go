@@ -4,11 +4,14 @@
 package handoff
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -68,6 +71,10 @@ func TestACheckOfABlindController(t *testing.T) {
 
 func (w *world) acknowledgeLater(on authority.API, clock *time.Duration) {
 	w.Helper()
+	for range 6 { // by then what is to pause is paused, and seen
+		w.everybody()
+		w.pass()
+	}
 	*clock += pauseSeenAfter + 2*time.Second
 	w.waitSettled(on)
 }
@@ -109,29 +116,65 @@ func TestCancelOfABlindCheck(t *testing.T) {
 }
 
 func TestWhenAProviderThatNeverAnswersHasHeard(t *testing.T) {
-	const told = `annotations: {cluster.x-k8s.io/paused: ""}, creationTimestamp: "2026-01-01T00:00:00Z"`
+	const (
+		begin = `{kind: GCPMachine, metadata: {uid: u, creationTimestamp: "2025-01-01T00:00:00Z"`
+		pause = `, annotations: {cluster.x-k8s.io/paused: ""}`
+		field = `, managedFields: [{time: %q, fieldsV1: {"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/%s": {}}}}}]`
+	)
+	at := func(time string) string { return begin + pause + fmt.Sprintf(field, time, "paused") + `}}` }
+	now := "2026-01-01T00:00:00Z"
 	for sentence, c := range map[string]struct {
+		before []string // what was seen 10 seconds earlier each
 		object string
 		want   time.Duration
 	}{
-		"nothing":                           {"", 0},
-		"one that was not told":             {`{kind: GCPMachine, metadata: {creationTimestamp: "2026-01-01T00:00:00Z"}}`, 0},
-		"one that was made paused":          {`{kind: GCPMachine, metadata: {` + told + `}}`, 20 * time.Second},
-		"one that was told later":           {`{kind: OpenStackMachine, metadata: {` + told + `, managedFields: [{time: "2026-01-01T00:00:08Z", fieldsV1: {"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/paused": {}}}}}]}}`, 28 * time.Second},
-		"one that was told of other things": {`{kind: OpenStackMachine, metadata: {` + told + `, managedFields: [{time: "2026-01-01T00:00:08Z", fieldsV1: {"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/other": {}}}}}]}}`, 20 * time.Second},
-		"one that was told long ago":        {`{kind: GCPMachine, metadata: {annotations: {cluster.x-k8s.io/paused: ""}, creationTimestamp: "2025-01-01T00:00:00Z"}}`, 0},
+		"nothing":                                   {object: "", want: 0},
+		"one that is not paused":                    {object: begin + `}}`, want: 0},
+		"one that was paused now":                   {object: at(now), want: 30 * time.Second},
+		"one that was seen before":                  {before: []string{at(now), at(now)}, object: at(now), want: 10 * time.Second},
+		"one that was seen for long":                {before: []string{at(now), at(now), at(now)}, object: at(now), want: 0},
+		"one that was paused long ago":              {object: at("2025-12-31T23:54:00Z"), want: 0},
+		"a clock that is ahead of the API server's": {object: at("2025-12-31T23:58:00Z"), want: 30 * time.Second},
+		"a clock that is behind it":                 {before: []string{at("2026-01-01T00:04:00Z")}, object: at("2026-01-01T00:04:00Z"), want: 20 * time.Second},
+		"managed fields that somebody has cleared":  {object: begin + pause + `}}`, want: 30 * time.Second},
+		"cleared, and seen before":                  {before: []string{begin + pause + `}}`}, object: begin + pause + `}}`, want: 20 * time.Second},
+		"an owner of other fields alone":            {object: begin + pause + fmt.Sprintf(field, "2025-01-01T00:00:00Z", "other") + `}}`, want: 30 * time.Second},
+		"one that was paused anew":                  {before: []string{at("2025-12-31T23:59:50Z")}, object: at(now), want: 30 * time.Second},
+		"one that was not paused between":           {before: []string{at(now), begin + `}}`}, object: at(now), want: 30 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			var infra *unstructured.Unstructured
-			if c.object != "" {
-				infra = &unstructured.Unstructured{}
-				if err := yaml.Unmarshal([]byte(c.object), &infra.Object); err != nil {
-					t.Fatal(err)
-				}
+			p, clock := &pauses{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			for _, o := range c.before {
+				p.left(pausable(t, o), clock)
+				clock = clock.Add(10 * time.Second)
 			}
-			if got := untilPauseSeen(infra, time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC)); got != c.want {
+			if got := p.left(pausable(t, c.object), clock); got != c.want {
 				t.Errorf("waits for %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+func pausable(t *testing.T, object string) *unstructured.Unstructured {
+	t.Helper()
+	if object == "" {
+		return nil
+	}
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(object), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestWhatIsRememberedOfPausesIsBounded(t *testing.T) {
+	p := &pauses{}
+	for n := range mostPauses + 10 {
+		o := pausable(t, `{metadata: {annotations: {cluster.x-k8s.io/paused: ""}}}`)
+		o.SetUID(types.UID(strconv.Itoa(n)))
+		p.left(o, time.Now())
+	}
+	if n := len(p.seen); n > mostPauses {
+		t.Errorf("%d", n)
 	}
 }

@@ -66,11 +66,12 @@ func TestWhoseAnInfrastructureMachineIs(t *testing.T) {
 	}{
 		{"one that was made before its Machine belongs to nobody, and is claimed", `{metadata: {name: m}}`, true},
 		{"one that its Cluster keeps is claimed too", `{metadata: {name: m, ownerReferences: [{kind: Cluster, name: c, uid: c}]}}`, true},
+		{"one that its Machine owns, and does not control", `{metadata: {name: m, ownerReferences: [{kind: Cluster, name: c, uid: c}, {kind: Machine, name: m, uid: core, controller: false}]}}`, true},
 		{"one that has a controller is not", `{metadata: {name: m, ownerReferences: [{kind: Machine, name: m, uid: core, controller: true}]}}`, false},
 		{"nor one that is going", `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z"}}`, false},
 	} {
 		s := &state{kind: kindNamed(t, "Machine"), name: "m", core: parse(t, `{metadata: {name: m, uid: core}}`), infra: parse(t, c.infra)}
-		before := len(s.infra.GetOwnerReferences())
+		before := len(without(s.infra, s.core))
 		w := s.claimInfra()
 		if (w != nil) != c.claimed {
 			t.Errorf("%s: claimed: %t", c.sentence, w != nil)

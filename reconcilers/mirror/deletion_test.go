@@ -193,9 +193,9 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 		kind, _ := authority.KindNamed("MachineSet")
 		platform, _ := platforms.For("AWS")
 		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform, ClusterName: "c"}, missing: "not asked"}
-		s.core = parse(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-1}}}}}`)
+		s.core = parse(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-0123abcd}}}}}`)
 		s.core.SetGroupVersionKind(kind.ClusterAPIGVK())
-		template := parse(t, `{metadata: {name: m-1, `+marked+`}}`)
+		template := parse(t, `{metadata: {name: m-0123abcd, `+marked+`}}`)
 		template.SetGroupVersionKind(s.infraKind())
 		s.infra, s.templates = template, []*unstructured.Unstructured{template}
 		got := play(s)
@@ -208,6 +208,18 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 		want := []string{"patch MachineSet.cluster.x-k8s.io", "delete AWSMachineTemplate.infrastructure.cluster.x-k8s.io"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q: %s", going, diff)
+		}
+	}
+}
+
+// A copy of a template of the mirror's, as `kubectl get -o yaml` shows it, has the mark. It is its maker's, and nothing refers to it yet.
+func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
+	kind, _ := authority.KindNamed("MachineSet")
+	for name, goes := range map[string]bool{"m-0123abcd": true, "m-larger": false, "m-0123abcd-2": false, "m-0123ABCD": false, "other-0123abcd": false} {
+		s := &state{kind: kind, name: "m", used: sets.New[string]()}
+		s.templates = []*unstructured.Unstructured{parse(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
+		if w := s.staleTemplate(); (w != nil) != goes {
+			t.Errorf("%s: goes %t, want %t", name, w != nil, goes)
 		}
 	}
 }

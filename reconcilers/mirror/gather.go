@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	machinev1 "github.com/openshift/api/machine/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,6 +27,7 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
 var infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
@@ -260,7 +262,7 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 			s.templates = append(s.templates, o.DeepCopy())
 		}
 	}
-	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return s.isMirror(o) && o.GetName() != s.infraName() }) {
+	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return s.isTemplate(o) && o.GetName() != s.infraName() }) {
 		return r.gatherUsed(ctx, from, s)
 	}
 	return nil
@@ -282,7 +284,28 @@ func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *stat
 	for _, o := range machines {
 		s.used.Insert(o.GetAnnotations()[clonedFromAnnotation])
 	}
-	return nil
+	set, err := served.Get(ctx, r.live, controlPlaneKind, s.pair.MachineAPI, controlplane.Name)
+	if err != nil || set == nil {
+		return err
+	}
+	name, err := templateOfControlPlane(set)
+	s.used.Insert(name)
+	return err
+}
+
+var controlPlaneKind = machinev1.GroupVersion.WithKind(controlplane.Kind)
+
+// templateOfControlPlane is the template that a ControlPlaneMachineSet refers to, "" for none.
+func templateOfControlPlane(set *unstructured.Unstructured) (string, error) {
+	raw, err := json.Marshal(set.Object)
+	if err != nil {
+		return "", err
+	}
+	member, err := controlplane.Template(raw)
+	if err != nil || member == nil {
+		return "", err
+	}
+	return member.Spec.InfrastructureRef.Name, nil
 }
 
 // clonedFromAnnotation is on an infrastructure machine that Cluster API made from a template.
@@ -291,6 +314,11 @@ const clonedFromAnnotation = "cluster.x-k8s.io/cloned-from-name"
 // isMirror reports whether the mirror made the object for this pair.
 func (s *state) isMirror(o *unstructured.Unstructured) bool {
 	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.mark()
+}
+
+// isTemplate reports whether the mirror made a template for this MachineSet. A person's copy of one has its mark, and another name.
+func (s *state) isTemplate(o *unstructured.Unstructured) bool {
+	return s.isMirror(o) && core.IsTemplateName(s.name, o.GetName())
 }
 
 func (s *state) mark() string { return s.kind.Name + "/" + s.name }

@@ -537,7 +537,7 @@ func (s *state) claimInfra() *write {
 		return nil
 	}
 	return &write{verb: patch, object: s.infra, reason: "MirrorClaimed", note: describe(s.infra) + " belongs to its Machine from now on",
-		patch: metadataPatch(map[string]any{"ownerReferences": append(s.infra.GetOwnerReferences(), ownedBy(s.core, true))})}
+		patch: metadataPatch(map[string]any{"ownerReferences": append(without(s.infra, s.core), ownedBy(s.core, true))})}
 }
 
 // reattach takes back the mark of a detached object that has a parent again.
@@ -558,7 +558,7 @@ func metadataPatch(metadata map[string]any) map[string]any {
 // from it. The one that the pair will refer to next exists before it is referred to, and is spared.
 func (s *state) staleTemplate() *write {
 	for _, t := range s.templates {
-		if !s.isMirror(t) || s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.core != nil && t.GetName() == s.infraName() {
+		if !s.isTemplate(t) || s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.core != nil && t.GetName() == s.infraName() {
 			continue
 		}
 		return &write{verb: remove, object: t, reason: "TemplateDeleted", note: "deleted " + describe(t) + ", which nothing refers to any more"}

@@ -66,6 +66,22 @@ func (w *world) followsEdits(t *testing.T) {
 	}
 }
 
+// leavesCopies: a person copies the template of a mirror, with all that `kubectl get -o yaml` shows of it, to make another one of it.
+func (w *world) leavesCopies(t *testing.T) {
+	theirs := w.template(t, "worker-a").DeepCopy()
+	theirs.Object["metadata"] = map[string]any{"name": "worker-a-larger", "namespace": capi, "labels": theirs.Object["metadata"].(map[string]any)["labels"], "annotations": theirs.Object["metadata"].(map[string]any)["annotations"]}
+	if err := w.Create(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	w.quietFor(t, 10)
+	if w.get(t, awsTemplate, capi, "worker-a-larger") == nil {
+		t.Error("it was deleted")
+	}
+	if err := w.Delete(t.Context(), theirs); err != nil {
+		t.Error(err)
+	}
+}
+
 // refusedByServer: a value that only Cluster API's schema refuses is reported until it is fixed.
 func (w *world) refusedByServer(t *testing.T) {
 	value := text(w.get(t, machineAPISet, mapi, "worker-a"), "spec", "template", "spec", "providerSpec", "value", "instanceType")

@@ -144,6 +144,10 @@ func TestMachinesOfAFormerSet(t *testing.T) {
 		w.must(w.Update(t.Context(), &m))
 	}
 	w.found()
+	set, no := w.set(), false
+	half := w.machines()[0] // it belongs to the new set, which does not control it
+	half.OwnerReferences = append(half.OwnerReferences[:1], metav1.OwnerReference{APIVersion: machinev1.GroupVersion.String(), Kind: controlplane.Kind, Name: set.Name, UID: set.UID, Controller: &no})
+	w.must(w.Update(t.Context(), &half))
 	w.waitForRest(w.operator(nil))
 	w.wantDone("m6i.xlarge", 3)
 	for _, m := range w.machines() {

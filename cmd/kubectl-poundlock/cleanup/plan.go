@@ -43,10 +43,20 @@ func Obstacles(f *inventory.Fleet, m Manager, now time.Time) []Obstacle {
 		}
 		out = append(out, Obstacle{
 			What:   fmt.Sprintf("%s is %s", p.Ref(), where(p)),
-			Remedy: fmt.Sprintf("let the move end, or: kubectl poundlock migrate %s --cancel (Poundlock must run for either)", p.Ref()),
+			Remedy: remedy(p),
 		})
 	}
 	return out
+}
+
+// remedy ends a move. A request that has not begun can be taken back without Poundlock, which may be why it is removed.
+func remedy(p inventory.Pair) string {
+	cancel := fmt.Sprintf("kubectl poundlock migrate %s --cancel", p.Ref())
+	if p.Shape().Current == authority.Migrating {
+		return fmt.Sprintf("let the move end, or: %s (Poundlock must run for either)", cancel)
+	}
+	return fmt.Sprintf("take the request back, while Poundlock runs: %s; while it does not: kubectl label namespaces %s %s %s- && kubectl -n %s patch %s.%s %s --type merge -p '{\"spec\":{\"authoritativeAPI\":%q}}'",
+		cancel, p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.MachineAPI, p.Kind.Resource, p.Kind.MachineAPI.Group, p.Name, p.InCharge())
 }
 
 func where(p inventory.Pair) string {

@@ -57,16 +57,18 @@ func TestObstacles(t *testing.T) {
 		object  string
 		manager cleanup.Manager
 		want    string
+		remedy  string
 	}{
-		"nobody runs, nothing moves":      {object: machine("MachineAPI", "MachineAPI")},
-		"an object on the move":           {object: machine("ClusterAPI", "Migrating"), want: "machine/a is on the move"},
-		"an object that is asked to move": {object: machine("ClusterAPI", "MachineAPI"), want: "machine/a is asked to move to Cluster API"},
-		"a Deployment with replicas":      {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},
-		"one scaled to none":              {manager: cleanup.Manager{}},
-		"a Lease that is renewed":         {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-5 * time.Second), Term: 15 * time.Second}, want: "renewed 5s ago by h"},
-		"a Lease that ran out":            {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-time.Minute), Term: 15 * time.Second}},
-		"a Lease that was released":       {manager: cleanup.Manager{Renewed: now, Term: 15 * time.Second}},
-		"a webhook that answers":          {manager: cleanup.Manager{Answers: true}, want: "webhook answers"},
+		"nobody runs, nothing moves": {object: machine("MachineAPI", "MachineAPI")},
+		"an object on the move":      {object: machine("ClusterAPI", "Migrating"), want: "machine/a is on the move", remedy: "Poundlock must run"},
+		"an object that is asked to move": {object: machine("ClusterAPI", "MachineAPI"), want: "machine/a is asked to move to Cluster API",
+			remedy: `kubectl label namespaces openshift-machine-api openshift-cluster-api poundlock.openshift.io/admission- && kubectl -n openshift-machine-api patch machines.machine.openshift.io a --type merge -p '{"spec":{"authoritativeAPI":"MachineAPI"}}'`},
+		"a Deployment with replicas": {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},
+		"one scaled to none":         {manager: cleanup.Manager{}},
+		"a Lease that is renewed":    {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-5 * time.Second), Term: 15 * time.Second}, want: "renewed 5s ago by h"},
+		"a Lease that ran out":       {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-time.Minute), Term: 15 * time.Second}},
+		"a Lease that was released":  {manager: cleanup.Manager{Renewed: now, Term: 15 * time.Second}},
+		"a webhook that answers":     {manager: cleanup.Manager{Answers: true}, want: "webhook answers"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(c.object), authority.Pairs{inventory.DefaultPair})
@@ -76,6 +78,9 @@ func TestObstacles(t *testing.T) {
 			got := cleanup.Obstacles(f, c.manager, now)
 			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0].What, c.want)) {
 				t.Errorf("%+v, want %q", got, c.want)
+			}
+			if c.remedy != "" && !strings.Contains(got[0].Remedy, c.remedy) {
+				t.Errorf("remedy %q, want %q", got[0].Remedy, c.remedy)
 			}
 		})
 	}

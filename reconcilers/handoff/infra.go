@@ -1,0 +1,69 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/served"
+)
+
+// readInfra reads the provider's object of a kind, in the first version that the API server serves. That it finds none has to mean that there is none: the Machine API
+// then takes the Machine over, and the provider's controller is not asked to pause. So a version that is not served, as after the provider was upgraded or rolled
+// back, proves nothing.
+func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair, kind schema.GroupKind, name string) error {
+	versions, err := r.versions(kind)
+	if err != nil {
+		return err
+	}
+	for _, version := range versions {
+		if err := r.follow(version); err != nil {
+			return err
+		}
+		p.infra, p.objects.Infra, err = getServed(ctx, from, version, p.core.GetNamespace(), name)
+		if !served.Missing(err) {
+			return err
+		}
+	}
+	return r.notInstalled(ctx, kind)
+}
+
+// versions are those in which a kind may be read, the preferred one first; none where the API server served none when it was asked.
+func (r *reconciler) versions(kind schema.GroupKind) ([]schema.GroupVersionKind, error) {
+	preferred, err := r.mapper.RESTMapping(kind)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking up %s: %w", kind, err)
+	}
+	all, err := r.mapper.RESTMappings(kind)
+	if err != nil {
+		return nil, fmt.Errorf("looking up the versions of %s: %w", kind, err)
+	}
+	out := []schema.GroupVersionKind{preferred.GroupVersionKind}
+	for _, mapping := range all {
+		if mapping.GroupVersionKind != preferred.GroupVersionKind {
+			out = append(out, mapping.GroupVersionKind)
+		}
+	}
+	return out, nil
+}
+
+// notInstalled is an error while the definition of a kind exists that the API server does not serve: its objects may exist, too.
+func (r *reconciler) notInstalled(ctx context.Context, kind schema.GroupKind) error {
+	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
+	definition := facts.Surrounding{GVK: facts.DefinitionKind, Name: plural.Resource + "." + kind.Group}
+	_, gone, err := definition.Leaving(ctx, r.live)
+	if err == nil && !gone {
+		err = fmt.Errorf("the API server does not serve %s in a version that is known, and %s exists", kind, definition.Name)
+	}
+	return err
+}

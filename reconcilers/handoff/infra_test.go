@@ -1,0 +1,78 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// The provider is rolled back: its machines are no longer served in the version that Poundlock preferred. They exist, and its controller acts on them.
+func TestAProvidersVersionThatIsNoLongerServed(t *testing.T) {
+	w := newWorld(t, "Machine")
+	later := schema.GroupVersionKind{Group: w.infra.Group, Version: "v1beta3", Kind: w.infra.Kind}
+	w.versions(func(all []any) []any {
+		added := (&unstructured.Unstructured{Object: all[len(all)-1].(map[string]any)}).DeepCopy().Object
+		added["name"], added["storage"], added["served"] = later.Version, false, true
+		return append(all, added)
+	})
+	w.until(later, true)
+	w.r = newWorld(t, "Machine").r // its mapper reads what is served now
+	w.r.pairs = authority.Pairs{w.pair}
+	if mapping, err := w.r.mapper.RESTMapping(later.GroupKind()); err != nil || mapping.GroupVersionKind != later {
+		t.Fatalf("prefers %v: %v", mapping, err)
+	}
+	w.machineAPI(authority.ClusterAPI)
+	w.waitSettled(authority.ClusterAPI)
+
+	w.versions(func(all []any) []any {
+		all[len(all)-1].(map[string]any)["served"] = false
+		return all
+	})
+	w.until(later, false)
+	w.request(authority.MachineAPI)
+	w.waitSettled(authority.MachineAPI)
+	w.inCharge(authority.MachineAPI)
+}
+
+// versions changes the versions of the definition of the provider's machines.
+func (w *world) versions(change func([]any) []any) {
+	w.Helper()
+	crd := &unstructured.Unstructured{}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	if err := w.Get(w.Context(), client.ObjectKey{Name: "awsmachines." + infraGroup}, crd); err != nil {
+		w.Fatal(err)
+	}
+	all, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	_ = unstructured.SetNestedSlice(crd.Object, change(all), "spec", "versions")
+	if err := w.Update(w.Context(), crd); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// until waits until the API server serves a kind, or no longer does, to everybody who asks.
+func (w *world) until(kind schema.GroupVersionKind, serves bool) {
+	w.Helper()
+	for range 300 {
+		c, err := client.New(plane.Admin(), client.Options{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kind)
+		err = c.Get(w.Context(), client.ObjectKey{Namespace: w.pair.ClusterAPI, Name: "nobody"}, o)
+		if err != nil && served.Missing(err) != serves {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	w.Fatalf("%s: served is not %t", kind, serves)
+}
