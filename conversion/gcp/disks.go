@@ -165,7 +165,7 @@ func typeFrom(p *pass, v volume, d *disk) {
 func imageTo(p *pass, d *disk, v volume) {
 	switch {
 	case v.root == nil && d.Image != "":
-		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image")
+		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image: leave it out, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
 		p.Required("image", "without one Cluster API would choose it by itself")

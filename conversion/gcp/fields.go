@@ -52,7 +52,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Required on both sides: Cluster API creates no Machine without bootstrap data. Machines that are yet to be created and run Windows cannot go.", userDataTo, userDataFrom),
 	of.Iso(at("credentialsSecret.name"), nil,
 		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the GCPCluster.", credentialsTo, credentialsFrom),
-	of.OnlyMAPI("deletionProtection", "Cluster API cannot protect an instance from deletion"),
+	of.OnlyMAPI("deletionProtection", "Cluster API cannot protect an instance from deletion: set it to false, or keep the machine with Machine API"),
 
 	// Labels, metadata and tags.
 	of.Iso(at("labels", inInstalled+"status.platformStatus.gcp.resourceLabels"), at("additionalLabels"),
@@ -78,7 +78,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		tagsTo, tagsFrom),
 	of.Iso(at("canIPForward"), at("ipForwarding"),
 		"True is Enabled, false or absent Disabled. Absent in Cluster API is Enabled, which is what the API server fills in.", forwardingTo, forwardingFrom),
-	of.OnlyMAPI("targetPools", "Cluster API puts control plane instances into instance groups, and no instance into a target pool"),
+	of.OnlyMAPI("targetPools", "Cluster API puts control plane instances into instance groups, and no instance into a target pool: remove it if no forwarding rule sends to the pool (gcloud compute forwarding-rules list), else keep the machine with Machine API"),
 	of.Iso(nil, at(inCluster+"spec.loadBalancer.apiServerInstanceGroupTagOverride"),
 		"Must be master for a control plane Machine: Machine API registers it with the instance group CLUSTER-master-ZONE, Cluster API with CLUSTER-TAG-ZONE. The message has the command.", groupTo, groupFrom),
 

@@ -133,7 +133,7 @@ func schedulingFrom(c *infraSpec) scheduling {
 }
 
 func spotTo(p *pass, m *providerSpec, c *infraSpec) {
-	if m.ProvisioningModel == nil {
+	if word(m.ProvisioningModel) == "" {
 		return
 	}
 	checkSpot(p, schedulingOf(m))
