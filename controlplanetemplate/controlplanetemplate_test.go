@@ -6,6 +6,7 @@ package controlplanetemplate
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,6 +77,18 @@ func master(kit conversiontest.Kit) (spec, domains map[string]any) {
 	case "OpenStack":
 		one["availabilityZone"] = "nova"
 		delete(spec, "availabilityZone")
+	case "VSphere":
+		if !described(kit) {
+			break
+		}
+		spec["workspace"], spec["template"], spec["network"] = map[string]any{}, "", map[string]any{"devices": []any{}}
+		one["name"] = "fd1"
+	case "Nutanix":
+		if !described(kit) {
+			break
+		}
+		spec["cluster"], spec["subnets"], spec["failureDomain"] = map[string]any{"type": ""}, []any{}, nil
+		one["name"] = "fd1"
 	case "PowerVS":
 		spec["loadBalancers"] = []any{map[string]any{"name": "lock-7x2k9-loadbalancer", "type": "Application"}, map[string]any{"name": "lock-7x2k9-loadbalancer-int", "type": "Application"}}
 	}
@@ -127,7 +140,38 @@ func read(t *testing.T, raw []byte) *machinev1.ControlPlaneMachineSet {
 	return out
 }
 
-// kits are the platforms, and those with tags that Machine API's controllers give to every machine of a cluster.
+// described reports whether the Infrastructure of a kit describes the failure domain fd1.
+func described(kit conversiontest.Kit) bool {
+	domains, _, _ := unstructured.NestedSlice(kit.Infrastructure, "spec", "platformSpec", strings.ToLower(kit.Platform.Name), "failureDomains")
+	return slices.ContainsFunc(domains, func(d any) bool { return d.(map[string]any)["name"] == "fd1" })
+}
+
+// inDomain is a kit whose Infrastructure describes the failure domain fd1.
+func inDomain(kit conversiontest.Kit) (zoned conversiontest.Kit, ok bool) {
+	set := func(o map[string]any, value []any, path ...string) map[string]any {
+		out := &unstructured.Unstructured{Object: o}
+		out = out.DeepCopy()
+		_ = unstructured.SetNestedSlice(out.Object, value, path...) // a kit's maps are maps
+		return out.Object
+	}
+	switch kit.Platform.Name {
+	case "VSphere":
+		kit.Infrastructure = set(kit.Infrastructure, []any{map[string]any{"name": "fd1", "region": "r", "zone": "z", "server": "vcenter.example.com", "topology": map[string]any{
+			"computeCluster": "/dc1/host/cluster1", "datacenter": "dc1", "datastore": "/dc1/datastore/ds1", "networks": []any{"/dc1/network/VM Network"}, "template": "/dc1/vm/images/rhcos",
+		}}}, "spec", "platformSpec", "vsphere", "failureDomains")
+	case "Nutanix":
+		kit.Infrastructure = set(kit.Infrastructure, []any{map[string]any{"name": "fd1", "cluster": map[string]any{"type": "UUID", "uuid": "0005a0f3-8f43-a0f2-02b7-3cecef193712"},
+			"subnets": []any{map[string]any{"type": "Name", "name": "one"}}}}, "spec", "platformSpec", "nutanix", "failureDomains")
+		kit.InfraCluster = set(kit.InfraCluster, []any{map[string]any{"name": "fd1", "controlPlane": true, "cluster": map[string]any{"type": "uuid", "uuid": "0005a0f3-8f43-a0f2-02b7-3cecef193712"},
+			"subnets": []any{map[string]any{"type": "name", "name": "one"}}}}, "failureDomains")
+	default:
+		return kit, false
+	}
+	return kit, true
+}
+
+// kits are the platforms, those with tags that Machine API's controllers give to every machine of a cluster, and those whose Infrastructure
+// describes failure domains.
 func kits() map[string]conversiontest.Kit {
 	list := func(entry map[string]any) []any { return []any{entry} }
 	of := map[string]map[string]any{
@@ -145,6 +189,9 @@ func kits() map[string]conversiontest.Kit {
 			status := tagged.Infrastructure["status"].(map[string]any)["platformStatus"].(map[string]any)[strings.ToLower(name)].(map[string]any)
 			maps.Copy(status, tags)
 			out[name+", with tags"] = tagged
+		}
+		if zoned, ok := inDomain(kit); ok {
+			out[name+", in a failure domain"] = zoned
 		}
 		out[name] = kit
 	}

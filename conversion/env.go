@@ -145,6 +145,8 @@ type InfraObservation struct {
 	Ready bool
 	// Addresses are maps of type and address.
 	Addresses []any
+	// ProviderID is the Machine's, which has the ID of the instance also where the providerStatus has not.
+	ProviderID string
 	// FailureReason and FailureMessage are empty where nothing has failed for good.
 	FailureReason, FailureMessage string
 }

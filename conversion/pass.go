@@ -184,6 +184,15 @@ func (p *Pass) refuse(s steps, from reflect.Value, reason string) {
 	})
 }
 
+// refuseText is refuse, but that a pointer to empty text says nothing.
+func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
+	s.visit(from, func(path string, v reflect.Value) {
+		if text := indirect(v); set(v) && (text.Kind() != reflect.String || text.String() != "") {
+			p.Unsupported(path, v.Interface(), reason)
+		}
+	})
+}
+
 func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string) {
 	s.visit(from, func(path string, v reflect.Value) {
 		if set(v) && fmt.Sprint(indirect(v).Interface()) != pass {

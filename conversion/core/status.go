@@ -101,7 +101,9 @@ func machineStatusTo(mapi *unstructured.Unstructured, env *conversion.Env) (core
 	}
 	core = encode(&c)
 	if env.Platform.Status != nil {
-		infra = env.Platform.Status.ToClusterAPI(rawOf(m.ProviderStatus), observation(m, provisioned, core))
+		seen := observation(m, provisioned, core)
+		seen.ProviderID, _, _ = unstructured.NestedString(mapi.Object, "spec", "providerID")
+		infra = env.Platform.Status.ToClusterAPI(rawOf(m.ProviderStatus), seen)
 	}
 	return core, infra
 }

@@ -5,6 +5,7 @@ package gcp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -95,14 +96,15 @@ func deletionTo(p *pass, d *disk, _ volume) {
 func deletionFrom(_ *pass, _ volume, d *disk) { d.AutoDelete = true }
 
 const (
+	leastGB, mostGB = 16, 65536 // as Machine API's webhook has it
+
 	leastSize = "a disk has no negative size"
 	ownSize   = "an empty disk has no size of its own, and each API would choose another one: say it, in GB"
 )
 
 func sizeTo(p *pass, d *disk, v volume) {
+	checkSize(p, "sizeGb", d.SizeGB)
 	switch {
-	case d.SizeGB < 0:
-		p.Invalid("sizeGb", d.SizeGB, leastSize)
 	case v.root != nil:
 		v.root.RootDeviceSize = d.SizeGB
 	case d.SizeGB == 0:
@@ -115,15 +117,23 @@ func sizeTo(p *pass, d *disk, v volume) {
 func sizeFrom(p *pass, v volume, d *disk) {
 	switch {
 	case v.root != nil:
-		if d.SizeGB = v.root.RootDeviceSize; d.SizeGB < 0 {
-			p.Invalid("rootDeviceSize", d.SizeGB, leastSize)
-		}
+		d.SizeGB = v.root.RootDeviceSize
+		checkSize(p, "rootDeviceSize", d.SizeGB)
 	case v.more.Size == nil || *v.more.Size == 0:
 		p.Required("size", ownSize)
 	default:
-		if d.SizeGB = *v.more.Size; d.SizeGB < 0 {
-			p.Invalid("size", d.SizeGB, leastSize)
-		}
+		d.SizeGB = *v.more.Size
+		checkSize(p, "size", d.SizeGB)
+	}
+}
+
+// checkSize lets 0 pass, which is none.
+func checkSize(p *pass, path string, gb int64) {
+	switch {
+	case gb < 0:
+		p.Invalid(path, gb, leastSize)
+	case gb != 0 && gb < leastGB || gb > mostGB:
+		p.Unsupported(path, gb, fmt.Sprintf("Machine API takes %d to %d GB", leastGB, mostGB))
 	}
 }
 
@@ -157,15 +167,20 @@ func typeFrom(p *pass, v volume, d *disk) {
 		p.Required(path, reason)
 	case *word == gcpv1.LocalSsdDiskType:
 		p.Unsupported(path, string(*word), noScratch)
+	case !slices.Contains(diskTypes, string(*word)):
+		p.Unsupported(path, string(*word), "Machine API takes "+strings.Join(diskTypes, ", "))
 	default:
 		d.Type = string(*word)
 	}
 }
 
+// diskTypes are those of Machine API's webhook.
+var diskTypes = []string{"pd-standard", "pd-ssd", "pd-balanced", "hyperdisk-balanced"}
+
 func imageTo(p *pass, d *disk, v volume) {
 	switch {
 	case v.root == nil && d.Image != "":
-		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image")
+		p.Unsupported("image", d.Image, "Cluster API makes its additional disks empty, from no image: leave it out, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
 		p.Required("image", "without one Cluster API would choose it by itself")

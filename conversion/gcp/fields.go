@@ -52,7 +52,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Required on both sides: Cluster API creates no Machine without bootstrap data. Machines that are yet to be created and run Windows cannot go.", userDataTo, userDataFrom),
 	of.Iso(at("credentialsSecret.name"), nil,
 		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the GCPCluster.", credentialsTo, credentialsFrom),
-	of.OnlyMAPI("deletionProtection", "Cluster API cannot protect an instance from deletion"),
+	of.OnlyMAPI("deletionProtection", "Cluster API cannot protect an instance from deletion: set it to false, or keep the machine with Machine API"),
 
 	// Labels, metadata and tags.
 	of.Iso(at("labels", inInstalled+"status.platformStatus.gcp.resourceLabels"), at("additionalLabels"),
@@ -70,7 +70,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Exactly one interface, in the GCPCluster's network (default, where it says none).", networkTo, networkFrom),
 	of.Iso(at("networkInterfaces[].projectID"), at(inCluster+"spec.network.hostProject"),
 		"Must be the project of the GCPCluster's network; absent is the machine's own project, on both sides.", hostProjectTo, hostProjectFrom),
-	of.Iso(at("networkInterfaces[].subnetwork"), at("subnet"), "By its name.", subnetTo, subnetFrom),
+	of.Iso(at("networkInterfaces[].subnetwork"), at("subnet"), "By its name; required: Machine API's webhook takes no interface without one.", subnetTo, subnetFrom),
 	of.Iso(at("networkInterfaces[].publicIP"), at("publicIP"), "False is an absent publicIP.", publicIPTo, publicIPFrom),
 	of.OnlyCAPI("aliasIPRanges.*", "Machine API gives an instance no alias addresses"),
 	of.Iso(at("tags"), at("additionalNetworkTags"),
@@ -78,7 +78,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		tagsTo, tagsFrom),
 	of.Iso(at("canIPForward"), at("ipForwarding"),
 		"True is Enabled, false or absent Disabled. Absent in Cluster API is Enabled, which is what the API server fills in.", forwardingTo, forwardingFrom),
-	of.OnlyMAPI("targetPools", "Cluster API puts control plane instances into instance groups, and no instance into a target pool"),
+	of.OnlyMAPI("targetPools", "Cluster API puts control plane instances into instance groups, and no instance into a target pool: remove it if no forwarding rule sends to the pool (gcloud compute forwarding-rules list), else keep the machine with Machine API"),
 	of.Iso(nil, at(inCluster+"spec.loadBalancer.apiServerInstanceGroupTagOverride"),
 		"Must be master for a control plane Machine: Machine API registers it with the instance group CLUSTER-master-ZONE, Cluster API with CLUSTER-TAG-ZONE. The message has the command.", groupTo, groupFrom),
 
@@ -94,7 +94,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// How it is protected.
 	of.Iso(at("shieldedInstanceConfig.secureBoot", "shieldedInstanceConfig.virtualizedTrustedPlatformModule", "shieldedInstanceConfig.integrityMonitoring"),
 		at("shieldedInstanceConfig.secureBoot", "shieldedInstanceConfig.virtualizedTrustedPlatformModule", "shieldedInstanceConfig.integrityMonitoring"),
-		"Enabled, Disabled or absent each; an empty shieldedInstanceConfig is none.", shieldedTo, shieldedFrom),
+		"Enabled, Disabled or absent each; an empty shieldedInstanceConfig is none. Without the module, integrityMonitoring must be Disabled too, as it is Enabled where it is absent.", shieldedTo, shieldedFrom),
 	of.Iso(at("confidentialCompute"), at("confidentialCompute"),
 		"Absent is absent. Any policy but Disabled takes onHostMaintenance Terminate and a machine type of its series: n2d, c2d or c3d for Enabled and AMDEncryptedVirtualization, n2d for AMDEncryptedVirtualizationNestedPaging, c3 for IntelTrustedDomainExtensions.",
 		confidentialTo, confidentialFrom),
@@ -107,9 +107,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"Required for the root disk. A name without a / is an image of the machine's own project, and becomes projects/PROJECT/global/images/NAME. Any other disk must have none: Cluster API makes those empty.", imageTo, imageFrom),
 	of.OnlyCAPI("imageFamily", "Machine API has one field for both: say projects/PROJECT/global/images/family/FAMILY in image"),
 	onDisks(at("disks[].sizeGb"), at("rootDeviceSize", "additionalDisks[].size"),
-		"Absent for the root disk is the image's size. Required for any other.", sizeTo, sizeFrom),
+		"Absent for the root disk is the image's size. Required for any other. Machine API's webhook takes 16 to 65536.", sizeTo, sizeFrom),
 	onDisks(at("disks[].type"), at("rootDeviceType", "additionalDisks[].deviceType"),
-		"As they are, but for local-ssd; Cluster API must say one. Absent in Machine API is pd-standard.", typeTo, typeFrom),
+		"As they are, and those that Machine API's webhook takes: pd-standard, pd-ssd, pd-balanced and hyperdisk-balanced. Cluster API must say one. Absent in Machine API is pd-standard.", typeTo, typeFrom),
 	of.Iso(at("disks[].labels"), nil,
 		"Cluster API labels the root disk as it labels the instance, and no other disk: those of the root disk must be among the instance's, and do not come back.", diskLabelsTo, nothingBack),
 	of.Iso(at("disks[].encryptionKey.kmsKey.name", "disks[].encryptionKey.kmsKey.keyRing", "disks[].encryptionKey.kmsKey.location",

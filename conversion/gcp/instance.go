@@ -133,7 +133,7 @@ func schedulingFrom(c *infraSpec) scheduling {
 }
 
 func spotTo(p *pass, m *providerSpec, c *infraSpec) {
-	if m.ProvisioningModel == nil {
+	if word(m.ProvisioningModel) == "" {
 		return
 	}
 	checkSpot(p, schedulingOf(m))
@@ -184,10 +184,13 @@ func checkMaintenance(p *pass, s scheduling) {
 	switch {
 	case s.maintenance != "" && s.maintenance != terminate && s.maintenance != migrate:
 		p.Invalid(path, s.maintenance, "supported values: \"Migrate\", \"Terminate\"")
-	case s.maintenance != terminate && (s.gpus || isConfidential(s.confidential)):
+	case s.maintenance != terminate && (s.gpus || isConfidential(s.confidential)), s.maintenance == migrate && strings.HasPrefix(s.shape, attachedGPUs):
 		p.Invalid(path, s.maintenance, "must be Terminate: an instance with GPUs, or a confidential one, cannot be moved while it runs")
 	}
 }
+
+// attachedGPUs begins the machine types that come with GPUs, which Machine API's webhook knows.
+const attachedGPUs = "a2-"
 
 func isConfidential(policy string) bool {
 	return policy != "" && policy != string(gcpv1.ConfidentialComputePolicyDisabled)
@@ -282,8 +285,8 @@ func checkShielded(p *pass, s gcpv1.GCPShieldedInstanceConfig) {
 	onOff(p, "secureBoot", string(s.SecureBoot))
 	onOff(p, "virtualizedTrustedPlatformModule", string(s.VirtualizedTrustedPlatformModule))
 	onOff(p, "integrityMonitoring", string(s.IntegrityMonitoring))
-	if s.IntegrityMonitoring == gcpv1.IntegrityMonitoringPolicyEnabled && s.VirtualizedTrustedPlatformModule == gcpv1.VirtualizedTrustedPlatformModulePolicyDisabled {
-		p.Invalid("integrityMonitoring", string(s.IntegrityMonitoring), "needs the virtualizedTrustedPlatformModule, which is Disabled")
+	if s.IntegrityMonitoring != gcpv1.IntegrityMonitoringPolicyDisabled && s.VirtualizedTrustedPlatformModule == gcpv1.VirtualizedTrustedPlatformModulePolicyDisabled {
+		p.Invalid("integrityMonitoring", string(s.IntegrityMonitoring), "needs the virtualizedTrustedPlatformModule, which is Disabled: set it to Disabled too; absent is Enabled")
 	}
 }
 

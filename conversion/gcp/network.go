@@ -110,15 +110,21 @@ func hostProject(p *pass) string {
 	return project(p)
 }
 
-func subnetTo(_ *pass, m *providerSpec, c *infraSpec) {
-	if n := interfaceOf(m); n != nil && n.Subnetwork != "" {
+const noSubnet = "Machine API takes no interface without a subnetwork: name it"
+
+func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
+	switch n := interfaceOf(m); {
+	case n == nil:
+	case n.Subnetwork == "":
+		p.Required("networkInterfaces[0].subnetwork", noSubnet)
+	default:
 		c.Subnet = &n.Subnetwork
 	}
 }
 
 func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
-	if c.Subnet != nil && *c.Subnet == "" {
-		p.Unsupported("subnet", "", "the name of a subnetwork is not empty: leave it out")
+	if text(c.Subnet) == "" {
+		p.Required("subnet", noSubnet)
 	}
 	interfaceMade(m).Subnetwork = text(c.Subnet)
 }

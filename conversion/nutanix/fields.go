@@ -41,7 +41,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// Where it runs.
 	of.Iso(append(identifier("cluster"), append(identifier("subnets[]"), "failureDomain.name")...),
 		append(identifier("cluster"), append(identifier("subnet[]"), "Machine"+conversion.Elsewhere+"spec.failureDomain", cluster("spec.failureDomains"), cluster("spec.prismCentral.address"))...),
-		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, where its cluster and subnets take the place of the machine's: those that the Infrastructure gives the domain are written, as Machine API uses them whatever the providerSpec says. As far as the NutanixCluster lists it, they must be the same, and a machine that leaves them out comes back with them. Both sides must speak to the same Prism Central.",
+		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, where its cluster and subnets take the place of the machine's: those that the Infrastructure gives the domain are written, as Machine API uses them whatever the providerSpec says. As far as the NutanixCluster lists it, they must be the same, and a machine that leaves them out comes back with them. For machines that are yet to be created it must list it, unless it names failure domains that are objects (controlPlaneFailureDomains): the message has the command. Both sides must speak to the same Prism Central.",
 		placeTo, placeFrom),
 	of.Iso(nil, at("providerID", "Machine"+conversion.Elsewhere+"spec.providerID"), "nutanix:// and the VM's UUID on both sides. A template has none.", providerIDTo, providerIDFrom),
 

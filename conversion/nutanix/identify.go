@@ -40,8 +40,16 @@ func identify(p *pass, t string, uuid, name *string) (ResourceIdentifier, bool) 
 	return ResourceIdentifier{}, false
 }
 
+// notEmpty is nil for empty text, with which a providerSpec says nothing.
+func notEmpty(s *string) *string {
+	if text(s) == "" {
+		return nil
+	}
+	return s
+}
+
 func identifierTo(p *pass, path string, m machinev1.NutanixResourceIdentifier) *ResourceIdentifier {
-	out, ok := identify(p.At(path), string(m.Type), m.UUID, m.Name)
+	out, ok := identify(p.At(path), string(m.Type), notEmpty(m.UUID), notEmpty(m.Name))
 	if !ok {
 		return nil
 	}
@@ -75,7 +83,7 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 func projectTo(p *pass, m *providerSpec, c *infraSpec) {
-	if m.Project.Type != "" || m.Project.UUID != nil || m.Project.Name != nil {
+	if m.Project.Type != "" || text(m.Project.UUID) != "" || text(m.Project.Name) != "" {
 		c.Project = identifierTo(p, "project", m.Project)
 	}
 }

@@ -4,6 +4,7 @@
 package nutanix
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,25 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 		return
 	}
 	agree(p, "subnets", place{Cluster: c.Cluster, Subnets: c.Subnets})
+	unlisted(p, c)
+}
+
+// unlisted reports the failure domain of a virtual machine that is yet to be made and that the NutanixCluster does not list: Cluster API's
+// controller would fail the machine for good. Where the cluster's failure domains lie in objects of their own, this one may be one of them.
+func unlisted(p *pass, c *infraSpec) {
+	_, known := listed(p)
+	_, objects, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "controlPlaneFailureDomains")
+	if known || objects || p.Env.InfraCluster == nil || c.Cluster == nil || len(c.Subnets) == 0 || !p.Core.Template && p.Core.ProviderID != "" {
+		return
+	}
+	all, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "failureDomains")
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"failureDomains": append(all, map[string]any{
+		"name": p.Core.FailureDomain, "cluster": c.Cluster, "subnets": c.Subnets, "controlPlane": true,
+	})}})
+	if err != nil || strings.Contains(string(patch), "'") {
+		patch = []byte(`{"spec":{"failureDomains":[…]}}`)
+	}
+	p.Amend("spec.failureDomains", p.Core.FailureDomain, "Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it", string(patch))
 }
 
 func placeFrom(p *pass, c *infraSpec, m *providerSpec) {

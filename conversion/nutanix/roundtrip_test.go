@@ -57,7 +57,7 @@ func TestAProviderSpecComesBack(t *testing.T) {
 
 // TestADefaultedInfraSpecComesBack: the API server fills in fields on the way, and finds nothing to fill in.
 func TestADefaultedInfraSpecComesBack(t *testing.T) {
-	there, back := trips(&conversion.Core{})
+	there, back := trips(&conversion.Core{ProviderID: nutanixtest.Kit().ProviderID(nutanixtest.Element)})
 	defaulted := func(m *providerSpec) (*infraSpec, field.ErrorList) {
 		c, errs := there(m)
 		nutanixtest.Default(c)

@@ -24,10 +24,13 @@ type observed struct {
 }
 
 // ToClusterAPI hands the VM's UUID over above all: Cluster API's controller deletes the VM that its status names, and
-// without one lets go of the machine and leaves the VM behind.
+// without one lets go of the machine and leaves the VM behind. A status that is lost, as in a restored cluster, is no reason.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen observed
 	_ = json.Unmarshal(providerStatus, &seen) // forgiving: a status that cannot be read has nothing to say
+	if seen.VMUUID == "" {
+		seen.VMUUID = vmUUID(machine.ProviderID)
+	}
 	out := said{"vmUUID": seen.VMUUID, "failureReason": machine.FailureReason, "failureMessage": machine.FailureMessage}.content()
 	out["ready"] = machine.Ready
 	if len(machine.Addresses) > 0 {

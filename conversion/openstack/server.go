@@ -127,9 +127,26 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-func tagsTo(p *pass, m *providerSpec, c *infraSpec) { c.Tags = withClusters(p, m.Tags) }
+// ownTags are what Machine API's controllers give to each server by themselves.
+func ownTags(p *pass) []string {
+	return []string{"cluster-api-provider-openstack", p.Env.MachineAPINamespace + "-" + p.Env.ClusterName}
+}
 
-func tagsFrom(p *pass, c *infraSpec, m *providerSpec) { m.Tags = withClusters(p, c.Tags) }
+// tagsTo says in a template what Machine API adds. A Machine's server has its tags, and nobody may change an OpenStackMachine.
+func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
+	c.Tags = withClusters(p, m.Tags)
+	for _, tag := range ownTags(p) {
+		if p.Core.Template && !slices.Contains(c.Tags, tag) {
+			c.Tags = append(c.Tags, tag)
+		}
+	}
+}
+
+func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if m.Tags = withClusters(p, c.Tags); p.Core.Template {
+		m.Tags = slices.DeleteFunc(m.Tags, func(tag string) bool { return slices.Contains(ownTags(p), tag) })
+	}
+}
 
 // withClusters adds the tags that Cluster API would add of its own accord: said on both sides, no move changes them.
 func withClusters(p *pass, tags []string) []string {

@@ -40,6 +40,7 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	say(out, "failureReason", machine.FailureReason)
 	say(out, "failureMessage", machine.FailureMessage)
 	seen := read(providerStatus)
+	say(out, "instanceID", instanceID(machine.ProviderID))
 	say(out, "instanceID", seen.InstanceID)
 	say(out, "instanceState", seen.InstanceState)
 	return out

@@ -25,7 +25,8 @@ func TestWhatAnInstanceIsSeenAs(t *testing.T) {
 		"one that is made": {`{"instanceId": "x", "instanceState": "BUILD"}`, conversion.InfraObservation{}, map[string]any{"ready": false, "instanceID": "x", "instanceState": "BUILD"}},
 		"one that is there": {`{"instanceId": "x", "instanceState": "ACTIVE"}`, conversion.InfraObservation{Ready: true, Addresses: addresses},
 			map[string]any{"ready": true, "initialization": map[string]any{"provisioned": true}, "addresses": addresses, "instanceID": "x", "instanceState": "ACTIVE"}},
-		"one that failed": {"null", conversion.InfraObservation{FailureReason: "CreateError", FailureMessage: "no host"}, map[string]any{"ready": false, "failureReason": "CreateError", "failureMessage": "no host"}},
+		"one that the provider id alone has": {"", conversion.InfraObservation{ProviderID: "openstack:///x"}, map[string]any{"ready": false, "instanceID": "x"}},
+		"one that failed":                    {"null", conversion.InfraObservation{FailureReason: "CreateError", FailureMessage: "no host"}, map[string]any{"ready": false, "failureReason": "CreateError", "failureMessage": "no host"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if d := cmp.Diff(c.want, status.ToClusterAPI([]byte(c.provider), c.machine)); d != "" {

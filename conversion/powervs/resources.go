@@ -34,7 +34,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 	ok := false
 	for _, t := range by {
 		switch f := members[t]; {
-		case t != m.Type && f.value != nil:
+		case t != m.Type && text(f.value) != "":
 			at.Invalid(f.path, *f.value, fmt.Sprintf("only one of id, name and regex may be given, and the type says %q", m.Type))
 		case t == m.Type && text(f.value) == "":
 			at.Required(f.path, fmt.Sprintf("the type says %s", t))
@@ -62,7 +62,7 @@ func checkType(p *pass, m machinev1.PowerVSResource, by []machinev1.PowerVSResou
 	switch {
 	case m.Type == "":
 		p.Required("type", "say by what it is found: "+list(by))
-	case m.Type == machinev1.PowerVSResourceTypeRegEx && m.RegEx != nil:
+	case m.Type == machinev1.PowerVSResourceTypeRegEx && text(m.RegEx) != "":
 		// the row of the regular expression refuses it
 	default:
 		p.Unsupported("type", string(m.Type), "supported values: "+list(by))

@@ -18,7 +18,7 @@ var providerStatusKind = machinev1.GroupVersion.WithKind("PowerVSMachineProvider
 type status struct{}
 
 // ToClusterAPI hands the instance's id over above all: Cluster API's controller deletes the instance that its status
-// names, and without one lets go of the machine and leaves the instance behind.
+// names, and without one lets go of the machine and leaves the instance behind. A status that is lost, as in a restored cluster, is no reason.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen struct {
 		InstanceID    string `json:"instanceId"`
@@ -26,6 +26,9 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	}
 	// Forgiving: a status that cannot be read has nothing to say.
 	_ = json.Unmarshal(providerStatus, &seen)
+	if seen.InstanceID == "" {
+		seen.InstanceID = parseProviderID(machine.ProviderID).instance
+	}
 	out := said{"instanceID": seen.InstanceID, "instanceState": seen.InstanceState,
 		"failureReason": machine.FailureReason, "failureMessage": machine.FailureMessage}.content()
 	out["ready"] = machine.Ready

@@ -35,6 +35,14 @@ func TestStatusToClusterAPI(t *testing.T) {
 	}
 }
 
+// TestALostStatusLeavesNoInstanceBehind: a restored Machine has its provider id alone, and Cluster API's controller ends the instance that the status names.
+func TestALostStatusLeavesNoInstanceBehind(t *testing.T) {
+	got := powervs.Platform().Status.ToClusterAPI(nil, conversion.InfraObservation{Ready: true, ProviderID: providerID})
+	if d := cmp.Diff(map[string]any{"ready": true, "instanceID": "i-1"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func TestStatusToMachineAPI(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		spec, status string

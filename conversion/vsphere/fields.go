@@ -71,11 +71,11 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		serverTo, serverFrom),
 	of.Iso(nil, at("thumbprint", "VSphereCluster"+conversion.Elsewhere+"spec.thumbprint"), "Absent, or the VSphereCluster's, which means the same.", nothing, thumbprintFrom),
 	of.Iso(at("workspace.datacenter"), at("datacenter"), "Absent is *, the only one, which Cluster API's webhook fills in.", datacenterTo, datacenterFrom),
-	of.Iso(at("workspace.folder"), at("folder"), "Absent, or an absolute path below the datacenter, /DATACENTER/vm/…: Machine API's webhook takes no other.", folderTo, folderFrom),
+	of.Iso(at("workspace.folder"), at("folder"), "Absent, or an absolute path below the datacenter, /DATACENTER/vm/…: Machine API's webhook takes no other. Cluster API finds the virtual machine of a Machine that moves by folder and name: it must lie there.", folderTo, folderFrom),
 	of.Iso(at("workspace.datastore"), at("datastore"), "A failure domain's, where one is named.", datastoreTo, datastoreFrom),
 	of.Iso(at("workspace.resourcePool"), at("resourcePool"), "A failure domain's, where one is named.", poolTo, poolFrom),
 	of.Iso(at("workspace.vmGroup"), at("failureDomain", "Machine"+conversion.Elsewhere+"spec.failureDomain"),
-		"A failure domain's name where the Infrastructure has one that places machines exactly so (server, datacenter, folder, datastore, resourcePool, networks and vmGroup) and the VSphereCluster offers it in its status; else none, and then there can be no vmGroup. "+
+		"A failure domain's name where the Infrastructure has one that places machines exactly so (server, datacenter, folder, datastore, resourcePool, networks and vmGroup) and the VSphereCluster offers it: by its status, and a spec.failureDomainSelector, which says that there are VSphereDeploymentZones. Else none, and then there can be no vmGroup. "+
 			"The VSphereDeploymentZone of that name must place as the Infrastructure says.",
 		groupTo, groupFrom),
 	of.OnlyCAPI("storagePolicyName", "Machine API places disks by datastore, not by policy"),

@@ -182,11 +182,22 @@ func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.Workspace == nil {
 		return
 	}
-	p.Core.FailureDomain = domainOf(p, placementTo(m))
-	if group := m.Workspace.VMGroup; group != "" && p.Core.FailureDomain == "" {
-		p.Unsupported("workspace.vmGroup", group,
-			"Cluster API adds a virtual machine to a group through a failure domain only. Make a VSphereFailureDomain and a VSphereDeploymentZone of the name that the Infrastructure's failure domain with this group has")
+	pl := placementTo(m)
+	if p.Core.FailureDomain = domainOf(p, pl); p.Core.FailureDomain == "" && pl.VMGroup != "" {
+		ungrouped(p, pl)
 	}
+}
+
+// ungrouped reports a group without a failure domain of Cluster API's.
+func ungrouped(p *pass, pl placement) {
+	const why = "Cluster API adds a virtual machine to a group through a failure domain only. Make a VSphereFailureDomain and a VSphereDeploymentZone"
+	name := placedIn(p, pl, func(string) bool { return true })
+	if name == "" || p.Env.InfraCluster == nil {
+		p.Unsupported("workspace.vmGroup", pl.VMGroup, why+" of the name that the Infrastructure's failure domain with this group has")
+		return
+	}
+	p.Amend("status.failureDomains", nil, fmt.Sprintf("%s named %s, which place as the Infrastructure's failure domain of that name does, and list it", why, name),
+		`{"spec":{"failureDomainSelector":{}}}`, fmt.Sprintf(`{"status":{"failureDomains":{%q:{}}}}`, name))
 }
 
 func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
@@ -196,7 +207,8 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 		p.Differs("failureDomain", own, "the Machine's spec.failureDomain", name)
 		return
 	}
-	if domain, ok := namedDomain(p, c); ok && !agree(p, c, domain) {
+	domain, ok := namedDomain(p, c)
+	if ok && (!agree(p, c, domain) || ofASet(p)) {
 		return
 	}
 	switch at, found := domainPath(p, c), domainOf(p, pl); {
@@ -278,15 +290,32 @@ func namedDomain(p *pass, c *infraSpec) (failureDomain, bool) {
 	return failureDomain{}, false
 }
 
+// ofASet recognizes the template of a ControlPlaneMachineSet, which names its failure domains by the Infrastructure alone. Its Machines are
+// converted one by one, each by where it is.
+func ofASet(p *pass) bool { return p.Core.Template && p.Core.ControlPlane }
+
 // domainOf names the first failure domain of the Infrastructure that places machines exactly so and that the VSphereCluster offers; empty for none.
 func domainOf(p *pass, pl placement) string {
+	offered := offeredDomains(p)
+	return placedIn(p, pl, func(name string) bool { _, ok := offered[name]; return ok })
+}
+
+// offeredDomains are the failure domains for which there are VSphereDeploymentZones: without one, Cluster API makes no virtual machine in a
+// failure domain, and deletes none. The VSphereCluster's status alone does not tell. Where OpenShift looks after it, it lists those of the
+// ControlPlaneMachineSet, which nobody has made zones of. The provider looks for zones only where spec.failureDomainSelector selects them.
+func offeredDomains(p *pass) map[string]any {
+	if _, selects, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "failureDomainSelector"); !selects {
+		return nil
+	}
 	status, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
 	offered, _ := status.(map[string]any)
-	if len(offered) == 0 {
-		return ""
-	}
+	return offered
+}
+
+// placedIn names the first failure domain of the Infrastructure that places machines exactly so, of those that count; empty for none.
+func placedIn(p *pass, pl placement, counts func(name string) bool) string {
 	for _, d := range failureDomains(p) {
-		if _, ok := offered[d.Name]; ok && (failureDomain{d}).places(pl) {
+		if counts(d.Name) && (failureDomain{d}).places(pl) {
 			return d.Name
 		}
 	}

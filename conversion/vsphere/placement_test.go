@@ -5,6 +5,7 @@ package vsphere_test
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,7 +38,9 @@ func zoned(offered ...string) conversion.Env {
 	for _, name := range offered {
 		status[name] = map[string]any{"controlPlane": true}
 	}
-	env.InfraCluster["status"] = map[string]any{"failureDomains": status}
+	spec := maps.Clone(env.InfraCluster["spec"].(map[string]any))
+	spec["failureDomainSelector"] = map[string]any{}
+	env.InfraCluster["spec"], env.InfraCluster["status"] = spec, map[string]any{"failureDomains": status}
 	return env
 }
 
@@ -60,7 +63,7 @@ func TestAGroupIsAFailureDomain(t *testing.T) {
 		"the second group":                    {patch: in("cluster1", "group-b"), offered: []string{"a", "b"}, domain: "b"},
 		"a pool as installers write it":       {patch: `{"workspace": {"resourcePool": "/dc1/host/cluster1//Resources", "vmGroup": "group-a"}}`, offered: []string{"a"}, domain: "a"},
 		"no group":                            {patch: in("cluster1", ""), offered: []string{"a", "b"}},
-		"a group that is not offered":         {patch: in("cluster1", "group-b"), offered: []string{"a"}, want: []string{"workspace.vmGroup: FieldValueNotSupported"}},
+		"a group that is not offered":         {patch: in("cluster1", "group-b"), offered: []string{"a"}, want: []string{"VSphereCluster.status.failureDomains: FieldValueNotSupported"}},
 		"a group of another cluster":          {patch: in("cluster2", "group-a"), offered: []string{"a"}, want: []string{"workspace.vmGroup: FieldValueNotSupported"}},
 		"a group that nobody knows":           {patch: in("cluster1", "group-z"), offered: []string{"a"}, want: []string{"workspace.vmGroup: FieldValueNotSupported"}},
 		"a cluster that is a domain":          {patch: in("cluster2", ""), offered: []string{"a", "c"}, domain: "c"},
@@ -96,6 +99,38 @@ func TestAGroupIsAFailureDomain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestADomainWithoutAZone: where OpenShift looks after the VSphereCluster, its status lists the failure domains of the ControlPlaneMachineSet. Nobody makes
+// VSphereDeploymentZones of them, and Cluster API makes no virtual machine in one that it does not find.
+func TestADomainWithoutAZone(t *testing.T) {
+	env := zoned("a", "c")
+	delete(env.InfraCluster["spec"].(map[string]any), "failureDomainSelector")
+	for sentence, c := range map[string]struct {
+		patch string
+		want  []string
+	}{
+		"workers where the control plane is": {patch: `{"workspace": {"resourcePool": "/dc1/host/cluster2/Resources"}}`},
+		"workers in a group":                 {patch: `{"workspace": {"vmGroup": "group-a"}}`, want: []string{"VSphereCluster.status.failureDomains: FieldValueNotSupported"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			core := &conversion.Core{Template: true}
+			p := conversion.NewPass(&env, core, "")
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
+			conversiontest.Same(t, c.want, p.Errors())
+			if core.FailureDomain != "" {
+				t.Errorf("went to %q", core.FailureDomain)
+			}
+		})
+	}
+	t.Run("the template of a ControlPlaneMachineSet", func(t *testing.T) {
+		p := conversion.NewPass(&env, &conversion.Core{Template: true, ControlPlane: true, FailureDomain: "a", BootstrapSecret: new("master-user-data")}, "")
+		m := conversiontest.ToMachineAPI(p, []byte(plainInfra)).(*providerSpec)
+		conversiontest.Same(t, nil, p.Errors())
+		if m.Workspace.VMGroup != "group-a" {
+			t.Errorf("came into group %q", m.Workspace.VMGroup)
+		}
+	})
 }
 
 func TestAFailureDomainPlacesAMachine(t *testing.T) {

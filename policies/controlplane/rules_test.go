@@ -618,7 +618,9 @@ func TestTemplatesOfVSphere(t *testing.T) {
 		"the domain's, with its folder":            {topology: "/dc/vm/rhcos", machines: "rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
 		"one that is made of region and zone":      {machines: "c-rhcos-r-z", want: "this will do nothing: all 3 control plane Machines match the template"},
 		"the set's own, where the domain has none": {set: "rhcos", machines: "/dc/vm/rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
-		"another folder":                           {topology: "/dc/vm/x/rhcos", machines: "rhcos", want: "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (template rhcos → /dc/vm/x/rhcos), c-master-1 (template rhcos → /dc/vm/x/rhcos), c-master-2 (template rhcos → /dc/vm/x/rhcos)"},
+		"the domain's, in a folder of one's own":   {topology: "/dc/vm/x/rhcos", machines: "rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
+		"the same, by its path":                    {topology: "/dc/vm/x/rhcos", machines: "/dc/vm/x/rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
+		"another folder than the domain's":         {topology: "/dc/vm/x/rhcos", machines: "/dc/vm/y/rhcos", want: "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (template /dc/vm/y/rhcos → rhcos), c-master-1 (template /dc/vm/y/rhcos → rhcos), c-master-2 (template /dc/vm/y/rhcos → rhcos)"},
 	} {
 		t.Run(says, func(t *testing.T) {
 			v := reviewed()

@@ -62,6 +62,12 @@ func RepairInfra(_ *rand.Rand, c *gcpv1.GCPMachineSpec) {
 	if len(c.ServiceAccount.Scopes) == 0 {
 		c.ServiceAccount.Scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
 	}
+	if c.Subnet == nil || *c.Subnet == "" {
+		c.Subnet = new("workers")
+	}
+	if c.RootDeviceSize != 0 {
+		c.RootDeviceSize = max(c.RootDeviceSize, 16)
+	}
 	c.GuestAccelerators = c.GuestAccelerators[:min(len(c.GuestAccelerators), 1)]
 	c.Preemptible = c.Preemptible && c.ProvisioningModel == nil
 	repairInfraScheduling(c)
@@ -77,7 +83,7 @@ func repairInfraScheduling(c *gcpv1.GCPMachineSpec) {
 		c.OnHostMaintenance = &terminate
 	}
 	s := c.ShieldedInstanceConfig
-	if s != nil && s.IntegrityMonitoring == "Enabled" && s.VirtualizedTrustedPlatformModule == "Disabled" {
+	if s != nil && s.IntegrityMonitoring != "Disabled" && s.VirtualizedTrustedPlatformModule == "Disabled" {
 		s.VirtualizedTrustedPlatformModule = ""
 	}
 	if s != nil && *s == (gcpv1.GCPShieldedInstanceConfig{}) {

@@ -67,6 +67,9 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.GCPMachineProviderSpec) {
 	}
 	m.NetworkInterfaces = slices.DeleteFunc(m.NetworkInterfaces, func(n *machinev1beta1.GCPNetworkInterface) bool { return n == nil })
 	m.NetworkInterfaces = append(m.NetworkInterfaces, &machinev1beta1.GCPNetworkInterface{Network: Network})[:1]
+	if n := m.NetworkInterfaces[0]; n.Subnetwork == "" {
+		n.Subnetwork = "workers"
+	}
 	m.ServiceAccounts = append(m.ServiceAccounts, machinev1beta1.GCPServiceAccount{Email: "default"})[:1]
 	if len(m.ServiceAccounts[0].Scopes) == 0 {
 		m.ServiceAccounts[0].Scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
@@ -88,7 +91,7 @@ func repairScheduling(m *machinev1beta1.GCPMachineProviderSpec) {
 	if len(m.GPUs) > 0 {
 		m.OnHostMaintenance = "Terminate"
 	}
-	if s := &m.ShieldedInstanceConfig; s.IntegrityMonitoring == "Enabled" && s.VirtualizedTrustedPlatformModule == "Disabled" {
+	if s := &m.ShieldedInstanceConfig; s.IntegrityMonitoring != "Disabled" && s.VirtualizedTrustedPlatformModule == "Disabled" {
 		s.VirtualizedTrustedPlatformModule = ""
 	}
 }
@@ -107,6 +110,9 @@ func repairDisks(r *rand.Rand, m *machinev1beta1.GCPMachineProviderSpec) {
 	for i, d := range m.Disks {
 		if d.Boot = i == root; !d.Boot {
 			d.Image = ""
+		}
+		if d.SizeGB != 0 {
+			d.SizeGB = max(d.SizeGB, 16)
 		}
 		if k := d.EncryptionKey; k != nil && k.KMSKey == nil {
 			k.KMSKey = &machinev1beta1.GCPKMSKeyReference{Name: "key", KeyRing: "ring", Location: "global"}

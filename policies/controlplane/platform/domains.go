@@ -6,6 +6,7 @@ package platform
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -108,7 +109,7 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 	d.put("workspace.datastore", t.Datastore)
 	d.put("workspace.resourcePool", cmp.Or(t.ResourcePool, t.ComputeCluster+"/Resources"))
 	d.put("workspace.folder", cmp.Or(t.Folder, "/"+t.Datacenter+"/vm/"+cluster))
-	image := Setting{Path: "template", Value: t.Template, aside: true}
+	image := Setting{Path: "template", Value: path.Base(t.Template), aside: true} // as OpenShift's operator has it: vSphere finds it in whichever folder
 	if t.Template == "" {
 		// As its field in the Infrastructure promises. A set that names one knows better: the domain may have been made for a cluster that was there before.
 		image.Value, image.Yields = fmt.Sprintf("/%s/vm/%s-rhcos-%s-%s", t.Datacenter, cluster, k.Region, k.Zone), true
@@ -118,7 +119,7 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 		d.put("workspace.vmGroup", a.HostGroup.VMGroup)
 	}
 	for i, network := range t.Networks {
-		d.put(values.Item("network.devices", i)+".networkName", network)
+		d.put(values.Item("network.devices", i)+".networkName", path.Base(network)) // Machine API compares plain names, and the Infrastructure may have a path
 	}
 	return d
 }

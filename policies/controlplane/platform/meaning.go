@@ -60,6 +60,9 @@ func (p Row) Meaning(spec map[string]any) map[string]any {
 			}
 		})
 	}
+	if t, is := out["template"].(string); is && p.templates[t] != "" {
+		out["template"] = p.templates[t]
+	}
 	if p.respell != nil {
 		p.respell(out)
 	}

@@ -4,10 +4,12 @@
 package platform
 
 import (
+	"path"
 	"reflect"
 	"slices"
 	"strings"
 
+	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 
 	"github.com/poundlock/poundlock/policies/controlplane/values"
@@ -31,6 +33,21 @@ func bareTemplate(spec map[string]any) {
 	if bare, ok := strings.CutPrefix(template, "/"+datacenter+"/vm/"); ok && !strings.Contains(bare, "/") {
 		spec["template"] = bare
 	}
+}
+
+// templates are the names of the templates of vSphere's failure domains by their paths. Some installers write the path into the Machines, and OpenShift's
+// operator the name.
+func templates(i *configv1.Infrastructure) map[string]string {
+	if i == nil || i.Spec.PlatformSpec.VSphere == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, d := range i.Spec.PlatformSpec.VSphere.FailureDomains {
+		if t := d.Topology.Template; t != "" {
+			out[t] = path.Base(t)
+		}
+	}
+	return out
 }
 
 // openStackGroups spells in one way which security groups each interface has: an entry of networks has the machine's, one of ports its own or

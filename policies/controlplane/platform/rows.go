@@ -41,6 +41,8 @@ type Row struct {
 	usual map[string]any
 	// added is what every machine of this cluster has, with or without a field in its providerSpec.
 	added map[string]any
+	// templates are the names of this cluster's templates by their paths.
+	templates map[string]string
 }
 
 // All is the only list of them; a platform that is not in it is generic: no failure domains, no providerSpec that is known.
@@ -122,7 +124,7 @@ func RowOf(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infra
 	}
 	if name != "" {
 		row := Named(name)
-		row.added, row.usual = added(i), usual(i)
+		row.added, row.usual, row.templates = added(i), usual(i), templates(i)
 		return row
 	}
 	kind, _ := ProviderSpec(t.Spec)["kind"].(string)
