@@ -38,6 +38,7 @@ proxy beside each of them shows it the private types under their standard names.
 
    The proxy is a native sidecar named ` + "`kube-apiserver-proxy`" + `, behind the init containers that are there: those reach the API server themselves. Containers get ` + "`KUBECONFIG`" + `. cluster-autoscaler and
    machine-approver do not read it, and get ` + "`--cloud-config`" + ` and ` + "`--management-cluster-kubeconfig`" + `. Where a container uses port 8080 the proxy takes the next free one.
+   The state of a native sidecar is in ` + "`status.initContainerStatuses`" + ` of its pod, not in ` + "`containerStatuses`" + `.
 3. Look: ` + "`kubectl poundlock private-types status`" + ` shows versions, converters and objects; exit code 3 means that something is in the way.
 
 ` + "`kubectl poundlock private-types uninstall`" + ` deletes what install created. It refuses while there are private objects.

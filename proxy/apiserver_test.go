@@ -422,7 +422,8 @@ func TestDefinitions(t *testing.T) {
 // Discovery, in both forms, has each standard group once.
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
-	client := discovery.NewDiscoveryClientForConfigOrDie(behind(t))
+	config := behind(t)
+	client := discovery.NewDiscoveryClientForConfigOrDie(config)
 	for _, legacy := range []bool{false, true} {
 		client.UseLegacyDiscovery = legacy
 		_, lists, err := client.ServerGroupsAndResources()
@@ -459,6 +460,21 @@ func TestDiscovery(t *testing.T) {
 			document, ok := paths["apis/cluster.x-k8s.io/v1beta2"]
 			if !ok {
 				return errors.New("no path of the group")
+			}
+			// A path with the hash of a document that has changed since leads to the one that is there.
+			path := "/openapi/v3/apis/cluster.x-k8s.io/v1beta2"
+			led := ""
+			follower := &http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+				led = r.URL.Path
+				return nil
+			}}
+			answer, err := follower.Get(config.Host + path + "?hash=OLD")
+			if err != nil {
+				return err
+			}
+			defer answer.Body.Close()
+			if answer.StatusCode != http.StatusOK || led != path {
+				return fmt.Errorf("an old hash leads to %q: %s", led, answer.Status)
 			}
 			text, err := document.Schema("application/json")
 			if err == nil && (!bytes.Contains(text, []byte(`"io.x-k8s.cluster.v1beta2.Machine":`)) || !bytes.Contains(text, []byte(`"/apis/cluster.x-k8s.io/v1beta2/machines"`))) {

@@ -103,8 +103,8 @@ func exchangeOf(ctx context.Context) *exchange {
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := &exchange{Endpoint: translation.EndpointOf(r.URL.Path), upgrade: r.Header.Get("Upgrade")}
-	e.watch = e.Watch || e.Name == "" && r.Method == http.MethodGet && watched(r.URL.Query())
-	if !e.Opaque && e.Subresource == "" && !(e.watch && strings.EqualFold(e.upgrade, "websocket")) {
+	e.watch = e.Resource != "" && (e.Watch || e.Name == "" && r.Method == http.MethodGet && watched(r.URL.Query()))
+	if !e.streams() {
 		e.upgrade = "" // an offer that an API server does not take up, such as h2c
 		r.Header.Del("Upgrade")
 	}
@@ -131,7 +131,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reverse.ServeHTTP(recorded, r)
 }
 
-// watched is what an API server makes of the parameter `watch`.
+// streams reports whether an API server may take up the client's offer of another protocol: it has WebSocket for watches, and SPDY, too, for what is behind an object.
+func (e *exchange) streams() bool {
+	websocket := strings.EqualFold(e.upgrade, "websocket")
+	return e.Opaque || e.watch && websocket || e.Subresource != "" && (websocket || strings.HasPrefix(strings.ToUpper(e.upgrade), "SPDY/"))
+}
+
+// watched is what an API server makes of the parameter `watch`. What is no resource cannot be watched: discovery is answered as without it.
 func watched(query url.Values) bool {
 	values, has := query["watch"]
 	return has && !strings.EqualFold(values[0], "false") && values[0] != "0"

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -106,6 +107,8 @@ func TestWhatReachesTheAPIServer(t *testing.T) {
 		{"an apply in JSON", "PATCH", machinesPath + "/m", readObject, []string{"Content-Type", "application/apply-patch+yaml"}, "", storedObject},
 		{"no media type", "DELETE", machinesPath + "/m", readObject, nil, "", storedObject},
 		{"no body", "GET", machinesPath + "/m%20", "", nil, "/apis/cluster.hypershift.openshift.io/v1beta2/namespaces/n/machines/m%20", ""},
+		{"a body for a subresource, with an offer of another protocol", "PUT", machinesPath + "/m/status", readObject, []string{"Content-Type", "application/json", "Connection", "Upgrade", "Upgrade", "h2c"},
+			"/apis/cluster.hypershift.openshift.io/v1beta2/namespaces/n/machines/m/status", storedObject},
 		{"an encoded slash", "GET", "/apis%2Fcluster.x-k8s.io%2Fv1beta2/machines", "", nil, "/apis/cluster.hypershift.openshift.io/v1beta2/machines", ""},
 		{"an encoded letter", "GET", "/%61pis/cluster.x-k8s.io/v1beta2/machines", "", nil, "/apis/cluster.hypershift.openshift.io/v1beta2/machines", ""},
 		{"an encoded slash before a definition", "GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions%2Fmachines.cluster.x-k8s.io", "", nil,
@@ -199,7 +202,7 @@ func TestAnOfferThatNobodyTakesUp(t *testing.T) {
 		}
 		respond("application/json", storedObject)(w, r)
 	})
-	for _, c := range [][]string{{machinesPath, "h2c"}, {machinesPath, "websocket"}, {machinesPath + "?watch=true", "h2c"}, {"/apis", "TLS/1.2"}} {
+	for _, c := range [][]string{{machinesPath, "h2c"}, {machinesPath, "websocket"}, {machinesPath + "?watch=true", "h2c"}, {machinesPath + "/m/status", "h2c"}, {"/apis", "TLS/1.2"}} {
 		if answer, body, err := ask(t, "GET", url+c[0], "", "Connection", "Upgrade", "Upgrade", c[1]); err != nil || answer.StatusCode != 200 {
 			t.Errorf("%v: %+v %q %v", c, answer, body, err)
 		}
@@ -324,6 +327,14 @@ func TestWhatIsAnswered(t *testing.T) {
 		{"the root", "/", respond("application/json", `{"paths":["/apis/cluster.hypershift.openshift.io","/apis/cluster.x-k8s.io","/apis/apps","/apis/cluster.x-k8s.io/v1beta2"]}`), 200,
 			`{"paths":["/apis/cluster.x-k8s.io","/apis/apps"]}`, false},
 		{"the root, forbidden", "/", respond("application/json", `{"kind":"Status","message":"cluster.hypershift.openshift.io"}`), 200, `{"kind":"Status","message":"cluster.x-k8s.io"}`, false},
+		{"OpenAPI, forbidden", "/openapi/v3/apis/cluster.x-k8s.io/v1beta2", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(403)
+			_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","message":"forbidden: User \"u\" cannot get path \"/openapi/v3/apis/cluster.hypershift.openshift.io/v1beta2\""}`)
+		}, 403, `{"kind":"Status","apiVersion":"v1","message":"forbidden: User \"u\" cannot get path \"/openapi/v3/apis/cluster.x-k8s.io/v1beta2\""}`, false},
+		{"discovery, which nobody can watch", "/apis?watch=true", respond("application/json", `{"groups":[{"name":"cluster.hypershift.openshift.io"},{"name":"cluster.x-k8s.io"}]}`), 200, `{"groups":[{"name":"cluster.x-k8s.io"}]}`, false},
+		{"the root, which nobody can watch", "/?watch=true", respond("application/json", `{"paths":["/apis/cluster.hypershift.openshift.io","/apis/cluster.x-k8s.io"]}`), 200, `{"paths":["/apis/cluster.x-k8s.io"]}`, false},
+		{"a long error in plain text", machinesPath, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, strings.Repeat("x", longest), 500) }, 502, "more than 65536 bytes", false},
 		{"text", machinesPath, respond("text/plain; charset=utf-8", "404 page not found\n"), 200, "404 page not found\n", false},
 		{"the index of OpenAPI, called text", "/openapi/v3", respond("text/plain; charset=utf-8", `{"paths":{"apis/cluster.hypershift.openshift.io/v1":{}}}`), 200, `{"paths":{"apis/cluster.x-k8s.io/v1":{}}}`, false},
 		{"an opaque answer", "/api/v1/namespaces/n/pods/p/log", respond("application/json", storedObject), 200, storedObject, false},
@@ -380,9 +391,62 @@ func TestWhatIsAnswered(t *testing.T) {
 	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(invalidJSON)); n < 6 {
 		t.Errorf("%v errors counted", n)
 	}
-	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(unsupportedResource)); n != 2 {
+	if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(unsupportedResource)); n != 3 {
 		t.Errorf("%v answers counted that were not asked for", n)
 	}
+}
+
+// The API server directs a client that has an old index of OpenAPI to the document as it is now, and asks one that is too fast to wait.
+func TestHeadersOfAnswers(t *testing.T) {
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("hash") {
+			http.Redirect(w, r, "/openapi/v3/apis/cluster.hypershift.openshift.io/v1beta2?hash=B", http.StatusMovedPermanently)
+			return
+		}
+		w.Header().Set("Retry-After", "7")
+		http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+	})
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for path, want := range map[string]struct {
+		code         int
+		header, text string
+		body         string
+	}{
+		"/openapi/v3/apis/cluster.x-k8s.io/v1beta2?hash=A": {301, "Location", "/openapi/v3/apis/cluster.x-k8s.io/v1beta2?hash=B", "<a href=\"/openapi/v3/apis/cluster.x-k8s.io/v1beta2?hash=B\">Moved Permanently</a>.\n\n"},
+		machinesPath: {429, "Retry-After", "7", "Too many requests, please try again later.\n"},
+	} {
+		answer, err := client.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != want.code || answer.Header.Get(want.header) != want.text || string(body) != want.body {
+			t.Errorf("%s: %+v %q %v", path, answer, body, err)
+		}
+	}
+}
+
+// An API server sends connections away to spread them: what it has not read by then is sent again.
+func TestAnAPIServerThatSendsConnectionsAway(t *testing.T) {
+	_, url := before(t, func(w http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err != nil || string(body) != storedObject {
+			t.Errorf("%q %v", body, err)
+		}
+		w.Header().Set("Connection", "close") // GOAWAY, in HTTP/2
+		respond("application/json", storedObject)(w, r)
+	})
+	var clients sync.WaitGroup
+	for range 10 {
+		clients.Go(func() {
+			for range 20 {
+				if answer, body, err := ask(t, "POST", url+machinesPath, readObject, "Content-Type", "application/json"); err != nil || answer.StatusCode != 200 || body != readObject {
+					t.Errorf("%+v %q %v", answer, body, err)
+				}
+			}
+		})
+	}
+	clients.Wait()
 }
 
 // An event reaches the client when it happens, and not when a buffer is full; and when the client goes, so does the watch.

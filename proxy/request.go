@@ -27,7 +27,7 @@ const (
 
 // request translates the body of a request.
 func (p *Proxy) request(r *http.Request, e *exchange) error {
-	if e.Opaque || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 || e.upgrade != "" {
+	if e.Opaque || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return nil
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {

@@ -31,6 +31,9 @@ func (p *Proxy) response(r *http.Response) error {
 	}
 	if !e.Opaque {
 		r.Header.Del("Accept-Ranges")
+		if to := r.Header.Get("Location"); to != "" { // of a document of OpenAPI that has changed since its index was read
+			r.Header.Set("Location", translation.ToStandard.Path(to))
+		}
 	}
 	if e.warning != "" {
 		if w, err := utilnet.NewWarningHeader(299, "-", e.warning); err == nil {
@@ -51,7 +54,7 @@ func (p *Proxy) response(r *http.Response) error {
 	switch {
 	case media == "application/json":
 	case media == "text/plain" && e.Document == translation.OpenAPI && r.StatusCode == http.StatusOK: // the index is JSON, and called text
-	case media == "text/plain" && r.StatusCode >= http.StatusBadRequest:
+	case (media == "text/plain" || media == "text/html") && r.StatusCode >= http.StatusMultipleChoices:
 		return sentence(r)
 	case strings.Contains(media, "protobuf"), strings.Contains(media, "cbor"), strings.Contains(media, "yaml"):
 		return fmt.Errorf("%w: it is %s, which was not asked for", errAnswer, media)
@@ -72,14 +75,17 @@ func (p *Proxy) response(r *http.Response) error {
 	return nil
 }
 
-// longest is how much of an error in plain text is read: an API server's is a sentence.
+// longest is how long an error in plain text may be: an API server's is a sentence.
 const longest = 64 << 10
 
-// sentence translates an error that the API server answers in plain text.
+// sentence translates an error or a redirection that the API server answers in plain text.
 func sentence(r *http.Response) error {
-	text, err := io.ReadAll(io.LimitReader(r.Body, longest))
+	text, err := io.ReadAll(io.LimitReader(r.Body, longest+1))
 	if err = errors.Join(err, r.Body.Close()); err != nil {
 		return fmt.Errorf("reading the API server's error: %w", err)
+	}
+	if len(text) > longest {
+		return fmt.Errorf("%w: it is %s with more than %d bytes of text", errAnswer, r.Status, longest)
 	}
 	setBody(r, []byte(translation.ToStandard.Prose(string(text))))
 	return nil

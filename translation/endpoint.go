@@ -122,24 +122,25 @@ func requested(name string, v Value) string {
 // stays as it is: labels are the same in the store, and the rest is not for reading. But a Table of definitions without their metadata would not show which are
 // the platform's.
 func (e *Endpoint) Query(query string) string {
-	if e.Document != Definitions && e.Document != Events || !strings.Contains(query, "fieldSelector") && !strings.Contains(query, "includeObject") {
+	if e.Document != Definitions && e.Document != Events {
 		return query
 	}
 	parameters := strings.Split(query, "&")
 	for i, p := range parameters {
 		name, value, _ := strings.Cut(p, "=")
-		decodedName, err := url.QueryUnescape(name)
-		if e.Document == Definitions && err == nil && decodedName == "includeObject" && value == string(metav1.IncludeNone) {
-			parameters[i] = name + "=" + string(metav1.IncludeMetadata)
-		}
-		if err != nil || decodedName != "fieldSelector" {
+		parameter, err := url.QueryUnescape(name)
+		was, bad := url.QueryUnescape(value)
+		if err != nil || bad != nil {
 			continue
 		}
-		was, err := url.QueryUnescape(value)
-		if err != nil {
-			continue
+		becomes := was
+		switch {
+		case parameter == "fieldSelector":
+			becomes = e.fieldSelector(was)
+		case parameter == "includeObject" && e.Document == Definitions && was == string(metav1.IncludeNone):
+			becomes = string(metav1.IncludeMetadata)
 		}
-		if becomes := e.fieldSelector(was); becomes != was {
+		if becomes != was {
 			parameters[i] = name + "=" + url.QueryEscape(becomes)
 		}
 	}

@@ -82,6 +82,8 @@ func TestQueries(t *testing.T) {
 		{ClusterAPI, "fieldSelector=metadata.name%3Dmachines.cluster.x-k8s.io", "fieldSelector=metadata.name%3Dmachines.cluster.x-k8s.io"},
 		{Definitions, "labelSelector=metadata.name%3Dmachines.cluster.x-k8s.io", "labelSelector=metadata.name%3Dmachines.cluster.x-k8s.io"},
 		{Definitions, "watch=true&includeObject=None", "watch=true&includeObject=Metadata"},
+		{Definitions, "%69ncludeObject=%4eone", "%69ncludeObject=Metadata"},
+		{Definitions, "%66ieldSelector=metadata.name%3Dmachines.cluster.x-k8s.io", "%66ieldSelector=metadata.name%3Dmachines.cluster.hypershift.openshift.io"},
 		{Definitions, "includeObject=Object", "includeObject=Object"},
 		{Events, "includeObject=None", "includeObject=None"},
 		{Definitions, "fieldSelector=%zz", "fieldSelector=%zz"},
@@ -125,7 +127,7 @@ func TestPatches(t *testing.T) {
 		})
 	}
 	for _, same := range []string{
-		`[]`, ` [ ] `, `null`, `[null]`, `[7,"x"]`, `[{"op":"test","path":"/metadata/labels/apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"add","path":"/metadata/annotations/cluster.x-k8s.io~1paused","value":"cluster.x-k8s.io/v1"}]`,
+		`[]`, ` [ ] `, `null`, `[null]`, `[7,"x"]`, `[[[]]]`, ` [ [["a"], [ {} ]] , [1]]`, `[[{"path":"/apiVersion","value":"cluster.x-k8s.io/v1"}]]`, `[{"op":"test","path":"/metadata/labels/apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"add","path":"/metadata/annotations/cluster.x-k8s.io~1paused","value":"cluster.x-k8s.io/v1"}]`,
 		`[{"op":"add","path":"/metadata/labels","value":{"apiVersion":"cluster.x-k8s.io/v1"}}]`, `[{"op":"add","path":"apiVersion","value":"cluster.x-k8s.io/v1"}]`, `[{"op":"add","path":7,"value":"cluster.x-k8s.io/v1"}]`,
 		`[{"op":"copy","from":"/apiVersion","path":"/spec/apiVersion"}]`, `[{"op":"add","path":"/spec/template/metadata/labels/apiVersion","value":"cluster.x-k8s.io/v1"}]`,
 	} {
@@ -137,6 +139,14 @@ func TestPatches(t *testing.T) {
 		if got, err := ToPrivate.Patch(ClusterAPI, []byte(malformed)); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s became %s %v", malformed, got, err)
 		}
+	}
+}
+
+// A patch takes time by its length, however many operations it has.
+func TestAPatchOfManyOperations(t *testing.T) {
+	patch := "[" + strings.Repeat("0,", 1_500_000) + "0]"
+	if got, err := ToPrivate.Patch(Objects, []byte(patch)); err != nil || string(got) != patch {
+		t.Errorf("%d bytes became %d: %v", len(patch), len(got), err)
 	}
 }
 

@@ -74,6 +74,7 @@ func (s *Scanner) member(i int, st state) (int, state, error) {
 	if c != '"' {
 		return i, st, s.malformed(i, "no member's name")
 	}
+	s.first = st == atMember
 	if s.top&isHide != 0 {
 		if st == atMember {
 			if err := s.hold(i); err != nil {
@@ -83,7 +84,7 @@ func (s *Scanner) member(i int, st state) (int, state, error) {
 		i, st = s.called(i + 1)
 		return i, st, nil
 	}
-	for src := s.src; ; {
+	for src := s.src; ; s.first = false {
 		i, st = s.called(i + 1)
 		if st != atValue || s.automaton.nodes[s.next].value != Nothing || i == len(src) {
 			return i, st, nil

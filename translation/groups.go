@@ -103,6 +103,9 @@ func (d Direction) APIVersion(apiVersion string) string { return d.text(APIVersi
 // Definition translates the name of a CustomResourceDefinition: a plural, a dot, a group.
 func (d Direction) Definition(name string) string { return d.text(DefinitionName, name) }
 
+// Path translates the group in the path of a request.
+func (d Direction) Path(path string) string { return d.text(Path, path) }
+
 // Prose translates the names of groups in a sentence that a person reads.
 func (d Direction) Prose(sentence string) string { return d.text(Prose, sentence) }
 

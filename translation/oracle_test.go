@@ -148,6 +148,7 @@ func (o oracle) rewrite(t *tree, way []hop, kind string) int {
 		}
 	}
 	kind = ""
+	first := true
 	for i := 0; i < len(t.items); i++ {
 		h := hop{list: t.form == '[', kind: kind}
 		name := ""
@@ -168,9 +169,10 @@ func (o oracle) rewrite(t *tree, way []hop, kind string) int {
 		if deeper := o.rewrite(t.items[i], next, kind); inner < 0 {
 			inner = deeper
 		}
-		if text, ok := t.items[i].scalar.(string); ok && name == "kind" && (text == "Status" || text == "Table") {
+		if text, ok := t.items[i].scalar.(string); ok && first && name == "kind" && o.d == ToStandard && (text == "Status" || text == "Table") {
 			kind = text
 		}
+		first = false
 		switch {
 		case inner == len(way) && (len(way) > 0 || !o.frames || h.list):
 			t.items = slices.Delete(t.items, i, i+1)

@@ -59,6 +59,9 @@ func (s *Scanner) giveUp() error {
 		}
 	}
 	s.wanted = false
+	if s.name { // no row has a name of that length
+		s.next = s.automaton.nodes[s.top>>shift].other
+	}
 	return s.put(text)
 }
 

@@ -4,6 +4,7 @@
 package translation
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -20,9 +21,11 @@ func (d Direction) Patch(doc Document, patch []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: a JSON patch is a list of operations: %w", ErrMalformed, err)
 	}
 	s := &Scanner{direction: d, automaton: doc.automaton(operation)}
-	var out []byte
+	begin := bytes.IndexByte(patch, '[') + 1 // 0 for null, which has no operations either
+	out := append(make([]byte, 0, len(patch)+len(patch)/4), patch[:begin]...)
+	patch = patch[begin:]
 	for _, operation := range operations {
-		between := strings.IndexFunc(string(patch), func(r rune) bool { return !strings.ContainsRune(" \t\r\n,[", r) })
+		between := bytes.IndexFunc(patch, func(r rune) bool { return !strings.ContainsRune(" \t\r\n,", r) })
 		out, patch = append(out, patch[:between]...), patch[between+len(operation):]
 		s.Reset()
 		s.choice = doc.automaton(single).at(path(operation))

@@ -39,7 +39,8 @@ type Row struct {
 	At string
 	// Is is the form of the value there.
 	Is Value
-	// Kind is the kind of the object that has this place, if only one has. It must stand before the place, as it does in what an API server writes.
+	// Kind is the kind of the object that has this place, if only one has. It must be the object's first member, as it is in what an API server sends of its own kinds, and
+	// counts in no other direction.
 	Kind string
 	// Hide reports that an element (or frame) is left out on the way to a client if a standard group stands here: it is the platform's.
 	Hide bool
@@ -174,7 +175,7 @@ func (doc Document) parts() []part {
 			{"request.object", Objects, ""}, {"request.object", ClusterAPI, ""},
 			{"request.oldObject", Objects, ""}, {"request.oldObject", ClusterAPI, ""},
 		}
-	case Discovery, Roots:
+	case Discovery, Roots, OpenAPI:
 		return []part{{"", doc, ""}, {"", Objects, ""}} // a Status, where a group is not served or a path is forbidden
 	}
 	return []part{{"", doc, ""}}

@@ -35,6 +35,7 @@ type Scanner struct {
 	stack  []frame // those around it, outermost first; the first is none
 	next   uint16  // the node of the value that follows
 	name   bool    // the text that is being read is a member's name
+	first  bool    // the last name was its object's first
 	wanted bool    // the text that is being read is held
 	escape bool    // and has an escape
 	hex    int     // digits of an escape that are missing

@@ -135,6 +135,9 @@ func TestLongText(t *testing.T) {
 	name := "machines." + Private
 	for _, c := range []struct{ why, body, want string }{
 		{"a value", `{"apiVersion":"` + long + `/` + Private + `"}`, `{"apiVersion":"` + long + `/` + Private + `"}`},
+		{"a name behind a value that is translated", `{"apiVersion":"` + Private + `/v1","` + long + `":"` + Private + `/v1"}`, `{"apiVersion":"` + Standard + `/v1","` + long + `":"` + Private + `/v1"}`},
+		{"a name behind metadata", `{"metadata":{"ownerReferences":[]},"` + long + `":[{"apiVersion":"` + Private + `/v1"}]}`, `{"metadata":{"ownerReferences":[]},"` + long + `":[{"apiVersion":"` + Private + `/v1"}]}`},
+		{"the first name", `{"` + long + `":{"apiVersion":"` + Private + `/v1"}}`, `{"` + long + `":{"apiVersion":"` + Private + `/v1"}}`},
 		{"a name", `{"` + long + `":{"apiVersion":1},"apiVersion":"` + Private + `/v1"}`, `{"` + long + `":{"apiVersion":1},"apiVersion":"` + Standard + `/v1"}`},
 		{"prose", `{"kind":"Status","message":"` + strings.Repeat(name+" ", 20000) + `"}`, `{"kind":"Status","message":"` + strings.Repeat("machines."+Standard+" ", 20000) + `"}`},
 		{"prose with escapes", `{"kind":"Status","message":"` + strings.Repeat(`\"`+name+`\" \\u0041 and what then came after it`, 9000) + `"}`, `{"kind":"Status","message":"` + strings.Repeat(`\"machines.`+Standard+`\" \\u0041 and what then came after it`, 9000) + `"}`},

@@ -277,6 +277,8 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 		"one that has KUBECONFIG": {"{name: manager, image: i, env: [{name: KUBECONFIG, value: /old}]}", kubeconfig, "", "8080 8081"},
 		"8080 is a port":          {"{name: manager, image: i, ports: [{containerPort: 8080}]}", kubeconfig, "", "8081 8082"},
 		"8080 is in an argument":  {`{name: manager, image: i, args: ["--metrics-bind-address=0.0.0.0:8080", "--health-port=8081"]}`, kubeconfig, "--metrics-bind-address=0.0.0.0:8080 --health-port=8081", "8082 8083"},
+		"8080 is an argument":     {`{name: manager, image: i, args: [--port, "8080"]}`, kubeconfig, "--port 8080", "8081 8082"},
+		"8080 is probed":          {"{name: manager, image: i, livenessProbe: {httpGet: {path: /healthz, port: 8080}}, readinessProbe: {tcpSocket: {port: 8081}}, startupProbe: {grpc: {port: 8082}}}", kubeconfig, "", "8083 8084"},
 		"8081 is taken":           {`{name: manager, image: i, args: ["--health-addr=:8081"]}`, kubeconfig, "--health-addr=:8081", "8080 8082"},
 		"cluster-autoscaler":      {"{name: cluster-autoscaler, image: i, args: [--kubeconfig=/workload, --cloud-config=/old]}", "", "--kubeconfig=/workload --cloud-config=" + kubeconfig, "8080 8081"},
 		"machine-approver":        {"{name: c, image: i, command: [/usr/bin/machine-approver], args: [--workload-cluster-kubeconfig=/w]}", "", "--workload-cluster-kubeconfig=/w --management-cluster-kubeconfig=" + kubeconfig, "8080 8081"},

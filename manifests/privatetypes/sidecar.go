@@ -6,6 +6,7 @@ package privatetypes
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -105,16 +106,23 @@ func use(c *corev1.Container) {
 	c.Env = append(c.Env, corev1.EnvVar{Name: "KUBECONFIG", Value: kubeconfig})
 }
 
-// free is the first port from one on that no container of the pod seems to use: by its ports, or in its command line.
+// free is the first port from one on that no container of the pod seems to use.
 func free(pod *corev1.PodSpec, from int) int {
-	taken := func(port int) bool {
-		suffix := fmt.Sprintf(":%d", port)
-		return slices.ContainsFunc(slices.Concat(pod.InitContainers, pod.Containers), func(c corev1.Container) bool {
-			return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return int(p.ContainerPort) == port }) ||
-				slices.ContainsFunc(slices.Concat(c.Command, c.Args), func(a string) bool { return strings.HasSuffix(a, suffix) || strings.HasSuffix(a, "="+suffix[1:]) })
-		})
-	}
-	for ; taken(from); from++ {
+	for slices.ContainsFunc(slices.Concat(pod.InitContainers, pod.Containers), func(c corev1.Container) bool { return uses(&c, from) }) {
+		from++
 	}
 	return from
+}
+
+// uses reports whether a container seems to use a port: by its ports, its probes, or its command line.
+func uses(c *corev1.Container, port int) bool {
+	number := strconv.Itoa(port)
+	probed := func(p *corev1.Probe) bool {
+		return p != nil && (p.HTTPGet != nil && p.HTTPGet.Port.IntValue() == port || p.TCPSocket != nil && p.TCPSocket.Port.IntValue() == port || p.GRPC != nil && int(p.GRPC.Port) == port)
+	}
+	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return int(p.ContainerPort) == port }) ||
+		probed(c.StartupProbe) || probed(c.ReadinessProbe) || probed(c.LivenessProbe) ||
+		slices.ContainsFunc(slices.Concat(c.Command, c.Args), func(a string) bool {
+			return a == number || strings.HasSuffix(a, ":"+number) || strings.HasSuffix(a, "="+number)
+		})
 }

@@ -61,10 +61,17 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	return errors.Join(err, main.Close(), side.Close())
 }
 
+// reachable asks for as long as an attempt may take: an upstream that takes connections and answers nothing is no reason to look no more.
+func (s *Shim) reachable(ctx context.Context, u upstream) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Attempt)
+	defer cancel()
+	return u.reachable(ctx)
+}
+
 // look tries an upstream until one has answered.
 func (s *Shim) look(ctx context.Context, u upstream) {
 	for backoff := s.o.backoff(); !s.reached.Load(); {
-		err := u.reachable(ctx)
+		err := s.reachable(ctx, u)
 		if err == nil {
 			s.reached.Store(true)
 			return

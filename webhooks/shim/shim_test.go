@@ -636,6 +636,32 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// An upstream that takes a connection and answers nothing is asked again.
+func TestAnUpstreamThatHangsAtFirst(t *testing.T) {
+	var asked atomic.Int32
+	upstream := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			<-r.Context().Done()
+		}
+	}))
+	defer upstream.Close()
+	shim, err := New(Options{
+		Upstreams: []string{s + "=" + upstream.URL + "/convert"}, Trust: rest.TLSClientConfig{CAFile: authority(t, upstream)},
+		Attempt: 100 * time.Millisecond, Backoff: time.Millisecond, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	shim.look(ctx, upstreamOf(shim))
+	if !shim.reached.Load() || asked.Load() != 2 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+}
+
+func upstreamOf(s *Shim) upstream { return upstream{s.converters[0], s.client} }
+
 func TestReady(t *testing.T) {
 	shim := quick(t, "", s+"=https://127.0.0.1:1/convert")
 	ready := func(certificate error) int {
