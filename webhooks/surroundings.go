@@ -24,7 +24,7 @@ func (l Lookups) leaving(ctx context.Context, c policies.Change) (string, error)
 		authority.Definition: apiextensionsv1.SchemeGroupVersion.WithKind(authority.Definition),
 		authority.Cluster:    clusterv1.GroupVersion.WithKind(authority.Cluster),
 	}
-	for _, part := range kind.Surroundings(authority.Read(c.New).Requested, pairOf(c), c.Facts.Twin) {
+	for _, part := range kind.Surroundings(authority.Read(c.New).Requested, pairOf(c), c.New, c.Facts.Twin) {
 		o, err := l.live(ctx, Ref{GroupVersionKind: kinds[part.Kind], Namespace: part.Namespace, Name: part.Name})
 		if err != nil {
 			return "", err

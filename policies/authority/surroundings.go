@@ -6,8 +6,10 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
@@ -37,21 +39,38 @@ const (
 )
 
 // Surrounding is an object that others live in: with it they are deleted (DESIGN §3.3, Deletion of the surroundings).
-type Surrounding struct{ Kind, Namespace, Name string }
+type Surrounding struct {
+	Kind, Namespace, Name string
+	// Outlived reports that the object stays for a while when this is gone: until the collector deletes it.
+	Outlived bool
+}
 
-// Surroundings are what the objects of an API live in: their namespace, their definition and, in Cluster API, the Cluster that twin names.
-func (k Kind) Surroundings(of API, namespaces Pair, twin *policies.Object) []Surrounding {
+// Surroundings are what a pair's object of an API lives in: its namespace, its definition, that of the set that owns it and, in Cluster API, the Cluster that it names. With the
+// definition of a set all sets go, and the collector deletes their Machines.
+func (k Kind) Surroundings(of API, namespaces Pair, machineAPI, clusterAPI *policies.Object) []Surrounding {
 	if of != ClusterAPI {
-		return []Surrounding{{Kind: Namespace, Name: namespaces.MachineAPI}, {Kind: Definition, Name: k.Resource + "." + k.MachineAPI.Group}}
+		return append([]Surrounding{{Kind: Namespace, Name: namespaces.MachineAPI}, {Kind: Definition, Name: k.Resource + "." + k.MachineAPI.Group}},
+			k.ownersDefinition(machineAPI, func(parent Kind) string { return parent.MachineAPI.Group })...)
 	}
-	out := []Surrounding{{Kind: Namespace, Name: namespaces.ClusterAPI}, {Kind: Definition, Name: k.Resource + "." + k.ClusterAPI.Group}}
+	out := append([]Surrounding{{Kind: Namespace, Name: namespaces.ClusterAPI}, {Kind: Definition, Name: k.Resource + "." + k.ClusterAPI.Group}},
+		k.ownersDefinition(clusterAPI, func(parent Kind) string { return parent.ClusterAPI.Group })...)
 	var spec struct {
 		ClusterName string `json:"clusterName"`
 	}
-	if twin != nil && json.Unmarshal(orNull(twin.Spec), &spec) == nil && spec.ClusterName != "" {
+	if clusterAPI != nil && json.Unmarshal(orNull(clusterAPI.Spec), &spec) == nil && spec.ClusterName != "" {
 		out = append(out, Surrounding{Kind: Cluster, Namespace: namespaces.ClusterAPI, Name: spec.ClusterName})
 	}
 	return out
+}
+
+func (k Kind) ownersDefinition(o *policies.Object, group func(parent Kind) string) []Surrounding {
+	parent, ok := KindNamed(k.Parent)
+	if o == nil || !ok || !slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
+		return r.Kind == parent.Name && r.Controller != nil && *r.Controller
+	}) {
+		return nil
+	}
+	return []Surrounding{{Kind: Definition, Name: parent.Resource + "." + group(parent), Outlived: true}}
 }
 
 // SurroundingsKept: "policy and webhook refuse DELETE by it unless poundlock.openshift.io/allow-deletion is set" (DESIGN §3.3, Deletion of the

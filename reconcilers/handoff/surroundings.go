@@ -20,8 +20,10 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 	kinds := map[string]schema.GroupVersionKind{authority.Namespace: facts.NamespaceKind, authority.Definition: facts.DefinitionKind, authority.Cluster: facts.ClusterKind}
 	to := p.state().Requested
 	var parts []facts.Surrounding
-	for _, part := range r.kind.Surroundings(to, namespaces, p.objects.ClusterAPI) {
+	outlived := map[string]bool{}
+	for _, part := range r.kind.Surroundings(to, namespaces, p.objects.MachineAPI, p.objects.ClusterAPI) {
 		parts = append(parts, facts.Surrounding{GVK: kinds[part.Kind], Namespace: part.Namespace, Name: part.Name})
+		outlived[part.Name] = part.Outlived
 	}
 	if to == authority.ClusterAPI && p.infra != nil {
 		kind := p.infra.GroupVersionKind()
@@ -34,7 +36,7 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 		if err != nil {
 			return err
 		}
-		if why != "" && (deserted || !gone) {
+		if why != "" && (deserted || !gone || outlived[part.Name]) {
 			p.objects.Leaving = why
 			return nil
 		}
