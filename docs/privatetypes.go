@@ -83,7 +83,7 @@ would delete what it owns.
 const privateTypesEnd = `
 ## Limits
 
-- **RBAC is not translated.** Who writes Roles for a client names both groups. ` + "`ClusterRole/poundlock-private-types-client`" + ` has the private ones, ` + "`…-client-standard`" + ` the standard ones for as long as objects have not been migrated.
+- **RBAC is not translated.** Who writes Roles for a client names both groups. ` + "`ClusterRole/poundlock-private-types-client`" + ` has the private ones. It may also write into the definitions that install created: Cluster API moves objects to another stored version. ` + "`…-client-standard`" + ` has the standard ones, for as long as objects have not been migrated.
 - **Targets of autoscalers** (` + "`scaleTargetRef`" + `), **names of quotas** (` + "`count/machines.cluster.x-k8s.io`" + `), webhook configurations, admission policies, APIServices and StorageVersionMigrations name what the store has: write the private name.
 - **Admission webhooks of Cluster API are not called** for private types. Defaults that they would set are missing, and what they would refuse is stored.
 - ` + "`cluster.x-k8s.io/conversion-data`" + `, ` + "`last-applied-configuration`" + ` and other JSON in text keep the standard names, on both sides.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -206,6 +207,29 @@ func (o Options) binding(client string) (*unstructured.Unstructured, error) {
 	b.SetName(Name + "-client:" + namespace + ":" + name)
 	mark(b)
 	return b, nil
+}
+
+// Migrate allows clients to write into definitions: Cluster API moves objects to another stored version, and notes in the definition that it has. The Role that Cluster API
+// comes with names the standard definitions, and RBAC is not translated.
+func Migrate(objects []*unstructured.Unstructured, definitions []string) error {
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "ClusterRole" && o.GetName() == Name+"-client"
+	})
+	if i < 0 {
+		return errors.New("there is no ClusterRole of clients")
+	}
+	rules, _, err := unstructured.NestedSlice(objects[i].Object, "rules")
+	if err != nil {
+		return err
+	}
+	var names []any
+	for _, d := range slices.Compact(slices.Sorted(slices.Values(definitions))) {
+		names = append(names, d)
+	}
+	rules = append(rules, map[string]any{
+		"apiGroups": []any{"apiextensions.k8s.io"}, "resources": []any{"customresourcedefinitions", "customresourcedefinitions/status"}, "resourceNames": names, "verbs": []any{"patch", "update"},
+	})
+	return unstructured.SetNestedSlice(objects[i].Object, rules, "rules")
 }
 
 // start gives the shim's Deployment its image and upstreams.

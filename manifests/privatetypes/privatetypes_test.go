@@ -181,6 +181,17 @@ func TestObjects(t *testing.T) {
 			t.Errorf("there are %d objects of kind %s", kinds[kind.GroupVersionKind.Kind], kind.GroupVersionKind.Kind)
 		}
 	}
+	if err := Migrate(objects, []string{"b", "a", "b"}); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetName() == "poundlock-private-types-client" })
+	role, _ := strictly(t, objects[i]).(*rbacv1.ClusterRole)
+	if last := role.Rules[len(role.Rules)-1]; !slices.Equal(last.ResourceNames, []string{"a", "b"}) {
+		t.Errorf("clients may write into %v", last)
+	}
+	if err := Migrate(nil, nil); err == nil {
+		t.Error("there is no role")
+	}
 	o.URL, o.Upstreams = "https://h/convert", nil
 	outside, err := Objects(o)
 	if err != nil {

@@ -93,6 +93,9 @@ func (p *plugin) installPrivateTypes(ctx context.Context, o privateTypesOptions)
 	if err != nil {
 		return err
 	}
+	if err := o.migrate(ctx, client, all); err != nil {
+		return err
+	}
 	if o.dryRun == "client" {
 		for _, object := range all {
 			text, err := yaml.Marshal(object.Object)
@@ -249,6 +252,26 @@ func (p *plugin) privateObjects(standard []*unstructured.Unstructured, o private
 		fmt.Fprintf(p.ErrOut, "Warning: no label names a contract of Cluster API on %s. Its core manager will not find their versions: add cluster.x-k8s.io/v1beta2=VERSION to the definitions, as the provider's release has it.\n", strings.Join(without, ", "))
 	}
 	return all, nil
+}
+
+// migrate allows clients to write into the definitions that are installed now, and into those that have been.
+func (o privateTypesOptions) migrate(ctx context.Context, client dynamic.Interface, all []*unstructured.Unstructured) error {
+	var names []string
+	for _, object := range all {
+		if object.GetKind() == "CustomResourceDefinition" {
+			names = append(names, object.GetName())
+		}
+	}
+	if o.dryRun != "client" {
+		earlier, err := client.Resource(definitions).List(ctx, metav1.ListOptions{LabelSelector: privatetypes.PartOf + "=" + privatetypes.Name})
+		if err != nil {
+			return fmt.Errorf("listing definitions: %w", err)
+		}
+		for _, d := range earlier.Items {
+			names = append(names, d.GetName())
+		}
+	}
+	return privatetypes.Migrate(all, names)
 }
 
 // place refuses a namespace that does not exist, before there is half an installation.

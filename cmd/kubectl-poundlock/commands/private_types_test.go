@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/embedded"
@@ -80,6 +82,17 @@ func TestPrivateTypes(t *testing.T) {
 		t.Errorf("a controller that starts now does not find its kinds: %v %v", served, err)
 	}
 	enter(0, nil, install...)
+	enter(0, nil, append([]string{"install", "-f", filepath.Join(crds, "cluster.x-k8s.io_machines.yaml")}, install[5:]...)...)
+	for name, want := range map[string]bool{"machines." + translation.Private: true, "clusters." + translation.Private: true, "machines." + translation.Standard: false} {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:hypershift:operator",
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "patch", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Subresource: "status", Name: name},
+		}}
+		got, err := kubernetes.NewForConfigOrDie(plane.Admin()).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+		if err != nil || got.Status.Allowed != want {
+			t.Errorf("a client may move the objects of %s to another version: %+v %v", name, got, err)
+		}
+	}
 	enter(3, []string{"v1beta1,v1beta2*", "hypershift/capi-conversion-webhook-shim", "yes, hidden from clients", "no CA has been written", "0 of 2 replicas"}, "status")
 
 	// The service CA and the Deployment's controller do their part.
