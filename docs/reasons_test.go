@@ -30,7 +30,7 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		"../policies/authority/gate.go":           regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
 		"../machine/deletion.go":                  regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
 		"../machine/controller/*.go":              regexp.MustCompile(`const reason\w+ = "(\w+)"`),
-		"../reconcilers/handoff/report.go":        regexp.MustCompile(`condition\(authority\.Condition\w+, [^"]+"Info", "(\w+)"`),
+		"../policies/authority/authority.go":      regexp.MustCompile(`\n\tReasonAuthority\w+ += "(\w+)"`),
 		"../reconcilers/mirror/status.go":         regexp.MustCompile(`synchronizedCondition\([^,"]+, "(\w+)"`),
 		"../policies/controlplane/handover/*.go":  regexp.MustCompile(`const Reason\w+ = "(\w+)"`),
 		"../reconcilers/controlplanemirror/*.go":  regexp.MustCompile(`(?:problem\{|reason: )"(\w+)"`),

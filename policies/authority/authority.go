@@ -38,6 +38,8 @@ const (
 	ReasonForeignTwin = "ForeignTwin"
 	// ConditionSynchronized reports, on the Machine API object, whether the mirror equals the authority.
 	ConditionSynchronized = "Synchronized"
+	// ReasonAuthorityChanged is why Synchronized is Unknown from the end of a move until the mirror has run in the new direction.
+	ReasonAuthorityChanged = "AuthorityChanged"
 	// ConditionMirrored is False on a MachineSet of Cluster API whose Machine API MachineSet was deleted while Cluster API was authoritative.
 	ConditionMirrored = "MirroredInMachineAPI"
 	// ConditionPaused is how each API's controllers acknowledge that they stay away, or act again.

@@ -145,7 +145,12 @@ func (w *imagined) finishNext(p *Plan) string {
 	for _, m := range p.Machines() {
 		switch {
 		case m.moving():
-			w.change(m.Name, func(m *machinev1beta1.Machine) { m.Status.AuthoritativeAPI = m.Spec.AuthoritativeAPI })
+			w.change(m.Name, func(m *machinev1beta1.Machine) {
+				m.Status.Conditions = nil
+				if m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating {
+					m.Status.AuthoritativeAPI = m.Spec.AuthoritativeAPI
+				}
+			})
 			return m.Name
 		case !m.Deleting && !m.Failed && m.joining():
 			w.join(m.Name)

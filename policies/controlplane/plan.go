@@ -84,9 +84,21 @@ type MachineState struct {
 	available bool
 }
 
-// moving: which API is authoritative for it is about to change, and nobody is to touch it until then.
-func (m MachineState) moving() bool {
-	return m.machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating
+// moving: which API is authoritative for it is about to change, or has just changed and the mirror has not followed yet. Nobody is to touch it until then: a Machine that is
+// deleted before the mirror has seen etcd's hook on it may wait for that hook for ever.
+func (m MachineState) moving() bool { return m.moves() != "" }
+
+// moves returns how one sees that.
+func (m MachineState) moves() string {
+	if m.machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating {
+		return "its status.authoritativeAPI is Migrating"
+	}
+	for _, c := range m.machine.Status.Conditions {
+		if c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionUnknown && c.Reason == authority.ReasonAuthorityChanged {
+			return "its Synchronized is Unknown, as the mirror has not run in the new direction yet"
+		}
+	}
+	return ""
 }
 
 // Machine is the object that the state is of. It is not to be changed.

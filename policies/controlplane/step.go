@@ -257,7 +257,7 @@ func (p *Plan) moves() string {
 	}
 	for _, m := range p.Machines() {
 		if m.moving() {
-			return "the end of the move of " + m.Name + ": its status.authoritativeAPI is Migrating"
+			return "the end of the move of " + m.Name + ": " + m.moves()
 		}
 	}
 	return ""

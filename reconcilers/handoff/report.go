@@ -87,7 +87,7 @@ func severityOf(step authority.Step) string {
 
 // unsynchronized takes back what the mirror said about the other direction.
 func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
-	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", "AuthorityChanged", "The mirror has not run from "+step.To.Text()+" yet.")
+	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", authority.ReasonAuthorityChanged, "The mirror has not run from "+step.To.Text()+" yet.")
 	c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
 	return c
 }
