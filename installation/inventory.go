@@ -112,22 +112,15 @@ func (i Inventory) Serving(p Provider) Inventory {
 	return out
 }
 
-// Served returns the workloads that served last. Inventories of earlier releases do not mark them: then they are those of the content.
-func (i Inventory) Served(p Provider) []Item {
-	var out, wanted []Item
+// Served returns the workloads that served last: none of a provider whose content had none, whatever newer content is about to bring.
+func (i Inventory) Served() []Item {
+	var out []Item
 	for _, item := range i.Items {
 		if item.Served {
 			out = append(out, item)
 		}
 	}
-	if len(out) > 0 {
-		return out
-	}
-	for _, o := range p.In(bundle.Workloads) {
-		kind := o.GroupVersionKind()
-		wanted = append(wanted, Item{Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: o.GetNamespace(), Name: o.GetName()})
-	}
-	return wanted
+	return out
 }
 
 // Without leaves out an object.

@@ -494,7 +494,7 @@ func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits str
 
 // down names a workload that served last and does not serve now. unseen reports that one cannot be read, which proves nothing.
 func (k *walk) down(ctx context.Context) (why string, unseen bool) {
-	for _, item := range k.record.inventory.Served(k.Provider) {
+	for _, item := range k.record.inventory.Served() {
 		live, err := k.get(ctx, item.GroupVersionKind(), item.Key())
 		switch {
 		case err != nil:
