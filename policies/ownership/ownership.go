@@ -90,7 +90,7 @@ func owned(o metav1.ManagedFieldsEntry) ownership {
 	tree := ownership{}
 	if o.FieldsV1 != nil {
 		// The API server wrote it; of what cannot be read nothing is concluded.
-		_ = json.Unmarshal(o.FieldsV1.Raw, &tree)
+		_ = json.Unmarshal(o.FieldsV1.GetRawBytes(), &tree)
 	}
 	return tree
 }
@@ -435,9 +435,9 @@ func latest(live *unstructured.Unstructured) (at *metav1.Time) {
 func fields(tree ownership) *metav1.FieldsV1 {
 	raw, err := json.Marshal(tree)
 	if err != nil {
-		return &metav1.FieldsV1{Raw: []byte("{}")} // JSON that was read is JSON that can be written
+		return metav1.NewFieldsV1("{}") // JSON that was read is JSON that can be written
 	}
-	return &metav1.FieldsV1{Raw: raw}
+	return metav1.NewFieldsV1(string(raw))
 }
 
 // Owns reports whether the mirror's applies own a field, by its path as managed fields spell it: f:spec, f:replicas.

@@ -104,7 +104,7 @@ func TestTakeover(t *testing.T) {
 	} {
 		var got []string
 		for _, e := range Takeover(parse(t, c.wanted), parse(t, c.live), c.made, "spec.authoritativeAPI") {
-			got = append(got, e.Manager+": "+string(e.FieldsV1.Raw))
+			got = append(got, e.Manager+": "+e.FieldsV1.GetRawString())
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
@@ -133,7 +133,7 @@ func TestYield(t *testing.T) {
 		live := parse(t, `{metadata: {managedFields: [`+mine+`,`+c.others+`]}}`)
 		var got []string
 		for _, e := range Yield(live) {
-			raw, err := yaml.YAMLToJSON(e.FieldsV1.Raw)
+			raw, err := yaml.YAMLToJSON(e.FieldsV1.GetRawBytes())
 			if err != nil {
 				t.Fatal(err)
 			}

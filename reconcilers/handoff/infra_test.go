@@ -4,11 +4,13 @@
 package handoff
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/served"
@@ -61,18 +63,17 @@ func (w *world) versions(change func([]any) []any) {
 // until waits until the API server serves a kind, or no longer does, to everybody who asks.
 func (w *world) until(kind schema.GroupVersionKind, serves bool) {
 	w.Helper()
-	for range 300 {
+	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		c, err := client.New(plane.Admin(), client.Options{})
 		if err != nil {
-			w.Fatal(err)
+			return false, err
 		}
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(kind)
-		err = c.Get(w.Context(), client.ObjectKey{Namespace: w.pair.ClusterAPI, Name: "nobody"}, o)
-		if err != nil && served.Missing(err) != serves {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
+		err = c.Get(ctx, client.ObjectKey{Namespace: w.pair.ClusterAPI, Name: "nobody"}, o)
+		return err != nil && served.Missing(err) != serves, nil
+	})
+	if err != nil {
+		w.Fatalf("%s: served is not %t: %v", kind, serves, err)
 	}
-	w.Fatalf("%s: served is not %t", kind, serves)
 }
