@@ -97,10 +97,19 @@ func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pas
 // OnlyMAPI is a field that Cluster API has no place for: set, it is an error with this reason. Empty text is none, also where the type could tell
 // it from none: a providerSpec is somebody's YAML.
 func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
+	return onlyMAPI[M, C](path, reason, (*Pass).refuseText)
+}
+
+// OnlyMAPIEvenEmpty is OnlyMAPI of a field whose empty text means something.
+func (Rows[M, C]) OnlyMAPIEvenEmpty(path, reason string) Row[M, C] {
+	return onlyMAPI[M, C](path, reason, (*Pass).refuse)
+}
+
+func onlyMAPI[M, C any](path, reason string, refuse func(*Pass, steps, reflect.Value, string)) Row[M, C] {
 	r := Row[M, C]{machineAPI: At(path), verdict: OnlyMachineAPI, note: reason}
 	s, err := resolve(reflect.TypeFor[M](), path)
 	r.broken = err
-	r.toC = func(p *Pass, from *M, _ *C) { p.refuseText(s, reflect.ValueOf(from), reason) }
+	r.toC = func(p *Pass, from *M, _ *C) { refuse(p, s, reflect.ValueOf(from), reason) }
 	r.toM = func(*Pass, *C, *M) {}
 	return r
 }

@@ -139,7 +139,7 @@ var disk conversion.Rows[machinev1beta1.BlockDeviceMappingSpec, awsv1.Volume]
 // Volumes converts one block device.
 var Volumes = conversion.Table[machinev1beta1.BlockDeviceMappingSpec, awsv1.Volume]{
 	disk.Same("deviceName", "deviceName"),
-	disk.OnlyMAPI("noDevice", "Cluster API cannot suppress a device of the image"),
+	disk.OnlyMAPIEvenEmpty("noDevice", "Cluster API cannot suppress a device of the image"),
 	disk.OnlyMAPI("virtualName", "Cluster API has no instance store volumes"),
 	disk.Iso(at("ebs.deleteOnTermination"), nil, "True, or absent, which means the same: Cluster API deletes every volume with its instance.", deletionTo, deletionFrom),
 	disk.Same("ebs.encrypted", "encrypted"),
