@@ -85,7 +85,8 @@ type MachineState struct {
 }
 
 // moving: which API is authoritative for it is about to change, or has just changed and the mirror has not followed yet. Nobody is to touch it until then: a Machine that is
-// deleted before the mirror has seen etcd's hook on it may wait for that hook for ever.
+// deleted before the mirror has seen etcd's hook on it may wait for that hook for ever. One that somebody has deleted already holds nothing up: etcd's operator lets it go when a
+// replacement has joined, and the mirror may say nothing more of it.
 func (m MachineState) moving() bool { return m.moves() != "" }
 
 // moves returns how one sees that.
@@ -94,7 +95,7 @@ func (m MachineState) moves() string {
 		return "its status.authoritativeAPI is Migrating"
 	}
 	for _, c := range m.machine.Status.Conditions {
-		if c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionUnknown && c.Reason == authority.ReasonAuthorityChanged {
+		if !m.Deleting && c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionUnknown && c.Reason == authority.ReasonAuthorityChanged {
 			return "its Synchronized is Unknown, as the mirror has not run in the new direction yet"
 		}
 	}

@@ -26,6 +26,12 @@ func ruledBy(a machinev1beta1.MachineAuthority) func(*machinev1beta1.Machine) {
 	return func(m *machinev1beta1.Machine) { m.Status.AuthoritativeAPI = a }
 }
 
+// moved is a Machine whose mirror has not run since Cluster API became authoritative.
+func moved(m *machinev1beta1.Machine) {
+	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
+	m.Status.Conditions = []machinev1beta1.Condition{{Type: authority.ConditionSynchronized, Status: corev1.ConditionUnknown, Reason: authority.ReasonAuthorityChanged}}
+}
+
 func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 	labelled := func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }
 	for says, c := range map[string]struct {
@@ -33,15 +39,13 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		steps []string
 		waits string
 	}{
-		"a set that is moving":                         {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
-		"a set for which Cluster API is authoritative": {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
-		"while one Machine moves, nothing is begun":    {do: []change{larger, on(2, ruledBy("Migrating"))}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
-		"nor before its mirror follows": {do: []change{larger, on(2, func(m *machinev1beta1.Machine) {
-			m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
-			m.Status.Conditions = []machinev1beta1.Condition{{Type: authority.ConditionSynchronized, Status: corev1.ConditionUnknown, Reason: authority.ReasonAuthorityChanged}}
-		})}, waits: "the end of the move of c-master-2: its Synchronized is Unknown, as the mirror has not run in the new direction yet"},
-		"and that one alone is not touched":            {do: []change{labelled, on(2, ruledBy("Migrating"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
-		"one of Cluster API's is not changed in place": {do: []change{labelled, on(2, ruledBy("ClusterAPI"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}},
+		"a set that is moving":                                {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
+		"a set for which Cluster API is authoritative":        {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
+		"while one Machine moves, nothing is begun":           {do: []change{larger, on(2, ruledBy("Migrating"))}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
+		"a deleted one is replaced, whatever its mirror does": {do: []change{on(2, moved), on(2, going)}, steps: []string{"Create 2 in c"}},
+		"nor before its mirror follows":                       {do: []change{larger, on(2, moved)}, waits: "the end of the move of c-master-2: its Synchronized is Unknown, as the mirror has not run in the new direction yet"},
+		"and that one alone is not touched":                   {do: []change{labelled, on(2, ruledBy("Migrating"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
+		"one of Cluster API's is not changed in place":        {do: []change{labelled, on(2, ruledBy("ClusterAPI"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}},
 		"but adopted":  {do: []change{on(2, ruledBy("ClusterAPI")), on(2, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil })}, steps: []string{"Adopt c-master-2"}},
 		"and replaced": {do: []change{larger, on(0, ruledBy("ClusterAPI"))}, steps: []string{"Create 0 in a"}},
 		"Recreate takes no second Machine away from etcd":  {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},

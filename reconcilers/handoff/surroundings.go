@@ -12,6 +12,12 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
+// surrounding is what an object lives in, and whether the object stays for a while without it.
+type surrounding struct {
+	facts.Surrounding
+	outlived bool
+}
+
 // gatherSurroundings reads from the API server whether what the objects of the API that is to be authoritative live in is being deleted. They are then about
 // to be deleted too, though nobody has asked for that, and their controllers would terminate the instance. deserted: also whether it is gone, and the twin with
 // it; elsewhere a twin that is missing is what Synchronized reports.
@@ -19,16 +25,14 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 	namespaces, _ := r.pairs.Of(p.machineAPI.GetNamespace())
 	kinds := map[string]schema.GroupVersionKind{authority.Namespace: facts.NamespaceKind, authority.Definition: facts.DefinitionKind, authority.Cluster: facts.ClusterKind}
 	to := p.state().Requested
-	var parts []facts.Surrounding
-	outlived := map[string]bool{}
+	var parts []surrounding
 	for _, part := range r.kind.Surroundings(to, namespaces, p.objects.MachineAPI, p.objects.ClusterAPI) {
-		parts = append(parts, facts.Surrounding{GVK: kinds[part.Kind], Namespace: part.Namespace, Name: part.Name})
-		outlived[part.Name] = part.Outlived
+		parts = append(parts, surrounding{facts.Surrounding{GVK: kinds[part.Kind], Namespace: part.Namespace, Name: part.Name}, part.Outlived})
 	}
 	if to == authority.ClusterAPI && p.infra != nil {
 		kind := p.infra.GroupVersionKind()
 		if mapping, err := r.mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil {
-			parts = append(parts, facts.Surrounding{GVK: facts.DefinitionKind, Name: mapping.Resource.GroupResource().String()})
+			parts = append(parts, surrounding{Surrounding: facts.Surrounding{GVK: facts.DefinitionKind, Name: mapping.Resource.GroupResource().String()}})
 		}
 	}
 	for _, part := range parts {
@@ -36,7 +40,7 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 		if err != nil {
 			return err
 		}
-		if why != "" && (deserted || !gone || outlived[part.Name]) {
+		if why != "" && (deserted || !gone || part.outlived) {
 			p.objects.Leaving = why
 			return nil
 		}
