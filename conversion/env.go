@@ -88,13 +88,38 @@ func (r Resource) Resource() schema.GroupVersionResource {
 // Definition is the name of the resource's CRD.
 func (r Resource) Definition() string { return r.Plural + "." + r.Group }
 
+// Machines are the resources that a platform has for each machine: the provider's machine, and what it keeps beside it.
+func (p Platform) Machines() []Resource {
+	if p.InfraInstance.Empty() {
+		return []Resource{p.InfraMachine}
+	}
+	return []Resource{p.InfraMachine, p.InfraInstance}
+}
+
+// Resources are all of a platform.
+func (p Platform) Resources() []Resource {
+	return append(p.Machines(), p.InfraMachineTemplate, p.InfraCluster)
+}
+
+// Definitions are the names of their CRDs.
+func (p Platform) Definitions() []string {
+	var out []string
+	for _, r := range p.Resources() {
+		out = append(out, r.Definition())
+	}
+	return out
+}
+
 // Platform is everything that differs from one infrastructure platform to the next.
 type Platform struct {
 	// Name is the Infrastructure's platform type, such as "AWS".
 	Name string
 
 	InfraMachine, InfraMachineTemplate, InfraCluster Resource
-	ProviderSpec, ProviderStatus                     schema.GroupVersionKind
+	// InfraInstance is what the provider keeps for each instance beside its machine, which owns it. Its controller obeys its own pause alone. The zero value:
+	// the platform has none.
+	InfraInstance                Resource
+	ProviderSpec, ProviderStatus schema.GroupVersionKind
 
 	// CredentialsSecret is the name that the platform's secret has in every cluster.
 	CredentialsSecret string

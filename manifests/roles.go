@@ -86,7 +86,7 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 func definitions() []string {
 	out := authority.Definitions()
 	for _, p := range platforms.List() {
-		out = append(out, p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition(), p.InfraCluster.Definition())
+		out = append(out, p.Definitions()...)
 	}
 	return out
 }
@@ -98,14 +98,19 @@ func namespaceRules(name string) []rbacv1.PolicyRule {
 
 // infraRules name every platform's resources: one manifest for all clusters, and what a cluster does not have nobody can be let into.
 func infraRules() []rbacv1.PolicyRule {
-	var objects, clusters []string
+	var objects, clusters, instances []string
 	group := ""
 	for _, p := range platforms.List() {
 		group = p.InfraMachine.Group // Cluster API's contract has providers share it
 		objects, clusters = append(objects, p.InfraMachine.Plural, p.InfraMachineTemplate.Plural), append(clusters, p.InfraCluster.Plural)
+		if i := p.InfraInstance; !i.Empty() {
+			instances = append(instances, i.Plural)
+		}
 	}
+	// What a provider keeps for an instance is paused, and with its machine deleted; nobody but the provider makes one.
+	rules := append(objectRules(group, objects), rule(group, append([]string{"delete", "patch"}, read...), instances...))
 	// A control plane's failure domains are reflected into the status of an infrastructure cluster that is managed by somebody else.
-	return append(objectRules(group, objects), rule(group, append([]string{"patch"}, read...), clusters...), rule(group, amend, suffixed(clusters, "/status")...))
+	return append(rules, rule(group, append([]string{"patch"}, read...), clusters...), rule(group, amend, suffixed(clusters, "/status")...))
 }
 
 // objectRules are for resources that Poundlock mirrors: all of them, their status, and their finalizers as an owner's.

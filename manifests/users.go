@@ -82,7 +82,10 @@ func provided(verbs []string) rbacv1.PolicyRule {
 	var plural []string
 	group := ""
 	for _, p := range platforms.List() {
-		group, plural = p.InfraCluster.Group, append(plural, p.InfraMachine.Plural, p.InfraMachineTemplate.Plural, p.InfraCluster.Plural)
+		group = p.InfraCluster.Group
+		for _, r := range p.Resources() {
+			plural = append(plural, r.Plural)
+		}
 	}
 	return rule(group, verbs, plural...)
 }

@@ -251,6 +251,9 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 	if c.Kind == authority.InfraMachine {
 		return l.machineOf(ctx, c, ownerNamed(o, c.Name)), nil
 	}
+	if c.Kind == authority.InfraInstance {
+		return l.machineOfInstance(ctx, c, o), nil
+	}
 	sets, err := l.setsOf(ctx, c, o)
 	if err != nil {
 		return nil, err
@@ -269,6 +272,34 @@ func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) 
 		return nil
 	}
 	return named(coreKind(policies.SideMachineAPI, "Machine"), c.TwinNamespace, name)
+}
+
+// machineOfInstance names the Machine of the provider's machine for whose instance an object is kept.
+func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *policies.Object) []Ref {
+	p, ok := platformKeeping(l.Platforms, c.Resource.Resource)
+	if !ok {
+		return nil
+	}
+	infra := Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind, Namespace: c.Namespace, Name: c.Name}
+	for _, ref := range o.Metadata.OwnerReferences {
+		if ref.Kind == infra.Kind {
+			infra.Name = ref.Name
+		}
+	}
+	c.Name = infra.Name
+	if machine, err := l.Cached.Get(ctx, infra); err == nil && machine != nil {
+		return l.machineOf(ctx, c, ownerNamed(machine, infra.Name))
+	}
+	return l.machineOf(ctx, c, infra.Name)
+}
+
+// platformKeeping is the platform whose provider keeps objects of a resource for its instances.
+func platformKeeping(platforms []conversion.Platform, plural string) (conversion.Platform, bool) {
+	i := slices.IndexFunc(platforms, func(p conversion.Platform) bool { return p.InfraInstance.Plural == plural })
+	if i < 0 {
+		return conversion.Platform{}, false
+	}
+	return platforms[i], true
 }
 
 // setsOf names every set of the template: those that its marks name, and those whose machines are made from it. The marks of a person's copy, which

@@ -55,7 +55,7 @@ type Route struct {
 
 // Subject is one resource of a route.
 type Subject struct {
-	// Kind is policies.Subject.Kind: a provider's resource is InfraMachine or InfraMachineTemplate.
+	// Kind is policies.Subject.Kind: a provider's resource is InfraMachine, InfraMachineTemplate or InfraInstance.
 	Kind string
 	// GroupVersion is the one that Poundlock reads; requests to the group's other versions are converted to it.
 	GroupVersion schema.GroupVersion
@@ -104,6 +104,10 @@ func Routes(c Catalog) []Route {
 	heldOrPaused := conditions("has-finalizers-or-is-paused", `request.operation != "DELETE" || request.kind.kind.endsWith("Template") || `+cel.HeldOrPaused())
 	// What fails closed is what two controllers could come of (DESIGN §3.1). An absent Poundlock leaves a cluster alone in which nothing was ever moved.
 	moved, mirrored, binds := cel.Moved(), cel.Mirrored(), cel.Binds(c.Identities)
+	instances := ""
+	if kinds := instanceKinds(infra); len(kinds) > 0 {
+		instances = " || " + cel.PausedInstance(kinds)
+	}
 	says := `object.?spec != oldObject.?spec || ` + cel.Dependents("object")
 	routes := []Route{
 		{
@@ -136,7 +140,7 @@ func Routes(c Catalog) []Route {
 			Name: "infrastructure-create", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,
 			Conditions: conditions("binds-an-instance", binds),
 		},
-		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds, Conditions: heldOrPaused},
+		{Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail, closed: mirrored + " || " + binds + instances, Conditions: heldOrPaused},
 		{
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Subresource: "status", Operations: ops(update), FailurePolicy: fail,
 			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
@@ -276,6 +280,9 @@ func infraSubjects(platforms []conversion.Platform) []Subject {
 	var out []Subject
 	for _, p := range platforms {
 		out = append(out, infraSubject(p, authority.InfraMachine), infraSubject(p, authority.InfraMachineTemplate))
+		if !p.InfraInstance.Empty() {
+			out = append(out, infraSubject(p, authority.InfraInstance))
+		}
 	}
 	return out
 }
@@ -283,6 +290,17 @@ func infraSubjects(platforms []conversion.Platform) []Subject {
 // machinesOf keeps the providers' machines.
 func machinesOf(infra []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraMachine })
+}
+
+// instanceKinds are the kinds of what providers keep for instances.
+func instanceKinds(infra []Subject) []string {
+	var out []string
+	for _, s := range infra {
+		if s.Kind == authority.InfraInstance {
+			out = append(out, s.ObjectKind)
+		}
+	}
+	return out
 }
 
 // controlPlaneSubjects is the one kind that has no twin.
@@ -309,10 +327,7 @@ func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 
 // infraSubject is a platform's resource of a kind of the rules.
 func infraSubject(p conversion.Platform, kind string) Subject {
-	r := p.InfraMachineTemplate
-	if kind == authority.InfraMachine {
-		r = p.InfraMachine
-	}
+	r := map[string]conversion.Resource{authority.InfraMachine: p.InfraMachine, authority.InfraMachineTemplate: p.InfraMachineTemplate, authority.InfraInstance: p.InfraInstance}[kind]
 	return Subject{Kind: kind, GroupVersion: r.GroupVersion(), Resource: r.Plural, ObjectKind: r.Kind}
 }
 

@@ -6,10 +6,14 @@ package openstack
 import (
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 
 	"github.com/poundlock/poundlock/conversion"
 )
+
+// serversVersion is the one version that the provider serves of its servers.
+var serversVersion = schema.GroupVersion{Group: openstackv1.SchemeGroupVersion.Group, Version: "v1alpha1"}
 
 // Platform is OpenStack: OpenShift's providerSpec on one side, the OpenStack provider's v1beta1 objects on the other.
 func Platform() conversion.Platform {
@@ -18,6 +22,7 @@ func Platform() conversion.Platform {
 		Name:                 string(configv1.OpenStackPlatformType),
 		InfraMachine:         conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackMachine"), Plural: "openstackmachines"},
 		InfraMachineTemplate: conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackMachineTemplate"), Plural: "openstackmachinetemplates"},
+		InfraInstance:        conversion.Resource{GroupVersionKind: serversVersion.WithKind("OpenStackServer"), Plural: "openstackservers"},
 		InfraCluster:         conversion.Resource{GroupVersionKind: openstackv1.SchemeGroupVersion.WithKind("OpenStackCluster"), Plural: "openstackclusters"},
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,

@@ -18,6 +18,7 @@ func Platform() conversion.Platform {
 		Name:                 string(configv1.VSpherePlatformType),
 		InfraMachine:         conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereMachine"), Plural: "vspheremachines"},
 		InfraMachineTemplate: conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereMachineTemplate"), Plural: "vspheremachinetemplates"},
+		InfraInstance:        conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereVM"), Plural: "vspherevms"},
 		InfraCluster:         conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereCluster"), Plural: "vsphereclusters"},
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,

@@ -26,30 +26,31 @@ const (
 // BlockMoveAnnotation keeps `clusterctl move` from an object whose controller still acts.
 const BlockMoveAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
 
-// Acknowledges returns the way by the kind of a provider's machine.
+// Acknowledges returns the way by the kind of a provider's machine, or of what it keeps for an instance beside it.
 func Acknowledges(infraKind string) Acknowledgement {
 	switch infraKind {
 	case "AzureMachine":
 		return ByBlockMove
-	case "GCPMachine", "NutanixMachine", "OpenStackMachine":
+	case "GCPMachine", "NutanixMachine", "OpenStackMachine", "OpenStackServer":
 		return ByPatience
 	}
 	return ByCondition
 }
 
-// infraAcknowledged reads the provider's answer. A release of it that has the condition is believed, whatever others do.
-func (o Objects) infraAcknowledged() AcknowledgedState {
-	if o.Infra == nil {
+// infraAcknowledged reads the provider's answer on one of its objects. A release of it that has the condition is believed, whatever others do. lately reports
+// that the object was paused so lately that an earlier pass may still run.
+func infraAcknowledged(infra *policies.Object, lately bool) AcknowledgedState {
+	if infra == nil {
 		return NotAcknowledged
 	}
-	if a := answer(Paused(o.Infra).Status); a != NotAcknowledged {
+	if a := answer(Paused(infra).Status); a != NotAcknowledged {
 		return a
 	}
-	switch Acknowledges(o.Infra.Kind) {
+	switch Acknowledges(infra.Kind) {
 	case ByBlockMove:
-		return either(o.Infra.HasAnnotation(BlockMoveAnnotation))
+		return either(infra.HasAnnotation(BlockMoveAnnotation))
 	case ByPatience:
-		if told := o.Infra.HasAnnotation(PausedAnnotation); !told || !o.InfraPausedLately {
+		if told := infra.HasAnnotation(PausedAnnotation); !told || !lately {
 			return either(!told)
 		}
 	case ByCondition:
@@ -67,7 +68,7 @@ func acknowledged(c policies.Change) bool {
 	case policies.SideClusterAPI:
 		return o.HasAnnotation(PausedAnnotation) && Paused(o).Status == "True"
 	case policies.SideInfrastructure:
-		return o.HasAnnotation(PausedAnnotation) && Objects{Infra: o, InfraPausedLately: true}.infraAcknowledged() == AcknowledgedPaused
+		return o.HasAnnotation(PausedAnnotation) && infraAcknowledged(o, true) == AcknowledgedPaused
 	case policies.Surroundings:
 	}
 	return false

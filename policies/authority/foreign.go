@@ -57,7 +57,7 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 // creator may end it, and the instance that it has.
 func strange(c policies.Change) bool {
 	s := stand(c)
-	if !s.mirror() || c.Side == policies.SideMachineAPI || c.Kind == InfraMachineTemplate || c.Old == nil || c.Old.HasAnnotation(MirrorAnnotation) {
+	if !s.mirror() || c.Side == policies.SideMachineAPI || c.Kind == InfraMachineTemplate || c.Kind == InfraInstance || c.Old == nil || c.Old.HasAnnotation(MirrorAnnotation) {
 		return false
 	}
 	id := providerID(c.Old)
@@ -81,10 +81,10 @@ func (o Objects) own() Objects {
 		return o
 	}
 	if ForeignTo(o.Kind, o.MachineAPI, o.ClusterAPI) != NotForeign {
-		o.ClusterAPI, o.Infra = nil, nil
+		o.ClusterAPI, o.Infra, o.InfraInstance = nil, nil, nil
 	}
 	if o.Kind.InfraActs() && ForeignTo(o.Kind, o.MachineAPI, o.Infra) != NotForeign {
-		o.Infra = nil
+		o.Infra, o.InfraInstance = nil, nil
 	}
 	return o
 }

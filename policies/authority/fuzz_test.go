@@ -27,7 +27,7 @@ var garbage = []string{
 func changes(before, after, fact *policies.Object) []policies.Change {
 	var out []policies.Change
 	for _, side := range []policies.Side{policies.SideMachineAPI, policies.SideClusterAPI, policies.SideInfrastructure} {
-		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck", authority.InfraMachine, authority.InfraMachineTemplate} {
+		for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck", authority.InfraMachine, authority.InfraMachineTemplate, authority.InfraInstance} {
 			for _, sub := range []string{"", "status", "scale"} {
 				for _, actor := range []policies.Actor{policies.Anyone, policies.ClusterAPIController, policies.Autoscaler} {
 					c := policies.Change{

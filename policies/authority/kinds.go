@@ -34,10 +34,12 @@ type Kind struct {
 // ControlPlane is the kind of a control plane's set. It changes hands too, but has no twin, and so no row.
 const ControlPlane = "ControlPlaneMachineSet"
 
-// Kinds of the rules' provider side: a row on the two APIs' sides points at one of them.
+// Kinds of the rules' provider side: a row on the two APIs' sides points at one of the first two.
 const (
 	InfraMachine         = "InfraMachine"
 	InfraMachineTemplate = "InfraMachineTemplate"
+	// InfraInstance is what some providers keep for each instance, beside the machine that owns it (InfraInstanceKind).
+	InfraInstance = "InfraInstance"
 )
 
 var (

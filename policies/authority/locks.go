@@ -81,8 +81,12 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !s.locked() || s.seenTo(c) {
 		return policies.Verdict{}
 	}
-	reason := fmt.Sprintf("this %s mirrors %s, for which Machine API is authoritative: change that instead, or move it first: %s",
-		kindOf(c), there(c), moveTo(c, ClusterAPI))
+	mirrors := "mirrors"
+	if c.Kind == InfraInstance {
+		mirrors = "belongs to the mirror of"
+	}
+	reason := fmt.Sprintf("this %s %s %s, for which Machine API is authoritative: change that instead, or move it first: %s",
+		kindOf(c), mirrors, there(c), moveTo(c, ClusterAPI))
 	if s.moving() {
 		reason = transitReason(c, s)
 	}

@@ -17,6 +17,8 @@ var (
 	machine    = []string{"Machine"}
 	machineSet = []string{"MachineSet"}
 	infraKinds = []string{InfraMachine, InfraMachineTemplate}
+	// pausedInfra are the provider's objects that stand still while Machine API is authoritative.
+	pausedInfra = []string{InfraMachine, InfraMachineTemplate, InfraInstance}
 
 	onCreate = []admissionv1.Operation{admissionv1.Create}
 	onUpdate = []admissionv1.Operation{admissionv1.Update}
@@ -107,9 +109,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-locked", Clause: admission,
-			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, but by Cluster API's controllers what Poundlock did not make and is not paused. An empty object or list that is added or removed is a change.",
+			Description: "A provider's machine or template that mirrors an object for which Machine API is authoritative, or whose authority is moving, may be neither changed nor deleted, nor what the provider keeps for the machine's instance (a VSphereVM, an OpenStackServer), but by Cluster API's controllers what Poundlock did not make and is not paused. An empty object or list that is added or removed is a change.",
 			Remedy:      "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
-			On:          on(infra(infraKinds, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
+			On:          on(infra(pausedInfra, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
 			Needs:       always(policies.NeedTwin), Check: InfraLocked,
 		},
 		{
@@ -238,7 +240,7 @@ func Rules() policies.Set {
 			ID: "authority/paused-owned", Clause: "converting › Pausing of Cluster API controllers",
 			Description: "The annotation cluster.x-k8s.io/paused of an object that has a twin is Poundlock's alone. The creator of an object beside a twin for which Machine API is authoritative may pause it, so that it becomes the mirror.",
 			Remedy:      "Move authority: the API that is not authoritative is paused.",
-			On:          on(capi(kinds, onUpdate), infra(infraKinds, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
+			On:          on(capi(kinds, onUpdate), infra(pausedInfra, onUpdate)), Needs: when(pauseMatters, policies.NeedTwin), Check: PausedOwned,
 		},
 		{
 			ID: "authority/check-paused", Clause: "converting › MachineHealthCheck Synchronisation",

@@ -83,6 +83,10 @@ type Objects struct {
 	// InfraPausedLately reports that the provider's object was paused so lately that an earlier pass of its controller may still run. It
 	// matters with providers that never answer (ByPatience).
 	InfraPausedLately bool
+	// InfraInstance is what the provider keeps for the instance beside Infra (InfraInstanceKind).
+	InfraInstance *policies.Object
+	// InfraInstancePausedLately is InfraPausedLately of InfraInstance.
+	InfraInstancePausedLately bool
 	// MachineAPIPausedLately reports the same of the Machine API object. It matters with a Blind controller.
 	MachineAPIPausedLately bool
 	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
@@ -125,7 +129,8 @@ func (o Objects) State() State {
 	}
 	if s.InfraActs {
 		s.Infra = party(o.Infra, Condition{}, o.InfraFinalizer)
-		s.Infra.Acknowledged = o.infraAcknowledged()
+		s.Infra.Acknowledged = infraAcknowledged(o.Infra, o.InfraPausedLately)
+		s.Infra = o.withInfraInstance(s.Infra, s.Current)
 		s.InfraNamesInstance = providerID(o.Infra) != ""
 	} else if o.Infra.HasAnnotation(MirrorAnnotation) {
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}

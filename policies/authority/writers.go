@@ -70,7 +70,7 @@ type Grant struct {
 
 // Grants lists every exception that a lock makes for an identity other than Poundlock's.
 func Grants() []Grant {
-	infra := []string{InfraMachine, InfraMachineTemplate}
+	infra := pausedInfra
 	owners, finalizers := []string{"metadata.ownerReferences"}, []string{"metadata.finalizers"}
 	names := []string{"metadata.labels[*]", "metadata.annotations[*]"}
 	return []Grant{
@@ -125,7 +125,7 @@ func Grants() []Grant {
 		},
 		{
 			Writer: "infrastructure provider", Actor: policies.InfrastructureController,
-			Side: policies.SideInfrastructure, Kinds: []string{InfraMachine}, Fields: append([]string{"spec"}, names...), Effects: Writes, While: LeavingClusterAPI,
+			Side: policies.SideInfrastructure, Kinds: []string{InfraMachine, InfraInstance}, Fields: append([]string{"spec"}, names...), Effects: Writes, While: LeavingClusterAPI,
 			Why: "until it has acknowledged its pause it writes down the instance that it has asked for: which fields, differs from one provider to the other",
 		},
 		{

@@ -63,7 +63,7 @@ func TestNoGrantWidensAnotherLock(t *testing.T) {
 	slices.Sort(actors)
 	kinds := map[policies.Side][]string{
 		policies.SideMachineAPI: {"Machine", "MachineSet", "MachineHealthCheck"}, policies.SideClusterAPI: {"Machine", "MachineSet", "MachineHealthCheck"},
-		policies.SideInfrastructure: {authority.InfraMachine, authority.InfraMachineTemplate},
+		policies.SideInfrastructure: {authority.InfraMachine, authority.InfraMachineTemplate, authority.InfraInstance},
 	}
 	used, tried := map[string]bool{}, 0
 	for side, names := range kinds {

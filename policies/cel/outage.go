@@ -54,6 +54,12 @@ func BeginsBesideForeign() string {
 		list(object("dyn(oldObject)", "status"), "conditions"), authority.ConditionSynchronized, authority.ReasonForeignTwin)
 }
 
+// PausedInstance reports whether an object is what a provider keeps for an instance, of these kinds, and is paused before the request: it has no mark of the
+// mirror's, and its controller obeys its pause alone.
+func PausedInstance(kinds []string) string {
+	return fmt.Sprintf(`request.kind.kind in %s && oldObject != null && %q in %s`, quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
+}
+
 // HeldOrPaused reports whether an object that is to be deleted has a finalizer, or is paused.
 func HeldOrPaused() string {
 	return fmt.Sprintf(`size(%s) > 0 || %q in %s`, list("dyn(oldObject).metadata", "finalizers"), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))

@@ -15,15 +15,15 @@ import (
 // ObjectName is what every object of a case is called that does not say otherwise in its metadata.
 const ObjectName = "worker-a"
 
-// plurals of the kinds by their names in the rules; a provider's are AWS's.
+// plurals of the kinds by their names in the rules; a provider's are AWS's, and vSphere's where AWS has none.
 var plurals = map[string]string{
 	"Machine": "machines", "MachineSet": "machinesets", "MachineHealthCheck": "machinehealthchecks",
 	"ControlPlaneMachineSet": "controlplanemachinesets",
-	"InfraMachine":           "awsmachines", "InfraMachineTemplate": "awsmachinetemplates",
+	"InfraMachine":           "awsmachines", "InfraMachineTemplate": "awsmachinetemplates", "InfraInstance": "vspherevms",
 	"Namespace": "namespaces", "CustomResourceDefinition": "customresourcedefinitions", "Cluster": "clusters", "InfraCluster": "awsclusters",
 }
 
-var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate", "InfraCluster": "AWSCluster"}
+var objectKinds = map[string]string{"InfraMachine": "AWSMachine", "InfraMachineTemplate": "AWSMachineTemplate", "InfraInstance": "VSphereVM", "InfraCluster": "AWSCluster"}
 
 var versions = map[policies.Side]schema.GroupVersion{
 	policies.SideMachineAPI:     {Group: "machine.openshift.io", Version: "v1beta1"},
@@ -104,7 +104,7 @@ func (s setting) object(kind string, raw json.RawMessage) (*policies.Object, err
 // coreKind is the kind on the two APIs' sides to which a provider's belongs.
 func coreKind(kind string) string {
 	switch kind {
-	case "InfraMachine":
+	case "InfraMachine", "InfraInstance":
 		return "Machine"
 	case "InfraMachineTemplate":
 		return "MachineSet"

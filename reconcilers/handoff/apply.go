@@ -152,6 +152,9 @@ func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, st
 // each gives the same order to several objects, the provider's first.
 func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who authority.Who) error {
 	for _, o := range p.of(who) {
+		if o.has(step) {
+			continue
+		}
 		if err := r.patch(ctx, o.live, map[string]any{"metadata": order(step, o)}); err != nil {
 			return err
 		}
@@ -185,6 +188,20 @@ type object struct {
 	pause string
 }
 
+// has reports whether a step writes nothing to an object of a party: of two objects one may be paused, and what a provider keeps for an instance has a
+// finalizer that no side passes on.
+func (o object) has(step authority.Step) bool {
+	_, paused := o.live.GetAnnotations()[authority.PausedAnnotation]
+	switch step.Action {
+	case authority.Pause:
+		return paused && o.live.GetAnnotations()[authority.PausedAnnotation] == o.pause
+	case authority.Release:
+		return !paused
+	}
+	return o.finalizer == ""
+}
+
+// of are the objects of parties. The provider's are one party.
 func (p *pair) of(who authority.Who) []object {
 	var out []object
 	for _, o := range []struct {
@@ -192,6 +209,7 @@ func (p *pair) of(who authority.Who) []object {
 		object
 	}{
 		{authority.WhoInfra, object{p.infra, p.objects.InfraFinalizer, "true"}},
+		{authority.WhoInfra, object{p.infraInstance, "", "true"}},
 		{authority.WhoClusterAPI, object{p.core, p.kind.ClusterAPIFinalizer, "true"}},
 		{authority.WhoMachineAPI, object{p.machineAPI, p.kind.MachineAPIFinalizer, authority.PausedByPoundlock}},
 	} {

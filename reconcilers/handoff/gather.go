@@ -27,7 +27,9 @@ const infraGroup = "infrastructure.cluster.x-k8s.io"
 type pair struct {
 	kind                    authority.Kind
 	machineAPI, core, infra *unstructured.Unstructured
-	objects                 authority.Objects
+	// infraInstance is what the provider keeps for the instance beside its machine.
+	infraInstance *unstructured.Unstructured
+	objects       authority.Objects
 	// hears is how long to wait yet until a controller that never answers, a provider's or the one of the Machine API's checks, has seen its pause.
 	hears time.Duration
 }
@@ -69,12 +71,25 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pai
 		return nil
 	}
 	p.objects.InfraFinalizer = infraFinalizer(kind)
-	err := r.readInfra(ctx, from, p, kind, name)
-	if p.infra != nil && authority.Acknowledges(kind.Kind) == authority.ByPatience {
-		p.hears = r.pauses.left(p.infra, r.now())
+	if err := r.readInfra(ctx, from, p, kind, name); err != nil {
+		return err
 	}
-	p.objects.InfraPausedLately = p.hears > 0
-	return err
+	if err := r.readInfraInstance(ctx, from, p); err != nil {
+		return err
+	}
+	p.objects.InfraPausedLately = r.pausedLately(p, p.infra)
+	p.objects.InfraInstancePausedLately = r.pausedLately(p, p.infraInstance)
+	return nil
+}
+
+// pausedLately reports whether an object of a provider that never answers was paused so lately that it may not have seen it, and has the pair wait for that.
+func (r *reconciler) pausedLately(p *pair, infra *unstructured.Unstructured) bool {
+	if infra == nil || authority.Acknowledges(infra.GetKind()) != authority.ByPatience {
+		return false
+	}
+	left := r.pauses.left(infra, r.now())
+	p.hears = max(p.hears, left)
+	return left > 0
 }
 
 // infraRef is the reference in the object itself, or in a set's template.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // readInfra reads the provider's object of a kind, in the first version that the API server serves. That it finds none has to mean that there is none: the Machine API
@@ -31,6 +32,37 @@ func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair,
 		if !served.Missing(err) {
 			return err
 		}
+	}
+	return r.notInstalled(ctx, kind)
+}
+
+// readInfraInstance reads what the provider keeps for the instance beside its machine, as readInfra reads that.
+func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, p *pair) error {
+	if p.infra == nil || !p.kind.InfraActs() {
+		return nil
+	}
+	kind := schema.GroupKind{Group: infraGroup, Kind: authority.InfraInstanceKind(p.infra.GetKind())}
+	if kind.Kind == "" {
+		return nil
+	}
+	versions, err := r.versions(kind)
+	if err != nil {
+		return err
+	}
+	for _, version := range versions {
+		if err := r.follow(version); err != nil {
+			return err
+		}
+		instance, err := facts.InfraInstance(ctx, from, version, p.infra)
+		if served.Missing(err) {
+			continue
+		}
+		if err != nil || instance == nil {
+			return err
+		}
+		p.infraInstance = instance
+		p.objects.InfraInstance, err = parse(instance)
+		return err
 	}
 	return r.notInstalled(ctx, kind)
 }

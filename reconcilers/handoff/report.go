@@ -211,6 +211,8 @@ func (p *pair) paused(o *unstructured.Unstructured) authority.Condition {
 		return authority.Read(p.objects.MachineAPI).Condition(authority.ConditionPaused)
 	case p.core:
 		return authority.Paused(p.objects.ClusterAPI)
+	case p.infraInstance:
+		return authority.Paused(p.objects.InfraInstance)
 	}
 	return authority.Paused(p.objects.Infra)
 }

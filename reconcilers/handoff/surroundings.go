@@ -6,6 +6,7 @@ package handoff
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/facts"
@@ -29,11 +30,8 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 	for _, part := range r.kind.Surroundings(to, namespaces, p.objects.MachineAPI, p.objects.ClusterAPI) {
 		parts = append(parts, surrounding{facts.Surrounding{GVK: kinds[part.Kind], Namespace: part.Namespace, Name: part.Name}, part.Outlived})
 	}
-	if to == authority.ClusterAPI && p.infra != nil {
-		kind := p.infra.GroupVersionKind()
-		if mapping, err := r.mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil {
-			parts = append(parts, surrounding{Surrounding: facts.Surrounding{GVK: facts.DefinitionKind, Name: mapping.Resource.GroupResource().String()}})
-		}
+	if to == authority.ClusterAPI {
+		parts = append(parts, r.definitions(p.infra)...)
 	}
 	for _, part := range parts {
 		why, gone, err := part.Leaving(ctx, r.live)
@@ -46,4 +44,21 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 		}
 	}
 	return nil
+}
+
+// definitions are those of a provider's machine, and of what the provider keeps beside it for the instance.
+func (r *reconciler) definitions(infra *unstructured.Unstructured) []surrounding {
+	if infra == nil {
+		return nil
+	}
+	var out []surrounding
+	for _, kind := range []string{infra.GetKind(), authority.InfraInstanceKind(infra.GetKind())} {
+		if kind == "" {
+			continue
+		}
+		if mapping, err := r.mapper.RESTMapping(schema.GroupKind{Group: infraGroup, Kind: kind}); err == nil {
+			out = append(out, surrounding{Surrounding: facts.Surrounding{GVK: facts.DefinitionKind, Name: mapping.Resource.GroupResource().String()}})
+		}
+	}
+	return out
 }

@@ -84,7 +84,7 @@ func (r *reconciler) behind(_ context.Context, o client.Object) []reconcile.Requ
 	}
 	if o.GetObjectKind().GroupVersionKind().Group == infraGroup {
 		for _, owner := range o.GetOwnerReferences() {
-			if owner.Kind == r.kind.Name {
+			if owner.Kind == r.kind.Name || authority.OwnsInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, owner) {
 				names = append(names, owner.Name)
 			}
 		}

@@ -37,7 +37,7 @@ var plane *embedded.Plane // set once, by TestMain
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	crds, err := embedded.CRDs(context.Background())
+	crds, err := embedded.CRDs(context.Background(), "AWS", "VSphere")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -61,6 +61,8 @@ type world struct {
 	events *events.FakeRecorder
 	// silent: the controller that makes the instance has asked for it, and does not store its ID.
 	silent bool
+	// madeNow: the provider has just made its object for the instance, in the last pass before it saw the pause.
+	madeNow bool
 	// blind: the Machine API's controller knows no authority, obeys the pause annotation alone, and answers nothing.
 	blind bool
 }
@@ -150,10 +152,13 @@ func (w *world) machineAPI(of authority.API) {
 func (w *world) mirrorRuns() {
 	w.Helper()
 	mark := fmt.Sprintf("annotations: {cluster.x-k8s.io/paused: \"true\", poundlock.openshift.io/mirror-of: %s/%s}", w.kind.Name, name)
+	machine := fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %%s, namespace: %%s, %s}, spec: %s}", w.infra.GroupVersion(), w.infra.Kind, mark, map[string]string{
+		"AWSMachine": "{instanceType: m6i.large}", "VSphereMachine": "{template: rhcos, network: {devices: [{networkName: net}]}}",
+	}[w.infra.Kind])
 	ref := fmt.Sprintf("clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: %s, kind: %s, name: %s}", infraGroup, w.infra.Kind, name)
 	for _, manifest := range map[string][]string{
 		"Machine": {
-			"{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: %s, namespace: %s, " + mark + "}, spec: {instanceType: m6i.large}}",
+			machine,
 			"{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: %s, namespace: %s, " + mark + "}, spec: {" + ref + "}}",
 		},
 		"MachineSet": {
@@ -229,6 +234,7 @@ func (w *world) controllersAnswer() {
 		}
 		w.answer(o, !w.pausedSince(o), finalizer, !w.pausedSince(o) || o == w.core())
 	}
+	w.instanceAnswers()
 }
 
 func (w *world) answer(o ref, acts bool, finalizer string, holds bool) {
@@ -244,8 +250,11 @@ func (w *world) answer(o ref, acts bool, finalizer string, holds bool) {
 	if w.kind.Name == "Machine" && o == w.mapi() && (acts || w.of(w.provider()) != nil && w.holds(w.provider(), infraFinalizer(w.infra.GroupKind()))) {
 		status["phase"] = "Running" // by the controller that made its instance
 	}
-	if o == w.provider() {
+	if o == w.provider() || o == w.instance() {
 		status["ready"] = true
+	}
+	if o == w.instance() {
+		acts = false // nothing has its ID there
 	}
 	if acts && !w.silent && w.kind.InfraActs() && o != w.core() {
 		w.merge(o, "", map[string]any{"spec": map[string]any{"providerID": "aws:///us-east-1a/i-1"}})
@@ -271,6 +280,9 @@ func (w *world) provider() ref { return ref{w.infra, w.pair.ClusterAPI} }
 
 func (w *world) of(o ref) *unstructured.Unstructured {
 	w.Helper()
+	if o.Kind == "" {
+		return nil
+	}
 	u, _, err := get(w.Context(), w.Client, o.GroupVersionKind, o.namespace, name)
 	if err != nil {
 		w.Fatal(err)
@@ -348,7 +360,7 @@ func (w *world) judge() {
 	if w.blind && !w.pausedSince(w.core()) && !w.pausedSince(w.mapi()) {
 		w.Errorf("neither API's check is paused while status is %s, from %s", s.Current, s.SynchronizedAPI)
 	}
-	unpaused := !w.pausedSince(w.core()) || w.kind.InfraActs() && !w.pausedSince(w.provider())
+	unpaused := !w.pausedSince(w.core()) || w.kind.InfraActs() && !w.pausedSince(w.provider()) || w.of(w.instance()) != nil && !w.pausedSince(w.instance()) && !w.madeNow
 	if unpaused && s.Current != authority.ClusterAPI && (s.Current != authority.Migrating || s.SynchronizedAPI != authority.ClusterAPI) {
 		w.Errorf("Cluster API is not paused while status is %s, from %s", s.Current, s.SynchronizedAPI)
 	}

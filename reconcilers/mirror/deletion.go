@@ -152,19 +152,35 @@ func isPaused(o *unstructured.Unstructured) bool {
 // again if it is still wanted. While authority moves nobody knows yet whose the instance will be: what is being deleted has the move taken back first, or is
 // Cluster API's to end.
 func (s *state) releaseInfra(infra *unstructured.Unstructured) *write {
+	if w := s.releaseInfraInstance(infra); w != nil {
+		return w // before the machine that owns it: afterwards nothing leads to it
+	}
 	if presence(infra) != authority.Deleting || !s.idle(infra) || s.said().Current == authority.Migrating {
 		return nil
 	}
-	if _, paused := infra.GetAnnotations()[authority.PausedAnnotation]; !paused {
+	return releasePaused(infra)
+}
+
+// releasePaused takes the provider's finalizer off an object that is being deleted while it is paused: its controller never would.
+func releasePaused(infra *unstructured.Unstructured) *write {
+	if !isPaused(infra) {
 		return nil
 	}
-	var providers []string
-	for _, f := range infra.GetFinalizers() {
-		if f == authority.InfraFinalizer("infrastructure.cluster.x-k8s.io", infra.GetKind()) {
-			providers = append(providers, f)
-		}
+	return release(infra, authority.InfraFinalizer(infra.GroupVersionKind().Group, infra.GetKind()))
+}
+
+// releaseInfraInstance has what a provider keeps for an instance go with its machine, without the instance: Machine API runs that, or has terminated it.
+func (s *state) releaseInfraInstance(infra *unstructured.Unstructured) *write {
+	if s.infraInstance == nil || s.source() != authority.MachineAPI || s.said().Current == authority.Migrating || !isPaused(s.infraInstance) {
+		return nil
 	}
-	return release(infra, providers...)
+	if presence(s.infraInstance) == authority.Deleting {
+		return releasePaused(s.infraInstance)
+	}
+	if presence(infra) == authority.Deleting && s.idle(infra) && isPaused(infra) {
+		return deleted(s.infraInstance, "MirrorDeleted", "deleted "+describe(s.infraInstance)+", because "+describe(infra)+", which owns it, is being deleted")
+	}
+	return nil
 }
 
 // keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.

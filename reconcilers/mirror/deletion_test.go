@@ -107,6 +107,43 @@ func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
 	}
 }
 
+// What a provider keeps for an instance goes with its machine while Machine API is authoritative, and never ends the instance: paused, and before what leads to it.
+func TestAnInstancesObjectIsLetGoWithItsMachine(t *testing.T) {
+	const (
+		going  = `deletionTimestamp: "2026-11-21T17:00:00Z", `
+		paused = `cluster.x-k8s.io/paused: "true"`
+		here   = ""
+	)
+	for _, c := range []struct{ about, status, machine, instance, annotations, want string }{
+		{"both stay", "authoritativeAPI: MachineAPI", here, here, paused, ""},
+		{"its machine goes", "authoritativeAPI: MachineAPI", going, here, paused, "delete VSphereVM"},
+		{"both go", "authoritativeAPI: MachineAPI", going, going, paused, "patch VSphereVM"},
+		{"it goes alone, by the collector", "authoritativeAPI: MachineAPI", here, going, paused, "patch VSphereVM"},
+		{"its machine has gone", "authoritativeAPI: MachineAPI", "gone", going, paused, "patch VSphereVM"},
+		{"it is not paused: its provider ends it", "authoritativeAPI: MachineAPI", here, going, "", ""},
+		{"while authority moves nobody knows whose it will be", "authoritativeAPI: Migrating, synchronizedAPI: MachineAPI", here, going, paused, ""},
+		{"it is Cluster API's to end", "authoritativeAPI: ClusterAPI", here, going, paused, ""},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("VSphere")
+		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform}}
+		s.machineAPI = parse(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+c.status+`}}`)
+		if c.machine != "gone" {
+			s.infra = parse(t, `{metadata: {name: m, `+c.machine+`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}}`)
+		}
+		s.infraInstance = parse(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+c.annotations+`}}}`)
+		s.infraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
+		kinds(s)
+		got := ""
+		if w := s.releaseInfraInstance(s.infra); w != nil {
+			got = string(w.verb) + " " + w.object.GetKind()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.about, got, c.want)
+		}
+	}
+}
+
 func kinds(s *state) {
 	if s.machineAPI != nil {
 		s.machineAPI.SetGroupVersionKind(s.kind.MachineAPIGVK())

@@ -50,6 +50,8 @@ type state struct {
 
 	// machineAPI and core are the pair; infra is the infrastructure object that core refers to, or would.
 	machineAPI, core, infra *unstructured.Unstructured
+	// infraInstance is what the provider keeps for the instance beside infra.
+	infraInstance *unstructured.Unstructured
 	// templates are the infrastructure templates that the mirror made for this MachineSet, and those that have a name as it would give them; used says by name
 	// which of all templates something refers to. used is nil where no template needs the question.
 	templates []*unstructured.Unstructured
@@ -88,6 +90,8 @@ func (s *state) store(was, now *unstructured.Unstructured) {
 		s.core = now
 	case at == s.infraKind():
 		s.storeInfra(was, now)
+	case at == s.env.Platform.InfraInstance.GroupVersionKind:
+		s.infraInstance = now
 	default:
 		s.children = slices.DeleteFunc(s.children, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
 	}
@@ -215,7 +219,32 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *sta
 	if s.env.Platform.Name == "" || name == "" {
 		return nil
 	}
-	s.infra, err = get(ctx, from, s.infraKind(), s.pair.ClusterAPI, name)
+	if s.infra, err = get(ctx, from, s.infraKind(), s.pair.ClusterAPI, name); err != nil {
+		return err
+	}
+	return s.gatherInfraInstance(ctx, from, name)
+}
+
+// gatherInfraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no such
+// kind has no such object.
+func (s *state) gatherInfraInstance(ctx context.Context, from client.Reader, infra string) (err error) {
+	kind := s.env.Platform.InfraInstance.GroupVersionKind
+	if kind.Empty() || s.kind.Infra != authority.InfraMachine {
+		return nil
+	}
+	machine := s.infra
+	if machine == nil {
+		machine = &unstructured.Unstructured{}
+		machine.SetNamespace(s.pair.ClusterAPI)
+		machine.SetName(infra)
+	}
+	if p, ok := from.(present); ok {
+		from = p.Reader
+	}
+	s.infraInstance, err = facts.InfraInstance(ctx, from, kind, machine)
+	if served.Missing(err) {
+		return nil
+	}
 	return err
 }
 

@@ -79,10 +79,24 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 }
 
 func (r *reconciler) watchInfra(p conversion.Platform) error {
-	return r.watch(map[schema.GroupVersionKind]handler.MapFunc{
+	kinds := map[schema.GroupVersionKind]handler.MapFunc{
 		p.InfraMachine.GroupVersionKind:         r.behind(p),
 		p.InfraMachineTemplate.GroupVersionKind: r.behind(p),
-	})
+	}
+	if !p.InfraInstance.Empty() && r.kind.Infra == authority.InfraMachine {
+		kinds[p.InfraInstance.GroupVersionKind] = r.instanceOf
+	}
+	return r.watch(kinds)
+}
+
+// instanceOf maps what a provider keeps for an instance to the pair of its machine, which has the pair's name.
+func (r *reconciler) instanceOf(_ context.Context, o client.Object) []reconcile.Request {
+	for _, ref := range o.GetOwnerReferences() {
+		if authority.OwnsInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, ref) {
+			return r.request(o.GetNamespace(), ref.Name)
+		}
+	}
+	return r.request(o.GetNamespace(), o.GetName())
 }
 
 // same maps an object to the pair of its name.

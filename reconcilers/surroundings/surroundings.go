@@ -149,7 +149,7 @@ func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 	}
 	definitions := authority.Definitions()
 	if known {
-		definitions = append(definitions, p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition(), p.InfraCluster.Definition())
+		definitions = append(definitions, p.Definitions()...)
 	}
 	for _, name := range definitions {
 		out = append(out, target{facts.DefinitionKind, "", name, summary(total)})

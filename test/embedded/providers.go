@@ -15,6 +15,8 @@ type provider struct {
 	platform string
 	// bases is the folder of its CRDs in its module, prefix what the names of its kinds begin with.
 	module, bases, prefix string
+	// beside are the ends of names of other kinds that its machine controller makes.
+	beside []string
 	// name and versions are the labels that its own kustomization gives: who it is, and which of its versions keep Cluster API's contract v1beta1.
 	name, versions string
 }
@@ -27,13 +29,13 @@ const bases = "config/crd/bases"
 // for status.initialization.provisioned in vain.
 func providers() []provider {
 	return []provider{
-		{"AWS", "sigs.k8s.io/cluster-api-provider-aws/v2", bases, "aws", "aws", "v1beta1_v1beta2"},
-		{"Azure", "sigs.k8s.io/cluster-api-provider-azure", bases, "azure", "azure", "v1beta1"},
-		{"GCP", "sigs.k8s.io/cluster-api-provider-gcp", bases, "gcp", "gcp", "v1beta1"},
-		{"OpenStack", "sigs.k8s.io/cluster-api-provider-openstack", bases, "openstack", "openstack", "v1beta1"},
-		{"VSphere", "sigs.k8s.io/cluster-api-provider-vsphere", "config/default/crd/bases", "vsphere", "vsphere", "v1beta1"},
-		{"PowerVS", "sigs.k8s.io/cluster-api-provider-ibmcloud", bases, "ibmpowervs", "ibmcloud", "v1beta1_v1beta2"},
-		{"Nutanix", "github.com/nutanix-cloud-native/cluster-api-provider-nutanix", bases, "nutanix", "nutanix", "v1beta1"},
+		{platform: "AWS", module: "sigs.k8s.io/cluster-api-provider-aws/v2", bases: bases, prefix: "aws", name: "aws", versions: "v1beta1_v1beta2"},
+		{platform: "Azure", module: "sigs.k8s.io/cluster-api-provider-azure", bases: bases, prefix: "azure", name: "azure", versions: "v1beta1"},
+		{platform: "GCP", module: "sigs.k8s.io/cluster-api-provider-gcp", bases: bases, prefix: "gcp", name: "gcp", versions: "v1beta1"},
+		{platform: "OpenStack", module: "sigs.k8s.io/cluster-api-provider-openstack", bases: bases, prefix: "openstack", name: "openstack", versions: "v1beta1", beside: []string{"servers"}},
+		{platform: "VSphere", module: "sigs.k8s.io/cluster-api-provider-vsphere", bases: "config/default/crd/bases", prefix: "vsphere", name: "vsphere", versions: "v1beta1", beside: []string{"vms"}},
+		{platform: "PowerVS", module: "sigs.k8s.io/cluster-api-provider-ibmcloud", bases: bases, prefix: "ibmpowervs", name: "ibmcloud", versions: "v1beta1_v1beta2"},
+		{platform: "Nutanix", module: "github.com/nutanix-cloud-native/cluster-api-provider-nutanix", bases: bases, prefix: "nutanix", name: "nutanix", versions: "v1beta1"},
 	}
 }
 
@@ -41,8 +43,12 @@ func (p provider) source() source {
 	file := func(kind string) string {
 		return p.bases + "/infrastructure.cluster.x-k8s.io_" + p.prefix + kind + ".yaml"
 	}
+	files := []string{file("cluster*"), file("machines"), file("machinetemplates")}
+	for _, kind := range p.beside {
+		files = append(files, file(kind))
+	}
 	return source{
-		module: p.module, files: []string{file("cluster*"), file("machines"), file("machinetemplates")},
+		module: p.module, files: files,
 		labels: map[string]string{"cluster.x-k8s.io/provider": "infrastructure-" + p.name, "cluster.x-k8s.io/v1beta1": p.versions},
 	}
 }

@@ -37,10 +37,16 @@ func addInfraMachine(m manager.Manager, o Options) error {
 		return err
 	}
 	r := &infraMachine{Client: m.GetClient(), platform: p, live: m.GetAPIReader(), cloud: o.Cloud.As(authority.ClusterAPI)}
-	return ctrl.NewControllerManagedBy(m).Named(strings.ToLower(p.infra.Kind)).For(r.object()).
+	c := ctrl.NewControllerManagedBy(m).Named(strings.ToLower(p.infra.Kind)).For(r.object()).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(infraOf)).
-		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(everyIn(r, r.list))).
-		Complete(quietly(r.reconcile))
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(everyIn(r, r.list)))
+	if p.keeps() {
+		c = c.Watches(r.kept(), handler.EnqueueRequestsFromMapFunc(sameName))
+		if err := addInfraInstance(m, r); err != nil {
+			return err
+		}
+	}
+	return c.Complete(quietly(r.reconcile))
 }
 
 func (r *infraMachine) object() *unstructured.Unstructured {
@@ -137,19 +143,25 @@ func (r *infraMachine) provision(ctx context.Context, owner *clusterv1.Machine, 
 // instance adopts the instance that the object names, and makes one only where it names none. To ask twice is to ask once: the
 // token is the object's UID.
 func (r *infraMachine) instance(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (machinetest.Instance, bool, error) {
+	if r.platform.keeps() {
+		return r.keptInstance(ctx, owner, a)
+	}
 	if r.named(a) != "" {
 		return r.describe(ctx, owner, a)
 	}
 	if err := r.bootstrapData(ctx, owner); err != nil {
 		return machinetest.Instance{}, false, err
 	}
+	i, err := r.cloud.Launch(ctx, madeFor(owner, a), r.order(owner, a, string(a.GetUID())))
+	return i, err == nil, err
+}
+
+func (r *infraMachine) order(owner *clusterv1.Machine, a *unstructured.Unstructured, token string) machinetest.Order {
 	zone := owner.Spec.FailureDomain
 	if zone == "" {
 		zone = r.platform.zone
 	}
-	order := machinetest.Order{Token: string(a.GetUID()), Zone: zone, Type: text(a, "spec."+r.platform.size), Image: text(a, "spec."+r.platform.image)}
-	i, err := r.cloud.Launch(ctx, madeFor(owner, a), order)
-	return i, err == nil, err
+	return machinetest.Order{Token: token, Zone: zone, Type: text(a, "spec."+r.platform.size), Image: text(a, "spec."+r.platform.image)}
 }
 
 func (r *infraMachine) describe(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (machinetest.Instance, bool, error) {
@@ -221,7 +233,11 @@ func (r *infraMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *
 	if !controllerutil.ContainsFinalizer(a, r.platform.finalizer) {
 		return reconcile.Result{}, nil
 	}
-	switch gone, err := r.terminated(ctx, owner, a); {
+	terminated := func() (bool, error) { return r.terminated(ctx, owner, a) }
+	if r.platform.keeps() {
+		terminated = func() (bool, error) { return r.keptGone(ctx, a) }
+	}
+	switch gone, err := terminated(); {
 	case err != nil:
 		return reconcile.Result{}, err
 	case !gone:

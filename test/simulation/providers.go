@@ -28,6 +28,9 @@ type provider struct {
 	ready string
 	// answers is how it reports that it is paused, and that it no longer is.
 	answers answer
+	// keptID is where what it keeps for an instance names that one, and keptSpec the spec that it makes from its machine's; of a platform that has an InfraInstance.
+	keptID   string
+	keptSpec func(machine map[string]any) map[string]any
 	// finalizer is its own; "" follows the convention: awsmachine.infrastructure.cluster.x-k8s.io.
 	finalizer string
 }
@@ -55,8 +58,12 @@ func providers() []provider {
 		{platform: "GCP", account: "capg-manager", size: "instanceType", image: "image",
 			state: "status.instanceState", answers: inSilence},
 		{platform: "OpenStack", account: "capo-manager", size: "flavor", image: "image.filter.name",
-			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: inSilence},
-		{platform: "VSphere", account: "default", image: "template", ready: "VMProvisioned", answers: byNewCondition},
+			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: inSilence,
+			keptID: "status.instanceID", keptSpec: copied(map[string]any{
+				"identityRef": map[string]any{"type": "Secret", "name": "openstack-cloud-credentials", "cloudName": "openstack"}, "ports": []any{}, "sshKeyName": "",
+			}, "flavor", "flavorID", "image", "sshKeyName", "identityRef")},
+		{platform: "VSphere", account: "default", image: "template", ready: "VMProvisioned", answers: byNewCondition,
+			keptID: "spec.biosUUID", keptSpec: copied(nil, "template", "network", "server", "datacenter", "folder")},
 		{platform: "PowerVS", account: "capi-ibmcloud-manager", size: "systemType", image: "image.name",
 			id: "status.instanceID", state: "status.instanceState", ready: "InstanceReady", answers: byNewCondition},
 		{platform: "Nutanix", account: "capx-controller-manager", image: "image.name", id: "status.vmUUID", ready: "VMProvisioned", answers: inSilence,
@@ -67,7 +74,9 @@ func providers() []provider {
 // platform is a provider with what is known of its platform elsewhere.
 type platform struct {
 	provider
-	infra    conversion.Resource
+	infra conversion.Resource
+	// instance is what the provider keeps for each instance.
+	instance conversion.Resource
 	actuator machinetest.Provider
 }
 
@@ -89,7 +98,7 @@ func platformNamed(name string) (platform, error) {
 			if p.finalizer == "" {
 				p.finalizer = strings.ToLower(known.InfraMachine.Kind) + "." + known.InfraMachine.Group
 			}
-			return platform{p, known.InfraMachine, actuator}, nil
+			return platform{p, known.InfraMachine, known.InfraInstance, actuator}, nil
 		}
 	}
 	return platform{}, fmt.Errorf("no infrastructure controller simulates platform %q: give it a row in test/simulation/providers.go", name)

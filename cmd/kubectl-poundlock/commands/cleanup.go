@@ -239,7 +239,7 @@ func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]ow
 	}
 	names, resources := sets.New(authority.Definitions()...), []schema.GroupVersionResource{clusters}
 	for _, p := range platforms.List() {
-		names.Insert(p.InfraMachine.Definition(), p.InfraMachineTemplate.Definition(), p.InfraCluster.Definition())
+		names.Insert(p.Definitions()...)
 		resources = append(resources, p.InfraCluster.GroupVersion().WithResource(p.InfraCluster.Plural))
 	}
 	for _, name := range sets.List(names) {

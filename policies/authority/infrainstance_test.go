@@ -1,0 +1,75 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// A provider's machine and what it keeps for the instance are one party: while they have to stand still it is paused once both are, and while they are to act
+// until neither is, wherever a pass of Poundlock's ended.
+func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
+	const (
+		acts, told, stands, freed = "acts", "told", "stands", "freed" // told and freed: not acknowledged yet
+	)
+	object := func(kind, state string) *policies.Object {
+		paused := map[string]string{acts: "False", told: "False", stands: "True", freed: "True"}[state]
+		annotations := ""
+		if state == told || state == stands {
+			annotations = `"cluster.x-k8s.io/paused": "true"`
+		}
+		o, err := policies.ParseObject(fmt.Appendf(nil, `{"kind": %q, "metadata": {"annotations": {%s}}, "status": {"conditions": [{"type": "Paused", "status": %q}]}}`, kind, annotations, paused))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	type party struct {
+		requested    bool
+		acknowledged AcknowledgedState
+	}
+	for _, c := range []struct {
+		machine, instance string
+		still, acting     party
+	}{
+		{acts, acts, party{false, AcknowledgedUnpaused}, party{false, AcknowledgedUnpaused}},
+		{stands, stands, party{true, AcknowledgedPaused}, party{true, AcknowledgedPaused}},
+		{told, told, party{true, AcknowledgedUnpaused}, party{true, AcknowledgedUnpaused}},
+		{stands, told, party{true, NotAcknowledged}, party{true, NotAcknowledged}},
+		{told, stands, party{true, NotAcknowledged}, party{true, NotAcknowledged}},
+		// The machine's last pass made the instance, or Poundlock ended between its two pauses.
+		{stands, acts, party{false, NotAcknowledged}, party{true, AcknowledgedPaused}},
+		{told, acts, party{false, AcknowledgedUnpaused}, party{true, AcknowledgedUnpaused}},
+		// Poundlock ended between two releases, or somebody paused the one of them.
+		{acts, stands, party{false, NotAcknowledged}, party{true, AcknowledgedPaused}},
+		{freed, stands, party{false, AcknowledgedPaused}, party{true, AcknowledgedPaused}},
+		{acts, told, party{false, AcknowledgedUnpaused}, party{true, AcknowledgedUnpaused}},
+	} {
+		for current, want := range map[API]party{MachineAPI: c.still, Migrating: c.still, ClusterAPI: c.acting} {
+			o := Objects{Infra: object("VSphereMachine", c.machine), InfraInstance: object("VSphereVM", c.instance)}
+			machine := Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation), Acknowledged: infraAcknowledged(o.Infra, false)}
+			got := o.withInfraInstance(machine, current)
+			if (party{got.PauseRequested, got.Acknowledged}) != want {
+				t.Errorf("machine %s, instance %s, authority %s: %+v, want %+v", c.machine, c.instance, current, got, want)
+			}
+		}
+	}
+	if got := (Objects{InfraInstance: object("VSphereVM", acts)}).withInfraInstance(Party{}, MachineAPI); got != (Party{}) {
+		t.Errorf("without its machine: %+v", got)
+	}
+}
+
+func TestInstancesThatNeedNotHaveTheMachinesName(t *testing.T) {
+	for spec, want := range map[string]bool{
+		`{}`: true, `null`: true, `{"os": "Linux"}`: true, `[]`: true,
+		`{"os": "Windows"}`: false, `{"namingStrategy": {"template": "{{ .machine.name }}-vm"}}`: false,
+	} {
+		if got := InfraInstanceNamedAlike(&policies.Object{Spec: []byte(spec)}); got != want {
+			t.Errorf("%s: %t", spec, got)
+		}
+	}
+}
