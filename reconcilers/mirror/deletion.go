@@ -119,8 +119,14 @@ func (s *state) releaseMirror(side authority.API) *write {
 // leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
 // instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
 func (s *state) leftoverInfra() *write {
-	if s.kind.Infra == authority.InfraMachine && s.idle(s.infra) && presence(s.infra) == authority.Present && presence(s.machineAPI) == authority.Deleting {
-		return deleted(s.infra, "MirrorDeleted", "deleted "+describe(s.infra)+", because "+describe(s.machineAPI)+" is being deleted")
+	if s.kind.Infra == authority.InfraMachine && presence(s.machineAPI) == authority.Deleting {
+		// What the provider keeps for the instance goes first: the machine that owns it may have no finalizer, and when it has gone nothing leads there.
+		if w := s.endInfraInstance(describe(s.machineAPI)); w != nil {
+			return w
+		}
+		if s.idle(s.infra) && presence(s.infra) == authority.Present {
+			return deleted(s.infra, "MirrorDeleted", "deleted "+describe(s.infra)+", because "+describe(s.machineAPI)+" is being deleted")
+		}
 	}
 	return s.releaseInfra(s.infra)
 }
@@ -171,16 +177,21 @@ func releasePaused(infra *unstructured.Unstructured) *write {
 
 // releaseInfraInstance has what a provider keeps for an instance go with its machine, without the instance: Machine API runs that, or has terminated it.
 func (s *state) releaseInfraInstance(infra *unstructured.Unstructured) *write {
+	if presence(s.infraInstance) == authority.Deleting || presence(infra) == authority.Deleting && s.idle(infra) && isPaused(infra) {
+		return s.endInfraInstance("its owner")
+	}
+	return nil
+}
+
+// endInfraInstance deletes what a provider keeps for an instance, and lets it go. The instance stays: its controller is paused, and Machine API authoritative.
+func (s *state) endInfraInstance(cause string) *write {
 	if s.infraInstance == nil || s.source() != authority.MachineAPI || s.said().Current == authority.Migrating || !isPaused(s.infraInstance) {
 		return nil
 	}
 	if presence(s.infraInstance) == authority.Deleting {
 		return releasePaused(s.infraInstance)
 	}
-	if presence(infra) == authority.Deleting && s.idle(infra) && isPaused(infra) {
-		return deleted(s.infraInstance, "MirrorDeleted", "deleted "+describe(s.infraInstance)+", because "+describe(infra)+", which owns it, is being deleted")
-	}
-	return nil
+	return deleted(s.infraInstance, "MirrorDeleted", "deleted "+describe(s.infraInstance)+", because "+cause+" is being deleted")
 }
 
 // keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.

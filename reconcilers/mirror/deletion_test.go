@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +116,9 @@ func TestAnInstancesObjectIsLetGoWithItsMachine(t *testing.T) {
 		here   = ""
 	)
 	for _, c := range []struct{ about, status, machine, instance, annotations, want string }{
+		{"the Machine API object goes, and with it the mirror, whose machine may have no finalizer", "authoritativeAPI: MachineAPI", here, here, paused + "; ends", "delete VSphereVM"},
+		{"the same, in the next pass", "authoritativeAPI: MachineAPI", here, going, paused + "; ends", "patch VSphereVM"},
+		{"the same, and the machine has gone already", "authoritativeAPI: MachineAPI", "gone", here, paused + "; ends", "delete VSphereVM"},
 		{"both stay", "authoritativeAPI: MachineAPI", here, here, paused, ""},
 		{"its machine goes", "authoritativeAPI: MachineAPI", going, here, paused, "delete VSphereVM"},
 		{"both go", "authoritativeAPI: MachineAPI", going, going, paused, "patch VSphereVM"},
@@ -127,15 +131,24 @@ func TestAnInstancesObjectIsLetGoWithItsMachine(t *testing.T) {
 		kind, _ := authority.KindNamed("Machine")
 		platform, _ := platforms.For("VSphere")
 		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform}}
-		s.machineAPI = parse(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+c.status+`}}`)
+		annotations, ends := strings.CutSuffix(c.annotations, "; ends")
+		goes := ""
+		if ends {
+			goes = going
+		}
+		s.machineAPI = parse(t, `{metadata: {name: m, `+goes+`finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+c.status+`}}`)
 		if c.machine != "gone" {
 			s.infra = parse(t, `{metadata: {name: m, `+c.machine+`finalizers: [vspheremachine.infrastructure.cluster.x-k8s.io], annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}}`)
 		}
-		s.infraInstance = parse(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+c.annotations+`}}}`)
+		s.infraInstance = parse(t, `{metadata: {name: m, `+c.instance+`finalizers: [vspherevm.infrastructure.cluster.x-k8s.io], annotations: {`+annotations+`}}}`)
 		s.infraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
 		kinds(s)
 		got := ""
-		if w := s.releaseInfraInstance(s.infra); w != nil {
+		write := s.releaseInfraInstance(s.infra)
+		if ends {
+			write = s.leftoverInfra()
+		}
+		if w := write; w != nil {
 			got = string(w.verb) + " " + w.object.GetKind()
 		}
 		if got != c.want {

@@ -40,7 +40,7 @@ func TestAControlPlaneRolls(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			play{stage}.rolls(t, sizes()[strings.ToLower(name)])
+			play{stage, name}.rolls(t, sizes()[strings.ToLower(name)])
 			if err := stage.Cloud.Audit(); err != nil {
 				t.Error(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/diff"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/testcluster"
@@ -42,7 +44,7 @@ func TestTheFleetMoves(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			play{stage}.all(t)
+			play{stage, name}.all(t)
 			if err := stage.Cloud.Audit(); err != nil {
 				t.Error(err)
 			}
@@ -62,7 +64,10 @@ func chosen() []string {
 }
 
 // play is the story on one stage.
-type play struct{ *testcluster.Stage }
+type play struct {
+	*testcluster.Stage
+	platform string
+}
 
 func (p play) all(t *testing.T) {
 	set := p.machineAPI("MachineSet", "worker-a")
@@ -84,8 +89,38 @@ func (p play) all(t *testing.T) {
 	alone := p.machineAPI("Machine", p.Alone())
 	p.move(t, alone, "ClusterAPI")
 	p.same(t)
+	p.kept(t, "acts")
 	p.move(t, alone, "MachineAPI")
 	p.same(t)
+	p.kept(t, "paused")
+	if err := p.Admin.Delete(t.Context(), alone.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	p.kept(t, "gone")
+}
+
+// kept waits until what the provider keeps for the instance of the Machine that no set owns is as wanted, where the provider keeps something.
+func (p play) kept(t *testing.T, want string) {
+	t.Helper()
+	platform, _ := platforms.For(p.platform)
+	if platform.InfraInstance.Empty() {
+		return
+	}
+	o := named(platform.InfraInstance.GroupVersion().String(), platform.InfraInstance.Kind, p.Pairs[0].ClusterAPI, p.Alone())
+	p.eventually(t, platform.InfraInstance.Kind+" of "+p.Alone(), func() string {
+		now := o.DeepCopy()
+		err := p.Admin.Get(t.Context(), client.ObjectKeyFromObject(o), now)
+		_, paused := now.GetAnnotations()[authority.PausedAnnotation]
+		switch {
+		case apierrors.IsNotFound(err):
+			return "gone"
+		case err != nil:
+			return err.Error()
+		case paused:
+			return "paused"
+		}
+		return "acts"
+	}, want)
 }
 
 // same waits until no pair that is Synchronized differs, in the words of either API: what the mirror calls equal, kubectl poundlock diff calls equal.
