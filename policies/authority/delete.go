@@ -161,14 +161,19 @@ func owner(o *policies.Object) string {
 	return "controller"
 }
 
-// DeleteInfrastructure: the provider's controller terminates the instance of an infrastructure machine that is deleted, and the Machine stays
-// without one. While the Machine API is authoritative InfraLocked refuses this; with its Machine it goes anyway.
+// DeleteInfrastructure: the provider's controller terminates the instance of an infrastructure machine that is deleted, or of what it keeps for the instance, and the
+// Machine stays without one. Without its template a MachineSet creates none. While the Machine API is authoritative InfraLocked refuses this; with its Machine or set it
+// goes anyway.
 func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	machine := c.Facts.Twin
 	if c.Actor != policies.Anyone || c.Old.Deleting() || machine == nil || machine.Deleting() || Read(machine).Current != ClusterAPI {
 		return policies.Verdict{}
 	}
-	if !c.Old.HasAnnotation(MirrorAnnotation) && len(MachineOwners(c.Old)) == 0 && providerID(c.Old) == "" {
+	if c.Kind == InfraMachineTemplate {
+		return policies.Warn(fmt.Sprintf("while MachineSet %s refers to this %s, it creates no Machine without it: Cluster API is authoritative, and Poundlock does not recreate it. To change new Machines, have the set refer to another one",
+			machine.Metadata.Name, kindOf(c)))
+	}
+	if c.Kind == InfraMachine && !c.Old.HasAnnotation(MirrorAnnotation) && len(MachineOwners(c.Old)) == 0 && providerID(c.Old) == "" {
 		return policies.Verdict{} // no Machine acts by it: it is in the mirror's way (ForeignTo)
 	}
 	name := machine.Metadata.Name

@@ -106,7 +106,7 @@ const longest = time.Minute
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	p, step, err := r.decide(ctx, r.cache, req.NamespacedName)
 	if err != nil {
-		return result(err)
+		return result(r.blind(ctx, req.NamespacedName, err))
 	}
 	// An adoption depends on the Machine API object alone, and the API server refuses its patches if that has changed since: a live read would prove no more.
 	doubt := step.Action.Acts() && step.Action != authority.Adopt
@@ -149,6 +149,23 @@ func (r *reconciler) decide(ctx context.Context, from client.Reader, key types.N
 		return nil, authority.Step{}, err
 	}
 	return p, authority.Next(p.state()), nil
+}
+
+// blind reports on an object whose move waits because what it needs cannot be read. Other errors of reading pass, or the report would fail like them.
+func (r *reconciler) blind(ctx context.Context, key types.NamespacedName, err error) error {
+	var why *unreadable
+	if !errors.As(err, &why) {
+		return err
+	}
+	p := &pair{kind: r.kind, objects: authority.Objects{Kind: r.kind, Enabled: r.enabled(r.kind)}}
+	var failed error
+	if p.machineAPI, p.objects.MachineAPI, failed = get(ctx, r.live, r.kind.MachineAPIGVK(), key.Namespace, key.Name); failed != nil || p.machineAPI == nil {
+		return errors.Join(err, failed)
+	}
+	if s := p.state(); s.Current != authority.Migrating && s.Requested.Other() != s.Current {
+		return err
+	}
+	return errors.Join(err, r.report(ctx, p, authority.Step{Action: authority.Wait, Reason: reasonStepFailed, Message: "This is tried again: " + why.Error()}))
 }
 
 // show sets the metrics from the object after the pass. An object that Poundlock does not manage gets none.

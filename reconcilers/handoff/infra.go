@@ -89,13 +89,18 @@ func (r *reconciler) versions(kind schema.GroupKind) ([]schema.GroupVersionKind,
 	return out, nil
 }
 
+// unreadable is why a provider's object cannot be read, which may exist: a sentence for the condition.
+type unreadable struct{ why string }
+
+func (u *unreadable) Error() string { return u.why }
+
 // notInstalled is an error while the definition of a kind exists that the API server does not serve: its objects may exist, too.
 func (r *reconciler) notInstalled(ctx context.Context, kind schema.GroupKind) error {
 	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
 	definition := facts.Surrounding{GVK: facts.DefinitionKind, Name: plural.Resource + "." + kind.Group}
 	_, gone, err := definition.Leaving(ctx, r.live)
 	if err == nil && !gone {
-		err = fmt.Errorf("the API server does not serve %s in a version that is known, and %s exists", kind, definition.Name)
+		err = &unreadable{fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. See whether a version of the definition is served.", kind, definition.Name)}
 	}
 	return err
 }

@@ -5,12 +5,15 @@ package handoff
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/served"
@@ -43,6 +46,52 @@ func TestAProvidersVersionThatIsNoLongerServed(t *testing.T) {
 	w.request(authority.MachineAPI)
 	w.waitSettled(authority.MachineAPI)
 	w.inCharge(authority.MachineAPI)
+}
+
+// No version is served any more in which the provider's machine could be read: the move waits, and reports why.
+func TestAProvidersMachineThatCannotBeRead(t *testing.T) {
+	w := newWorld(t, "Machine")
+	w.machineAPI(authority.ClusterAPI)
+	w.waitSettled(authority.ClusterAPI)
+	before := w.servedVersions()
+	defer func() {
+		w.versions(func(all []any) []any {
+			for i, v := range all {
+				v.(map[string]any)["served"] = before[i]
+			}
+			return all
+		})
+		w.until(w.infra, true)
+	}()
+	w.versions(func(all []any) []any {
+		for _, v := range all {
+			v.(map[string]any)["served"] = false
+		}
+		return all
+	})
+	w.until(w.infra, false)
+	w.r = newWorld(t, "Machine").r // its mapper reads what is served now
+	w.r.pairs = authority.Pairs{w.pair}
+	w.request(authority.MachineAPI)
+	if _, err := w.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: w.pair.MachineAPI, Name: name}}); err == nil {
+		t.Error("no error")
+	}
+	s := w.shape()
+	if message := s.Condition(authority.ConditionSettled).Message; s.Current != authority.ClusterAPI || w.reason() != reasonStepFailed || !strings.Contains(message, "awsmachines.infrastructure.cluster.x-k8s.io exists") {
+		t.Errorf("status %s, reason %s: %s", s.Current, w.reason(), message)
+	}
+}
+
+// servedVersions are which versions of the provider's machines are served.
+func (w *world) servedVersions() (out []any) {
+	w.Helper()
+	w.versions(func(all []any) []any {
+		for _, v := range all {
+			out = append(out, v.(map[string]any)["served"])
+		}
+		return all
+	})
+	return out
 }
 
 // versions changes the versions of the definition of the provider's machines.
