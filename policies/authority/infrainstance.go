@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// InfraInstanceKind is the kind of which some providers keep an object for each instance, beside the machine of theirs that owns it; "" where a provider has
+// InfraInstanceKind is the kind of the object that some providers keep for each instance, beside the machine of theirs that owns it; "" where a provider has
 // none. A controller of its own acts on the cloud because of it, and obeys the pause of this object alone, not its owner's.
 func InfraInstanceKind(infraMachine string) string {
 	switch infraMachine {
