@@ -118,7 +118,10 @@ type Platform struct {
 	InfraMachine, InfraMachineTemplate, InfraCluster Resource
 	// InfraInstance is what the provider keeps for each instance beside its machine, which owns it. Its controller obeys its own pause alone. The zero value:
 	// the platform has none.
-	InfraInstance                Resource
+	InfraInstance Resource
+	// InstanceSpec makes the spec of an InfraInstance from its machine's, which names an instance, and the Machine's failure domain; nil where the provider has to make
+	// it. nil: the provider makes them all.
+	InstanceSpec                 func(env *Env, machine map[string]any, failureDomain string) map[string]any
 	ProviderSpec, ProviderStatus schema.GroupVersionKind
 
 	// CredentialsSecret is the name that the platform's secret has in every cluster.

@@ -107,8 +107,8 @@ func infraRules() []rbacv1.PolicyRule {
 			instances = append(instances, i.Plural)
 		}
 	}
-	// What a provider keeps for an instance is paused, and with its machine deleted; nobody but the provider makes one.
-	rules := append(objectRules(group, objects), rule(group, append([]string{"delete", "patch"}, read...), instances...))
+	// What a provider keeps for an instance is made where it could not find that one otherwise, paused, and with its machine deleted.
+	rules := append(objectRules(group, objects), rule(group, append([]string{"create", "delete", "patch"}, read...), instances...))
 	// A control plane's failure domains are reflected into the status of an infrastructure cluster that is managed by somebody else.
 	return append(rules, rule(group, append([]string{"patch"}, read...), clusters...), rule(group, amend, suffixed(clusters, "/status")...))
 }

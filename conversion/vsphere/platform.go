@@ -19,6 +19,7 @@ func Platform() conversion.Platform {
 		InfraMachine:         conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereMachine"), Plural: "vspheremachines"},
 		InfraMachineTemplate: conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereMachineTemplate"), Plural: "vspheremachinetemplates"},
 		InfraInstance:        conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereVM"), Plural: "vspherevms"},
+		InstanceSpec:         instanceSpec,
 		InfraCluster:         conversion.Resource{GroupVersionKind: vspherev1.GroupVersion.WithKind("VSphereCluster"), Plural: "vsphereclusters"},
 		ProviderSpec:         spec,
 		ProviderStatus:       providerStatusKind,

@@ -52,6 +52,8 @@ type state struct {
 	machineAPI, core, infra *unstructured.Unstructured
 	// infraInstance is what the provider keeps for the instance beside infra.
 	infraInstance *unstructured.Unstructured
+	// instancesUnserved reports that the API server does not serve the kind of infraInstance.
+	instancesUnserved bool
 	// templates are the infrastructure templates that the mirror made for this MachineSet, and those that have a name as it would give them; used says by name
 	// which of all templates something refers to. used is nil where no template needs the question.
 	templates []*unstructured.Unstructured
@@ -242,7 +244,7 @@ func (s *state) gatherInfraInstance(ctx context.Context, from client.Reader, inf
 		from = p.Reader
 	}
 	s.infraInstance, err = facts.InfraInstance(ctx, from, kind, machine)
-	if served.Missing(err) {
+	if s.instancesUnserved = served.Missing(err); s.instancesUnserved {
 		return nil
 	}
 	return err

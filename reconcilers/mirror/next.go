@@ -129,6 +129,7 @@ func (c converting) toClusterAPI(s *state) *write {
 		func() *write { return s.firstCore(wantCore) },
 		func() *write { return s.becomeInfra(wantInfra) },
 		func() *write { return s.become(wantCore, s.core) },
+		s.keepInstance,
 		func() *write { return c.report(s.core, coreStatus) },
 		func() *write { return c.report(s.infra, infraStatus) },
 		s.staleTemplate,
