@@ -4,7 +4,6 @@
 package mirror
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
@@ -199,6 +197,19 @@ func (f stream) scaled() *write {
 		note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", describe(f.source), now, asked)}
 }
 
+// fewer returns the mirror of a set that the autoscaler wants to have fewer Machines, and its side; nil for none. The set's marked Machines are then read.
+func (s *state) fewer() (*unstructured.Unstructured, policies.Side) {
+	f, back := s.stream()
+	if !back || !s.kind.Scales {
+		return nil, ""
+	}
+	asked, has := replicas(f.mirror)
+	if now, _ := replicas(f.source); !has || asked >= now {
+		return nil, ""
+	}
+	return f.mirror, f.side
+}
+
 // emptied reports whether the mirror was scaled to 0 through /scale later than the mirror's last write. There the API server gives 0 replicas no owner,
 // and takes the field from the mirror. Anybody's request looks like that where admission is absent, so it counts only for a set that the autoscaler
 // may empty by its limits.
@@ -311,43 +322,6 @@ func (s *state) marksOn(want *unstructured.Unstructured) {
 		annotations[core.OldDeleteAnnotation] = value
 		want.SetAnnotations(annotations)
 	}
-}
-
-// gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
-func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *state) error {
-	f, back := s.stream()
-	if !back || !s.kind.Scales {
-		return nil
-	}
-	asked, has := replicas(f.mirror)
-	if now, _ := replicas(f.source); !has || asked >= now {
-		return nil
-	}
-	machine, _ := authority.KindNamed("Machine")
-	here, there, namespace := machine.MachineAPIGVK(), machine.ClusterAPIGVK(), s.pair.ClusterAPI
-	if f.side == policies.SideClusterAPI {
-		here, there, namespace = there, here, s.pair.MachineAPI
-	}
-	found, err := all(ctx, from, here, f.mirror.GetNamespace())
-	if err != nil {
-		return err
-	}
-	for _, o := range found {
-		owner := controllerOf(o)
-		if key, _ := markOf(o, f.side); key == "" || owner == nil || owner.UID != f.mirror.GetUID() {
-			continue
-		}
-		twin, err := get(ctx, from, there, namespace, o.GetName())
-		if err != nil {
-			return err
-		}
-		m := &state{kind: machine, pair: s.pair, name: o.GetName(), machineAPI: o, core: twin}
-		if f.side == policies.SideClusterAPI {
-			m.machineAPI, m.core = twin, o
-		}
-		s.markedMachines = append(s.markedMachines, m)
-	}
-	return nil
 }
 
 func replicas(o *unstructured.Unstructured) (n int64, says bool) {

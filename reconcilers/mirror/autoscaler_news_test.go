@@ -306,7 +306,7 @@ func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 	set := &state{kind: kindNamed(t, "MachineSet"), name: "m"}
 	set.machineAPI = parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
 	set.core = parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
-	c := converting{now: time.Now}
+	c := converting{now: time.Now()}
 	for _, s := range []*state{machine, set} {
 		var last string
 		for range 9 {

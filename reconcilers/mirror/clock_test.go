@@ -16,19 +16,19 @@ import (
 func TestAClockThatJumps(t *testing.T) {
 	const noon = "2026-11-21T12:00:00Z"
 	clock, _ := time.Parse(time.RFC3339, noon)
-	c := converting{now: func() time.Time { return clock }}
+	c := converting{now: clock}
 	says := synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", "Cluster API mirrors Machine API")
-	said, changed := conditionlist.Set(nil, says, c.now())
+	said, changed := conditionlist.Set(nil, says, c.now)
 	if !changed {
 		t.Fatal("nothing was said")
 	}
 	for _, jump := range []time.Duration{400 * 24 * time.Hour, -800 * 24 * time.Hour} {
-		clock = clock.Add(jump)
-		if again, changed := conditionlist.Set(said, says, c.now()); changed {
+		c.now = c.now.Add(jump)
+		if again, changed := conditionlist.Set(said, says, c.now); changed {
 			t.Errorf("after a jump of %s it is said again: %v", jump, again)
 		}
 	}
-	other, _ := conditionlist.Set(said, synchronizedCondition(metav1.ConditionFalse, "MirrorRefused", "no"), c.now())
+	other, _ := conditionlist.Set(said, synchronizedCondition(metav1.ConditionFalse, "MirrorRefused", "no"), c.now)
 	if at := conditionlist.Text(other[0].(map[string]any), "lastTransitionTime"); at == noon {
 		t.Error("what was said anew has the old time")
 	}

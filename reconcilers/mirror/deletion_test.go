@@ -240,7 +240,7 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 		s := &state{kind: kindNamed(t, "Machine"), name: "m", reason: reasonSurroundings, missing: "the AWSCluster is gone",
 			machineAPI: parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), core: parseAs(t, c.core),
 			cluster: parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
-		w := converting{now: func() time.Time { return time.Unix(0, 0) }}.next(s)
+		w := converting{now: time.Unix(0, 0)}.next(s)
 		if w == nil || c.authority == "MachineAPI" && w.reason != c.want || c.authority != "MachineAPI" && w.reason == "Released" {
 			t.Errorf("%s: %+v", c.sentence, w)
 		}

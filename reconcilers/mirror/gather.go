@@ -13,10 +13,8 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,77 +29,6 @@ import (
 )
 
 var infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
-
-// state is everything that one pass looks at. Objects that do not exist are nil.
-type state struct {
-	kind authority.Kind
-	pair authority.Pair
-	name string
-
-	// env is what conversions need; missing is a sentence why there is none, "" if there is, and reason its word.
-	env             conversion.Env
-	reason, missing string
-	cluster         *unstructured.Unstructured
-	// surroundings is what becomes of what the pair lives in, as far as it was asked (gatherSurroundings).
-	surroundings authority.Surroundings
-
-	// unserved is a kind that the pair needs and the API server does not serve, nor does it any object of it; the zero value: all are served.
-	unserved schema.GroupVersionKind
-
-	// machineAPI and core are the pair; infra is the infrastructure object that core refers to, or would.
-	machineAPI, core, infra *unstructured.Unstructured
-	// templates are the infrastructure templates that the mirror made for this MachineSet, and those that have a name as it would give them; used says by name
-	// which of all templates something refers to. used is nil where no template needs the question.
-	templates []*unstructured.Unstructured
-	used      sets.Set[string]
-	// parents are the MachineSets that own either side, by API.
-	parents map[authority.API]*unstructured.Unstructured
-	parent  authority.Parent
-	// made is the object that this pass has just created, as the API server stored it.
-	made types.UID
-	// children are the objects that the mirror owns, while it is being deleted and may have to let go of them.
-	children []*unstructured.Unstructured
-	// markedMachines are the pairs of the Machines that the autoscaler has marked, where it wants this set to have fewer.
-	markedMachines []*state
-
-	// news are the events of what the pass has done so far.
-	news []news
-
-	// read keeps the Shape of machineAPI: many callers need it, and each read costs a marshalling.
-	read struct {
-		of    *unstructured.Unstructured
-		shape authority.Shape
-	}
-}
-
-// store puts an object that a write returned in the place of what was read; nil: it is gone.
-func (s *state) store(was, now *unstructured.Unstructured) {
-	for _, m := range s.markedMachines {
-		if m.name == was.GetName() && m.kind.Name == was.GetKind() {
-			m.store(was, now)
-		}
-	}
-	switch at := was.GroupVersionKind(); {
-	case at == s.kind.MachineAPIGVK() && was.GetName() == s.name:
-		s.machineAPI = now
-	case at == s.kind.ClusterAPIGVK() && was.GetName() == s.name:
-		s.core = now
-	case at == s.infraKind():
-		s.storeInfra(was, now)
-	default:
-		s.children = slices.DeleteFunc(s.children, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
-	}
-}
-
-func (s *state) storeInfra(was, now *unstructured.Unstructured) {
-	s.templates = slices.DeleteFunc(s.templates, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
-	if s.kind.Infra == authority.InfraMachineTemplate && now != nil {
-		s.templates = append(s.templates, now)
-	}
-	if was.GetName() == s.infraName() {
-		s.infra = now
-	}
-}
 
 // key names a pair: the Machine API namespace and the name that both objects have.
 type key = client.ObjectKey
@@ -199,17 +126,6 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 	return nil
 }
 
-// absent notes that an object of the cluster's name is missing.
-func (s *state) absent(kind string) {
-	missing := s.env.Absent(kind, s.cluster != nil, fmt.Sprintf("a %s can be mirrored there", s.kind.Name))
-	s.reason, s.missing = missing.Reason, missing.Message
-}
-
-func nested(o *unstructured.Unstructured, path ...string) string {
-	v, _, _ := unstructured.NestedString(o.Object, path...)
-	return v
-}
-
 func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *state) (err error) {
 	name := s.infraName()
 	if s.env.Platform.Name == "" || name == "" {
@@ -217,35 +133,6 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *sta
 	}
 	s.infra, err = get(ctx, from, s.infraKind(), s.pair.ClusterAPI, name)
 	return err
-}
-
-func (s *state) infraKind() schema.GroupVersionKind {
-	if s.kind.Infra == authority.InfraMachineTemplate {
-		return s.env.Platform.InfraMachineTemplate.GroupVersionKind
-	}
-	return s.env.Platform.InfraMachine.GroupVersionKind
-}
-
-// infraName is what core refers to; an infrastructure machine that is yet to be made has its Machine's name. What an
-// object refers to that the mirror has yet to make its own (a user made it, paused) is not Poundlock's to overwrite.
-func (s *state) infraName() string {
-	switch {
-	case s.kind.Infra == "":
-		return ""
-	case s.core != nil && (s.isMirror(s.core) || s.source() != authority.MachineAPI):
-		return nested(s.core, s.infraRef()...)
-	case s.kind.Infra == authority.InfraMachine:
-		return s.name
-	}
-	return ""
-}
-
-// infraRef is where the core object names its infrastructure object.
-func (s *state) infraRef() []string {
-	if s.kind.Infra == authority.InfraMachineTemplate {
-		return []string{"spec", "template", "spec", "infrastructureRef", "name"}
-	}
-	return []string{"spec", "infrastructureRef", "name"}
 }
 
 // gatherTemplates finds the mirror's own templates and whatever has a name that one may need, and who uses templates if one of them may have to go.
@@ -311,18 +198,6 @@ func templateOfControlPlane(set *unstructured.Unstructured) (string, error) {
 // clonedFromAnnotation is on an infrastructure machine that Cluster API made from a template.
 const clonedFromAnnotation = "cluster.x-k8s.io/cloned-from-name"
 
-// isMirror reports whether the mirror made the object for this pair.
-func (s *state) isMirror(o *unstructured.Unstructured) bool {
-	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.mark()
-}
-
-// isTemplate reports whether the mirror made a template for this MachineSet. A person's copy of one has its mark, and another name.
-func (s *state) isTemplate(o *unstructured.Unstructured) bool {
-	return s.isMirror(o) && core.IsTemplateName(s.name, o.GetName())
-}
-
-func (s *state) mark() string { return s.kind.Name + "/" + s.name }
-
 // gatherParents reads the MachineSets above either side, and what they mean to a deletion.
 func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *state) error {
 	s.parents = map[authority.API]*unstructured.Unstructured{}
@@ -339,16 +214,6 @@ func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *s
 		s.parents[authority.MachineAPI], s.parents[authority.ClusterAPI] = machineAPI, core
 	}
 	return r.judgeParent(ctx, s)
-}
-
-// parentName is the name of the MachineSet that owns the source; both sides' have the same.
-func (s *state) parentName() string {
-	for _, o := range []*unstructured.Unstructured{s.machineAPI, s.core} {
-		if ref := controllerOf(o); ref != nil && ref.Kind == s.kind.Parent {
-			return ref.Name
-		}
-	}
-	return ""
 }
 
 // judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted.
@@ -382,21 +247,13 @@ func (r *reconciler) judgeParent(ctx context.Context, s *state) error {
 	return nil
 }
 
-func (s *state) setParent(side authority.API, p authority.Presence) {
-	if side == authority.MachineAPI {
-		s.parent.MachineAPI = p
-		return
-	}
-	s.parent.ClusterAPI = p
-}
-
 // gatherChildren lists what a mirror that is being deleted owns.
 func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *state) (err error) {
-	s.children, err = s.owned(ctx, from)
+	s.children, err = owned(ctx, from, s)
 	return err
 }
 
-func (s *state) owned(ctx context.Context, from client.Reader) ([]*unstructured.Unstructured, error) {
+func owned(ctx context.Context, from client.Reader, s *state) ([]*unstructured.Unstructured, error) {
 	mirror, side := s.mirror()
 	if s.kind.Name != "MachineSet" || presence(mirror) != authority.Deleting {
 		return nil, nil
@@ -411,86 +268,6 @@ func (s *state) owned(ctx context.Context, from client.Reader) ([]*unstructured.
 		return nil, err
 	}
 	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return detached(o, mirror, side) }), nil
-}
-
-// detached reports whether the end of owner is no longer the end of o.
-func detached(o, owner *unstructured.Unstructured, side authority.API) bool {
-	ownedBy := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
-	_, marked := o.GetAnnotations()[authority.DetachedAnnotation]
-	return !ownedBy || side == authority.MachineAPI && marked && !runs(o)
-}
-
-// runs reports whether the Machine API is authoritative for a Machine API object: the collector must not get it, marked or not.
-func runs(o *unstructured.Unstructured) bool {
-	return authority.InCharge(shape(o)) != authority.ClusterAPI
-}
-
-// said returns the Machine API object's fields of authority.
-func (s *state) said() authority.Shape {
-	if s.read.of != s.machineAPI {
-		s.read.of, s.read.shape = s.machineAPI, shape(s.machineAPI)
-	}
-	return s.read.shape
-}
-
-// source is the API from which the pair is mirrored.
-func (s *state) source() authority.API { return authority.Source(s.said()) }
-
-// inCharge is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
-// API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
-func (s *state) inCharge() authority.API {
-	if api := s.source(); api != authority.Unset || s.said().Requested != authority.ClusterAPI {
-		return api
-	}
-	return authority.ClusterAPI
-}
-
-// mirror is the core object that is not authoritative, and its side; nil where no API is authoritative or it does not exist.
-func (s *state) mirror() (*unstructured.Unstructured, authority.API) {
-	side := s.inCharge().Other()
-	return s.on(side), side
-}
-
-func (s *state) on(side authority.API) *unstructured.Unstructured {
-	switch side {
-	case authority.MachineAPI:
-		return s.machineAPI
-	case authority.ClusterAPI:
-		return s.core
-	}
-	return nil
-}
-
-func shape(o *unstructured.Unstructured) authority.Shape { return authority.Read(object(o)) }
-
-// object is the form in which policies read it.
-func object(o *unstructured.Unstructured) *policies.Object {
-	if o == nil {
-		return nil
-	}
-	raw, err := json.Marshal(o.Object)
-	if err != nil {
-		return nil // what was read from JSON can be written
-	}
-	out, _ := policies.ParseObject(raw)
-	return out
-}
-
-func presence(o *unstructured.Unstructured) authority.Presence {
-	switch {
-	case o == nil:
-		return authority.Absent
-	case o.GetDeletionTimestamp() != nil:
-		return authority.Deleting
-	}
-	return authority.Present
-}
-
-func controllerOf(o *unstructured.Unstructured) *metav1.OwnerReference {
-	if o == nil {
-		return nil
-	}
-	return metav1.GetControllerOf(o)
 }
 
 func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
@@ -522,4 +299,37 @@ func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 	}
 	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return out, nil
+}
+
+// gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
+func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *state) error {
+	set, side := s.fewer()
+	if set == nil {
+		return nil
+	}
+	machine, _ := authority.KindNamed("Machine")
+	here, there, namespace := machine.MachineAPIGVK(), machine.ClusterAPIGVK(), s.pair.ClusterAPI
+	if side == policies.SideClusterAPI {
+		here, there, namespace = there, here, s.pair.MachineAPI
+	}
+	found, err := all(ctx, from, here, set.GetNamespace())
+	if err != nil {
+		return err
+	}
+	for _, o := range found {
+		owner := controllerOf(o)
+		if key, _ := markOf(o, side); key == "" || owner == nil || owner.UID != set.GetUID() {
+			continue
+		}
+		twin, err := get(ctx, from, there, namespace, o.GetName())
+		if err != nil {
+			return err
+		}
+		m := &state{kind: machine, pair: s.pair, name: o.GetName(), machineAPI: o, core: twin}
+		if side == policies.SideClusterAPI {
+			m.machineAPI, m.core = twin, o
+		}
+		s.markedMachines = append(s.markedMachines, m)
+	}
+	return nil
 }

@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -67,7 +68,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 			kind: kind, pairs: o.Pairs, meters: counted, owners: owners,
 			cache: mgr.GetCache(), live: mgr.GetAPIReader(), writer: mgr.GetClient(),
 			recorder: mgr.GetEventRecorder("poundlock-mirror"), informers: mgr.GetCache(),
-			converting: converting{now: o.Now}, environment: environment,
+			now: o.Now, environment: environment,
 		}
 		if err := r.setup(mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("starting the mirror of %ss: %w", kind.Name, err)
@@ -91,9 +92,11 @@ type reconciler struct {
 	refusals    refusals
 	// owners is held by a write that depends on whether a set and its Machine belong together, from the look at that to the answer.
 	owners *sync.Mutex
-
-	converting
+	now    func() time.Time
 }
+
+// decides is what decides now.
+func (r *reconciler) decides() converting { return converting{now: r.now()} }
 
 // Reconcile looks at one pair and makes it equal.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -101,7 +104,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return result(err)
 	}
-	w := r.next(s)
+	w := r.decides().next(s)
 	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
 		r.show(req, s)
 		return reconcile.Result{RequeueAfter: left}, nil
@@ -114,7 +117,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return result(err)
 	}
 	defer func() { r.show(req, s) }()
-	if r.next(s) == nil {
+	if r.decides().next(s) == nil {
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
 	defer r.record(s)
@@ -150,7 +153,7 @@ const most = 200
 func (r *reconciler) converge(ctx context.Context, s *state) error {
 	var last *write
 	for range most {
-		w := r.next(s)
+		w := r.decides().next(s)
 		if w == nil {
 			return nil
 		}
@@ -180,7 +183,7 @@ func (r *reconciler) refused(ctx context.Context, s *state, w *write, err error)
 		return err
 	}
 	rest := r.refusals.note(key{Namespace: s.pair.MachineAPI, Name: s.name}, w, r.now())
-	if report := r.fails(s, "MirrorRefused", err.Error()); report != nil {
+	if report := r.decides().fails(s, "MirrorRefused", err.Error()); report != nil {
 		if failed := r.perform(ctx, s, report); failed != nil {
 			return errors.Join(err, failed)
 		}
@@ -198,7 +201,7 @@ func isNetwork(err error) bool {
 // perform sends one write and puts what came back into the state.
 func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	now := w.object.DeepCopy()
-	err := r.send(ctx, w, now)
+	err := r.send(ctx, s, w, now)
 	r.count(s.kind.Name, w, err)
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", w.verb, describe(w.object), err)
@@ -216,11 +219,11 @@ func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	return nil
 }
 
-func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstructured) error {
-	if w.provided != nil {
+func (r *reconciler) send(ctx context.Context, s *state, w *write, o *unstructured.Unstructured) error {
+	if w.provided != (proviso{}) {
 		r.owners.Lock()
 		defer r.owners.Unlock()
-		if err := w.provided(ctx, r.live); err != nil {
+		if err := r.holds(ctx, s, w); err != nil {
 			return err
 		}
 	}
@@ -239,6 +242,27 @@ func (r *reconciler) send(ctx context.Context, w *write, o *unstructured.Unstruc
 		return versioned.PatchStatus(ctx, r.writer, o, w.patch, client.FieldOwner(ownership.Manager))
 	}
 	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.propagation())))
+}
+
+// holds refuses a write, as a conflict, whose proviso is true no more.
+func (r *reconciler) holds(ctx context.Context, s *state, w *write) error {
+	if set := w.provided.stays; set != nil {
+		now, err := get(ctx, r.live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
+		if err == nil && (presence(now) != authority.Present || now.GetUID() != set.GetUID()) {
+			err = changed(set)
+		}
+		return err
+	}
+	owned, err := owned(ctx, present{r.live, s}, s)
+	if err == nil && len(owned) > 0 {
+		err = changed(w.object)
+	}
+	return err
+}
+
+func changed(o *unstructured.Unstructured) error {
+	what := schema.GroupResource{Group: o.GroupVersionKind().Group, Resource: o.GetKind()}
+	return apierrors.NewConflict(what, o.GetName(), errors.New("it changed since it was read"))
 }
 
 // ofNothing is no object's resourceVersion: an apply with it makes what is absent, and meets a conflict with what somebody has made meanwhile.

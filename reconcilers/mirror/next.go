@@ -4,7 +4,6 @@
 package mirror
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -50,8 +48,16 @@ type write struct {
 	failure bool
 	// warning reports that the event is a warning.
 	warning bool
-	// provided is asked right before the write is sent, nil: nothing is. No two such writes are sent at a time.
-	provided func(context.Context, client.Reader) error
+	// provided must be true when the write is sent.
+	provided proviso
+}
+
+// proviso is what the API server is asked right before a write, the zero value: nothing. No two such writes are sent at a time.
+type proviso struct {
+	// stays is a set that must exist and not be deleted: the collector deletes what names an owner that is gone, and with an authoritative Machine its instance.
+	stays *unstructured.Unstructured
+	// childless reports that no Machine may have come to belong to the set since its Machines were listed.
+	childless bool
 }
 
 // next is the one write that brings the pair closer to being equal, nil if there is none.
@@ -100,9 +106,9 @@ func first(candidates ...func() *write) *write {
 	return nil
 }
 
-// converting decides; it needs nothing but the time.
+// converting decides at a time.
 type converting struct {
-	now func() time.Time
+	now time.Time
 }
 
 // toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster

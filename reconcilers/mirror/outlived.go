@@ -24,7 +24,7 @@ func (c converting) outlived(s *state) *write {
 	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, keeps its Machines and their instances running. To delete them, delete it: %s. "+
 		"To have it in the Machine API again, recreate that MachineSet with spec.authoritativeAPI: ClusterAPI.", s.pair.MachineAPI, s.name,
 		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.pair.ClusterAPI, s.name))
-	merged, changed := conditionlist.Set(conditionlist.Of(s.core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), c.now())
+	merged, changed := conditionlist.Set(conditionlist.Of(s.core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), c.now)
 	if !changed {
 		return nil
 	}

@@ -19,7 +19,7 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		theirs = `{metadata: {name: s}}`
 		twin   = `{metadata: {name: s}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
 	)
-	c := converting{now: func() time.Time { return time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC) }}
+	c := converting{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}
 	for _, row := range []struct {
 		sentence, kind, core, machineAPI string
 		says                             bool

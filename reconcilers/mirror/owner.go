@@ -4,17 +4,12 @@
 package mirror
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -34,20 +29,9 @@ func (s *state) restoreOwner() *write {
 	}
 	refs := slices.DeleteFunc(machine.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return names(r, set) })
 	return &write{
-		verb: patch, object: machine, provided: stays(set),
+		verb: patch, object: machine, provided: proviso{stays: set},
 		patch:  metadataPatch(map[string]any{"ownerReferences": append(refs, ownedBy(set, true))}),
 		reason: "OwnerRestored", note: "restored the owner reference of " + describe(machine) + " to its MachineSet " + set.GetName(),
-	}
-}
-
-// stays refuses a write if the set is being deleted: the collector deletes what names an owner that is gone, and with an authoritative Machine its instance.
-func stays(set *unstructured.Unstructured) func(context.Context, client.Reader) error {
-	return func(ctx context.Context, from client.Reader) error {
-		now, err := get(ctx, from, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
-		if err == nil && (presence(now) != authority.Present || now.GetUID() != set.GetUID()) {
-			err = changed(set)
-		}
-		return err
 	}
 }
 
@@ -56,19 +40,8 @@ func (s *state) unlessOwner(w *write) *write {
 	if w == nil || len(s.children) > 0 || s.kind.Name != "MachineSet" {
 		return w
 	}
-	w.provided = func(ctx context.Context, from client.Reader) error {
-		owned, err := s.owned(ctx, present{from, s})
-		if err == nil && len(owned) > 0 {
-			err = changed(w.object)
-		}
-		return err
-	}
+	w.provided = proviso{childless: true}
 	return w
-}
-
-func changed(o *unstructured.Unstructured) error {
-	what := schema.GroupResource{Group: o.GroupVersionKind().Group, Resource: o.GetKind()}
-	return apierrors.NewConflict(what, o.GetName(), errors.New("it changed since it was read"))
 }
 
 // countedBy reports whether the set of the mirror's side, which stays, owns the mirror.
@@ -100,4 +73,15 @@ func lost(machine, set *unstructured.Unstructured) bool {
 func names(r metav1.OwnerReference, o *unstructured.Unstructured) bool {
 	group, _, _ := strings.Cut(r.APIVersion, "/")
 	return group == o.GroupVersionKind().Group && r.Kind == o.GetKind() && r.Name == o.GetName()
+}
+
+// givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
+// controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
+// infrastructure cluster is gone.
+func (s *state) givenToCluster() *write {
+	if presence(s.cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.isMirror(s.core) || presence(s.core) != authority.Present || len(s.core.GetOwnerReferences()) > 0 {
+		return nil
+	}
+	return &write{verb: patch, object: s.core, patch: metadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
+		reason: "Released", note: "made the Cluster, which is being deleted, the owner of " + describe(s.core) + ", so that Cluster API deletes it"}
 }

@@ -153,7 +153,7 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 	if err := c.Delete(t.Context(), set.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.send(t.Context(), w, w.object.DeepCopy()); !apierrors.IsConflict(err) {
+	if err := r.send(t.Context(), s, w, w.object.DeepCopy()); !apierrors.IsConflict(err) {
 		t.Errorf("giving a Machine to a set that is being deleted: %v", err)
 	}
 
@@ -163,17 +163,17 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 	}
 	sets := &state{kind: kindNamed(t, "MachineSet"), name: "s", pair: authority.Pair{MachineAPI: "n", ClusterAPI: "ns"}, core: going, machineAPI: s.parents[authority.MachineAPI]}
 	release := sets.releaseMirror(authority.ClusterAPI)
-	w.provided = nil // it was asked before the set was deleted
-	if err := r.send(t.Context(), w, w.object.DeepCopy()); err != nil {
+	w.provided = proviso{} // it was asked before the set was deleted
+	if err := r.send(t.Context(), s, w, w.object.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.send(t.Context(), release, going.DeepCopy()); !apierrors.IsConflict(err) {
+	if err := r.send(t.Context(), sets, release, going.DeepCopy()); !apierrors.IsConflict(err) {
 		t.Errorf("releasing a set that a Machine has come to belong to: %v", err)
 	}
 	if err := c.Delete(t.Context(), s.core); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.send(t.Context(), release, going.DeepCopy()); err != nil {
+	if err := r.send(t.Context(), sets, release, going.DeepCopy()); err != nil {
 		t.Errorf("releasing a set without Machines: %v", err)
 	}
 }

@@ -76,14 +76,14 @@ func preconditions(t *testing.T, c client.Client) {
 	gone.SetResourceVersion("1")
 	gone.SetUID("of-what-is-gone")
 	w := (&state{kind: kindNamed(t, "Machine"), machineAPI: gone}).become(parse(t, firstWant), gone)
-	if err := (&reconciler{writer: c}).send(t.Context(), w, w.object.DeepCopy()); w.verb != "apply" || !apierrors.IsConflict(err) {
+	if err := (&reconciler{writer: c}).send(t.Context(), nil, w, w.object.DeepCopy()); w.verb != "apply" || !apierrors.IsConflict(err) {
 		t.Errorf("the mirror's %s to what is gone: %v", w.verb, err)
 	}
 	theirs := parse(t, laterWant)
 	if err := c.Create(t.Context(), theirs, client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&reconciler{writer: c}).send(t.Context(), &write{verb: create}, parse(t, firstWant)); !apierrors.IsConflict(err) {
+	if err := (&reconciler{writer: c}).send(t.Context(), nil, &write{verb: create}, parse(t, firstWant)); !apierrors.IsConflict(err) {
 		t.Errorf("creating over an object: %v", err)
 	}
 	discard(t, c, theirs)
@@ -105,7 +105,7 @@ func replaced(t *testing.T, c client.Client, how way) map[string]any {
 	r := &reconciler{writer: c, live: c}
 	first, later := parse(t, firstWant), parse(t, laterWant)
 	if how == byApplies {
-		if err := r.send(t.Context(), &write{verb: apply}, first.DeepCopy()); err != nil {
+		if err := r.send(t.Context(), s, &write{verb: apply}, first.DeepCopy()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +121,7 @@ func replaced(t *testing.T, c client.Client, how way) map[string]any {
 				break
 			}
 			now := w.object.DeepCopy()
-			if err := r.send(t.Context(), w, now); err != nil {
+			if err := r.send(t.Context(), s, w, now); err != nil {
 				t.Fatal(err)
 			}
 			if s.made = ""; w.verb == create {

@@ -4,17 +4,13 @@
 package mirror
 
 import (
-	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/conditionlist"
-	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -24,32 +20,6 @@ const (
 	reasonNoMachineAPI = "MachineAPINotInstalled"
 	reasonNoProvider   = "ProviderNotInstalled"
 )
-
-// present reads for a state. No object exists of a kind that the API server does not serve; the state keeps which kind that was.
-type present struct {
-	client.Reader
-	state *state
-}
-
-// Get finds nothing of a kind that is not served.
-func (p present) Get(ctx context.Context, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	err := p.Reader.Get(ctx, k, o, opts...)
-	if !served.Missing(err) {
-		return err
-	}
-	p.state.lacks(o.GetObjectKind().GroupVersionKind())
-	return apierrors.NewNotFound(schema.GroupResource{}, k.Name)
-}
-
-// List finds nothing of a kind that is not served.
-func (p present) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
-	err := p.Reader.List(ctx, l, opts...)
-	if !served.Missing(err) {
-		return err
-	}
-	p.state.lacks(l.GetObjectKind().GroupVersionKind())
-	return nil
-}
 
 // lacks notes the first kind of a pair that is not served. Without the Infrastructure's kind, the Infrastructure is missing: the conversion reports it.
 func (s *state) lacks(kind schema.GroupVersionKind) {
@@ -99,7 +69,7 @@ func (c converting) waits(s *state) *write {
 
 // withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
 func (c converting) withCondition(s *state, status metav1.ConditionStatus, reason, message string) *write {
-	merged, changed := conditionlist.Set(conditionlist.Of(s.machineAPI), synchronizedCondition(status, reason, message), c.now())
+	merged, changed := conditionlist.Set(conditionlist.Of(s.machineAPI), synchronizedCondition(status, reason, message), c.now)
 	if !changed {
 		return nil
 	}

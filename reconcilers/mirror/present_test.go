@@ -56,7 +56,7 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 			s.unserved = set.MachineAPIGVK()
 		}
 		kinds(s)
-		decides := converting{now: func() time.Time { return time.Unix(0, 0) }}
+		decides := converting{now: time.Unix(0, 0)}
 		got := ""
 		w := decides.next(s)
 		if w != nil {

@@ -35,7 +35,7 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 		if c.want == "" {
 			continue
 		}
-		decides := converting{now: func() time.Time { return time.Unix(0, 0) }}
+		decides := converting{now: time.Unix(0, 0)}
 		last := ""
 		for range 5 { // what others act by is written first
 			w := decides.toMachineAPI(s)

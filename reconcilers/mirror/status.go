@@ -92,7 +92,7 @@ func (c converting) conditions(wanted, live []any) (merged []any, changed bool) 
 			continue
 		}
 		var did bool
-		merged, did = conditionlist.Set(merged, condition, c.now())
+		merged, did = conditionlist.Set(merged, condition, c.now)
 		changed = changed || did
 	}
 	return merged, changed
@@ -134,7 +134,7 @@ func (c converting) synchronized(s *state, generation int64, wanted map[string]a
 	if conditions == nil {
 		conditions = list(live["conditions"])
 	}
-	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", s.inStep()), c.now()); changed {
+	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", s.inStep()), c.now); changed {
 		status["conditions"] = merged
 	}
 	w := statusWrite(s.machineAPI, status)

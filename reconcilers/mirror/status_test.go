@@ -37,7 +37,7 @@ func manager(name, operation, fields string) string {
 }
 
 func TestStatusPatch(t *testing.T) {
-	c := converting{now: func() time.Time { return time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC) }}
+	c := converting{now: time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC)}
 	for _, x := range []struct {
 		sentence     string
 		wanted, live string
@@ -75,7 +75,7 @@ func counted(t *testing.T, text string) *unstructured.Unstructured {
 
 // TestTheObservedGenerationOfAMirror: `kubectl wait --for=condition=…` waits for it.
 func TestTheObservedGenerationOfAMirror(t *testing.T) {
-	c := converting{now: time.Now}
+	c := converting{now: time.Now()}
 	for _, x := range []struct {
 		sentence         string
 		machineAPI, core string

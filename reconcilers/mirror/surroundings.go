@@ -7,18 +7,11 @@ import (
 	"context"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies/authority"
 )
-
-// reasonSurroundings is why a pair is not mirrored while what it lives in is being deleted.
-const reasonSurroundings = "SurroundingsDeleted"
-
-// recreates ends the sentence that says what is being deleted, or is gone.
-const recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
 
 // gatherSurroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. Such a
 // deletion is nobody's request (DESIGN §3.3). A pair that is complete is not asked about.
@@ -97,15 +90,4 @@ func (s *state) infraDefinitions() []string {
 		return []string{s.env.Platform.InfraMachineTemplate.Definition()}
 	}
 	return nil
-}
-
-// givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
-// controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
-// infrastructure cluster is gone.
-func (s *state) givenToCluster() *write {
-	if presence(s.cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.isMirror(s.core) || presence(s.core) != authority.Present || len(s.core.GetOwnerReferences()) > 0 {
-		return nil
-	}
-	return &write{verb: patch, object: s.core, patch: metadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
-		reason: "Released", note: "made the Cluster, which is being deleted, the owner of " + describe(s.core) + ", so that Cluster API deletes it"}
 }
