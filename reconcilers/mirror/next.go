@@ -19,47 +19,6 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// verb is how a write is sent.
-type verb string
-
-const (
-	// create makes an object, or is refused if there is one: an apply would land on what somebody else has made meanwhile.
-	create      verb = "create"
-	apply       verb = "apply"
-	patch       verb = "patch"
-	patchStatus verb = "patchStatus"
-	remove      verb = "delete"
-)
-
-// write is one request to the API server.
-type write struct {
-	verb verb
-	// object is what is created or applied, or what is patched or deleted, as it was read.
-	object *unstructured.Unstructured
-	// patch is a JSON merge patch, of patch and patchStatus.
-	patch map[string]any
-	// by is the field manager of a patch, "" the mirror's own.
-	by string
-	// reason is the event's, in a word; note is a sentence, "" where a person gains nothing from it and the log is enough;
-	// fields are the paths that change.
-	reason, note string
-	fields       []string
-	// failure is set for a write that reports why the pair cannot be mirrored.
-	failure bool
-	// warning reports that the event is a warning.
-	warning bool
-	// provided must be true when the write is sent.
-	provided proviso
-}
-
-// proviso is what the API server is asked right before a write, the zero value: nothing. No two such writes are sent at a time.
-type proviso struct {
-	// stays is a set that must exist and not be deleted: the collector deletes what names an owner that is gone, and with an authoritative Machine its instance.
-	stays *unstructured.Unstructured
-	// childless reports that no Machine may have come to belong to the set since its Machines were listed.
-	childless bool
-}
-
 // next is the one write that brings the pair closer to being equal, nil if there is none.
 func (c converting) next(s *state) *write {
 	if s.waitsForKind() {
@@ -94,16 +53,6 @@ func (c converting) next(s *state) *write {
 		return c.toClusterAPI(s)
 	}
 	return c.toMachineAPI(s)
-}
-
-// first returns the first write that there is.
-func first(candidates ...func() *write) *write {
-	for _, c := range candidates {
-		if w := c(); w != nil {
-			return w
-		}
-	}
-	return nil
 }
 
 // converting decides at a time.
@@ -446,11 +395,6 @@ func (s *state) bare(converted *unstructured.Unstructured, apiVersion, kind, nam
 	return want
 }
 
-func put(o *unstructured.Unstructured, value string, path ...string) {
-	// The only error is a path through something that is no map; then the API server refuses the object, by name.
-	_ = unstructured.SetNestedField(o.Object, value, path...)
-}
-
 // become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
 func (s *state) become(want, live *unstructured.Unstructured) *write {
 	if live == nil {
@@ -486,27 +430,6 @@ func yielded(o *unstructured.Unstructured) *write {
 	}
 	return &write{verb: patch, object: o, patch: metadataPatch(map[string]any{"managedFields": managed}),
 		reason: "FieldsYielded"}
-}
-
-// brief lists paths for people: as few as fit a line.
-func brief(paths []string) string {
-	const most = 5
-	if len(paths) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
-	}
-	return strings.Join(paths, ", ")
-}
-
-func describe(o *unstructured.Unstructured) string {
-	group, _, _ := strings.Cut(o.GetAPIVersion(), "/")
-	return fmt.Sprintf("%s.%s %s/%s", o.GetKind(), group, o.GetNamespace(), o.GetName())
-}
-
-func (s *state) describeSource() string {
-	if s.inCharge() == authority.ClusterAPI && s.core != nil || s.machineAPI == nil {
-		return describe(s.core)
-	}
-	return describe(s.machineAPI)
 }
 
 // enrol puts the sync finalizer (and a mark) on the authoritative object, only once its twin can be made.
@@ -554,10 +477,6 @@ func (s *state) reattach() *write {
 	}
 	return &write{verb: patch, object: s.machineAPI, reason: "Attached", note: describe(s.machineAPI) + " has a MachineSet again",
 		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
-}
-
-func metadataPatch(metadata map[string]any) map[string]any {
-	return map[string]any{"metadata": metadata}
 }
 
 // staleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made

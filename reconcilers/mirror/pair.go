@@ -52,9 +52,6 @@ type state struct {
 	// markedMachines are the pairs of the Machines that the autoscaler has marked, where it wants this set to have fewer.
 	markedMachines []*state
 
-	// news are the events of what the pass has done so far.
-	news []news
-
 	// read keeps the Shape of machineAPI: many callers need it, and each read costs a marshalling.
 	read struct {
 		of    *unstructured.Unstructured

@@ -4,9 +4,13 @@
 package mirror
 
 import (
-	"reflect"
+	"context"
+	"errors"
 	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // How long a write rests that the API server has refused: longer each time, up to the most. A change of the pair that leads to another write is made at once.
@@ -65,7 +69,29 @@ func (r *refusals) left(k key, w *write, now time.Time) time.Duration {
 	return max(0, last.until.Sub(now))
 }
 
-// equals reports whether two writes send the same.
-func (w *write) equals(other *write) bool {
-	return w.verb == other.verb && reflect.DeepEqual(w.patch, other.patch) && reflect.DeepEqual(w.object.Object, other.object.Object)
+// refused reports on the Machine API object that the API server refuses the mirror; conflicts, timeouts and other
+// errors that pass are not reported. The error is returned either way; after a reported one the pair rests.
+func (r *reconciler) refused(ctx context.Context, p *pass, w *write, err error) error {
+	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&
+		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)
+	if passing || w.failure || isNetwork(err) {
+		return err
+	}
+	rest := r.refusals.note(key{Namespace: p.pair.MachineAPI, Name: p.name}, w, r.now())
+	if report := r.decides().fails(p.state, "MirrorRefused", err.Error()); report != nil {
+		if failed := r.perform(ctx, p, report); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return refused{err, rest}
 }
+
+// isNetwork reports whether no API server answered.
+func isNetwork(err error) bool {
+	var status apierrors.APIStatus
+	var kept *notKept
+	return !errors.As(err, &status) && !errors.As(err, &kept)
+}
+
+// notKept is what an API server does that takes a write and stores something else.
+type notKept struct{ error }
