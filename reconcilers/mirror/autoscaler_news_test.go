@@ -17,13 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // wrote is a manager's entry in metadata.managedFields with the time of its last write, "" for none.
 func wrote(name, operation, subresource, second, fields string) string {
-	entry := strings.TrimSuffix(manager(name, operation, fields), "}")
+	entry := strings.TrimSuffix(mirroringtest.Manager(name, operation, fields), "}")
 	if subresource != "" {
 		entry += ", subresource: " + subresource
 	}
@@ -73,13 +74,13 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 		{newborn, 0, never, []string{mine("10"), theirs("19")}, false},
 	} {
 		for _, kind := range []string{"MachineSet", "Machine"} {
-			s := &state{kind: kindNamed(t, kind), name: "m"}
-			s.core = parse(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: %s/m, cluster.x-k8s.io/delete-machine: now}, managedFields: [%s]}, spec: {replicas: 3}}`,
+			s := &state{kind: mirroringtest.Kind(t, kind), name: "m"}
+			s.core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: %s/m, cluster.x-k8s.io/delete-machine: now}, managedFields: [%s]}, spec: {replicas: 3}}`,
 				authority.MirrorAnnotation, kind, strings.Join(slices.DeleteFunc(slices.Clone(c.managers), func(m string) bool { return m == "still" }), ", ")))
-			s.machineAPI = parse(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8"}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: %d, conditions: [%s]}}`,
+			s.machineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8"}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: %d, conditions: [%s]}}`,
 				c.generation, c.synchronized))
 			if slices.Contains(c.managers, "still") {
-				s.machineAPI.SetManagedFields(parse(t, `{metadata: {managedFields: [`+wrote(ownership.Manager, "Apply", "", "10", strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
+				s.machineAPI.SetManagedFields(mirroringtest.Machine(t, `{metadata: {managedFields: [`+wrote(ownership.Manager, "Apply", "", "10", strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
 			}
 			if lag := kind == "Machine" && (c.sentence == beforeSwitch || c.sentence == newborn); lag {
 				c.follows = true // the mark is not on the authority, which may never have had it
@@ -99,14 +100,14 @@ func TestClearedManagedFieldsAreClaimed(t *testing.T) {
 		claims         bool
 	}{
 		{"nothing is left of them", `{metadata: {` + marked + `}, spec: {a: 1}}`, true},
-		{"another's entry is left", `{metadata: {` + marked + `, managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, true},
-		{"ours is there", `{metadata: {` + marked + `, managedFields: [` + manager(ownership.Manager, "Apply", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
+		{"another's entry is left", `{metadata: {` + marked + `, managedFields: [` + mirroringtest.Manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, true},
+		{"ours is there", `{metadata: {` + marked + `, managedFields: [` + mirroringtest.Manager(ownership.Manager, "Apply", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
 		{"the Machine API's mirror, too", `{apiVersion: machine.openshift.io/v1beta1, metadata: {}, spec: {a: 1}}`, true},
-		{"one that somebody else made is taken over field by field", `{metadata: {managedFields: [` + manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
+		{"one that somebody else made is taken over field by field", `{metadata: {managedFields: [` + mirroringtest.Manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
 	} {
-		s := &state{kind: kindNamed(t, "Machine"), name: "m"}
-		s.machineAPI = parse(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
-		w := s.become(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, parse(t, c.live))
+		s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m"}
+		s.machineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
+		w := s.become(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
 		if got := w != nil && w.verb == apply; got != c.claims {
 			t.Errorf("%s: applied: %t", c.sentence, got)
 		}
@@ -131,9 +132,9 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 		{"the set is the authority", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.MachineAPI, false},
 		{"its operator wrote before the move began", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.Migrating, true},
 	} {
-		s := &state{kind: kindNamed(t, "MachineSet"), name: "m"}
-		s.core = parse(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
-		s.machineAPI = parse(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
+		s := &state{kind: mirroringtest.Kind(t, "MachineSet"), name: "m"}
+		s.core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
+		s.machineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
 			size, strings.Join(c.managers, ", "), c.api))
 		w := s.followed()
 		if (w != nil) != c.follows {
@@ -204,7 +205,7 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		if c.synchronized == "" {
 			c.synchronized = inStep
 		}
-		s := &state{kind: kindNamed(t, c.kind), name: "m"}
+		s := &state{kind: mirroringtest.Kind(t, c.kind), name: "m"}
 		form := `{apiVersion: v1, kind: %s, metadata: {name: m, resourceVersion: "8", annotations: {%s}, managedFields: [%s]}, spec: {%s}%s}`
 		spec, annotations, specThere, annotationsThere := "", c.on, "", c.thereOn
 		if c.kind == "MachineSet" {
@@ -215,8 +216,8 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 			}
 		}
 		status := fmt.Sprintf(`, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: %d, conditions: [%s]}`, c.api, generation, c.synchronized)
-		s.machineAPI = parse(t, fmt.Sprintf(form, c.kind, annotations, c.by, spec, status))
-		s.core = parse(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
+		s.machineAPI = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotations, c.by, spec, status))
+		s.core = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
 		got := ""
 		if w := s.followed(); w != nil {
 			if w.object != s.core || w.by != autoscalerManager {
@@ -266,14 +267,14 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 		{"more replicas choose nobody", `{annotations: {machine.openshift.io/delete-machine: t}}, status: {authoritativeAPI: MachineAPI}`, `{}`, 3,
 			[]string{"MachineSet: replicas=3"}},
 	} {
-		set := &state{kind: kindNamed(t, "MachineSet"), name: "m"}
-		set.machineAPI = parseAs(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, managedFields: [%s, %s]}, spec: {replicas: %d}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 1}}`,
+		set := &state{kind: mirroringtest.Kind(t, "MachineSet"), name: "m"}
+		set.machineAPI = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, managedFields: [%s, %s]}, spec: {replicas: %d}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 1}}`,
 			mine, wrote("cluster-autoscaler", "Update", "scale", "", `{"f:spec": {"f:replicas": {}}}`), c.replicas))
-		set.core = parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 2}}`)
-		machine := &state{kind: kindNamed(t, "Machine"), name: "m-1", machineAPI: parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: `+c.machine+`}`)}
+		set.core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 2}}`)
+		machine := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m-1", machineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: `+c.machine+`}`)}
 		machine.machineAPI.SetName("m-1")
 		if c.twin != "" {
-			machine.core = parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: `+c.twin+`}`)
+			machine.core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: `+c.twin+`}`)
 			machine.core.SetName("m-1")
 		}
 		set.markedMachines = []*state{machine}
@@ -300,12 +301,12 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 
 // TestAMirrorThatDoesNotConvertStaysTrue: the autoscaler reads nodeRef, errorMessage and providerID of Machines, and the replicas of sets.
 func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
-	machine := &state{kind: kindNamed(t, "Machine"), name: "m"}
-	machine.machineAPI = parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, errorMessage: old}}`)
-	machine.core = parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m}, spec: {providerID: "aws:///i-1", version: v1}, status: {nodeRef: {name: node}}}`)
-	set := &state{kind: kindNamed(t, "MachineSet"), name: "m"}
-	set.machineAPI = parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
-	set.core = parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
+	machine := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m"}
+	machine.machineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, errorMessage: old}}`)
+	machine.core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m}, spec: {providerID: "aws:///i-1", version: v1}, status: {nodeRef: {name: node}}}`)
+	set := &state{kind: mirroringtest.Kind(t, "MachineSet"), name: "m"}
+	set.machineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
+	set.core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
 	c := converting{now: time.Now()}
 	for _, s := range []*state{machine, set} {
 		var last string
@@ -315,7 +316,7 @@ func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 				break
 			}
 			last = w.reason
-			s.machineAPI = parseAs(t, afterPatch(t, s.machineAPI, w.patch))
+			s.machineAPI = mirroringtest.Object(t, afterPatch(t, s.machineAPI, w.patch))
 		}
 		if last != "FieldsNotConvertible" || c.toMachineAPI(s) != nil {
 			t.Errorf("%s: the last write is %s, want the reason why the rest is not mirrored, and nothing after it", s.kind.Name, last)
@@ -340,12 +341,4 @@ func afterPatch(t *testing.T, o *unstructured.Unstructured, change map[string]an
 		t.Fatal(err)
 	}
 	return string(after)
-}
-
-// parseAs keeps the object's own kind.
-func parseAs(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	o := &unstructured.Unstructured{}
-	read(t, text, &o.Object)
-	return o
 }

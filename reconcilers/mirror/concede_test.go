@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -27,36 +28,27 @@ func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
 		inCharge   authority.API
 		after      string
 	}{
-		{"what the set has another value for is the set's, and the rest is not", live(manager("capi-machineset", "Apply", all)), want, authority.ClusterAPI, `{metadata: {labels: {}, annotations: {}}, spec: {clusterName: ours, bootstrap: {}}}`},
-		{"so it is on an infrastructure machine, which another manager writes", live(manager("capi-machineset-metadata", "Apply", `{"f:metadata": {"f:labels": {"f:role": {}}}}`)), want, authority.ClusterAPI,
+		{"what the set has another value for is the set's, and the rest is not", live(mirroringtest.Manager("capi-machineset", "Apply", all)), want, authority.ClusterAPI, `{metadata: {labels: {}, annotations: {}}, spec: {clusterName: ours, bootstrap: {}}}`},
+		{"so it is on an infrastructure machine, which another manager writes", live(mirroringtest.Manager("capi-machineset-metadata", "Apply", `{"f:metadata": {"f:labels": {"f:role": {}}}}`)), want, authority.ClusterAPI,
 			`{metadata: {labels: {}, annotations: {note: ours}}, spec: {clusterName: ours, taints: [{key: o}], bootstrap: {dataSecretName: old}}}`},
-		{"what both say alike stays the mirror's too", live(manager("capi-machineset", "Apply", all)), `{metadata: {labels: {role: infra}}, spec: {taints: [{key: t}]}}`, authority.ClusterAPI,
+		{"what both say alike stays the mirror's too", live(mirroringtest.Manager("capi-machineset", "Apply", all)), `{metadata: {labels: {role: infra}}, spec: {taints: [{key: t}]}}`, authority.ClusterAPI,
 			`{metadata: {labels: {role: infra}}, spec: {taints: [{key: t}]}}`},
-		{"a set that is not authoritative is conceded nothing", live(manager("capi-machineset", "Apply", all)), want, authority.MachineAPI, want},
-		{"nor is anybody else", live(manager("kubectl", "Apply", all)), want, authority.ClusterAPI, want},
-		{"nor one that writes under the set's name without applying", live(manager("capi-machineset", "Update", all)), want, authority.ClusterAPI, want},
+		{"a set that is not authoritative is conceded nothing", live(mirroringtest.Manager("capi-machineset", "Apply", all)), want, authority.MachineAPI, want},
+		{"nor is anybody else", live(mirroringtest.Manager("kubectl", "Apply", all)), want, authority.ClusterAPI, want},
+		{"nor one that writes under the set's name without applying", live(mirroringtest.Manager("capi-machineset", "Update", all)), want, authority.ClusterAPI, want},
 	} {
-		s := &state{kind: kindNamed(t, "Machine"), core: parse(t, c.live), parents: map[authority.API]*unstructured.Unstructured{
-			authority.ClusterAPI: parse(t, `{metadata: {name: worker-a, uid: set}}`),
-			authority.MachineAPI: parse(t, fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.inCharge)),
+		s := &state{kind: mirroringtest.Kind(t, "Machine"), core: mirroringtest.Machine(t, c.live), parents: map[authority.API]*unstructured.Unstructured{
+			authority.ClusterAPI: mirroringtest.Machine(t, `{metadata: {name: worker-a, uid: set}}`),
+			authority.MachineAPI: mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.inCharge)),
 		}}
-		got, keep := s.concede(parse(t, c.want), s.core)
-		if diff := cmp.Diff(parse(t, c.after).Object, got.Object); diff != "" {
+		got, keep := s.concede(mirroringtest.Machine(t, c.want), s.core)
+		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, got.Object); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
 		}
 		if conceding := len(keep) > 0; conceding != (c.inCharge == authority.ClusterAPI) {
 			t.Errorf("%s: keeps %v", c.sentence, keep)
 		}
 	}
-}
-
-func kindNamed(t *testing.T, name string) authority.Kind {
-	t.Helper()
-	kind, ok := authority.KindNamed(name)
-	if !ok {
-		t.Fatalf("no kind %s", name)
-	}
-	return kind
 }
 
 func TestWhoseAnInfrastructureMachineIs(t *testing.T) {
@@ -70,7 +62,7 @@ func TestWhoseAnInfrastructureMachineIs(t *testing.T) {
 		{"one that has a controller is not", `{metadata: {name: m, ownerReferences: [{kind: Machine, name: m, uid: core, controller: true}]}}`, false},
 		{"nor one that is going", `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z"}}`, false},
 	} {
-		s := &state{kind: kindNamed(t, "Machine"), name: "m", core: parse(t, `{metadata: {name: m, uid: core}}`), infra: parse(t, c.infra)}
+		s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", core: mirroringtest.Machine(t, `{metadata: {name: m, uid: core}}`), infra: mirroringtest.Machine(t, c.infra)}
 		before := len(without(s.infra, s.core))
 		w := s.claimInfra()
 		if (w != nil) != c.claimed {

@@ -4,22 +4,18 @@
 package mirror
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -78,7 +74,7 @@ func TestWritesOfADeletion(t *testing.T) {
 		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform, ClusterName: "c"}, missing: "not asked"}
 		for text, at := range map[*string]**unstructured.Unstructured{&c.machineAPI: &s.machineAPI, &c.core: &s.core, &c.infra: &s.infra} {
 			if *text != "" {
-				*at = parse(t, *text)
+				*at = mirroringtest.Machine(t, *text)
 			}
 		}
 		kinds(s)
@@ -96,9 +92,9 @@ func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
 		"authoritativeAPI: MachineAPI": true, "authoritativeAPI: Migrating, synchronizedAPI: MachineAPI": false, "authoritativeAPI: ClusterAPI": false,
 	} {
 		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform}}
-		s.machineAPI = parse(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+status+`}}`)
-		s.core = parse(t, `{metadata: {name: m, uid: core, finalizers: [machine.cluster.x-k8s.io]}}`)
-		s.infra = parse(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
+		s.machineAPI = mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+status+`}}`)
+		s.core = mirroringtest.Machine(t, `{metadata: {name: m, uid: core, finalizers: [machine.cluster.x-k8s.io]}}`)
+		s.infra = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
 			annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}, spec: {providerID: "aws:///a/i-1"}}`)
 		kinds(s)
 		if got := s.releaseInfra(s.infra) != nil; got != lets {
@@ -159,33 +155,6 @@ func server(w *write) *unstructured.Unstructured {
 	return o
 }
 
-// denies lets nobody read.
-type denies struct{ client.Reader }
-
-func (denies) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
-	return apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "fleets"}, key.Name, errors.New("no Role allows it"))
-}
-
-// Who may not read an owner cannot tell the collector's deletion from a person's, so neither ends what is authoritative, nor waits for ever.
-func TestAnOwnerThatMayNotBeRead(t *testing.T) {
-	kind, _ := authority.KindNamed("MachineSet")
-	s := &state{
-		kind: kind, name: "m", machineAPI: parse(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {authoritativeAPI: MachineAPI}}`),
-		core: parse(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: MachineSet/m},
-			ownerReferences: [{apiVersion: example.com/v1, kind: Fleet, name: all, uid: u, controller: true}]}}`),
-	}
-	kinds(s)
-	if err := (&reconciler{live: denies{}}).judgeParent(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	if s.parent.ClusterAPI != authority.Absent {
-		t.Errorf("the owner counts as %v, want Absent", s.parent.ClusterAPI)
-	}
-	if step := s.deletion().Next(); step == authority.DeleteAuthority {
-		t.Errorf("its deletion ends the authority")
-	}
-}
-
 // A template that the mirror made outlives the Machine API's MachineSet, and goes when Cluster API's has gone too, at once or years later.
 func TestATemplateAndItsMachineSets(t *testing.T) {
 	const marked = `annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}, `
@@ -193,9 +162,9 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 		kind, _ := authority.KindNamed("MachineSet")
 		platform, _ := platforms.For("AWS")
 		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform, ClusterName: "c"}, missing: "not asked"}
-		s.core = parse(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-0123abcd}}}}}`)
+		s.core = mirroringtest.Machine(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-0123abcd}}}}}`)
 		s.core.SetGroupVersionKind(kind.ClusterAPIGVK())
-		template := parse(t, `{metadata: {name: m-0123abcd, `+marked+`}}`)
+		template := mirroringtest.Machine(t, `{metadata: {name: m-0123abcd, `+marked+`}}`)
 		template.SetGroupVersionKind(s.infraKind())
 		s.infra, s.templates = template, []*unstructured.Unstructured{template}
 		got := play(s)
@@ -217,7 +186,7 @@ func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
 	kind, _ := authority.KindNamed("MachineSet")
 	for name, goes := range map[string]bool{"m-0123abcd": true, "m-larger": false, "m-0123abcd-2": false, "m-0123ABCD": false, "other-0123abcd": false} {
 		s := &state{kind: kind, name: "m", used: sets.New[string]()}
-		s.templates = []*unstructured.Unstructured{parse(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
+		s.templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
 		if w := s.staleTemplate(); (w != nil) != goes {
 			t.Errorf("%s: goes %t, want %t", name, w != nil, goes)
 		}
@@ -237,9 +206,9 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 		{"the Cluster stays", mirror + `}}`, "", "MachineAPI", "SurroundingsDeleted"},
 		{"Cluster API is authoritative", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "ClusterAPI", ""},
 	} {
-		s := &state{kind: kindNamed(t, "Machine"), name: "m", reason: reasonSurroundings, missing: "the AWSCluster is gone",
-			machineAPI: parseAs(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), core: parseAs(t, c.core),
-			cluster: parseAs(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
+		s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", reason: reasonSurroundings, missing: "the AWSCluster is gone",
+			machineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), core: mirroringtest.Object(t, c.core),
+			cluster: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
 		w := converting{now: time.Unix(0, 0)}.next(s)
 		if w == nil || c.authority == "MachineAPI" && w.reason != c.want || c.authority != "MachineAPI" && w.reason == "Released" {
 			t.Errorf("%s: %+v", c.sentence, w)

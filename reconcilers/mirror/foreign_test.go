@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -52,7 +53,7 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 				}
 				return o
 			}
-			s := &state{kind: kindNamed(t, "Machine"), name: "m", core: object("Machine", "cluster.x-k8s.io/v1beta2", c.core),
+			s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", core: object("Machine", "cluster.x-k8s.io/v1beta2", c.core),
 				infra: object("AWSMachine", "infrastructure.cluster.x-k8s.io/v1beta2", c.infra), machineAPI: object("Machine", "machine.openshift.io/v1beta1", nil)}
 			s.machineAPI.Object["status"] = map[string]any{"authoritativeAPI": "MachineAPI"}
 			if c.begun {

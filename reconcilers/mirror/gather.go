@@ -28,8 +28,6 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-var infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
-
 // key names a pair: the Machine API namespace and the name that both objects have.
 type key = client.ObjectKey
 

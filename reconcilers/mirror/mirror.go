@@ -81,16 +81,13 @@ type reconciler struct {
 	now    func() time.Time
 }
 
-// decides is what decides now.
-func (r *reconciler) decides() converting { return converting{now: r.now()} }
-
 // Reconcile looks at one pair and makes it equal.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, req.NamespacedName)
 	if err != nil {
 		return result(err)
 	}
-	w := r.decides().next(s)
+	w := next(s, r.now())
 	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
 		r.show(req, s)
 		return reconcile.Result{RequeueAfter: left}, nil
@@ -103,7 +100,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return result(err)
 	}
 	defer func() { r.show(req, s) }()
-	if r.decides().next(s) == nil {
+	if next(s, r.now()) == nil {
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
 	p := &pass{state: s}
@@ -140,7 +137,7 @@ const most = 200
 func (r *reconciler) converge(ctx context.Context, p *pass) error {
 	var last *write
 	for range most {
-		w := r.decides().next(p.state)
+		w := next(p.state, r.now())
 		if w == nil {
 			return nil
 		}

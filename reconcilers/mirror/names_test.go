@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -23,12 +24,12 @@ func TestNamesThatAreNotMirrored(t *testing.T) {
 		{"in whichever words it does", `{spec: {selector: {matchExpressions: [{key: team, operator: Exists}, {key: velero.io/backup-name, operator: Exists}]}}}`,
 			`{metadata: {labels: {team: a, velero.io/backup-name: b}, annotations: {note: noted}}}`},
 	} {
-		s := &state{kind: kindNamed(t, "Machine"), parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: nil}}
+		s := &state{kind: mirroringtest.Kind(t, "Machine"), parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: nil}}
 		if c.set != "" {
-			s.parents[authority.MachineAPI] = parse(t, c.set)
+			s.parents[authority.MachineAPI] = mirroringtest.Machine(t, c.set)
 		}
-		got := s.bare(parse(t, from), "v1", "K", "n")
-		want := parse(t, c.want)
+		got := s.bare(mirroringtest.Machine(t, from), "v1", "K", "n")
+		want := mirroringtest.Machine(t, c.want)
 		want.SetAPIVersion("v1")
 		want.SetKind("K")
 		want.SetNamespace("n")
@@ -53,12 +54,12 @@ func TestNamesThatTheMirrorLeaves(t *testing.T) {
 		{"what the mirror once copied is not taken away", "MachineSet", `{metadata: {labels: {hive.openshift.io/managed: "true", team: a}, ` + ours + `}}`, `{metadata: {}}`, `{metadata: {labels: {hive.openshift.io/managed: "true"}}}`},
 		{"there is no object yet", "MachineSet", ``, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`},
 	} {
-		s, want := &state{kind: kindNamed(t, c.kind)}, parse(t, c.want)
+		s, want := &state{kind: mirroringtest.Kind(t, c.kind)}, mirroringtest.Machine(t, c.want)
 		if c.live != "" {
-			s.machineAPI = parse(t, c.live)
+			s.machineAPI = mirroringtest.Machine(t, c.live)
 		}
 		s.leave(want)
-		if diff := cmp.Diff(parse(t, c.after).Object, want.Object); diff != "" {
+		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, want.Object); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
 		}
 	}

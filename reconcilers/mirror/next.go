@@ -20,6 +20,8 @@ import (
 )
 
 // next is the one write that brings the pair closer to being equal, nil if there is none.
+func next(s *state, now time.Time) *write { return converting{now}.next(s) }
+
 func (c converting) next(s *state) *write {
 	if s.waitsForKind() {
 		return first(s.releaseUnserved, func() *write { return c.waits(s) })

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -31,9 +32,9 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		{"it was never mirrored", "MachineSet", theirs, "", false},
 		{"the Machine API's is there", "MachineSet", marked, twin, false},
 	} {
-		s := &state{kind: kindNamed(t, row.kind), name: "s", pair: authority.Pair{MachineAPI: "m", ClusterAPI: "c"}, core: parse(t, row.core)}
+		s := &state{kind: mirroringtest.Kind(t, row.kind), name: "s", pair: authority.Pair{MachineAPI: "m", ClusterAPI: "c"}, core: mirroringtest.Machine(t, row.core)}
 		if row.machineAPI != "" {
-			s.machineAPI = parse(t, row.machineAPI)
+			s.machineAPI = mirroringtest.Machine(t, row.machineAPI)
 		}
 		w := c.outlived(s)
 		if (w != nil) != row.says {

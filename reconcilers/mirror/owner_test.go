@@ -6,13 +6,11 @@ package mirror
 import (
 	"encoding/json"
 	"fmt"
-	"sync"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -43,14 +41,14 @@ func (c ownerCase) state(t *testing.T) *state {
 		sets[side] = fmt.Sprintf("spec: {authoritativeAPI: %[1]s, selector: {matchLabels: {set: s}}}, status: {authoritativeAPI: %[1]s}", c.set)
 	}
 	object := func(side authority.API, kind, name, uid, more, rest string) *unstructured.Unstructured {
-		o := parse(t, fmt.Sprintf(`{metadata: {name: %s, uid: %s%s}, %s}`, name, uid, more, rest))
+		o := mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: %s, uid: %s%s}, %s}`, name, uid, more, rest))
 		o.SetAPIVersion(groupVersion[side])
 		o.SetKind(kind)
 		return o
 	}
 	mark := fmt.Sprintf(`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/s%s}`, c.paused)
 	marks := map[authority.API]string{authority.ClusterAPI: mark}
-	s := &state{kind: kindNamed(t, "Machine"), name: "m", parents: map[authority.API]*unstructured.Unstructured{
+	s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", parents: map[authority.API]*unstructured.Unstructured{
 		side:         object(side, "MachineSet", "s", "set", marks[side]+c.s, sets[side]),
 		side.Other(): object(side.Other(), "MachineSet", "s", "twin", marks[side.Other()]+c.twin, sets[side.Other()]),
 	}}
@@ -126,54 +124,5 @@ func TestRestoreOwner(t *testing.T) {
 	_ = unstructured.SetNestedField(s.parents[authority.ClusterAPI].Object, "aws:///i-1", "spec", "providerID")
 	if s.restoreOwner() != nil {
 		t.Error("a Machine was given to a foreign set")
-	}
-}
-
-// nothingGoesWithItsSet: between the look at a set and the write to its Machine the set may go, and between the look at a set's Machines and
-// its release it may get one.
-func nothingGoesWithItsSet(t *testing.T, c client.Client) {
-	s := ownerCase{machine: authority.ClusterAPI, set: authority.MachineAPI, paused: `, cluster.x-k8s.io/paused: ""`}.state(t)
-	const refs = `clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, name: x, `
-	stored := func(kind, text string) *unstructured.Unstructured {
-		o := parse(t, text)
-		o.SetKind(kind)
-		if err := c.Create(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		return o
-	}
-	set := stored("MachineSet", `{metadata: {name: s, namespace: ns, finalizers: [`+authority.SyncFinalizer+`],
-		annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: MachineSet/s}},
-		spec: {clusterName: c, selector: {matchLabels: {set: s}}, template: {metadata: {labels: {set: s}}, spec: {`+refs+`kind: AWSMachineTemplate}}}}}`)
-	s.core = stored("Machine", `{metadata: {name: m, namespace: ns, labels: {set: s}}, spec: {`+refs+`kind: AWSMachine}}}`)
-	s.parents[authority.ClusterAPI] = set
-	r := &reconciler{writer: c, live: c, owners: &sync.Mutex{}}
-
-	w := s.restoreOwner()
-	if err := c.Delete(t.Context(), set.DeepCopy()); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.send(t.Context(), s, w, w.object.DeepCopy()); !apierrors.IsConflict(err) {
-		t.Errorf("giving a Machine to a set that is being deleted: %v", err)
-	}
-
-	going, err := get(t.Context(), c, set.GroupVersionKind(), "ns", "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sets := &state{kind: kindNamed(t, "MachineSet"), name: "s", pair: authority.Pair{MachineAPI: "n", ClusterAPI: "ns"}, core: going, machineAPI: s.parents[authority.MachineAPI]}
-	release := sets.releaseMirror(authority.ClusterAPI)
-	w.provided = proviso{} // it was asked before the set was deleted
-	if err := r.send(t.Context(), s, w, w.object.DeepCopy()); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.send(t.Context(), sets, release, going.DeepCopy()); !apierrors.IsConflict(err) {
-		t.Errorf("releasing a set that a Machine has come to belong to: %v", err)
-	}
-	if err := c.Delete(t.Context(), s.core); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.send(t.Context(), sets, release, going.DeepCopy()); err != nil {
-		t.Errorf("releasing a set without Machines: %v", err)
 	}
 }

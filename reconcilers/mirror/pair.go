@@ -20,6 +20,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
+var infrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
+
 // state is everything that one pass looks at. Objects that do not exist are nil.
 type state struct {
 	kind authority.Kind

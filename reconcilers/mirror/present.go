@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -58,7 +57,7 @@ func (c converting) waits(s *state) *write {
 	}
 	reason, what := reasonNoProvider, "the platform's provider of Cluster API"
 	switch s.unserved.Group {
-	case facts.ClusterKind.Group:
+	case s.kind.ClusterAPI.Group:
 		reason, what = reasonNoClusterAPI, "Cluster API"
 	case s.kind.MachineAPI.Group:
 		reason, what = reasonNoMachineAPI, "the Machine API"

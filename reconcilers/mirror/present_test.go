@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -45,10 +46,10 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 		kind, _ := authority.KindNamed("Machine")
 		s := &state{kind: kind, name: "m", unserved: kind.ClusterAPIGVK()}
 		if c.machineAPI != "" {
-			s.machineAPI = parse(t, c.machineAPI)
+			s.machineAPI = mirroringtest.Machine(t, c.machineAPI)
 		}
 		if c.core != "" {
-			s.core = parse(t, c.core)
+			s.core = mirroringtest.Machine(t, c.core)
 			s.core.SetGroupVersionKind(kind.ClusterAPIGVK())
 		}
 		if strings.HasPrefix(c.sentence, "sets of the Machine API are not served") {

@@ -78,7 +78,7 @@ func (r *reconciler) refused(ctx context.Context, p *pass, w *write, err error) 
 		return err
 	}
 	rest := r.refusals.note(key{Namespace: p.pair.MachineAPI, Name: p.name}, w, r.now())
-	if report := r.decides().fails(p.state, "MirrorRefused", err.Error()); report != nil {
+	if report := refusedWrite(p.state, err.Error(), r.now()); report != nil {
 		if failed := r.perform(ctx, p, report); failed != nil {
 			return errors.Join(err, failed)
 		}

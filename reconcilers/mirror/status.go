@@ -5,6 +5,7 @@ package mirror
 
 import (
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -183,4 +184,9 @@ func (c converting) fails(s *state, reason, message string) *write {
 		w.failure = true
 	}
 	return w
+}
+
+// refusedWrite reports that the API server refuses the mirror, for this reason; nil if that is said already.
+func refusedWrite(s *state, why string, now time.Time) *write {
+	return converting{now}.fails(s, "MirrorRefused", why)
 }

@@ -4,37 +4,15 @@
 package mirror
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 )
-
-func parse(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	o := &unstructured.Unstructured{}
-	read(t, text, &o.Object)
-	o.SetAPIVersion("cluster.x-k8s.io/v1beta2")
-	o.SetKind("Machine")
-	return o
-}
-
-func read(t *testing.T, text string, into *map[string]any) {
-	t.Helper()
-	if err := yaml.Unmarshal([]byte(text), into); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// manager is an entry of metadata.managedFields.
-func manager(name, operation, fields string) string {
-	return fmt.Sprintf(`{manager: %s, operation: %s, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: %s}`, name, operation, fields)
-}
 
 func TestStatusPatch(t *testing.T) {
 	c := converting{now: time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC)}
@@ -55,9 +33,9 @@ func TestStatusPatch(t *testing.T) {
 			`{conditions: [{type: A, status: "True", message: n, lastTransitionTime: "2026-01-01T00:00:00Z"}]}`},
 	} {
 		var wanted, live, want map[string]any
-		read(t, x.wanted, &wanted)
-		read(t, x.live, &live)
-		read(t, x.want, &want)
+		mirroringtest.Read(t, x.wanted, &wanted)
+		mirroringtest.Read(t, x.live, &live)
+		mirroringtest.Read(t, x.want, &want)
 		if diff := cmp.Diff(want, c.statusPatch(wanted, live)); diff != "" {
 			t.Errorf("%s: %s", x.sentence, diff)
 		}
@@ -67,7 +45,7 @@ func TestStatusPatch(t *testing.T) {
 // counted is an object whose generation is an integer, as an API server's is.
 func counted(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	o := parse(t, text)
+	o := mirroringtest.Machine(t, text)
 	generation, _ := jsonnumbers.Integer(below(o.Object, "metadata")["generation"])
 	o.SetGeneration(generation)
 	return o

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -49,13 +50,13 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 		{"a set of the same name is another", unowned, formerly, "", there, "Cluster", false},
 		{"there is no set any more", unowned, held, "", "", "Cluster", false},
 	} {
-		s := &state{kind: kindNamed(t, "Machine"), name: "m", machineAPI: parse(t, c.machine), core: parse(t, c.mirror),
-			cluster: parse(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c}}`),
+		s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", machineAPI: mirroringtest.Machine(t, c.machine), core: mirroringtest.Machine(t, c.mirror),
+			cluster: mirroringtest.Machine(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c}}`),
 			parents: map[authority.API]*unstructured.Unstructured{}}
 		s.cluster.SetKind("Cluster")
 		for api, text := range map[authority.API]string{authority.MachineAPI: c.mapi, authority.ClusterAPI: c.capi} {
 			if text != "" {
-				s.parents[api] = parse(t, text)
+				s.parents[api] = mirroringtest.Machine(t, text)
 				s.parents[api].SetKind("MachineSet")
 			}
 		}
