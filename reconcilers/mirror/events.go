@@ -13,20 +13,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/mirroring"
 )
 
 // tell logs every change, and keeps what a person asked for or must know of.
-func (r *reconciler) tell(ctx context.Context, p *pass, w *write) {
-	log.FromContext(ctx).Info("Mirror changed", "verb", w.verb, "written", describe(w.object), "reason", w.reason, "fields", w.fields)
-	about := p.machineAPI
+func (r *reconciler) tell(ctx context.Context, p *pass, w *mirroring.Write) {
+	log.FromContext(ctx).Info("Mirror changed", "verb", w.Verb, "written", mirroring.Describe(w.Object), "reason", w.Reason, "fields", w.Fields)
+	about := p.MachineAPI
 	if about == nil {
-		about = p.core
+		about = p.Core
 	}
-	if about == nil || w.note == "" {
+	if about == nil || w.Note == "" {
 		return
 	}
-	now := news{about: about, severity: corev1.EventTypeNormal, reason: w.reason, notes: []string{w.note}}
-	if w.failure || w.warning {
+	now := news{about: about, severity: corev1.EventTypeNormal, reason: w.Reason, notes: []string{w.Note}}
+	if w.Failure || w.Warning {
 		now.severity = corev1.EventTypeWarning
 	}
 	p.news = joined(p.news, now)

@@ -23,6 +23,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -31,13 +32,13 @@ import (
 // key names a pair: the Machine API namespace and the name that both objects have.
 type key = client.ObjectKey
 
-func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*state, error) {
+func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*mirroring.State, error) {
 	pair, ok := r.pairs.Of(k.Namespace)
 	if !ok {
 		return nil, fmt.Errorf("reading %s: namespace %s belongs to no pair", k, k.Namespace)
 	}
-	s := &state{kind: r.kind, pair: pair, name: k.Name}
-	for _, step := range []func(context.Context, client.Reader, *state) error{
+	s := &mirroring.State{Kind: r.kind, Pair: pair, Name: k.Name}
+	for _, step := range []func(context.Context, client.Reader, *mirroring.State) error{
 		r.gatherPair, r.gatherMarked, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChildren,
 	} {
 		if err := step(ctx, present{from, s}, s); err != nil {
@@ -52,13 +53,13 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*st
 
 // stillAsRead makes sure that which API is authoritative is who was when the rest was read. A write to the rest is refused only if that has changed
 // since: without this, a pass that read the Machine API object before a move and its twin after it would write the one over the other.
-func (r *reconciler) stillAsRead(ctx context.Context, from client.Reader, s *state) error {
-	now, err := get(ctx, from, s.kind.MachineAPIGVK(), s.pair.MachineAPI, s.name)
-	if err != nil || version(now) == version(s.machineAPI) {
+func (r *reconciler) stillAsRead(ctx context.Context, from client.Reader, s *mirroring.State) error {
+	now, err := get(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name)
+	if err != nil || version(now) == version(s.MachineAPI) {
 		return err
 	}
-	what := schema.GroupResource{Group: s.kind.MachineAPI.Group, Resource: s.kind.Resource}
-	return apierrors.NewConflict(what, s.name, errors.New("it changed while its twin was read"))
+	what := schema.GroupResource{Group: s.Kind.MachineAPI.Group, Resource: s.Kind.Resource}
+	return apierrors.NewConflict(what, s.Name, errors.New("it changed while its twin was read"))
 }
 
 // version is "" of what does not exist.
@@ -69,112 +70,112 @@ func version(o *unstructured.Unstructured) string {
 	return o.GetResourceVersion()
 }
 
-func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *state) (err error) {
-	if s.machineAPI, err = get(ctx, from, s.kind.MachineAPIGVK(), s.pair.MachineAPI, s.name); err != nil {
+func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *mirroring.State) (err error) {
+	if s.MachineAPI, err = get(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name); err != nil {
 		return err
 	}
-	s.core, err = get(ctx, from, s.kind.ClusterAPIGVK(), s.pair.ClusterAPI, s.name)
+	s.Core, err = get(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, s.Name)
 	return err
 }
 
 // gatherCluster reads what is the same for all pairs from the cache, whatever the rest is read from: it hardly ever changes, a change of it
 // wakes every pair, and a pass that asks for less comes through where an API server answers only now and then.
-func (r *reconciler) gatherCluster(ctx context.Context, _ client.Reader, s *state) error {
+func (r *reconciler) gatherCluster(ctx context.Context, _ client.Reader, s *mirroring.State) error {
 	return r.gatherEnv(ctx, present{r.cache, s}, s)
 }
 
 // gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
-func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *state) (err error) {
+func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *mirroring.State) (err error) {
 	var missing conversion.Missing
-	if s.env, missing, err = r.environment.Read(ctx, facts.Getter(ctx, from), s.pair, s.kind.Infra != ""); err != nil {
+	if s.Env, missing, err = r.environment.Read(ctx, facts.Getter(ctx, from), s.Pair, s.Kind.Infra != ""); err != nil {
 		return err
 	}
-	if s.reason, s.missing = missing.Reason, missing.Message; s.missing != "" {
+	if s.Reason, s.Missing = missing.Reason, missing.Message; s.Missing != "" {
 		return nil
 	}
-	if s.cluster, err = get(ctx, from, facts.ClusterKind, s.pair.ClusterAPI, s.env.ClusterName); err != nil {
+	if s.Cluster, err = get(ctx, from, facts.ClusterKind, s.Pair.ClusterAPI, s.Env.ClusterName); err != nil {
 		return err
 	}
-	if s.cluster == nil {
-		s.absent("Cluster")
-		if s.marked(s.machineAPI) {
-			s.reason, s.missing = reasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.pair.ClusterAPI, s.env.ClusterName)+recreates
+	if s.Cluster == nil {
+		s.Absent("Cluster")
+		if s.Marked(s.MachineAPI) {
+			s.Reason, s.Missing = mirroring.ReasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.Pair.ClusterAPI, s.Env.ClusterName)+mirroring.Recreates
 		}
 	}
-	if s.kind.Infra == "" {
+	if s.Kind.Infra == "" {
 		return nil
 	}
 	return r.gatherPlatform(ctx, from, s)
 }
 
 // gatherPlatform reads what a conversion of a kind with an infrastructure object needs beside.
-func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *state) error {
-	if err := r.watchPlatform(s.env.Platform); err != nil {
+func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *mirroring.State) error {
+	if err := r.watchPlatform(s.Env.Platform); err != nil {
 		return err
 	}
-	found, err := environment.ReadInfraCluster(facts.Getter(ctx, from), &s.env)
+	found, err := environment.ReadInfraCluster(facts.Getter(ctx, from), &s.Env)
 	switch {
 	case err != nil || found:
 		return err
-	case presence(s.cluster) == authority.Deleting:
-		s.reason, s.missing = reasonSurroundings, fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.pair.ClusterAPI, s.env.ClusterName, s.env.Platform.InfraCluster.Kind)+recreates
-	case s.cluster != nil:
-		s.absent(s.env.Platform.InfraCluster.Kind)
+	case mirroring.PresenceOf(s.Cluster) == authority.Deleting:
+		s.Reason, s.Missing = mirroring.ReasonSurroundings, fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.Pair.ClusterAPI, s.Env.ClusterName, s.Env.Platform.InfraCluster.Kind)+mirroring.Recreates
+	case s.Cluster != nil:
+		s.Absent(s.Env.Platform.InfraCluster.Kind)
 	}
 	return nil
 }
 
-func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *state) (err error) {
-	name := s.infraName()
-	if s.env.Platform.Name == "" || name == "" {
+func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *mirroring.State) (err error) {
+	name := s.InfraName()
+	if s.Env.Platform.Name == "" || name == "" {
 		return nil
 	}
-	s.infra, err = get(ctx, from, s.infraKind(), s.pair.ClusterAPI, name)
+	s.Infra, err = get(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, name)
 	return err
 }
 
 // gatherTemplates finds the mirror's own templates and whatever has a name that one may need, and who uses templates if one of them may have to go.
-func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s *state) error {
-	if s.kind.Infra != authority.InfraMachineTemplate || s.env.Platform.Name == "" {
+func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s *mirroring.State) error {
+	if s.Kind.Infra != authority.InfraMachineTemplate || s.Env.Platform.Name == "" {
 		return nil
 	}
-	found, err := all(ctx, from, s.infraKind(), s.pair.ClusterAPI, uncopied) // nearly all are others'
+	found, err := all(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, uncopied) // nearly all are others'
 	if err != nil {
 		return err
 	}
 	for _, o := range found {
-		if s.isMirror(o) || strings.HasPrefix(o.GetName(), core.TemplatePrefix(s.name)) {
-			s.templates = append(s.templates, o.DeepCopy())
+		if s.IsMirror(o) || strings.HasPrefix(o.GetName(), core.TemplatePrefix(s.Name)) {
+			s.Templates = append(s.Templates, o.DeepCopy())
 		}
 	}
-	if slices.ContainsFunc(s.templates, func(o *unstructured.Unstructured) bool { return s.isTemplate(o) && o.GetName() != s.infraName() }) {
+	if slices.ContainsFunc(s.Templates, func(o *unstructured.Unstructured) bool { return s.IsTemplate(o) && o.GetName() != s.InfraName() }) {
 		return r.gatherUsed(ctx, from, s)
 	}
 	return nil
 }
 
-func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) error {
-	setsOfAll, err := all(ctx, from, s.kind.ClusterAPIGVK(), s.pair.ClusterAPI, uncopied)
+func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *mirroring.State) error {
+	setsOfAll, err := all(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
 	if err != nil {
 		return err
 	}
-	machines, err := all(ctx, from, s.env.Platform.InfraMachine.GroupVersionKind, s.pair.ClusterAPI, uncopied)
+	machines, err := all(ctx, from, s.Env.Platform.InfraMachine.GroupVersionKind, s.Pair.ClusterAPI, uncopied)
 	if err != nil {
 		return err
 	}
-	s.used = sets.New[string]()
+	s.Used = sets.New[string]()
 	for _, o := range setsOfAll {
-		s.used.Insert(nested(o, s.infraRef()...))
+		s.Used.Insert(mirroring.Nested(o, s.InfraRef()...))
 	}
 	for _, o := range machines {
-		s.used.Insert(o.GetAnnotations()[clonedFromAnnotation])
+		s.Used.Insert(o.GetAnnotations()[clonedFromAnnotation])
 	}
-	set, err := served.Get(ctx, r.live, controlPlaneKind, s.pair.MachineAPI, controlplane.Name)
+	set, err := served.Get(ctx, r.live, controlPlaneKind, s.Pair.MachineAPI, controlplane.Name)
 	if err != nil || set == nil {
 		return err
 	}
 	name, err := templateOfControlPlane(set)
-	s.used.Insert(name)
+	s.Used.Insert(name)
 	return err
 }
 
@@ -197,37 +198,37 @@ func templateOfControlPlane(set *unstructured.Unstructured) (string, error) {
 const clonedFromAnnotation = "cluster.x-k8s.io/cloned-from-name"
 
 // gatherParents reads the MachineSets above either side, and what they mean to a deletion.
-func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *state) error {
-	s.parents = map[authority.API]*unstructured.Unstructured{}
-	name := s.parentName()
-	if kind, ok := authority.KindNamed(s.kind.Parent); ok && name != "" {
-		machineAPI, err := get(ctx, from, kind.MachineAPIGVK(), s.pair.MachineAPI, name)
+func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *mirroring.State) error {
+	s.Parents = map[authority.API]*unstructured.Unstructured{}
+	name := s.ParentName()
+	if kind, ok := authority.KindNamed(s.Kind.Parent); ok && name != "" {
+		machineAPI, err := get(ctx, from, kind.MachineAPIGVK(), s.Pair.MachineAPI, name)
 		if err != nil {
 			return err
 		}
-		core, err := get(ctx, from, kind.ClusterAPIGVK(), s.pair.ClusterAPI, name)
+		core, err := get(ctx, from, kind.ClusterAPIGVK(), s.Pair.ClusterAPI, name)
 		if err != nil {
 			return err
 		}
-		s.parents[authority.MachineAPI], s.parents[authority.ClusterAPI] = machineAPI, core
+		s.Parents[authority.MachineAPI], s.Parents[authority.ClusterAPI] = machineAPI, core
 	}
 	return r.judgeParent(ctx, s)
 }
 
 // judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted.
-func (r *reconciler) judgeParent(ctx context.Context, s *state) error {
-	mirror, side := s.mirror()
-	ref := controllerOf(mirror)
+func (r *reconciler) judgeParent(ctx context.Context, s *mirroring.State) error {
+	mirror, side := s.Mirror()
+	ref := mirroring.ControllerOf(mirror)
 	if mirror == nil || mirror.GetDeletionTimestamp() == nil || ref == nil {
 		return nil
 	}
-	if ref.Kind == s.kind.Parent {
-		s.parent = authority.Parent{
-			Authority:  authority.Source(shape(s.parents[authority.MachineAPI])),
-			MachineAPI: presence(s.parents[authority.MachineAPI]), ClusterAPI: presence(s.parents[authority.ClusterAPI]),
+	if ref.Kind == s.Kind.Parent {
+		s.Parent = authority.Parent{
+			Authority:  authority.Source(mirroring.ShapeOf(s.Parents[authority.MachineAPI])),
+			MachineAPI: mirroring.PresenceOf(s.Parents[authority.MachineAPI]), ClusterAPI: mirroring.PresenceOf(s.Parents[authority.ClusterAPI]),
 		}
-		if s.parents[side] != nil && s.parents[side].GetUID() != ref.UID {
-			s.setParent(side, authority.Absent)
+		if s.Parents[side] != nil && s.Parents[side].GetUID() != ref.UID {
+			s.SetParent(side, authority.Absent)
 		}
 		return nil
 	}
@@ -237,23 +238,23 @@ func (r *reconciler) judgeParent(ctx context.Context, s *state) error {
 	if err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
 		return err
 	}
-	s.setParent(side, presence(owner))
+	s.SetParent(side, mirroring.PresenceOf(owner))
 	if owner != nil && owner.GetUID() != ref.UID {
-		s.setParent(side, authority.Absent) // one that was generated in its place
+		s.SetParent(side, authority.Absent) // one that was generated in its place
 	}
-	s.setParent(side.Other(), authority.Present)
+	s.SetParent(side.Other(), authority.Present)
 	return nil
 }
 
 // gatherChildren lists what a mirror that is being deleted owns.
-func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *state) (err error) {
-	s.children, err = owned(ctx, from, s)
+func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *mirroring.State) (err error) {
+	s.Children, err = owned(ctx, from, s)
 	return err
 }
 
-func owned(ctx context.Context, from client.Reader, s *state) ([]*unstructured.Unstructured, error) {
-	mirror, side := s.mirror()
-	if s.kind.Name != "MachineSet" || presence(mirror) != authority.Deleting {
+func owned(ctx context.Context, from client.Reader, s *mirroring.State) ([]*unstructured.Unstructured, error) {
+	mirror, side := s.Mirror()
+	if s.Kind.Name != "MachineSet" || mirroring.PresenceOf(mirror) != authority.Deleting {
 		return nil, nil
 	}
 	machine, _ := authority.KindNamed("Machine")
@@ -265,7 +266,7 @@ func owned(ctx context.Context, from client.Reader, s *state) ([]*unstructured.U
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return detached(o, mirror, side) }), nil
+	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return mirroring.Detached(o, mirror, side) }), nil
 }
 
 func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
@@ -300,34 +301,34 @@ func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 }
 
 // gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
-func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *state) error {
-	set, side := s.fewer()
+func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *mirroring.State) error {
+	set, side := s.Fewer()
 	if set == nil {
 		return nil
 	}
 	machine, _ := authority.KindNamed("Machine")
-	here, there, namespace := machine.MachineAPIGVK(), machine.ClusterAPIGVK(), s.pair.ClusterAPI
+	here, there, namespace := machine.MachineAPIGVK(), machine.ClusterAPIGVK(), s.Pair.ClusterAPI
 	if side == policies.SideClusterAPI {
-		here, there, namespace = there, here, s.pair.MachineAPI
+		here, there, namespace = there, here, s.Pair.MachineAPI
 	}
 	found, err := all(ctx, from, here, set.GetNamespace())
 	if err != nil {
 		return err
 	}
 	for _, o := range found {
-		owner := controllerOf(o)
-		if key, _ := markOf(o, side); key == "" || owner == nil || owner.UID != set.GetUID() {
+		owner := mirroring.ControllerOf(o)
+		if key, _ := mirroring.MarkOf(o, side); key == "" || owner == nil || owner.UID != set.GetUID() {
 			continue
 		}
 		twin, err := get(ctx, from, there, namespace, o.GetName())
 		if err != nil {
 			return err
 		}
-		m := &state{kind: machine, pair: s.pair, name: o.GetName(), machineAPI: o, core: twin}
+		m := &mirroring.State{Kind: machine, Pair: s.Pair, Name: o.GetName(), MachineAPI: o, Core: twin}
 		if side == policies.SideClusterAPI {
-			m.machineAPI, m.core = twin, o
+			m.MachineAPI, m.Core = twin, o
 		}
-		s.markedMachines = append(s.markedMachines, m)
+		s.MarkedMachines = append(s.MarkedMachines, m)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -26,19 +27,19 @@ func (denies) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ..
 // Who may not read an owner cannot tell the collector's deletion from a person's, so neither ends what is authoritative, nor waits for ever.
 func TestAnOwnerThatMayNotBeRead(t *testing.T) {
 	kind, _ := authority.KindNamed("MachineSet")
-	s := &state{
-		kind: kind, name: "m", machineAPI: mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {authoritativeAPI: MachineAPI}}`),
-		core: mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: MachineSet/m},
+	s := &mirroring.State{
+		Kind: kind, Name: "m", MachineAPI: mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {authoritativeAPI: MachineAPI}}`),
+		Core: mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: MachineSet/m},
 			ownerReferences: [{apiVersion: example.com/v1, kind: Fleet, name: all, uid: u, controller: true}]}}`),
 	}
-	s.machineAPI.SetGroupVersionKind(kind.MachineAPIGVK())
+	s.MachineAPI.SetGroupVersionKind(kind.MachineAPIGVK())
 	if err := (&reconciler{live: denies{}}).judgeParent(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if s.parent.ClusterAPI != authority.Absent {
-		t.Errorf("the owner counts as %v, want Absent", s.parent.ClusterAPI)
+	if s.Parent.ClusterAPI != authority.Absent {
+		t.Errorf("the owner counts as %v, want Absent", s.Parent.ClusterAPI)
 	}
-	if step := s.deletion().Next(); step == authority.DeleteAuthority {
+	if step := s.Deletion().Next(); step == authority.DeleteAuthority {
 		t.Errorf("its deletion ends the authority")
 	}
 }

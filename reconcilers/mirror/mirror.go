@@ -20,6 +20,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
+	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -87,7 +88,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return result(err)
 	}
-	w := next(s, r.now())
+	w := mirroring.Next(s, r.now())
 	if left := r.refusals.left(req.NamespacedName, w, r.now()); w == nil || left > 0 {
 		r.show(req, s)
 		return reconcile.Result{RequeueAfter: left}, nil
@@ -100,19 +101,19 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return result(err)
 	}
 	defer func() { r.show(req, s) }()
-	if next(s, r.now()) == nil {
+	if mirroring.Next(s, r.now()) == nil {
 		return reconcile.Result{RequeueAfter: afterDoubt}, nil
 	}
-	p := &pass{state: s}
+	p := &pass{State: s}
 	defer r.record(p)
 	return result(r.converge(ctx, p))
 }
 
 // show makes the metrics what the objects of the pair are.
-func (r *reconciler) show(req reconcile.Request, s *state) {
-	r.since.Show(r.kind.Name, req.NamespacedName, s.machineAPI)
+func (r *reconciler) show(req reconcile.Request, s *mirroring.State) {
+	r.since.Show(r.kind.Name, req.NamespacedName, s.MachineAPI)
 	if r.kind.Scales {
-		r.alone.Show(r.kind.Name, req.NamespacedName, s.core)
+		r.alone.Show(r.kind.Name, req.NamespacedName, s.Core)
 	}
 }
 
@@ -135,26 +136,26 @@ const most = 200
 
 // converge performs one write after the other until the pair is equal.
 func (r *reconciler) converge(ctx context.Context, p *pass) error {
-	var last *write
+	var last *mirroring.Write
 	for range most {
-		w := next(p.state, r.now())
+		w := mirroring.Next(p.State, r.now())
 		if w == nil {
 			return nil
 		}
-		if last != nil && w.repeats(last) {
-			return r.refused(ctx, p, w, &notKept{fmt.Errorf("%s does not keep what is written to it: %s", describe(w.object), brief(w.fields))})
+		if last != nil && w.Repeats(last) {
+			return r.refused(ctx, p, w, &notKept{fmt.Errorf("%s does not keep what is written to it: %s", mirroring.Describe(w.Object), mirroring.Brief(w.Fields))})
 		}
 		if err := r.perform(ctx, p, w); err != nil {
 			return r.refused(ctx, p, w, err)
 		}
 		last = w
 	}
-	return fmt.Errorf("mirroring %s %s: no end after %d writes", p.kind.Name, p.name, most)
+	return fmt.Errorf("mirroring %s %s: no end after %d writes", p.Kind.Name, p.Name, most)
 }
 
 // pass is one over a pair, and what it has to report.
 type pass struct {
-	*state
+	*mirroring.State
 	// news are the events of what the pass has done so far.
 	news []news
 }

@@ -16,6 +16,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
@@ -79,15 +80,15 @@ func preconditions(t *testing.T, c client.Client) {
 	gone := mirroringtest.Machine(t, laterWant)
 	gone.SetResourceVersion("1")
 	gone.SetUID("of-what-is-gone")
-	w := (&state{kind: mirroringtest.Kind(t, "Machine"), machineAPI: gone}).become(mirroringtest.Machine(t, firstWant), gone)
-	if err := (&reconciler{writer: c}).send(t.Context(), nil, w, w.object.DeepCopy()); w.verb != "apply" || !apierrors.IsConflict(err) {
-		t.Errorf("the mirror's %s to what is gone: %v", w.verb, err)
+	w := (&mirroring.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: gone}).Become(mirroringtest.Machine(t, firstWant), gone)
+	if err := (&reconciler{writer: c}).send(t.Context(), nil, w, w.Object.DeepCopy()); w.Verb != "apply" || !apierrors.IsConflict(err) {
+		t.Errorf("the mirror's %s to what is gone: %v", w.Verb, err)
 	}
 	theirs := mirroringtest.Machine(t, laterWant)
 	if err := c.Create(t.Context(), theirs, client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&reconciler{writer: c}).send(t.Context(), nil, &write{verb: create}, mirroringtest.Machine(t, firstWant)); !apierrors.IsConflict(err) {
+	if err := (&reconciler{writer: c}).send(t.Context(), nil, &mirroring.Write{Verb: mirroring.Create}, mirroringtest.Machine(t, firstWant)); !apierrors.IsConflict(err) {
 		t.Errorf("creating over an object: %v", err)
 	}
 	discard(t, c, theirs)
@@ -105,11 +106,11 @@ const (
 // replaced makes an object, wants another in its place, and returns what is stored, owners of fields included.
 func replaced(t *testing.T, c client.Client, how way) map[string]any {
 	t.Helper()
-	s := &state{kind: mirroringtest.Kind(t, "Machine"), machineAPI: mirroringtest.Machine(t, `{metadata: {name: x}}`)}
+	s := &mirroring.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: mirroringtest.Machine(t, `{metadata: {name: x}}`)}
 	r := &reconciler{writer: c, live: c}
 	first, later := mirroringtest.Machine(t, firstWant), mirroringtest.Machine(t, laterWant)
 	if how == byApplies {
-		if err := r.send(t.Context(), s, &write{verb: apply}, first.DeepCopy()); err != nil {
+		if err := r.send(t.Context(), s, &mirroring.Write{Verb: mirroring.Apply}, first.DeepCopy()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,19 +121,19 @@ func replaced(t *testing.T, c client.Client, how way) map[string]any {
 			if live, err = get(t.Context(), c, want.GroupVersionKind(), "ns", "x"); err != nil {
 				t.Fatal(err)
 			}
-			w := s.become(want, live)
-			if w == nil || how == crashing && w.reason == "FieldsTakenOver" && want == first {
+			w := s.Become(want, live)
+			if w == nil || how == crashing && w.Reason == "FieldsTakenOver" && want == first {
 				break
 			}
-			now := w.object.DeepCopy()
+			now := w.Object.DeepCopy()
 			if err := r.send(t.Context(), s, w, now); err != nil {
 				t.Fatal(err)
 			}
-			if s.made = ""; w.verb == create {
-				s.made = now.GetUID()
+			if s.Made = ""; w.Verb == mirroring.Create {
+				s.Made = now.GetUID()
 			}
 		}
-		s.made = ""
+		s.Made = ""
 	}
 	discard(t, c, live)
 	return stored(live)
@@ -172,7 +173,7 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 		ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: s, uid: twin, controller: true, blockOwnerDeletion: true}]},
 		spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
 	const twin = `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s, namespace: mapi, uid: twin}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
-	s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", machineAPI: mirroringtest.Object(t, machine), parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: mirroringtest.Object(t, twin)}}
+	s := &mirroring.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Object(t, machine), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: mirroringtest.Object(t, twin)}}
 	const refs = `clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, name: x, `
 	stored := func(kind, text string) *unstructured.Unstructured {
 		o := mirroringtest.Machine(t, text)
@@ -185,18 +186,18 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 	set := stored("MachineSet", `{metadata: {name: s, namespace: ns, finalizers: [`+authority.SyncFinalizer+`],
 		annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: MachineSet/s}},
 		spec: {clusterName: c, selector: {matchLabels: {set: s}}, template: {metadata: {labels: {set: s}}, spec: {`+refs+`kind: AWSMachineTemplate}}}}}`)
-	s.core = stored("Machine", `{metadata: {name: m, namespace: ns, labels: {set: s}}, spec: {`+refs+`kind: AWSMachine}}}`)
-	s.parents[authority.ClusterAPI] = set
+	s.Core = stored("Machine", `{metadata: {name: m, namespace: ns, labels: {set: s}}, spec: {`+refs+`kind: AWSMachine}}}`)
+	s.Parents[authority.ClusterAPI] = set
 	r := &reconciler{writer: c, live: c, owners: &sync.Mutex{}}
 
-	w := next(s, time.Now())
-	if w == nil || w.reason != "OwnerRestored" {
+	w := mirroring.Next(s, time.Now())
+	if w == nil || w.Reason != "OwnerRestored" {
 		t.Fatalf("the next write is %+v", w)
 	}
 	if err := c.Delete(t.Context(), set.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.send(t.Context(), s, w, w.object.DeepCopy()); !apierrors.IsConflict(err) {
+	if err := r.send(t.Context(), s, w, w.Object.DeepCopy()); !apierrors.IsConflict(err) {
 		t.Errorf("giving a Machine to a set that is being deleted: %v", err)
 	}
 
@@ -204,19 +205,19 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets := &state{kind: mirroringtest.Kind(t, "MachineSet"), name: "s", pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "ns"}, core: going, machineAPI: s.parents[authority.MachineAPI]}
-	release := next(sets, time.Now())
-	if release == nil || release.reason != "Released" {
+	sets := &mirroring.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "s", Pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "ns"}, Core: going, MachineAPI: s.Parents[authority.MachineAPI]}
+	release := mirroring.Next(sets, time.Now())
+	if release == nil || release.Reason != "Released" {
 		t.Fatalf("the next write is %+v", release)
 	}
-	w.provided = proviso{} // it was asked before the set was deleted
-	if err := r.send(t.Context(), s, w, w.object.DeepCopy()); err != nil {
+	w.Provided = mirroring.Proviso{} // it was asked before the set was deleted
+	if err := r.send(t.Context(), s, w, w.Object.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.send(t.Context(), sets, release, going.DeepCopy()); !apierrors.IsConflict(err) {
 		t.Errorf("releasing a set that a Machine has come to belong to: %v", err)
 	}
-	if err := c.Delete(t.Context(), s.core); err != nil {
+	if err := c.Delete(t.Context(), s.Core); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.send(t.Context(), sets, release, going.DeepCopy()); err != nil {

@@ -11,12 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/mirroring"
 )
 
 // present reads for a state. No object exists of a kind that the API server does not serve; the state keeps which kind that was.
 type present struct {
 	client.Reader
-	state *state
+	state *mirroring.State
 }
 
 // Get finds nothing of a kind that is not served.
@@ -25,7 +26,7 @@ func (p present) Get(ctx context.Context, k client.ObjectKey, o client.Object, o
 	if !served.Missing(err) {
 		return err
 	}
-	p.state.lacks(o.GetObjectKind().GroupVersionKind())
+	p.state.Lacks(o.GetObjectKind().GroupVersionKind())
 	return apierrors.NewNotFound(schema.GroupResource{}, k.Name)
 }
 
@@ -35,6 +36,6 @@ func (p present) List(ctx context.Context, l client.ObjectList, opts ...client.L
 	if !served.Missing(err) {
 		return err
 	}
-	p.state.lacks(l.GetObjectKind().GroupVersionKind())
+	p.state.Lacks(l.GetObjectKind().GroupVersionKind())
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 )
 
@@ -14,8 +15,8 @@ import (
 func TestARefusedWriteRests(t *testing.T) {
 	now := time.Unix(0, 0)
 	k := key{Namespace: "n", Name: "m"}
-	creation := func(spec string) *write {
-		return &write{verb: create, object: mirroringtest.Machine(t, `{kind: Machine, metadata: {name: m}, spec: {taint: `+spec+`}}`)}
+	creation := func(spec string) *mirroring.Write {
+		return &mirroring.Write{Verb: mirroring.Create, Object: mirroringtest.Machine(t, `{kind: Machine, metadata: {name: m}, spec: {taint: `+spec+`}}`)}
 	}
 	var r refusals
 	if left := r.left(k, creation("a"), now); left != 0 {

@@ -17,68 +17,72 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/versioned"
+	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // perform sends one write and puts what came back into the state.
-func (r *reconciler) perform(ctx context.Context, p *pass, w *write) error {
-	now := w.object.DeepCopy()
-	err := r.send(ctx, p.state, w, now)
-	r.count(p.kind.Name, w, err)
+func (r *reconciler) perform(ctx context.Context, p *pass, w *mirroring.Write) error {
+	now := w.Object.DeepCopy()
+	err := r.send(ctx, p.State, w, now)
+	r.count(p.Kind.Name, w, err)
 	if err != nil {
-		return fmt.Errorf("%s of %s: %w", w.verb, describe(w.object), err)
+		return fmt.Errorf("%s of %s: %w", w.Verb, mirroring.Describe(w.Object), err)
 	}
 	r.tell(ctx, p, w)
-	if w.verb == remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
-		if now, err = get(ctx, r.live, w.object.GroupVersionKind(), w.object.GetNamespace(), w.object.GetName()); err != nil {
+	if w.Verb == mirroring.Remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
+		if now, err = get(ctx, r.live, w.Object.GroupVersionKind(), w.Object.GetNamespace(), w.Object.GetName()); err != nil {
 			return err
 		}
 	}
-	if w.verb == create {
-		p.made = now.GetUID()
+	if w.Verb == mirroring.Create {
+		p.Made = now.GetUID()
 	}
-	p.store(w.object, now)
+	p.Store(w.Object, now)
 	return nil
 }
 
-func (r *reconciler) send(ctx context.Context, s *state, w *write, o *unstructured.Unstructured) error {
-	if w.provided != (proviso{}) {
+func (r *reconciler) send(ctx context.Context, s *mirroring.State, w *mirroring.Write, o *unstructured.Unstructured) error {
+	if w.Provided != (mirroring.Proviso{}) {
 		r.owners.Lock()
 		defer r.owners.Unlock()
 		if err := r.holds(ctx, s, w); err != nil {
 			return err
 		}
 	}
-	switch w.verb {
-	case create:
+	switch w.Verb {
+	case mirroring.Create:
 		if o.GroupVersionKind().Group == r.kind.MachineAPI.Group { // spec.authoritativeAPI is the user's from then on, and an apply would own it
 			return r.writer.Create(ctx, o, client.FieldOwner(ownership.Manager), client.FieldValidation(metav1.FieldValidationStrict))
 		}
 		o.SetResourceVersion(ofNothing)
 		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager))
-	case apply:
+	case mirroring.Apply:
 		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager), client.ForceOwnership)
-	case patch:
-		return versioned.Patch(ctx, r.writer, o, w.patch, client.FieldOwner(cmp.Or(w.by, ownership.Manager)))
-	case patchStatus:
-		return versioned.PatchStatus(ctx, r.writer, o, w.patch, client.FieldOwner(ownership.Manager))
+	case mirroring.Patch:
+		return versioned.Patch(ctx, r.writer, o, w.Patch, client.FieldOwner(cmp.Or(w.By, ownership.Manager)))
+	case mirroring.PatchStatus:
+		return versioned.PatchStatus(ctx, r.writer, o, w.Patch, client.FieldOwner(ownership.Manager))
 	}
-	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.propagation())))
+	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.Propagation())))
 }
 
 // holds refuses a write, as a conflict, whose proviso is true no more.
-func (r *reconciler) holds(ctx context.Context, s *state, w *write) error {
-	if set := w.provided.stays; set != nil {
+func (r *reconciler) holds(ctx context.Context, s *mirroring.State, w *mirroring.Write) error {
+	if set := w.Provided.Stays; set != nil {
 		now, err := get(ctx, r.live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
-		if err == nil && (presence(now) != authority.Present || now.GetUID() != set.GetUID()) {
+		if err == nil && (mirroring.PresenceOf(now) != authority.Present || now.GetUID() != set.GetUID()) {
 			err = changed(set)
 		}
 		return err
 	}
+	if !w.Provided.Childless {
+		return nil
+	}
 	owned, err := owned(ctx, present{r.live, s}, s)
 	if err == nil && len(owned) > 0 {
-		err = changed(w.object)
+		err = changed(w.Object)
 	}
 	return err
 }

@@ -10,16 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // gatherSurroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. Such a
 // deletion is nobody's request (DESIGN §3.3). A pair that is complete is not asked about.
-func (r *reconciler) gatherSurroundings(ctx context.Context, s *state) error {
-	if s.complete() {
+func (r *reconciler) gatherSurroundings(ctx context.Context, s *mirroring.State) error {
+	if s.Complete() {
 		return nil
 	}
-	for _, part := range s.livesIn() {
+	for _, part := range livesIn(s) {
 		why, _, err := part.Leaving(ctx, r.live)
 		if err != nil {
 			return err
@@ -27,50 +28,44 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, s *state) error {
 		if why == "" {
 			continue
 		}
-		s.surroundings = authority.Go
-		if s.missing == "" {
-			s.reason = reasonSurroundings
-			s.missing = why + recreates
+		s.Surroundings = authority.Go
+		if s.Missing == "" {
+			s.Reason = mirroring.ReasonSurroundings
+			s.Missing = why + mirroring.Recreates
 		}
 		return nil
 	}
 	return nil
 }
 
-// complete reports whether all objects of the pair exist and none of them is being deleted.
-func (s *state) complete() bool {
-	return presence(s.machineAPI) == authority.Present && presence(s.core) == authority.Present &&
-		(s.kind.Infra == "" || presence(s.infra) == authority.Present)
-}
-
 // livesIn lists a pair's surroundings.
-func (s *state) livesIn() []facts.Surrounding {
-	out := []facts.Surrounding{{GVK: facts.NamespaceKind, Name: s.pair.MachineAPI}, {GVK: facts.NamespaceKind, Name: s.pair.ClusterAPI}}
-	for _, name := range append(s.kind.Definitions(), s.infraDefinitions()...) {
+func livesIn(s *mirroring.State) []facts.Surrounding {
+	out := []facts.Surrounding{{GVK: facts.NamespaceKind, Name: s.Pair.MachineAPI}, {GVK: facts.NamespaceKind, Name: s.Pair.ClusterAPI}}
+	for _, name := range append(s.Kind.Definitions(), infraDefinitions(s)...) {
 		out = append(out, facts.Surrounding{GVK: facts.DefinitionKind, Name: name})
 	}
-	if s.env.ClusterName != "" {
-		out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.pair.ClusterAPI, Name: s.env.ClusterName})
+	if s.Env.ClusterName != "" {
+		out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.Pair.ClusterAPI, Name: s.Env.ClusterName})
 	}
-	for _, o := range []*unstructured.Unstructured{s.core, s.parents[authority.ClusterAPI]} {
+	for _, o := range []*unstructured.Unstructured{s.Core, s.Parents[authority.ClusterAPI]} {
 		if o == nil {
 			continue
 		}
 		for _, ref := range o.GetOwnerReferences() {
 			if group, _, _ := strings.Cut(ref.APIVersion, "/"); group == facts.ClusterKind.Group && ref.Kind == facts.ClusterKind.Kind {
-				out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.pair.ClusterAPI, Name: ref.Name, UID: ref.UID})
+				out = append(out, facts.Surrounding{GVK: facts.ClusterKind, Namespace: s.Pair.ClusterAPI, Name: ref.Name, UID: ref.UID})
 			}
 		}
 	}
-	return append(out, s.ownersDefinition()...)
+	return append(out, ownersDefinition(s)...)
 }
 
 // ownersDefinition is the CRD of the owner of a mirror that is being deleted, where that owner does not exist any more. If the CRD is younger than the mirror, the
 // owner was deleted with an earlier one of its name, and so was the mirror: by the collector, and after nobody's request.
-func (s *state) ownersDefinition() []facts.Surrounding {
-	mirror, side := s.mirror()
-	owner, ok := authority.KindNamed(s.kind.Parent)
-	if ref := controllerOf(mirror); !ok || presence(mirror) != authority.Deleting || ref == nil || ref.Kind != owner.Name || presence(s.parents[side]) != authority.Absent && s.parents[side].GetUID() == ref.UID {
+func ownersDefinition(s *mirroring.State) []facts.Surrounding {
+	mirror, side := s.Mirror()
+	owner, ok := authority.KindNamed(s.Kind.Parent)
+	if ref := mirroring.ControllerOf(mirror); !ok || mirroring.PresenceOf(mirror) != authority.Deleting || ref == nil || ref.Kind != owner.Name || mirroring.PresenceOf(s.Parents[side]) != authority.Absent && s.Parents[side].GetUID() == ref.UID {
 		return nil
 	}
 	group := owner.MachineAPI.Group
@@ -80,14 +75,14 @@ func (s *state) ownersDefinition() []facts.Surrounding {
 	return []facts.Surrounding{{GVK: facts.DefinitionKind, Name: owner.Resource + "." + group, Since: mirror.GetCreationTimestamp()}}
 }
 
-func (s *state) infraDefinitions() []string {
+func infraDefinitions(s *mirroring.State) []string {
 	switch {
-	case s.env.Platform.Name == "":
+	case s.Env.Platform.Name == "":
 		return nil
-	case s.kind.Infra == authority.InfraMachine:
-		return []string{s.env.Platform.InfraMachine.Definition()}
-	case s.kind.Infra == authority.InfraMachineTemplate:
-		return []string{s.env.Platform.InfraMachineTemplate.Definition()}
+	case s.Kind.Infra == authority.InfraMachine:
+		return []string{s.Env.Platform.InfraMachine.Definition()}
+	case s.Kind.Infra == authority.InfraMachineTemplate:
+		return []string{s.Env.Platform.InfraMachineTemplate.Definition()}
 	}
 	return nil
 }

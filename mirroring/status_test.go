@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"testing"
@@ -66,9 +66,9 @@ func TestTheObservedGenerationOfAMirror(t *testing.T) {
 		{"a Machine of the Machine API does not count generations", `{metadata: {generation: 5}, status: {phase: Running}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, nil},
 		{"the Machine API authoritative says it itself", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, nil, nil},
 	} {
-		s := &state{machineAPI: counted(t, x.machineAPI), core: counted(t, x.core)}
+		s := &State{MachineAPI: counted(t, x.machineAPI), Core: counted(t, x.core)}
 		w := c.synchronized(s, 2, x.wanted)
-		status, _ := w.patch["status"].(map[string]any)
+		status, _ := w.Patch["status"].(map[string]any)
 		if diff := cmp.Diff(x.want, status["observedGeneration"]); diff != "" {
 			t.Errorf("%s: %s", x.sentence, diff)
 		}

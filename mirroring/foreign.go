@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"fmt"
@@ -14,56 +14,56 @@ import (
 )
 
 // inTheWay returns the object in the place of the mirror that Poundlock may not write to, with the remedy; "" for none.
-func (s *state) inTheWay() string {
+func (s *State) inTheWay() string {
 	if s.source() == authority.MachineAPI {
-		if why := s.foreign(s.core); why != "" {
+		if why := s.foreign(s.Core); why != "" {
 			return why
 		}
 	}
-	if s.kind.Infra != authority.InfraMachine {
+	if s.Kind.Infra != authority.InfraMachine {
 		return "" // a template is named after its content
 	}
-	return s.foreign(s.infra)
+	return s.foreign(s.Infra)
 }
 
-func (s *state) foreign(o *unstructured.Unstructured) string {
+func (s *State) foreign(o *unstructured.Unstructured) string {
 	if o == nil {
 		return ""
 	}
-	if s.isMirror(o) {
+	if s.IsMirror(o) {
 		return s.unnamed(o)
 	}
 	free := "delete it, and with it what it runs" + s.afterUnpausing() + ", or leave both as they are: each API then acts on its own object, and this one cannot migrate"
-	begun := s.kind.Name != "Machine" || slices.Contains(s.machineAPI.GetFinalizers(), s.kind.MachineAPIFinalizer)
+	begun := s.Kind.Name != "Machine" || slices.Contains(s.MachineAPI.GetFinalizers(), s.Kind.MachineAPIFinalizer)
 	if !begun {
 		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs" + s.afterUnpausing()
 	}
-	foreign := authority.ForeignTo(s.kind, object(s.machineAPI), object(o))
+	foreign := authority.ForeignTo(s.Kind, object(s.MachineAPI), object(o))
 	if s.source() == authority.ClusterAPI && foreign != authority.NotForeign && foreign != authority.ForeignGoing { // it has no Machine yet
-		return describe(o) + ", which is not its mirror, belongs to no Machine and has the name of the one that the mirror needs: delete it"
+		return Describe(o) + ", which is not its mirror, belongs to no Machine and has the name of the one that the mirror needs: delete it"
 	}
 	switch foreign {
 	case authority.ForeignGoing:
-		return describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.afterUnpausing()
+		return Describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.afterUnpausing()
 	case authority.ForeignInstance:
 		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
-			describe(o), nested(o, "spec", "providerID"), free)
+			Describe(o), Nested(o, "spec", "providerID"), free)
 	case authority.ForeignActs:
-		if o == s.infra && s.core == nil && len(authority.MachineOwners(object(o))) == 0 {
+		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(object(o))) == 0 {
 			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine: delete it, or, to make it the mirror, and overwrite its spec, annotate it with %s",
-				describe(o), authority.PausedAnnotation)
+				Describe(o), authority.PausedAnnotation)
 		}
-		if !begun && s.core != nil && (s.infra == nil || len(authority.MachineOwners(object(s.infra))) == 0) {
+		if !begun && s.Core != nil && (s.Infra == nil || len(authority.MachineOwners(object(s.Infra))) == 0) {
 			return fmt.Sprintf("%s was created too, and is not paused. So that one instance is created and not two, neither API begins (authority/created-twice): delete one of the two Machines, "+
-				"or annotate that of Cluster API and its infrastructure machine with %s to make them the mirror", describe(o), authority.PausedAnnotation)
+				"or annotate that of Cluster API and its infrastructure machine with %s to make them the mirror", Describe(o), authority.PausedAnnotation)
 		}
 		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, annotate it with %s",
-			describe(o), free, authority.PausedAnnotation)
+			Describe(o), free, authority.PausedAnnotation)
 	case authority.ForeignStopping:
-		return describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
+		return Describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
 	case authority.ForeignBegun:
 		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored, and which would be nobody's if it became the mirror: "+
-			"delete the Cluster API Machine, and with it what it runs%s", describe(o), s.afterUnpausing())
+			"delete the Cluster API Machine, and with it what it runs%s", Describe(o), s.afterUnpausing())
 	case authority.NotForeign:
 	}
 	return ""
@@ -71,14 +71,14 @@ func (s *state) foreign(o *unstructured.Unstructured) string {
 
 // afterUnpausing is what a person has to do besides, where an object of Cluster API's that the mirror did not make is paused: its controllers end nothing while
 // it is, and Poundlock lets a person take the pause off once the object is being deleted.
-func (s *state) afterUnpausing() string {
+func (s *State) afterUnpausing() string {
 	var commands []string
-	for _, o := range []*unstructured.Unstructured{s.core, s.infra} {
-		if o == nil || s.isMirror(o) {
+	for _, o := range []*unstructured.Unstructured{s.Core, s.Infra} {
+		if o == nil || s.IsMirror(o) {
 			continue
 		}
 		if _, paused := o.GetAnnotations()[authority.PausedAnnotation]; paused {
-			kind, _, _ := strings.Cut(describe(o), " ")
+			kind, _, _ := strings.Cut(Describe(o), " ")
 			commands = append(commands, fmt.Sprintf("kubectl -n %s annotate %s %s %s-", o.GetNamespace(), strings.ToLower(kind), o.GetName(), authority.PausedAnnotation))
 		}
 	}
@@ -89,17 +89,17 @@ func (s *state) afterUnpausing() string {
 }
 
 // unnamed: a mirror that names an instance which its Machine does not name, as after a restore. Written over, the instance would be nobody's.
-func (s *state) unnamed(mirror *unstructured.Unstructured) string {
-	id := nested(mirror, "spec", "providerID")
-	if s.kind.Name != "Machine" || s.source() != authority.MachineAPI || id == "" || nested(s.machineAPI, "spec", "providerID") != "" || s.machineAPI.GetDeletionTimestamp() != nil {
+func (s *State) unnamed(mirror *unstructured.Unstructured) string {
+	id := Nested(mirror, "spec", "providerID")
+	if s.Kind.Name != "Machine" || s.source() != authority.MachineAPI || id == "" || Nested(s.MachineAPI, "spec", "providerID") != "" || s.MachineAPI.GetDeletionTimestamp() != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine", describe(mirror), id)
+	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine", Describe(mirror), id)
 }
 
 // mirrorOnly is o if it is the mirror: nothing is said of an object that is somebody else's.
-func (s *state) mirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructured {
-	if s.isMirror(o) {
+func (s *State) mirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructured {
+	if s.IsMirror(o) {
 		return o
 	}
 	return nil
@@ -107,9 +107,9 @@ func (s *state) mirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructu
 
 // foreignParent reports whether the Cluster API set of the parent's name is a stranger, to which no mirror must belong: it would count it among its own, and
 // end it as one too many.
-func (s *state) foreignParent() bool {
-	parent, _ := authority.KindNamed(s.kind.Parent)
-	mapi := s.parents[authority.MachineAPI]
-	return authority.Source(shape(mapi)) == authority.MachineAPI &&
-		authority.ForeignTo(parent, object(mapi), object(s.parents[authority.ClusterAPI])) != authority.NotForeign
+func (s *State) foreignParent() bool {
+	parent, _ := authority.KindNamed(s.Kind.Parent)
+	mapi := s.Parents[authority.MachineAPI]
+	return authority.Source(ShapeOf(mapi)) == authority.MachineAPI &&
+		authority.ForeignTo(parent, object(mapi), object(s.Parents[authority.ClusterAPI])) != authority.NotForeign
 }

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ var propagators = []string{"capi-machineset", "capi-machineset-metadata"}
 // concede takes out of what is wanted the labels, annotations and fields for which a MachineSet of Cluster API's, authoritative, has a value of its own: it
 // writes them onto its Machines in place, paused ones too (authority/propagation), and each would undo the other's write for ever. keep are the paths
 // of spec that are left to it even if nothing is wanted there. When the set is no longer authoritative nothing is conceded, and the mirror takes all back.
-func (s *state) concede(want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
+func (s *State) concede(want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
 	if !s.propagated() {
 		return want, nil
 	}
@@ -34,9 +34,9 @@ func (s *state) concede(want, live *unstructured.Unstructured) (conceded *unstru
 }
 
 // propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.
-func (s *state) propagated() bool {
-	twin := s.parents[authority.MachineAPI]
-	return s.belongsTo(s.parents[authority.ClusterAPI]) && (twin == nil || authority.InCharge(shape(twin)) == authority.ClusterAPI)
+func (s *State) propagated() bool {
+	twin := s.Parents[authority.MachineAPI]
+	return s.belongsTo(s.Parents[authority.ClusterAPI]) && (twin == nil || authority.InCharge(ShapeOf(twin)) == authority.ClusterAPI)
 }
 
 // propagatedPaths are the fields of a Machine that a MachineSet has propagated: labels, annotations, and some of spec.

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"fmt"
@@ -37,11 +37,11 @@ func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
 		{"nor is anybody else", live(mirroringtest.Manager("kubectl", "Apply", all)), want, authority.ClusterAPI, want},
 		{"nor one that writes under the set's name without applying", live(mirroringtest.Manager("capi-machineset", "Update", all)), want, authority.ClusterAPI, want},
 	} {
-		s := &state{kind: mirroringtest.Kind(t, "Machine"), core: mirroringtest.Machine(t, c.live), parents: map[authority.API]*unstructured.Unstructured{
+		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Core: mirroringtest.Machine(t, c.live), Parents: map[authority.API]*unstructured.Unstructured{
 			authority.ClusterAPI: mirroringtest.Machine(t, `{metadata: {name: worker-a, uid: set}}`),
 			authority.MachineAPI: mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.inCharge)),
 		}}
-		got, keep := s.concede(mirroringtest.Machine(t, c.want), s.core)
+		got, keep := s.concede(mirroringtest.Machine(t, c.want), s.Core)
 		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, got.Object); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
 		}
@@ -62,8 +62,8 @@ func TestWhoseAnInfrastructureMachineIs(t *testing.T) {
 		{"one that has a controller is not", `{metadata: {name: m, ownerReferences: [{kind: Machine, name: m, uid: core, controller: true}]}}`, false},
 		{"nor one that is going", `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z"}}`, false},
 	} {
-		s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", core: mirroringtest.Machine(t, `{metadata: {name: m, uid: core}}`), infra: mirroringtest.Machine(t, c.infra)}
-		before := len(without(s.infra, s.core))
+		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: mirroringtest.Machine(t, `{metadata: {name: m, uid: core}}`), Infra: mirroringtest.Machine(t, c.infra)}
+		before := len(without(s.Infra, s.Core))
 		w := s.claimInfra()
 		if (w != nil) != c.claimed {
 			t.Errorf("%s: claimed: %t", c.sentence, w != nil)
@@ -71,7 +71,7 @@ func TestWhoseAnInfrastructureMachineIs(t *testing.T) {
 		if w == nil {
 			continue
 		}
-		refs := w.patch["metadata"].(map[string]any)["ownerReferences"].([]metav1.OwnerReference)
+		refs := w.Patch["metadata"].(map[string]any)["ownerReferences"].([]metav1.OwnerReference)
 		if last := refs[len(refs)-1]; len(refs) != before+1 || last.UID != "core" || last.Controller == nil || !*last.Controller {
 			t.Errorf("%s: owners %v", c.sentence, refs)
 		}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"fmt"
@@ -17,30 +17,30 @@ const reasonOutlived = "MachineSetDeleted"
 
 // outlived reports on a MachineSet of Cluster API that the Machine API's was deleted and that it continues: the user who deleted it may have expected its
 // instances to end, as they did before, and a fleet manager reads no warning of an API server. nil: it is said, or there is nothing to say.
-func (c converting) outlived(s *state) *write {
-	if !s.kind.Scales || s.machineAPI != nil || presence(s.core) != authority.Present || !s.isMirror(s.core) || isPaused(s.core) {
+func (c converting) outlived(s *State) *Write {
+	if !s.Kind.Scales || s.MachineAPI != nil || PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || isPaused(s.Core) {
 		return nil
 	}
 	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, keeps its Machines and their instances running. To delete them, delete it: %s. "+
-		"To have it in the Machine API again, recreate that MachineSet with spec.authoritativeAPI: ClusterAPI.", s.pair.MachineAPI, s.name,
-		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.pair.ClusterAPI, s.name))
-	merged, changed := conditionlist.Set(conditionlist.Of(s.core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), c.now)
+		"To have it in the Machine API again, recreate that MachineSet with spec.authoritativeAPI: ClusterAPI.", s.Pair.MachineAPI, s.Name,
+		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.Pair.ClusterAPI, s.Name))
+	merged, changed := conditionlist.Set(conditionlist.Of(s.Core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), c.now)
 	if !changed {
 		return nil
 	}
-	w := statusWrite(s.core, map[string]any{"conditions": merged})
-	w.reason, w.note, w.warning = reasonOutlived, note, true
+	w := statusWrite(s.Core, map[string]any{"conditions": merged})
+	w.Reason, w.Note, w.Warning = reasonOutlived, note, true
 	return w
 }
 
 // found takes that back when the MachineSet has a twin again.
-func (s *state) found() *write {
-	if s.core == nil {
+func (s *State) found() *Write {
+	if s.Core == nil {
 		return nil
 	}
-	conditions := conditionlist.Of(s.core)
+	conditions := conditionlist.Of(s.Core)
 	if conditionlist.Find(conditions, authority.ConditionMirrored) == nil {
 		return nil
 	}
-	return statusWrite(s.core, map[string]any{"conditions": conditionlist.Without(conditions, authority.ConditionMirrored)})
+	return statusWrite(s.Core, map[string]any{"conditions": conditionlist.Without(conditions, authority.ConditionMirrored)})
 }

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"testing"
@@ -50,14 +50,14 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 		{"a set of the same name is another", unowned, formerly, "", there, "Cluster", false},
 		{"there is no set any more", unowned, held, "", "", "Cluster", false},
 	} {
-		s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", machineAPI: mirroringtest.Machine(t, c.machine), core: mirroringtest.Machine(t, c.mirror),
-			cluster: mirroringtest.Machine(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c}}`),
-			parents: map[authority.API]*unstructured.Unstructured{}}
-		s.cluster.SetKind("Cluster")
+		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Machine(t, c.machine), Core: mirroringtest.Machine(t, c.mirror),
+			Cluster: mirroringtest.Machine(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c}}`),
+			Parents: map[authority.API]*unstructured.Unstructured{}}
+		s.Cluster.SetKind("Cluster")
 		for api, text := range map[authority.API]string{authority.MachineAPI: c.mapi, authority.ClusterAPI: c.capi} {
 			if text != "" {
-				s.parents[api] = mirroringtest.Machine(t, text)
-				s.parents[api].SetKind("MachineSet")
+				s.Parents[api] = mirroringtest.Machine(t, text)
+				s.Parents[api].SetKind("MachineSet")
 			}
 		}
 		if got := s.coreOwner().Kind; got != c.owner {

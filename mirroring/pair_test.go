@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"strings"
@@ -27,11 +27,11 @@ func TestAnInfrastructureClusterThatNobodyMakes(t *testing.T) {
 		{"OpenStack", conversion.ReasonInfraClusterMissing, nil, `"kind":"Cluster"`, "Poundlock"},
 		{"AWS", conversion.ReasonClusterNotReady, about, "needs it before", "kubectl"},
 	} {
-		s := &state{cluster: c.cluster}
-		s.env = conversion.Env{ClusterName: "x", ClusterAPINamespace: "capi", Infrastructure: about.Object}
-		s.env.Platform, _ = platforms.For(c.platform)
-		s.absent(s.env.Platform.InfraCluster.Kind)
-		reason, missing := s.reason, s.missing
+		s := &State{Cluster: c.cluster}
+		s.Env = conversion.Env{ClusterName: "x", ClusterAPINamespace: "capi", Infrastructure: about.Object}
+		s.Env.Platform, _ = platforms.For(c.platform)
+		s.Absent(s.Env.Platform.InfraCluster.Kind)
+		reason, missing := s.Reason, s.Missing
 		if reason != c.reason || !strings.Contains(missing, c.says) || strings.Contains(missing, c.not) {
 			t.Errorf("%s: %s: %s", c.platform, reason, missing)
 		}

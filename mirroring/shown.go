@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ var typeFields = []string{"instanceType", "vmSize", "machineType", "flavor"}
 
 // show adds the labels that `kubectl get machines.machine.openshift.io` has columns for. The Machine API's controllers set them when they make
 // an instance; of one that Cluster API made nobody would. The mirror leaves Cluster API's own status on its Machine as it is.
-func (s *state) show(want *unstructured.Unstructured) {
-	if s.kind.Infra != authority.InfraMachine {
+func (s *State) show(want *unstructured.Unstructured) {
+	if s.Kind.Infra != authority.InfraMachine {
 		return
 	}
 	value, _, _ := unstructured.NestedMap(want.Object, "spec", "providerSpec", "value")
@@ -32,8 +32,8 @@ func (s *state) show(want *unstructured.Unstructured) {
 	}
 	for label, says := range map[string]string{
 		"machine.openshift.io/instance-type": kind,
-		"machine.openshift.io/region":        s.env.Region,
-		"machine.openshift.io/zone":          nested(s.core, "spec", "failureDomain"),
+		"machine.openshift.io/region":        s.Env.Region,
+		"machine.openshift.io/zone":          Nested(s.Core, "spec", "failureDomain"),
 	} {
 		if _, has := labels[label]; !has && says != "" {
 			labels[label] = says

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ type ownerCase struct {
 	paused             string
 }
 
-func (c ownerCase) state(t *testing.T) *state {
+func (c ownerCase) state(t *testing.T) *State {
 	t.Helper()
 	owner := func(side authority.API, uid string) string {
 		return fmt.Sprintf(`, ownerReferences: [{apiVersion: %s, kind: MachineSet, name: s, uid: %s, controller: true, blockOwnerDeletion: true}]`, groupVersion[side], uid)
@@ -48,13 +48,13 @@ func (c ownerCase) state(t *testing.T) *state {
 	}
 	mark := fmt.Sprintf(`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/s%s}`, c.paused)
 	marks := map[authority.API]string{authority.ClusterAPI: mark}
-	s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", parents: map[authority.API]*unstructured.Unstructured{
+	s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Parents: map[authority.API]*unstructured.Unstructured{
 		side:         object(side, "MachineSet", "s", "set", marks[side]+c.s, sets[side]),
 		side.Other(): object(side.Other(), "MachineSet", "s", "twin", marks[side.Other()]+c.twin, sets[side.Other()]),
 	}}
 	machine, mirror := object(side, "Machine", "m", "m", c.m, said[side]), object(side.Other(), "Machine", "m", "mirror", c.mirror, said[side.Other()])
-	if s.machineAPI, s.core = machine, mirror; side == authority.ClusterAPI {
-		s.machineAPI, s.core = mirror, machine
+	if s.MachineAPI, s.Core = machine, mirror; side == authority.ClusterAPI {
+		s.MachineAPI, s.Core = mirror, machine
 	}
 	return s
 }
@@ -107,21 +107,21 @@ func TestRestoreOwner(t *testing.T) {
 		if w == nil {
 			continue
 		}
-		after := w.object.DeepCopy()
-		raw, _ := json.Marshal(w.patch["metadata"])
+		after := w.Object.DeepCopy()
+		raw, _ := json.Marshal(w.Patch["metadata"])
 		var metadata map[string]any
 		_ = json.Unmarshal(raw, &metadata)
 		_ = unstructured.SetNestedField(after.Object, metadata["ownerReferences"], "metadata", "ownerReferences")
-		if s.store(w.object, after); s.restoreOwner() != nil {
+		if s.Store(w.Object, after); s.restoreOwner() != nil {
 			t.Errorf("%s: it is restored again and again", sentence)
 		}
-		if owner := controllerOf(after); owner == nil || owner.UID != "set" {
+		if owner := ControllerOf(after); owner == nil || owner.UID != "set" {
 			t.Errorf("%s: it belongs to %v", sentence, owner)
 		}
 	}
 	s := there.state(t)
-	s.parents[authority.ClusterAPI].SetAnnotations(map[string]string{authority.PausedAnnotation: ""})
-	_ = unstructured.SetNestedField(s.parents[authority.ClusterAPI].Object, "aws:///i-1", "spec", "providerID")
+	s.Parents[authority.ClusterAPI].SetAnnotations(map[string]string{authority.PausedAnnotation: ""})
+	_ = unstructured.SetNestedField(s.Parents[authority.ClusterAPI].Object, "aws:///i-1", "spec", "providerID")
 	if s.restoreOwner() != nil {
 		t.Error("a Machine was given to a foreign set")
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"strings"
@@ -53,11 +53,11 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 				}
 				return o
 			}
-			s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", core: object("Machine", "cluster.x-k8s.io/v1beta2", c.core),
-				infra: object("AWSMachine", "infrastructure.cluster.x-k8s.io/v1beta2", c.infra), machineAPI: object("Machine", "machine.openshift.io/v1beta1", nil)}
-			s.machineAPI.Object["status"] = map[string]any{"authoritativeAPI": "MachineAPI"}
+			s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: object("Machine", "cluster.x-k8s.io/v1beta2", c.core),
+				Infra: object("AWSMachine", "infrastructure.cluster.x-k8s.io/v1beta2", c.infra), MachineAPI: object("Machine", "machine.openshift.io/v1beta1", nil)}
+			s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": "MachineAPI"}
 			if c.begun {
-				s.machineAPI.SetFinalizers([]string{authority.MachineAPIMachineFinalizer})
+				s.MachineAPI.SetFinalizers([]string{authority.MachineAPIMachineFinalizer})
 			}
 			if got := s.inTheWay(); !strings.Contains(got, c.want) || !strings.Contains(got, c.ends) || (c.ends == "") == strings.Contains(got, "kubectl") {
 				t.Errorf("%q has not the words %q, and the commands %q", got, c.want, c.ends)

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"fmt"
@@ -19,39 +19,39 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// next is the one write that brings the pair closer to being equal, nil if there is none.
-func next(s *state, now time.Time) *write { return converting{now}.next(s) }
+// Next is the one write that brings the pair closer to being equal, nil if there is none.
+func Next(s *State, now time.Time) *Write { return converting{now}.next(s) }
 
-func (c converting) next(s *state) *write {
+func (c converting) next(s *State) *Write {
 	if s.waitsForKind() {
-		return first(s.releaseUnserved, func() *write { return c.waits(s) })
+		return first(s.releaseUnserved, func() *Write { return c.waits(s) })
 	}
 	if w, does := c.reflect(s); does {
 		return w
 	}
-	step, hook, follows := s.deletion().Next(), s.etcdHook(), s.followed()
+	step, hook, follows := s.Deletion().Next(), s.etcdHook(), s.followed()
 	switch {
 	case hook != nil:
 		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
 	case step == authority.AwaitAuthority:
 		return c.observe(s)
 	case step == authority.Forget:
-		return first(func() *write { return c.outlived(s) }, s.forget)
+		return first(func() *Write { return c.outlived(s) }, s.forget)
 	case step != authority.KeepMirroring:
 		return s.delete(step)
-	case s.machineAPI == nil:
+	case s.MachineAPI == nil:
 		return s.staleTemplate()
 	case s.source() == authority.Unset:
 		return nil
 	case follows != nil:
 		return follows
-	case s.surroundings == authority.Go:
-		return first(func() *write { return s.releaseInfra(s.infra) }, s.givenToCluster, func() *write { return c.fails(s, s.reason, s.missing) })
-	case s.missing != "" && s.source() == authority.ClusterAPI && s.core != nil:
-		return c.failsFromClusterAPI(s, s.reason, s.missing)
-	case s.missing != "":
-		return first(s.givenToCluster, func() *write { return c.fails(s, s.reason, s.missing) })
-	case s.source() == authority.MachineAPI || s.core == nil:
+	case s.Surroundings == authority.Go:
+		return first(func() *Write { return s.releaseInfra(s.Infra) }, s.givenToCluster, func() *Write { return c.fails(s, s.Reason, s.Missing) })
+	case s.Missing != "" && s.source() == authority.ClusterAPI && s.Core != nil:
+		return c.failsFromClusterAPI(s, s.Reason, s.Missing)
+	case s.Missing != "":
+		return first(s.givenToCluster, func() *Write { return c.fails(s, s.Reason, s.Missing) })
+	case s.source() == authority.MachineAPI || s.Core == nil:
 		return c.toClusterAPI(s)
 	}
 	return c.toMachineAPI(s)
@@ -65,58 +65,58 @@ type converting struct {
 // toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
 // API is authoritative for (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
 // every mirror, until the handoff releases it.
-func (c converting) toClusterAPI(s *state) *write {
+func (c converting) toClusterAPI(s *State) *Write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return first(func() *write { return s.releaseInfra(s.infra) }, func() *write { return c.fails(s, authority.ReasonForeignTwin, why) })
+		return first(func() *Write { return s.releaseInfra(s.Infra) }, func() *Write { return c.fails(s, authority.ReasonForeignTwin, why) })
 	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
-	twin, errs := core.ToClusterAPI(s.kind.Name, s.machineAPI, s.env)
+	twin, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	if len(errs) > 0 {
 		return c.fails(s, "FieldsNotConvertible", sentences(errs))
 	}
 	wantInfra := s.wantInfra(twin.Infra)
 	wantCore := s.wantCore(twin.Core, wantInfra)
-	coreStatus, infraStatus := core.StatusToClusterAPI(s.kind.Name, s.machineAPI, s.env)
+	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	return first(
-		func() *write { return s.enrol(s.machineAPI, nil) },
-		func() *write { return s.releaseInfra(s.infra) },
-		func() *write { return s.firstCore(wantCore) },
-		func() *write { return s.becomeInfra(wantInfra) },
-		func() *write { return s.become(wantCore, s.core) },
-		func() *write { return c.report(s.core, coreStatus) },
-		func() *write { return c.report(s.infra, infraStatus) },
+		func() *Write { return s.enrol(s.MachineAPI, nil) },
+		func() *Write { return s.releaseInfra(s.Infra) },
+		func() *Write { return s.firstCore(wantCore) },
+		func() *Write { return s.becomeInfra(wantInfra) },
+		func() *Write { return s.Become(wantCore, s.Core) },
+		func() *Write { return c.report(s.Core, coreStatus) },
+		func() *Write { return c.report(s.Infra, infraStatus) },
 		s.staleTemplate,
-		func() *write { return c.synchronized(s, s.machineAPI.GetGeneration(), nil) },
-		func() *write { return yielded(s.machineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
+		func() *Write { return c.synchronized(s, s.MachineAPI.GetGeneration(), nil) },
+		func() *Write { return yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
 }
 
 // firstCore makes a Machine's Cluster API object before what belongs to it, so that the latter names its owner from the first. Both are paused
 // from the first. A template belongs to the Cluster, and is there before a set refers to it.
-func (s *state) firstCore(want *unstructured.Unstructured) *write {
-	if s.core != nil || s.kind.Infra != authority.InfraMachine || s.source() != authority.MachineAPI {
+func (s *State) firstCore(want *unstructured.Unstructured) *Write {
+	if s.Core != nil || s.Kind.Infra != authority.InfraMachine || s.source() != authority.MachineAPI {
 		return nil
 	}
-	return s.become(want, nil)
+	return s.Become(want, nil)
 }
 
 // becomeInfra makes the infrastructure object what is wanted, where the kind has one.
-func (s *state) becomeInfra(want *unstructured.Unstructured) *write {
+func (s *State) becomeInfra(want *unstructured.Unstructured) *Write {
 	if want == nil {
 		return nil
 	}
-	return s.become(want, s.infraNamed(want.GetName()))
+	return s.Become(want, s.infraNamed(want.GetName()))
 }
 
 // infraNamed is the infrastructure object of that name, as far as it was read.
-func (s *state) infraNamed(name string) *unstructured.Unstructured {
-	if s.infra != nil && s.infra.GetName() == name {
-		return s.infra
+func (s *State) infraNamed(name string) *unstructured.Unstructured {
+	if s.Infra != nil && s.Infra.GetName() == name {
+		return s.Infra
 	}
-	for _, t := range s.templates {
+	for _, t := range s.Templates {
 		if t.GetName() == name {
 			return t
 		}
@@ -125,49 +125,49 @@ func (s *state) infraNamed(name string) *unstructured.Unstructured {
 }
 
 // toMachineAPI mirrors Cluster API to Machine API.
-func (c converting) toMachineAPI(s *state) *write {
+func (c converting) toMachineAPI(s *State) *Write {
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
-	infra := s.infra
+	infra := s.Infra
 	if infra == nil {
 		infra = s.standIn()
 	}
-	if infra == nil && s.infraName() != "" {
+	if infra == nil && s.InfraName() != "" {
 		return c.failsFromClusterAPI(s, "InfrastructureNotFound", s.infraMissing())
 	}
-	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: infra}, s.env)
+	converted, errs := core.ToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	if len(errs) > 0 {
 		return c.failsFromClusterAPI(s, "FieldsNotConvertible", sentences(errs))
 	}
 	want := s.wantMachineAPI(converted)
-	status := core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: infra}, s.env)
+	status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	return first(
-		func() *write { return s.enrol(s.core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
+		func() *Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
 		s.found,
 		s.markInfra,
 		s.claimInfra,
-		func() *write { return yielded(s.core) },
-		func() *write { return yielded(s.infra) },
+		func() *Write { return yielded(s.Core) },
+		func() *Write { return yielded(s.Infra) },
 		s.reattach,
-		func() *write { return c.report(s.machineAPI, status) }, // before the rest, which the API server may refuse
-		func() *write { return s.become(want, s.machineAPI) },
+		func() *Write { return c.report(s.MachineAPI, status) }, // before the rest, which the API server may refuse
+		func() *Write { return s.Become(want, s.MachineAPI) },
 		s.staleTemplate,
-		func() *write { return c.synchronized(s, s.core.GetGeneration(), status) },
+		func() *Write { return c.synchronized(s, s.Core.GetGeneration(), status) },
 	)
 }
 
 // failsFromClusterAPI reports why the Machine API's mirror cannot be made equal, and keeps true on it what others act by: the status of a Machine,
 // whose instance it is, and how many a set is to have. The autoscaler counts a Machine without a Node as one that does not start, and one with an error
 // as failed, and then shrinks the set.
-func (c converting) failsFromClusterAPI(s *state, reason, message string) *write {
+func (c converting) failsFromClusterAPI(s *State, reason, message string) *Write {
 	return first(
-		func() *write {
-			return c.report(s.machineAPI, core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env))
+		func() *Write {
+			return c.report(s.MachineAPI, core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env))
 		},
-		func() *write { return s.copies("providerID") },
-		func() *write { return s.copies("replicas") },
-		func() *write { return c.fails(s, reason, message) },
+		func() *Write { return s.copies("providerID") },
+		func() *Write { return s.copies("replicas") },
+		func() *Write { return c.fails(s, reason, message) },
 	)
 }
 
@@ -175,116 +175,116 @@ func (c converting) failsFromClusterAPI(s *state, reason, message string) *write
 const copyManager = "poundlock-copy"
 
 // copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
-func (s *state) copies(name string) *write {
+func (s *State) copies(name string) *Write {
 	path := []string{"spec", name}
-	value := valueAt(s.core, path)
-	if value == nil || name == "replicas" && !s.kind.Scales || ownership.Has(valueAt(s.machineAPI, path), value) {
+	value := valueAt(s.Core, path)
+	if value == nil || name == "replicas" && !s.Kind.Scales || ownership.Has(valueAt(s.MachineAPI, path), value) {
 		return nil
 	}
-	return &write{verb: patch, by: copyManager, object: s.machineAPI, patch: map[string]any{"spec": map[string]any{name: value}}, reason: "MirrorUpdated", fields: []string{"spec." + name},
-		note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, describe(s.machineAPI), s.describeSource())}
+	return &Write{Verb: Patch, By: copyManager, Object: s.MachineAPI, Patch: map[string]any{"spec": map[string]any{name: value}}, Reason: "MirrorUpdated", Fields: []string{"spec." + name},
+		Note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, Describe(s.MachineAPI), s.describeSource())}
 }
 
 // infraMissing returns a sentence about an object that the authoritative Cluster API object refers to and that does not exist. The mirror does not create it.
-func (s *state) infraMissing() string {
-	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.infraKind().Kind, s.pair.ClusterAPI, s.infraName(), s.kind.Name)
-	if s.kind.InfraActs() {
+func (s *State) infraMissing() string {
+	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName(), s.Kind.Name)
+	if s.Kind.InfraActs() {
 		return what + authority.NoInfraRecreated(s.instanceKnown())
 	}
 	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
 }
 
 // instanceKnown reports whether the Machines of both APIs have the ID of the instance.
-func (s *state) instanceKnown() bool {
-	id := nested(s.core, "spec", "providerID")
-	return id != "" && s.machineAPI != nil && nested(s.machineAPI, "spec", "providerID") == id
+func (s *State) instanceKnown() bool {
+	id := Nested(s.Core, "spec", "providerID")
+	return id != "" && s.MachineAPI != nil && Nested(s.MachineAPI, "spec", "providerID") == id
 }
 
 // standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
 // the Machine API goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an
 // instance such a move does not start, and the mirror is not equal.
-func (s *state) standIn() *unstructured.Unstructured {
-	if s.kind.Infra != authority.InfraMachine || s.said().Requested != authority.MachineAPI || !s.instanceKnown() {
+func (s *State) standIn() *unstructured.Unstructured {
+	if s.Kind.Infra != authority.InfraMachine || s.said().Requested != authority.MachineAPI || !s.instanceKnown() {
 		return nil
 	}
-	twin, errs := core.ToClusterAPI(s.kind.Name, s.machineAPI, s.env)
+	twin, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	if len(errs) > 0 || twin.Infra == nil {
 		return nil
 	}
-	twin.Infra.SetName(s.infraName())
+	twin.Infra.SetName(s.InfraName())
 	return twin.Infra
 }
 
 // observe mirrors status alone, while the authority's controller ends the machine.
-func (c converting) observe(s *state) *write {
+func (c converting) observe(s *State) *Write {
 	if s.source() == authority.ClusterAPI {
-		status := core.StatusToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
-		return c.report(s.machineAPI, status)
+		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
+		return c.report(s.MachineAPI, status)
 	}
-	coreStatus, infraStatus := core.StatusToClusterAPI(s.kind.Name, s.machineAPI, s.env)
+	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	return first(
-		func() *write { return c.report(s.mirrorOnly(s.core), coreStatus) },
-		func() *write { return c.report(s.mirrorOnly(s.infra), infraStatus) },
+		func() *Write { return c.report(s.mirrorOnly(s.Core), coreStatus) },
+		func() *Write { return c.report(s.mirrorOnly(s.Infra), infraStatus) },
 	)
 }
 
 // reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
 // Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). The Cluster API Machine is
 // enrolled first: were it deleted unseen, its twin would outlive it and have it recreated.
-func (c converting) reflect(s *state) (w *write, does bool) {
-	if s.machineAPI != nil || !s.reflected() {
+func (c converting) reflect(s *State) (w *Write, does bool) {
+	if s.MachineAPI != nil || !s.reflected() {
 		return nil, false
 	}
-	converted, errs := core.ToMachineAPI(s.kind.Name, core.Twin{Core: s.core, Infra: s.infra}, s.env)
+	converted, errs := core.ToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
 	if len(errs) > 0 {
 		return nil, false // There is no Machine API object to report it on. The MachineSet's condition reports it.
 	}
 	want := s.wantMachineAPI(converted)
 	put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
 	return first(
-		func() *write { return s.enrol(s.core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
-		func() *write { return s.become(want, nil) },
+		func() *Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
+		func() *Write { return s.Become(want, nil) },
 	), true
 }
 
 // reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair.
-func (s *state) reflected() bool {
-	owner, set, twin := controllerOf(s.core), s.parents[authority.ClusterAPI], s.parents[authority.MachineAPI]
-	return presence(s.core) == authority.Present && s.infra != nil && s.missing == "" &&
-		owner != nil && presence(set) == authority.Present && owner.UID == set.GetUID() &&
-		presence(twin) == authority.Present && authority.Source(shape(twin)) == authority.ClusterAPI
+func (s *State) reflected() bool {
+	owner, set, twin := ControllerOf(s.Core), s.Parents[authority.ClusterAPI], s.Parents[authority.MachineAPI]
+	return PresenceOf(s.Core) == authority.Present && s.Infra != nil && s.Missing == "" &&
+		owner != nil && PresenceOf(set) == authority.Present && owner.UID == set.GetUID() &&
+		PresenceOf(twin) == authority.Present && authority.Source(ShapeOf(twin)) == authority.ClusterAPI
 }
 
 // wantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
 // named after its content; nil for a kind without.
-func (s *state) wantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
+func (s *State) wantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
 	if converted == nil {
 		return nil
 	}
-	want := s.mirrored(converted, s.infraKind().GroupVersion().String(), s.infraKind().Kind, s.pair.ClusterAPI)
-	if s.kind.Infra == authority.InfraMachineTemplate {
+	want := s.mirrored(converted, s.InfraKind().GroupVersion().String(), s.InfraKind().Kind, s.Pair.ClusterAPI)
+	if s.Kind.Infra == authority.InfraMachineTemplate {
 		want.SetName(converted.GetName())
 		labels := want.GetLabels()
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		labels[authority.MachineSetLabel] = core.SetLabel(s.name)
+		labels[authority.MachineSetLabel] = core.SetLabel(s.Name)
 		want.SetLabels(labels)
 		want.SetOwnerReferences([]metav1.OwnerReference{s.clusterOwns()})
 		return want
 	}
-	want.SetName(s.infraName())
-	if s.core != nil {
-		want.SetOwnerReferences([]metav1.OwnerReference{ownedBy(s.core, true)})
+	want.SetName(s.InfraName())
+	if s.Core != nil {
+		want.SetOwnerReferences([]metav1.OwnerReference{ownedBy(s.Core, true)})
 	}
 	return want
 }
 
-func (s *state) wantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
-	want := s.mirrored(converted, s.kind.ClusterAPI.String(), s.kind.Name, s.pair.ClusterAPI)
-	want.SetName(s.name)
+func (s *State) wantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
+	want := s.mirrored(converted, s.Kind.ClusterAPI.String(), s.Kind.Name, s.Pair.ClusterAPI)
+	want.SetName(s.Name)
 	if infra != nil {
-		put(want, infra.GetName(), s.infraRef()...)
+		put(want, infra.GetName(), s.InfraRef()...)
 	}
 	want.SetFinalizers([]string{authority.SyncFinalizer})
 	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})
@@ -293,9 +293,9 @@ func (s *state) wantCore(converted, infra *unstructured.Unstructured) *unstructu
 
 // coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster. A set of Cluster API's that acts keeps what it was given, whatever
 // becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
-func (s *state) coreOwner() metav1.OwnerReference {
-	set := s.parents[authority.ClusterAPI]
-	if ref := controllerOf(s.machineAPI); ref != nil && ref.Kind == s.kind.Parent && !s.foreignParent() && (presence(set) == authority.Present || s.belongsTo(set)) {
+func (s *State) coreOwner() metav1.OwnerReference {
+	set := s.Parents[authority.ClusterAPI]
+	if ref := ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.foreignParent() && (PresenceOf(set) == authority.Present || s.belongsTo(set)) {
 		return ownedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached
 	}
 	if s.propagated() && s.gave(set) {
@@ -305,17 +305,17 @@ func (s *state) coreOwner() metav1.OwnerReference {
 }
 
 // belongsTo reports whether the Cluster API object names the set as its owner.
-func (s *state) belongsTo(set *unstructured.Unstructured) bool {
-	owner := controllerOf(s.core)
+func (s *State) belongsTo(set *unstructured.Unstructured) bool {
+	owner := ControllerOf(s.Core)
 	return owner != nil && set != nil && owner.UID == set.GetUID()
 }
 
 // gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
-func (s *state) gave(set *unstructured.Unstructured) bool {
-	return ownership.Owns(s.core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
+func (s *State) gave(set *unstructured.Unstructured) bool {
+	return ownership.Owns(s.Core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
 }
 
-func (s *state) clusterOwns() metav1.OwnerReference { return ownedBy(s.cluster, false) }
+func (s *State) clusterOwns() metav1.OwnerReference { return ownedBy(s.Cluster, false) }
 
 func ownedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference {
 	yes := true
@@ -324,7 +324,7 @@ func ownedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference 
 }
 
 // mirrored is the part that all Cluster API mirrors share: marked, and paused in the very write that creates them.
-func (s *state) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+func (s *State) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := s.bare(converted, apiVersion, kind, namespace)
 	annotations := want.GetAnnotations()
 	if annotations == nil {
@@ -336,25 +336,25 @@ func (s *state) mirrored(converted *unstructured.Unstructured, apiVersion, kind,
 	return want
 }
 
-func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
-	want := s.bare(converted, s.kind.MachineAPI.String(), s.kind.Name, s.pair.MachineAPI)
-	want.SetName(s.name)
+func (s *State) wantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
+	want := s.bare(converted, s.Kind.MachineAPI.String(), s.Kind.Name, s.Pair.MachineAPI)
+	want.SetName(s.Name)
 	want.SetFinalizers([]string{authority.SyncFinalizer})
 	s.leave(want)
 	s.show(want)
 	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
-	if s.machineAPI != nil {
-		core.KeepSpelling(s.kind.Name, s.machineAPI, want, s.env)
+	if s.MachineAPI != nil {
+		core.KeepSpelling(s.Kind.Name, s.MachineAPI, want, s.Env)
 	}
-	if s.infra != nil && s.kind.InfraActs() {
-		put(want, fmt.Sprint(s.infra.GetGeneration()), "metadata", "annotations", authority.InfraGenerationAnnotation)
+	if s.Infra != nil && s.Kind.InfraActs() {
+		put(want, fmt.Sprint(s.Infra.GetGeneration()), "metadata", "annotations", authority.InfraGenerationAnnotation)
 	}
-	if s.kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
+	if s.Kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
 		put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
 	}
-	if s.machineAPI != nil && ownership.Owns(s.machineAPI, "f:spec", "f:authoritativeAPI") {
+	if s.MachineAPI != nil && ownership.Owns(s.MachineAPI, "f:spec", "f:authoritativeAPI") {
 		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
-		put(want, nested(s.machineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
+		put(want, Nested(s.MachineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
 	}
 	s.marksOn(want)
 	want.SetOwnerReferences(s.machineAPIOwner())
@@ -363,12 +363,12 @@ func (s *state) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 
 // machineAPIOwner is the twin of the Cluster API object's owner. One that is being deleted stays named, so that the collector
 // finds what it is to take along.
-func (s *state) machineAPIOwner() []metav1.OwnerReference {
-	set := s.parents[authority.MachineAPI]
-	if ref := controllerOf(s.core); ref != nil && ref.Kind == s.kind.Parent && presence(set) == authority.Present {
+func (s *State) machineAPIOwner() []metav1.OwnerReference {
+	set := s.Parents[authority.MachineAPI]
+	if ref := ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && PresenceOf(set) == authority.Present {
 		return []metav1.OwnerReference{ownedBy(set, true)}
 	}
-	if ref := controllerOf(s.machineAPI); ref != nil && ref.Kind == s.kind.Parent {
+	if ref := ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent {
 		return []metav1.OwnerReference{*ref}
 	}
 	return nil
@@ -376,7 +376,7 @@ func (s *state) machineAPIOwner() []metav1.OwnerReference {
 
 // bare is the content of an apply: identity, labels, annotations and spec of a converted object, without what belongs to
 // one object alone.
-func (s *state) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+func (s *State) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := &unstructured.Unstructured{Object: map[string]any{}}
 	want.SetAPIVersion(apiVersion)
 	want.SetKind(kind)
@@ -397,15 +397,15 @@ func (s *state) bare(converted *unstructured.Unstructured, apiVersion, kind, nam
 	return want
 }
 
-// become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
-func (s *state) become(want, live *unstructured.Unstructured) *write {
+// Become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
+func (s *State) Become(want, live *unstructured.Unstructured) *Write {
 	if live == nil {
-		return &write{verb: create, object: want, reason: "MirrorCreated", note: "created " + describe(want) + " to mirror " + s.describeSource()}
+		return &Write{Verb: Create, Object: want, Reason: "MirrorCreated", Note: "created " + Describe(want) + " to mirror " + s.describeSource()}
 	}
 	want, conceded := s.concede(want, live)
-	if managed := ownership.Takeover(want, live, s.made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
-		return &write{verb: patch, object: live, patch: metadataPatch(map[string]any{"managedFields": managed}),
-			reason: "FieldsTakenOver"}
+	if managed := ownership.Takeover(want, live, s.Made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
+		return &Write{Verb: Patch, Object: live, Patch: metadataPatch(map[string]any{"managedFields": managed}),
+			Reason: "FieldsTakenOver"}
 	}
 	changed := ownership.Changes(want, live)
 	if len(changed) == 0 {
@@ -417,12 +417,12 @@ func (s *state) become(want, live *unstructured.Unstructured) *write {
 	want = want.DeepCopy()
 	want.SetResourceVersion(live.GetResourceVersion())
 	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
-	return &write{verb: apply, object: want, reason: "MirrorUpdated", fields: changed,
-		note: fmt.Sprintf("made %s equal to %s: %s", describe(live), s.describeSource(), brief(changed))}
+	return &Write{Verb: Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
+		Note: fmt.Sprintf("made %s equal to %s: %s", Describe(live), s.describeSource(), Brief(changed))}
 }
 
 // yielded leaves the fields of an authoritative object to those who have them too.
-func yielded(o *unstructured.Unstructured) *write {
+func yielded(o *unstructured.Unstructured) *Write {
 	if o == nil {
 		return nil
 	}
@@ -430,12 +430,12 @@ func yielded(o *unstructured.Unstructured) *write {
 	if managed == nil {
 		return nil
 	}
-	return &write{verb: patch, object: o, patch: metadataPatch(map[string]any{"managedFields": managed}),
-		reason: "FieldsYielded"}
+	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(map[string]any{"managedFields": managed}),
+		Reason: "FieldsYielded"}
 }
 
 // enrol puts the sync finalizer (and a mark) on the authoritative object, only once its twin can be made.
-func (s *state) enrol(o *unstructured.Unstructured, annotations map[string]string) *write {
+func (s *State) enrol(o *unstructured.Unstructured, annotations map[string]string) *Write {
 	metadata := map[string]any{}
 	if !slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
 		metadata["finalizers"] = append(slices.Clone(o.GetFinalizers()), authority.SyncFinalizer)
@@ -448,47 +448,47 @@ func (s *state) enrol(o *unstructured.Unstructured, annotations map[string]strin
 	if len(metadata) == 0 {
 		return nil
 	}
-	return &write{verb: patch, object: o, patch: metadataPatch(metadata), reason: "MirrorEnrolled", note: describe(o) + " has a twin from now on"}
+	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(metadata), Reason: "MirrorEnrolled", Note: Describe(o) + " has a twin from now on"}
 }
 
 // markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A
 // template may be shared and is a user's own unless the mirror made it: it is left as it is.
-func (s *state) markInfra() *write {
-	if s.infra == nil || s.kind.Infra != authority.InfraMachine || s.isMirror(s.infra) {
+func (s *State) markInfra() *Write {
+	if s.Infra == nil || s.Kind.Infra != authority.InfraMachine || s.IsMirror(s.Infra) {
 		return nil
 	}
-	return &write{verb: patch, object: s.infra, reason: "MirrorEnrolled", note: describe(s.infra) + " has a twin from now on",
-		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
+	return &Write{Verb: Patch, Object: s.Infra, Reason: "MirrorEnrolled", Note: Describe(s.Infra) + " has a twin from now on",
+		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
 }
 
 // claimInfra has an infrastructure machine belong to its Machine. Cluster API does so itself, but not while it is paused, and the provider's
 // controller acknowledges no pause of what belongs to nobody: a Machine that was made for Cluster API would never be released.
-func (s *state) claimInfra() *write {
-	if s.kind.Infra != authority.InfraMachine || presence(s.infra) != authority.Present || controllerOf(s.infra) != nil {
+func (s *State) claimInfra() *Write {
+	if s.Kind.Infra != authority.InfraMachine || PresenceOf(s.Infra) != authority.Present || ControllerOf(s.Infra) != nil {
 		return nil
 	}
-	return &write{verb: patch, object: s.infra, reason: "MirrorClaimed", note: describe(s.infra) + " belongs to its Machine from now on",
-		patch: metadataPatch(map[string]any{"ownerReferences": append(without(s.infra, s.core), ownedBy(s.core, true))})}
+	return &Write{Verb: Patch, Object: s.Infra, Reason: "MirrorClaimed", Note: Describe(s.Infra) + " belongs to its Machine from now on",
+		Patch: metadataPatch(map[string]any{"ownerReferences": append(without(s.Infra, s.Core), ownedBy(s.Core, true))})}
 }
 
 // reattach takes back the mark of a detached object that has a parent again.
-func (s *state) reattach() *write {
-	owner, set := controllerOf(s.machineAPI), s.parents[authority.MachineAPI]
-	if _, marked := s.machineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || presence(set) != authority.Present || owner.UID != set.GetUID() {
+func (s *State) reattach() *Write {
+	owner, set := ControllerOf(s.MachineAPI), s.Parents[authority.MachineAPI]
+	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || PresenceOf(set) != authority.Present || owner.UID != set.GetUID() {
 		return nil
 	}
-	return &write{verb: patch, object: s.machineAPI, reason: "Attached", note: describe(s.machineAPI) + " has a MachineSet again",
-		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
+	return &Write{Verb: Patch, Object: s.MachineAPI, Reason: "Attached", Note: Describe(s.MachineAPI) + " has a MachineSet again",
+		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
 }
 
 // staleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
 // from it. The one that the pair will refer to next exists before it is referred to, and is spared.
-func (s *state) staleTemplate() *write {
-	for _, t := range s.templates {
-		if !s.isTemplate(t) || s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.core != nil && t.GetName() == s.infraName() {
+func (s *State) staleTemplate() *Write {
+	for _, t := range s.Templates {
+		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
 			continue
 		}
-		return &write{verb: remove, object: t, reason: "TemplateDeleted", note: "deleted " + describe(t) + ", which nothing refers to any more"}
+		return &Write{Verb: Remove, Object: t, Reason: "TemplateDeleted", Note: "deleted " + Describe(t) + ", which nothing refers to any more"}
 	}
 	return nil
 }

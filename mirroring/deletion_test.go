@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"fmt"
@@ -71,8 +71,8 @@ func TestWritesOfADeletion(t *testing.T) {
 	} {
 		kind, _ := authority.KindNamed("Machine")
 		platform, _ := platforms.For("AWS")
-		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform, ClusterName: "c"}, missing: "not asked"}
-		for text, at := range map[*string]**unstructured.Unstructured{&c.machineAPI: &s.machineAPI, &c.core: &s.core, &c.infra: &s.infra} {
+		s := &State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, Missing: "not asked"}
+		for text, at := range map[*string]**unstructured.Unstructured{&c.machineAPI: &s.MachineAPI, &c.core: &s.Core, &c.infra: &s.Infra} {
 			if *text != "" {
 				*at = mirroringtest.Machine(t, *text)
 			}
@@ -91,32 +91,32 @@ func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
 	for status, lets := range map[string]bool{
 		"authoritativeAPI: MachineAPI": true, "authoritativeAPI: Migrating, synchronizedAPI: MachineAPI": false, "authoritativeAPI: ClusterAPI": false,
 	} {
-		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform}}
-		s.machineAPI = mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+status+`}}`)
-		s.core = mirroringtest.Machine(t, `{metadata: {name: m, uid: core, finalizers: [machine.cluster.x-k8s.io]}}`)
-		s.infra = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
+		s := &State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+status+`}}`)
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, uid: core, finalizers: [machine.cluster.x-k8s.io]}}`)
+		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
 			annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}, spec: {providerID: "aws:///a/i-1"}}`)
 		kinds(s)
-		if got := s.releaseInfra(s.infra) != nil; got != lets {
+		if got := s.releaseInfra(s.Infra) != nil; got != lets {
 			t.Errorf("%s: let go: %t", status, got)
 		}
 	}
 }
 
-func kinds(s *state) {
-	if s.machineAPI != nil {
-		s.machineAPI.SetGroupVersionKind(s.kind.MachineAPIGVK())
+func kinds(s *State) {
+	if s.MachineAPI != nil {
+		s.MachineAPI.SetGroupVersionKind(s.Kind.MachineAPIGVK())
 	}
-	if s.infra != nil {
-		s.infra.SetGroupVersionKind(s.infraKind())
+	if s.Infra != nil {
+		s.Infra.SetGroupVersionKind(s.InfraKind())
 	}
 }
 
 // play performs the writes of a deletion on the state alone, as an API server would.
-func play(s *state) []string {
+func play(s *State) []string {
 	var out []string
 	for range 20 {
-		step := s.deletion().Next()
+		step := s.Deletion().Next()
 		if step == authority.KeepMirroring || step == authority.AwaitAuthority {
 			return out
 		}
@@ -124,22 +124,22 @@ func play(s *state) []string {
 		if w == nil {
 			return out
 		}
-		out = append(out, fmt.Sprintf("%s %s.%s", w.verb, w.object.GetKind(), w.object.GroupVersionKind().Group))
-		s.store(w.object, server(w))
+		out = append(out, fmt.Sprintf("%s %s.%s", w.Verb, w.Object.GetKind(), w.Object.GroupVersionKind().Group))
+		s.Store(w.Object, server(w))
 	}
 	return append(out, "no end")
 }
 
-func server(w *write) *unstructured.Unstructured {
-	o := w.object.DeepCopy()
-	if w.verb == remove {
+func server(w *Write) *unstructured.Unstructured {
+	o := w.Object.DeepCopy()
+	if w.Verb == Remove {
 		if len(o.GetFinalizers()) == 0 {
 			return nil
 		}
 		_ = unstructured.SetNestedField(o.Object, "2026-11-21T17:00:00Z", "metadata", "deletionTimestamp")
 		return o
 	}
-	metadata := w.patch["metadata"].(map[string]any)
+	metadata := w.Patch["metadata"].(map[string]any)
 	if finalizers, ok := metadata["finalizers"].([]string); ok {
 		o.SetFinalizers(slices.Clone(finalizers))
 	}
@@ -161,19 +161,19 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 	for _, going := range []string{``, `deletionTimestamp: "2026-11-21T17:00:00Z", `} {
 		kind, _ := authority.KindNamed("MachineSet")
 		platform, _ := platforms.For("AWS")
-		s := &state{kind: kind, name: "m", env: conversion.Env{Platform: platform, ClusterName: "c"}, missing: "not asked"}
-		s.core = mirroringtest.Machine(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-0123abcd}}}}}`)
-		s.core.SetGroupVersionKind(kind.ClusterAPIGVK())
+		s := &State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, Missing: "not asked"}
+		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-0123abcd}}}}}`)
+		s.Core.SetGroupVersionKind(kind.ClusterAPIGVK())
 		template := mirroringtest.Machine(t, `{metadata: {name: m-0123abcd, `+marked+`}}`)
-		template.SetGroupVersionKind(s.infraKind())
-		s.infra, s.templates = template, []*unstructured.Unstructured{template}
+		template.SetGroupVersionKind(s.InfraKind())
+		s.Infra, s.Templates = template, []*unstructured.Unstructured{template}
 		got := play(s)
 		if w := s.staleTemplate(); w != nil {
 			t.Errorf("%q: the template goes while something refers to it, or may", going)
 		}
-		s.core, s.infra, s.used = nil, nil, sets.New[string]() // a later pass finds no template in use
+		s.Core, s.Infra, s.Used = nil, nil, sets.New[string]() // a later pass finds no template in use
 		w := s.staleTemplate()
-		got = append(got, fmt.Sprintf("%s %s.%s", w.verb, w.object.GetKind(), w.object.GroupVersionKind().Group))
+		got = append(got, fmt.Sprintf("%s %s.%s", w.Verb, w.Object.GetKind(), w.Object.GroupVersionKind().Group))
 		want := []string{"patch MachineSet.cluster.x-k8s.io", "delete AWSMachineTemplate.infrastructure.cluster.x-k8s.io"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q: %s", going, diff)
@@ -185,8 +185,8 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
 	kind, _ := authority.KindNamed("MachineSet")
 	for name, goes := range map[string]bool{"m-0123abcd": true, "m-larger": false, "m-0123abcd-2": false, "m-0123ABCD": false, "other-0123abcd": false} {
-		s := &state{kind: kind, name: "m", used: sets.New[string]()}
-		s.templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
+		s := &State{Kind: kind, Name: "m", Used: sets.New[string]()}
+		s.Templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
 		if w := s.staleTemplate(); (w != nil) != goes {
 			t.Errorf("%s: goes %t, want %t", name, w != nil, goes)
 		}
@@ -206,11 +206,11 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 		{"the Cluster stays", mirror + `}}`, "", "MachineAPI", "SurroundingsDeleted"},
 		{"Cluster API is authoritative", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "ClusterAPI", ""},
 	} {
-		s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", reason: reasonSurroundings, missing: "the AWSCluster is gone",
-			machineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), core: mirroringtest.Object(t, c.core),
-			cluster: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
+		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Reason: ReasonSurroundings, Missing: "the AWSCluster is gone",
+			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), Core: mirroringtest.Object(t, c.core),
+			Cluster: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
 		w := converting{now: time.Unix(0, 0)}.next(s)
-		if w == nil || c.authority == "MachineAPI" && w.reason != c.want || c.authority != "MachineAPI" && w.reason == "Released" {
+		if w == nil || c.authority == "MachineAPI" && w.Reason != c.want || c.authority != "MachineAPI" && w.Reason == "Released" {
 			t.Errorf("%s: %+v", c.sentence, w)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"strings"
@@ -44,13 +44,13 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 		{"there is nothing to say it on: the mirror stays", "", `{metadata: {name: m, ` + mirror + `}}`, ""},
 	} {
 		kind, _ := authority.KindNamed("Machine")
-		s := &state{kind: kind, name: "m", unserved: kind.ClusterAPIGVK()}
+		s := &State{Kind: kind, Name: "m", unserved: kind.ClusterAPIGVK()}
 		if c.machineAPI != "" {
-			s.machineAPI = mirroringtest.Machine(t, c.machineAPI)
+			s.MachineAPI = mirroringtest.Machine(t, c.machineAPI)
 		}
 		if c.core != "" {
-			s.core = mirroringtest.Machine(t, c.core)
-			s.core.SetGroupVersionKind(kind.ClusterAPIGVK())
+			s.Core = mirroringtest.Machine(t, c.core)
+			s.Core.SetGroupVersionKind(kind.ClusterAPIGVK())
 		}
 		if strings.HasPrefix(c.sentence, "sets of the Machine API are not served") {
 			set, _ := authority.KindNamed("MachineSet")
@@ -61,7 +61,7 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 		got := ""
 		w := decides.next(s)
 		if w != nil {
-			got = string(w.verb) + " " + w.object.GetKind() + "." + w.object.GroupVersionKind().Group + " " + w.reason
+			got = string(w.Verb) + " " + w.Object.GetKind() + "." + w.Object.GroupVersionKind().Group + " " + w.Reason
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
@@ -69,11 +69,11 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 		if c.want != says {
 			continue
 		}
-		conditions := list(below(w.patch, "status")["conditions"])
+		conditions := list(below(w.Patch, "status")["conditions"])
 		if said, _ := conditions[0].(map[string]any); said["severity"] != "Info" || said["status"] != "Unknown" {
 			t.Errorf("%s: says %v", c.sentence, said)
 		}
-		s.machineAPI.Object["status"].(map[string]any)["conditions"] = conditions
+		s.MachineAPI.Object["status"].(map[string]any)["conditions"] = conditions
 		s.read.of = nil
 		if again := decides.next(s); again != nil {
 			t.Errorf("%s: says it again", c.sentence)

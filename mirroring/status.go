@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"slices"
@@ -26,18 +26,18 @@ var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynch
 var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "nodeRef"}
 
 // report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
-func (c converting) report(live *unstructured.Unstructured, wanted map[string]any) *write {
+func (c converting) report(live *unstructured.Unstructured, wanted map[string]any) *Write {
 	if live == nil {
 		return nil
 	}
 	return statusWrite(live, c.statusPatch(wanted, below(live.Object, "status")))
 }
 
-func statusWrite(live *unstructured.Unstructured, status map[string]any) *write {
+func statusWrite(live *unstructured.Unstructured, status map[string]any) *Write {
 	if len(status) == 0 {
 		return nil
 	}
-	return &write{verb: patchStatus, object: live, fields: sortedKeys(status), patch: map[string]any{"status": status}}
+	return &Write{Verb: PatchStatus, Object: live, Fields: sortedKeys(status), Patch: map[string]any{"status": status}}
 }
 
 // statusPatch is the merge patch that makes live equal to wanted. Status is patched and never replaced:
@@ -120,8 +120,8 @@ func sortedKeys(m map[string]any) []string {
 
 // synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
 // source, is applied as wanted.
-func (c converting) synchronized(s *state, generation int64, wanted map[string]any) *write {
-	live := below(s.machineAPI.Object, "status")
+func (c converting) synchronized(s *State, generation int64, wanted map[string]any) *Write {
+	live := below(s.MachineAPI.Object, "status")
 	status := c.statusPatch(wanted, live)
 	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was recreated
 	// from generation 1 differs in the Synchronized condition alone until it is past the old one's.
@@ -138,9 +138,9 @@ func (c converting) synchronized(s *state, generation int64, wanted map[string]a
 	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", s.inStep()), c.now); changed {
 		status["conditions"] = merged
 	}
-	w := statusWrite(s.machineAPI, status)
+	w := statusWrite(s.MachineAPI, status)
 	if w != nil && status["conditions"] != nil && s.said().Condition(authority.ConditionSynchronized).Status != metav1.ConditionTrue {
-		w.reason, w.note = "Synchronized", s.inStep()
+		w.Reason, w.Note = "Synchronized", s.inStep()
 	}
 	return w
 }
@@ -148,16 +148,16 @@ func (c converting) synchronized(s *state, generation int64, wanted map[string]a
 // observed is the generation that Cluster API's controllers have seen, in the Machine API mirror's own count, if the
 // mirror says an older one. Its own controllers are paused and do not say it, and `kubectl wait` believes no condition of
 // an object whose status.observedGeneration is behind.
-func observed(s *state, fromClusterAPI bool) (generation int64, stale bool) {
-	said, counts := below(s.machineAPI.Object, "status")["observedGeneration"]
-	if !fromClusterAPI || !counts || !jsonnumbers.Equal(below(s.core.Object, "status")["observedGeneration"], s.core.GetGeneration()) {
+func observed(s *State, fromClusterAPI bool) (generation int64, stale bool) {
+	said, counts := below(s.MachineAPI.Object, "status")["observedGeneration"]
+	if !fromClusterAPI || !counts || !jsonnumbers.Equal(below(s.Core.Object, "status")["observedGeneration"], s.Core.GetGeneration()) {
 		return 0, false
 	}
-	generation = s.machineAPI.GetGeneration()
+	generation = s.MachineAPI.GetGeneration()
 	return generation, !jsonnumbers.Equal(said, generation)
 }
 
-func (s *state) inStep() string {
+func (s *State) inStep() string {
 	source := s.source()
 	return source.Other().Text() + " mirrors " + source.Text()
 }
@@ -175,18 +175,18 @@ func synchronizedCondition(status metav1.ConditionStatus, reason, message string
 }
 
 // fails reports why the pair cannot be mirrored; nil if that is said already. The mirror stays as it is.
-func (c converting) fails(s *state, reason, message string) *write {
-	if s.machineAPI == nil {
+func (c converting) fails(s *State, reason, message string) *Write {
+	if s.MachineAPI == nil {
 		return nil
 	}
 	w := c.withCondition(s, metav1.ConditionFalse, reason, message)
 	if w != nil {
-		w.failure = true
+		w.Failure = true
 	}
 	return w
 }
 
-// refusedWrite reports that the API server refuses the mirror, for this reason; nil if that is said already.
-func refusedWrite(s *state, why string, now time.Time) *write {
+// Refused reports that the API server refuses the mirror, for this reason; nil if that is said already.
+func Refused(s *State, why string, now time.Time) *Write {
 	return converting{now}.fails(s, "MirrorRefused", why)
 }

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"encoding/json"
@@ -74,13 +74,13 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 		{newborn, 0, never, []string{mine("10"), theirs("19")}, false},
 	} {
 		for _, kind := range []string{"MachineSet", "Machine"} {
-			s := &state{kind: mirroringtest.Kind(t, kind), name: "m"}
-			s.core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: %s/m, cluster.x-k8s.io/delete-machine: now}, managedFields: [%s]}, spec: {replicas: 3}}`,
+			s := &State{Kind: mirroringtest.Kind(t, kind), Name: "m"}
+			s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: %s/m, cluster.x-k8s.io/delete-machine: now}, managedFields: [%s]}, spec: {replicas: 3}}`,
 				authority.MirrorAnnotation, kind, strings.Join(slices.DeleteFunc(slices.Clone(c.managers), func(m string) bool { return m == "still" }), ", ")))
-			s.machineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8"}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: %d, conditions: [%s]}}`,
+			s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8"}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: %d, conditions: [%s]}}`,
 				c.generation, c.synchronized))
 			if slices.Contains(c.managers, "still") {
-				s.machineAPI.SetManagedFields(mirroringtest.Machine(t, `{metadata: {managedFields: [`+wrote(ownership.Manager, "Apply", "", "10", strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
+				s.MachineAPI.SetManagedFields(mirroringtest.Machine(t, `{metadata: {managedFields: [`+wrote(ownership.Manager, "Apply", "", "10", strings.Replace(both, "f:cluster.x-k8s.io", "f:machine.openshift.io", 1))+`]}}`).GetManagedFields())
 			}
 			if lag := kind == "Machine" && (c.sentence == beforeSwitch || c.sentence == newborn); lag {
 				c.follows = true // the mark is not on the authority, which may never have had it
@@ -105,10 +105,10 @@ func TestClearedManagedFieldsAreClaimed(t *testing.T) {
 		{"the Machine API's mirror, too", `{apiVersion: machine.openshift.io/v1beta1, metadata: {}, spec: {a: 1}}`, true},
 		{"one that somebody else made is taken over field by field", `{metadata: {managedFields: [` + mirroringtest.Manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
 	} {
-		s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m"}
-		s.machineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
-		w := s.become(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
-		if got := w != nil && w.verb == apply; got != c.claims {
+		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
+		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
+		w := s.Become(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
+		if got := w != nil && w.Verb == Apply; got != c.claims {
 			t.Errorf("%s: applied: %t", c.sentence, got)
 		}
 	}
@@ -132,16 +132,16 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 		{"the set is the authority", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.MachineAPI, false},
 		{"its operator wrote before the move began", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.Migrating, true},
 	} {
-		s := &state{kind: mirroringtest.Kind(t, "MachineSet"), name: "m"}
-		s.core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
-		s.machineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
+		s := &State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
+		s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
+		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
 			size, strings.Join(c.managers, ", "), c.api))
 		w := s.followed()
 		if (w != nil) != c.follows {
 			t.Errorf("%s: followed: %t", c.sentence, w != nil)
 		}
-		if w != nil && (w.object != s.core || w.fields[0] != "metadata.annotations."+there) {
-			t.Errorf("%s: writes %v to %s", c.sentence, w.fields, describe(w.object))
+		if w != nil && (w.Object != s.Core || w.Fields[0] != "metadata.annotations."+there) {
+			t.Errorf("%s: writes %v to %s", c.sentence, w.Fields, Describe(w.Object))
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		if c.synchronized == "" {
 			c.synchronized = inStep
 		}
-		s := &state{kind: mirroringtest.Kind(t, c.kind), name: "m"}
+		s := &State{Kind: mirroringtest.Kind(t, c.kind), Name: "m"}
 		form := `{apiVersion: v1, kind: %s, metadata: {name: m, resourceVersion: "8", annotations: {%s}, managedFields: [%s]}, spec: {%s}%s}`
 		spec, annotations, specThere, annotationsThere := "", c.on, "", c.thereOn
 		if c.kind == "MachineSet" {
@@ -216,12 +216,12 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 			}
 		}
 		status := fmt.Sprintf(`, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: %d, conditions: [%s]}`, c.api, generation, c.synchronized)
-		s.machineAPI = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotations, c.by, spec, status))
-		s.core = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
+		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotations, c.by, spec, status))
+		s.Core = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
 		got := ""
 		if w := s.followed(); w != nil {
-			if w.object != s.core || w.by != autoscalerManager {
-				t.Errorf("%s: writes to %s as %s", c.sentence, describe(w.object), w.by)
+			if w.Object != s.Core || w.By != autoscalerManager {
+				t.Errorf("%s: writes to %s as %s", c.sentence, Describe(w.Object), w.By)
 			}
 			got = shown(w)
 		}
@@ -232,12 +232,12 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 }
 
 // shown is what a patch changes: replicas, else annotations.
-func shown(w *write) string {
-	if spec := below(w.patch, "spec"); spec != nil {
+func shown(w *Write) string {
+	if spec := below(w.Patch, "spec"); spec != nil {
 		return fmt.Sprintf("replicas=%v", spec["replicas"])
 	}
 	var out []string
-	for key, value := range below(below(w.patch, "metadata"), "annotations") {
+	for key, value := range below(below(w.Patch, "metadata"), "annotations") {
 		if value == nil {
 			value = ""
 		}
@@ -267,31 +267,31 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 		{"more replicas choose nobody", `{annotations: {machine.openshift.io/delete-machine: t}}, status: {authoritativeAPI: MachineAPI}`, `{}`, 3,
 			[]string{"MachineSet: replicas=3"}},
 	} {
-		set := &state{kind: mirroringtest.Kind(t, "MachineSet"), name: "m"}
-		set.machineAPI = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, managedFields: [%s, %s]}, spec: {replicas: %d}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 1}}`,
+		set := &State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
+		set.MachineAPI = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, managedFields: [%s, %s]}, spec: {replicas: %d}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 1}}`,
 			mine, wrote("cluster-autoscaler", "Update", "scale", "", `{"f:spec": {"f:replicas": {}}}`), c.replicas))
-		set.core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 2}}`)
-		machine := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m-1", machineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: `+c.machine+`}`)}
-		machine.machineAPI.SetName("m-1")
+		set.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 2}}`)
+		machine := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m-1", MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: `+c.machine+`}`)}
+		machine.MachineAPI.SetName("m-1")
 		if c.twin != "" {
-			machine.core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: `+c.twin+`}`)
-			machine.core.SetName("m-1")
+			machine.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: `+c.twin+`}`)
+			machine.Core.SetName("m-1")
 		}
-		set.markedMachines = []*state{machine}
+		set.MarkedMachines = []*State{machine}
 		var got []string
 		for range 3 {
 			w := set.followed()
 			if w == nil {
 				break
 			}
-			got = append(got, w.object.GetKind()+": "+shown(w))
-			now := w.object.DeepCopy()
-			if spec := below(w.patch, "spec"); spec != nil {
+			got = append(got, w.Object.GetKind()+": "+shown(w))
+			now := w.Object.DeepCopy()
+			if spec := below(w.Patch, "spec"); spec != nil {
 				now.Object["spec"] = spec
 			} else {
 				now.SetAnnotations(map[string]string{"cluster.x-k8s.io/delete-machine": "t"})
 			}
-			set.store(w.object, now)
+			set.Store(w.Object, now)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.sentence, diff)
@@ -301,33 +301,33 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 
 // TestAMirrorThatDoesNotConvertStaysTrue: the autoscaler reads nodeRef, errorMessage and providerID of Machines, and the replicas of sets.
 func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
-	machine := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m"}
-	machine.machineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, errorMessage: old}}`)
-	machine.core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m}, spec: {providerID: "aws:///i-1", version: v1}, status: {nodeRef: {name: node}}}`)
-	set := &state{kind: mirroringtest.Kind(t, "MachineSet"), name: "m"}
-	set.machineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
-	set.core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
+	machine := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
+	machine.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, errorMessage: old}}`)
+	machine.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m}, spec: {providerID: "aws:///i-1", version: v1}, status: {nodeRef: {name: node}}}`)
+	set := &State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
+	set.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
+	set.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
 	c := converting{now: time.Now()}
-	for _, s := range []*state{machine, set} {
+	for _, s := range []*State{machine, set} {
 		var last string
 		for range 9 {
 			w := c.toMachineAPI(s)
 			if w == nil {
 				break
 			}
-			last = w.reason
-			s.machineAPI = mirroringtest.Object(t, afterPatch(t, s.machineAPI, w.patch))
+			last = w.Reason
+			s.MachineAPI = mirroringtest.Object(t, afterPatch(t, s.MachineAPI, w.Patch))
 		}
 		if last != "FieldsNotConvertible" || c.toMachineAPI(s) != nil {
-			t.Errorf("%s: the last write is %s, want the reason why the rest is not mirrored, and nothing after it", s.kind.Name, last)
+			t.Errorf("%s: the last write is %s, want the reason why the rest is not mirrored, and nothing after it", s.Kind.Name, last)
 		}
 	}
-	status := below(machine.machineAPI.Object, "status")
-	if below(status, "nodeRef")["name"] != "node" || status["errorMessage"] != nil || nested(machine.machineAPI, "spec", "providerID") != "aws:///i-1" {
-		t.Errorf("the Machine's mirror is %v", machine.machineAPI.Object)
+	status := below(machine.MachineAPI.Object, "status")
+	if below(status, "nodeRef")["name"] != "node" || status["errorMessage"] != nil || Nested(machine.MachineAPI, "spec", "providerID") != "aws:///i-1" {
+		t.Errorf("the Machine's mirror is %v", machine.MachineAPI.Object)
 	}
-	if n, _ := replicas(set.machineAPI); n != 5 || !jsonnumbers.Equal(below(set.machineAPI.Object, "status")["replicas"], int64(4)) {
-		t.Errorf("the set's mirror is %v", set.machineAPI.Object)
+	if n, _ := replicas(set.MachineAPI); n != 5 || !jsonnumbers.Equal(below(set.MachineAPI.Object, "status")["replicas"], int64(4)) {
+		t.Errorf("the set's mirror is %v", set.MachineAPI.Object)
 	}
 }
 

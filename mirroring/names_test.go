@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"testing"
@@ -24,9 +24,9 @@ func TestNamesThatAreNotMirrored(t *testing.T) {
 		{"in whichever words it does", `{spec: {selector: {matchExpressions: [{key: team, operator: Exists}, {key: velero.io/backup-name, operator: Exists}]}}}`,
 			`{metadata: {labels: {team: a, velero.io/backup-name: b}, annotations: {note: noted}}}`},
 	} {
-		s := &state{kind: mirroringtest.Kind(t, "Machine"), parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: nil}}
+		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: nil}}
 		if c.set != "" {
-			s.parents[authority.MachineAPI] = mirroringtest.Machine(t, c.set)
+			s.Parents[authority.MachineAPI] = mirroringtest.Machine(t, c.set)
 		}
 		got := s.bare(mirroringtest.Machine(t, from), "v1", "K", "n")
 		want := mirroringtest.Machine(t, c.want)
@@ -54,9 +54,9 @@ func TestNamesThatTheMirrorLeaves(t *testing.T) {
 		{"what the mirror once copied is not taken away", "MachineSet", `{metadata: {labels: {hive.openshift.io/managed: "true", team: a}, ` + ours + `}}`, `{metadata: {}}`, `{metadata: {labels: {hive.openshift.io/managed: "true"}}}`},
 		{"there is no object yet", "MachineSet", ``, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`},
 	} {
-		s, want := &state{kind: mirroringtest.Kind(t, c.kind)}, mirroringtest.Machine(t, c.want)
+		s, want := &State{Kind: mirroringtest.Kind(t, c.kind)}, mirroringtest.Machine(t, c.want)
 		if c.live != "" {
-			s.machineAPI = mirroringtest.Machine(t, c.live)
+			s.MachineAPI = mirroringtest.Machine(t, c.live)
 		}
 		s.leave(want)
 		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, want.Object); diff != "" {

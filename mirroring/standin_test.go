@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"fmt"
@@ -22,13 +22,13 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 		{"both have the ID", "aws:///us-east-1a/i-1", "aws:///us-east-1a/i-1", "", ""},
 		{"no instance was ever made", "", "", "InfrastructureNotFound", "create it again without spec.providerID, or delete the Machine"},
 	} {
-		s := &state{kind: mirroringtest.Kind(t, "Machine"), name: "m", env: conversion.Env{Platform: platform, ClusterName: "c", Region: "us-east-1",
+		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c", Region: "us-east-1",
 			Infrastructure: mirroringtest.Machine(t, `{status: {infrastructureName: c, platformStatus: {type: AWS, aws: {region: us-east-1}}}}`).Object,
 			InfraCluster:   mirroringtest.Machine(t, `{spec: {region: us-east-1}}`).Object}}
-		s.machineAPI = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: openshift-machine-api, labels: {machine.openshift.io/cluster-api-cluster: c}}, spec: {authoritativeAPI: MachineAPI, providerID: %q,
+		s.MachineAPI = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: openshift-machine-api, labels: {machine.openshift.io/cluster-api-cluster: c}}, spec: {authoritativeAPI: MachineAPI, providerID: %q,
 			providerSpec: {value: {kind: AWSMachineProviderConfig, apiVersion: machine.openshift.io/v1beta1, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: us-east-1, availabilityZone: us-east-1a}, userDataSecret: {name: worker}}}},
 			status: {authoritativeAPI: ClusterAPI}}`, c.mapi))
-		s.core = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: openshift-cluster-api, labels: {cluster.x-k8s.io/cluster-name: c}}, spec: {providerID: %q, clusterName: c,
+		s.Core = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: openshift-cluster-api, labels: {cluster.x-k8s.io/cluster-name: c}}, spec: {providerID: %q, clusterName: c,
 			bootstrap: {dataSecretName: worker}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}}}`, c.core))
 		if s.standIn() == nil != (c.want != "") {
 			t.Errorf("%s: a move goes on: %t", c.sentence, s.standIn() != nil)
@@ -43,8 +43,8 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 			if w == nil {
 				break
 			}
-			last = w.reason + " " + w.note + fmt.Sprint(w.patch)
-			s.machineAPI = mirroringtest.Object(t, afterPatch(t, s.machineAPI, w.patch))
+			last = w.Reason + " " + w.Note + fmt.Sprint(w.Patch)
+			s.MachineAPI = mirroringtest.Object(t, afterPatch(t, s.MachineAPI, w.Patch))
 			s.read.of = nil
 		}
 		if !strings.Contains(last, c.want) || !strings.Contains(last, c.says) {

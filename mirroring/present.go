@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"fmt"
@@ -20,59 +20,59 @@ const (
 	reasonNoProvider   = "ProviderNotInstalled"
 )
 
-// lacks notes the first kind of a pair that is not served. Without the Infrastructure's kind, the Infrastructure is missing: the conversion reports it.
-func (s *state) lacks(kind schema.GroupVersionKind) {
-	if s.unserved.Empty() && kind != infrastructureKind {
+// Lacks notes the first kind of a pair that is not served. Without the Infrastructure's kind, the Infrastructure is missing: the conversion reports it.
+func (s *State) Lacks(kind schema.GroupVersionKind) {
+	if s.unserved.Empty() && kind != InfrastructureKind {
 		s.unserved = kind
 	}
 }
 
 // waitsForKind reports whether nothing may be done to the pair before a kind is served: that objects are gone with their kind is nobody's word about a Machine.
 // An object of the Machine API that Machine API itself runs may still be deleted.
-func (s *state) waitsForKind() bool {
-	return !s.unserved.Empty() && (presence(s.machineAPI) != authority.Deleting || s.source() != authority.MachineAPI)
+func (s *State) waitsForKind() bool {
+	return !s.unserved.Empty() && (PresenceOf(s.MachineAPI) != authority.Deleting || s.source() != authority.MachineAPI)
 }
 
 // releaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a CRD. A Machine API
 // object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to do with its deletion.
-func (s *state) releaseUnserved() *write {
-	mirror, side := s.mirror()
+func (s *State) releaseUnserved() *Write {
+	mirror, side := s.Mirror()
 	switch {
-	case s.source() == authority.Unset || presence(mirror) != authority.Deleting:
+	case s.source() == authority.Unset || PresenceOf(mirror) != authority.Deleting:
 		return nil
-	case side == authority.ClusterAPI && !s.isMirror(s.core):
+	case side == authority.ClusterAPI && !s.IsMirror(s.Core):
 		return nil
-	case side == authority.MachineAPI && (s.unserved.Group != s.kind.MachineAPI.Group || s.said().Current == authority.Migrating || s.deletion().Unreleased):
+	case side == authority.MachineAPI && (s.unserved.Group != s.Kind.MachineAPI.Group || s.said().Current == authority.Migrating || s.Deletion().Unreleased):
 		return nil
-	case len(s.children) > 0:
-		return s.detach(s.children[0], side)
+	case len(s.Children) > 0:
+		return s.detach(s.Children[0], side)
 	}
 	return s.releaseMirror(side)
 }
 
 // waits reports on the Machine API object which kind it waits for; nil if it is reported already.
-func (c converting) waits(s *state) *write {
-	if s.machineAPI == nil || s.source() == authority.Unset {
+func (c converting) waits(s *State) *Write {
+	if s.MachineAPI == nil || s.source() == authority.Unset {
 		return nil
 	}
 	reason, what := reasonNoProvider, "the platform's provider of Cluster API"
 	switch s.unserved.Group {
-	case s.kind.ClusterAPI.Group:
+	case s.Kind.ClusterAPI.Group:
 		reason, what = reasonNoClusterAPI, "Cluster API"
-	case s.kind.MachineAPI.Group:
+	case s.Kind.MachineAPI.Group:
 		reason, what = reasonNoMachineAPI, "the Machine API"
 	}
 	return c.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
-		s.unserved.Kind, s.unserved.GroupVersion(), s.kind.Name, what))
+		s.unserved.Kind, s.unserved.GroupVersion(), s.Kind.Name, what))
 }
 
 // withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
-func (c converting) withCondition(s *state, status metav1.ConditionStatus, reason, message string) *write {
-	merged, changed := conditionlist.Set(conditionlist.Of(s.machineAPI), synchronizedCondition(status, reason, message), c.now)
+func (c converting) withCondition(s *State, status metav1.ConditionStatus, reason, message string) *Write {
+	merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), c.now)
 	if !changed {
 		return nil
 	}
-	w := statusWrite(s.machineAPI, map[string]any{"conditions": merged})
-	w.reason, w.note = reason, message
+	w := statusWrite(s.MachineAPI, map[string]any{"conditions": merged})
+	w.Reason, w.Note = reason, message
 	return w
 }

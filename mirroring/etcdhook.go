@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"fmt"
@@ -29,27 +29,27 @@ const etcdHookManager = "poundlock-etcd-hook"
 //
 // The record comes before the mirror's deletion is requested. Where somebody else deletes the mirror, and Poundlock is down until the operator has removed
 // the hook, there may be none: Cluster API's then stays, and a person removes it.
-func (s *state) etcdHook() *write {
-	if !s.kind.InfraActs() || s.machineAPI == nil {
+func (s *State) etcdHook() *Write {
+	if !s.Kind.InfraActs() || s.MachineAPI == nil {
 		return nil
 	}
-	record, kept := s.machineAPI.GetAnnotations()[authority.EtcdHookSeenAnnotation]
+	record, kept := s.MachineAPI.GetAnnotations()[authority.EtcdHookSeenAnnotation]
 	switch {
 	case s.source() == authority.MachineAPI && kept:
 		return s.forgetHook()
-	case s.source() != authority.ClusterAPI || s.core == nil:
+	case s.source() != authority.ClusterAPI || s.Core == nil:
 		return nil
 	}
-	owner, there := s.core.GetAnnotations()[authority.EtcdHookAnnotation]
-	here, seen := hasEtcdHook(s.machineAPI), record == string(s.machineAPI.GetUID())
-	deleting := presence(s.machineAPI) == authority.Deleting
+	owner, there := s.Core.GetAnnotations()[authority.EtcdHookAnnotation]
+	here, seen := hasEtcdHook(s.MachineAPI), record == string(s.MachineAPI.GetUID())
+	deleting := PresenceOf(s.MachineAPI) == authority.Deleting
 	switch {
 	case here && !there && !seen:
 		return s.carryHook(authority.EtcdHookOwner, "added the hook %s to %s")
 	case here && !there && !deleting:
 		return s.dropHook()
 	case here && owner == authority.EtcdHookOwner && !seen:
-		return s.recordHook(string(s.machineAPI.GetUID()))
+		return s.recordHook(string(s.MachineAPI.GetUID()))
 	case !here && seen && deleting && owner == authority.EtcdHookOwner:
 		return s.carryHook(nil, "removed the hook %s from %s")
 	case !here && seen && !deleting:
@@ -59,27 +59,27 @@ func (s *state) etcdHook() *write {
 }
 
 // carryHook writes what etcd's operator did to Cluster API's Machine.
-func (s *state) carryHook(value any, what string) *write {
-	return &write{verb: patch, by: etcdHookManager, object: s.core, reason: "EtcdHookFollowed", fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
-		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
-		note:  fmt.Sprintf(what, authority.EtcdHookName, describe(s.core)) + ", as etcd's operator has done in the Machine API"}
+func (s *State) carryHook(value any, what string) *Write {
+	return &Write{Verb: Patch, By: etcdHookManager, Object: s.Core, Reason: "EtcdHookFollowed", Fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
+		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
+		Note:  fmt.Sprintf(what, authority.EtcdHookName, Describe(s.Core)) + ", as etcd's operator has done in the Machine API"}
 }
 
 // dropHook takes off the mirror what the authority has no more, and the record in the same write: without the one, the other would prove a removal.
-func (s *state) dropHook() *write {
+func (s *State) dropHook() *Write {
 	w := s.recordHook(nil)
-	others := slices.DeleteFunc(slices.Clone(preDrainHooks(s.machineAPI)), isEtcdHook)
-	w.patch["spec"] = map[string]any{"lifecycleHooks": map[string]any{"preDrain": others}}
-	w.reason, w.fields = "MirrorUpdated", []string{"spec.lifecycleHooks.preDrain"}
-	w.note = fmt.Sprintf("removed the hook %s from %s, as %s no longer has it", authority.EtcdHookName, describe(s.machineAPI), describe(s.core))
+	others := slices.DeleteFunc(slices.Clone(preDrainHooks(s.MachineAPI)), isEtcdHook)
+	w.Patch["spec"] = map[string]any{"lifecycleHooks": map[string]any{"preDrain": others}}
+	w.Reason, w.Fields = "MirrorUpdated", []string{"spec.lifecycleHooks.preDrain"}
+	w.Note = fmt.Sprintf("removed the hook %s from %s, as %s no longer has it", authority.EtcdHookName, Describe(s.MachineAPI), Describe(s.Core))
 	return w
 }
 
-func (s *state) forgetHook() *write { return s.recordHook(nil) }
+func (s *State) forgetHook() *Write { return s.recordHook(nil) }
 
-func (s *state) recordHook(value any) *write {
-	return &write{verb: patch, by: etcdHookManager, object: s.machineAPI, reason: "EtcdHookSeen",
-		patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
+func (s *State) recordHook(value any) *Write {
+	return &Write{Verb: Patch, By: etcdHookManager, Object: s.MachineAPI, Reason: "EtcdHookSeen",
+		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
 }
 
 func hasEtcdHook(machineAPI *unstructured.Unstructured) bool {

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"strings"
@@ -32,9 +32,9 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		{"it was never mirrored", "MachineSet", theirs, "", false},
 		{"the Machine API's is there", "MachineSet", marked, twin, false},
 	} {
-		s := &state{kind: mirroringtest.Kind(t, row.kind), name: "s", pair: authority.Pair{MachineAPI: "m", ClusterAPI: "c"}, core: mirroringtest.Machine(t, row.core)}
+		s := &State{Kind: mirroringtest.Kind(t, row.kind), Name: "s", Pair: authority.Pair{MachineAPI: "m", ClusterAPI: "c"}, Core: mirroringtest.Machine(t, row.core)}
 		if row.machineAPI != "" {
-			s.machineAPI = mirroringtest.Machine(t, row.machineAPI)
+			s.MachineAPI = mirroringtest.Machine(t, row.machineAPI)
 		}
 		w := c.outlived(s)
 		if (w != nil) != row.says {
@@ -44,15 +44,15 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		if w == nil {
 			continue
 		}
-		if !strings.Contains(w.note, "kubectl -n c delete machinesets.cluster.x-k8s.io s") || !w.warning {
+		if !strings.Contains(w.Note, "kubectl -n c delete machinesets.cluster.x-k8s.io s") || !w.Warning {
 			t.Errorf("%s: %+v", row.sentence, w)
 		}
-		s.core.Object["status"] = w.patch["status"]
+		s.Core.Object["status"] = w.Patch["status"]
 		if again := c.outlived(s); again != nil {
-			t.Errorf("it is said twice: %v", again.patch)
+			t.Errorf("it is said twice: %v", again.Patch)
 		}
 		back := s.found()
-		if back == nil || len(list(below(back.patch, "status")["conditions"])) != 0 {
+		if back == nil || len(list(below(back.Patch, "status")["conditions"])) != 0 {
 			t.Errorf("with a twin again it is not taken back: %v", back)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"slices"
@@ -17,10 +17,10 @@ import (
 // restoreOwner makes a MachineSet that is paused the owner of an authoritative Machine again. A set that acts adopts its Machines itself. One that is
 // paused adopts none, and a Machine has lost it if the set was recreated. The Machine's mirror shows that the set counts it: the other API's set owns
 // that. Without the owner, a move of the set would wait for ever. What a person has released does not match the set's selector, and stays released.
-func (s *state) restoreOwner() *write {
+func (s *State) restoreOwner() *Write {
 	side := s.source()
-	machine, set := s.on(side), s.parents[side]
-	counted := presence(machine) == authority.Present && s.countedBy(s.parents[side.Other()])
+	machine, set := s.on(side), s.Parents[side]
+	counted := PresenceOf(machine) == authority.Present && s.countedBy(s.Parents[side.Other()])
 	if !counted || !s.adoptsNothing(side) || !lost(machine, set) {
 		return nil
 	}
@@ -28,36 +28,36 @@ func (s *state) restoreOwner() *write {
 		return nil
 	}
 	refs := slices.DeleteFunc(machine.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return names(r, set) })
-	return &write{
-		verb: patch, object: machine, provided: proviso{stays: set},
-		patch:  metadataPatch(map[string]any{"ownerReferences": append(refs, ownedBy(set, true))}),
-		reason: "OwnerRestored", note: "restored the owner reference of " + describe(machine) + " to its MachineSet " + set.GetName(),
+	return &Write{
+		Verb: Patch, Object: machine, Provided: Proviso{Stays: set},
+		Patch:  metadataPatch(map[string]any{"ownerReferences": append(refs, ownedBy(set, true))}),
+		Reason: "OwnerRestored", Note: "restored the owner reference of " + Describe(machine) + " to its MachineSet " + set.GetName(),
 	}
 }
 
 // unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
-func (s *state) unlessOwner(w *write) *write {
-	if w == nil || len(s.children) > 0 || s.kind.Name != "MachineSet" {
+func (s *State) unlessOwner(w *Write) *Write {
+	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
 		return w
 	}
-	w.provided = proviso{childless: true}
+	w.Provided = Proviso{Childless: true}
 	return w
 }
 
 // countedBy reports whether the set of the mirror's side, which stays, owns the mirror.
-func (s *state) countedBy(set *unstructured.Unstructured) bool {
-	mirror, _ := s.mirror()
-	owner := controllerOf(mirror)
-	return presence(mirror) == authority.Present && presence(set) == authority.Present && owner != nil && owner.UID == set.GetUID()
+func (s *State) countedBy(set *unstructured.Unstructured) bool {
+	mirror, _ := s.Mirror()
+	owner := ControllerOf(mirror)
+	return PresenceOf(mirror) == authority.Present && PresenceOf(set) == authority.Present && owner != nil && owner.UID == set.GetUID()
 }
 
 // adoptsNothing reports whether the set of a side stays, belongs to the pair, and is paused.
-func (s *state) adoptsNothing(side authority.API) bool {
-	switch set := s.parents[side]; {
-	case presence(set) != authority.Present:
+func (s *State) adoptsNothing(side authority.API) bool {
+	switch set := s.Parents[side]; {
+	case PresenceOf(set) != authority.Present:
 		return false
 	case side == authority.MachineAPI:
-		return authority.Source(shape(set)) == authority.ClusterAPI
+		return authority.Source(ShapeOf(set)) == authority.ClusterAPI
 	default:
 		return isPaused(set) && !s.foreignParent()
 	}
@@ -65,7 +65,7 @@ func (s *state) adoptsNothing(side authority.API) bool {
 
 // lost reports whether nothing controls the Machine, or a set of the set's name that no longer exists: there is one of a name at a time.
 func lost(machine, set *unstructured.Unstructured) bool {
-	owner := controllerOf(machine)
+	owner := ControllerOf(machine)
 	return owner == nil || names(*owner, set) && owner.UID != set.GetUID()
 }
 
@@ -78,10 +78,10 @@ func names(r metav1.OwnerReference, o *unstructured.Unstructured) bool {
 // givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
 // controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
 // infrastructure cluster is gone.
-func (s *state) givenToCluster() *write {
-	if presence(s.cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.isMirror(s.core) || presence(s.core) != authority.Present || len(s.core.GetOwnerReferences()) > 0 {
+func (s *State) givenToCluster() *Write {
+	if PresenceOf(s.Cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.IsMirror(s.Core) || PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
 		return nil
 	}
-	return &write{verb: patch, object: s.core, patch: metadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
-		reason: "Released", note: "made the Cluster, which is being deleted, the owner of " + describe(s.core) + ", so that Cluster API deletes it"}
+	return &Write{Verb: Patch, Object: s.Core, Patch: metadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
+		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + Describe(s.Core) + ", so that Cluster API deletes it"}
 }

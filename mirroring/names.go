@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"slices"
@@ -13,8 +13,8 @@ import (
 )
 
 // selects reports whether a MachineSet of the Machine selects it by a label: without it, the mirror would be no Machine of the set's mirror.
-func (s *state) selects(label string) bool {
-	for _, set := range s.parents {
+func (s *State) selects(label string) bool {
+	for _, set := range s.Parents {
 		selector := below(below(content(set), "spec"), "selector")
 		_, named := below(selector, "matchLabels")[label]
 		if named || slices.ContainsFunc(list(selector["matchExpressions"]), func(e any) bool { return ownership.Has(e, map[string]any{"key": label}) }) {
@@ -35,11 +35,11 @@ func content(o *unstructured.Unstructured) map[string]any {
 // (authority.LeftAlone): how large a machine of the set is, and of a Machine its zone and the state of its instance. What Cluster API has of
 // them was copied at another time, and serves where there is nothing yet. What is somebody's (authority.Theirs) and was the mirror's by an
 // earlier time stays too: there may be no other copy.
-func (s *state) leave(want *unstructured.Unstructured) {
+func (s *State) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
-		others := authority.LeftAlone(s.kind.Name, "metadata."+of)
-		for name, value := range below(below(content(s.machineAPI), "metadata"), of) {
-			if slices.Contains(others, name) || authority.Theirs(name) && ownership.Owns(s.machineAPI, "f:metadata", "f:"+of, "f:"+name) {
+		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)
+		for name, value := range below(below(content(s.MachineAPI), "metadata"), of) {
+			if slices.Contains(others, name) || authority.Theirs(name) && ownership.Owns(s.MachineAPI, "f:metadata", "f:"+of, "f:"+name) {
 				text, _ := value.(string)
 				put(want, text, "metadata", of, name)
 			}

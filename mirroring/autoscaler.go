@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirror
+package mirroring
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ const machineAPIDelete = "machine.openshift.io/delete-machine"
 
 // stream is the way back, from a mirror to its authority, for what others may write to the mirror.
 type stream struct {
-	*state
+	*State
 	mirror, source *unstructured.Unstructured
 	// side is the mirror's.
 	side policies.Side
@@ -40,14 +40,14 @@ type stream struct {
 //
 // Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), but admission may be absent: wrote
 // decides from the managed fields.
-func (s *state) followed() *write {
+func (s *State) followed() *Write {
 	f, back := s.stream()
 	switch {
 	case !back:
 		return nil
-	case s.kind.Scales:
+	case s.Kind.Scales:
 		return first(f.scaled, f.limited)
-	case s.kind.Infra == authority.InfraMachine:
+	case s.Kind.Infra == authority.InfraMachine:
 		return f.chosen()
 	}
 	return nil
@@ -55,15 +55,15 @@ func (s *state) followed() *write {
 
 // stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, so that what
 // is not yet carried over was written before it, and counts.
-func (s *state) stream() (f stream, back bool) {
-	if presence(s.core) != authority.Present || presence(s.machineAPI) != authority.Present {
+func (s *State) stream() (f stream, back bool) {
+	if PresenceOf(s.Core) != authority.Present || PresenceOf(s.MachineAPI) != authority.Present {
 		return stream{}, false
 	}
 	switch s.source() {
 	case authority.ClusterAPI:
-		return stream{s, s.machineAPI, s.core, policies.SideMachineAPI}, true
+		return stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}, true
 	case authority.MachineAPI:
-		return stream{s, s.core, s.machineAPI, policies.SideClusterAPI}, s.isMirror(s.core)
+		return stream{s, s.Core, s.MachineAPI, policies.SideClusterAPI}, s.IsMirror(s.Core)
 	}
 	return stream{}, false
 }
@@ -77,9 +77,9 @@ func (f stream) there(key string) string {
 }
 
 // limited carries over the annotations of a set: those that their writer has set on its mirror, and those that it has taken away.
-func (f stream) limited() *write {
+func (f stream) limited() *Write {
 	for _, g := range authority.Annotated(f.side) {
-		if g.Manager == "" || !slices.Contains(g.Kinds, f.kind.Name) {
+		if g.Manager == "" || !slices.Contains(g.Kinds, f.Kind.Name) {
 			continue
 		}
 		changes, fields := map[string]any{}, []string(nil)
@@ -90,7 +90,7 @@ func (f stream) limited() *write {
 			}
 		}
 		if len(fields) > 0 {
-			return f.annotate(changes, fields, fmt.Sprintf("made %s of %s equal to its mirror, where %s has changed it", brief(fields), describe(f.source), g.Writer))
+			return f.annotate(changes, fields, fmt.Sprintf("made %s of %s equal to its mirror, where %s has changed it", Brief(fields), Describe(f.source), g.Writer))
 		}
 	}
 	return nil
@@ -112,9 +112,9 @@ func (f stream) annotated(g authority.Grant, key string) (value any, changed boo
 func annotationPath(key string) []string { return []string{"f:metadata", "f:annotations", "f:" + key} }
 
 // annotate writes annotations to the authority, in the name of whom it follows.
-func (f stream) annotate(changes map[string]any, fields []string, note string) *write {
-	return &write{verb: patch, by: autoscalerManager, object: f.source, reason: "AutoscalerFollowed", fields: fields, note: note,
-		patch: metadataPatch(map[string]any{"annotations": changes})}
+func (f stream) annotate(changes map[string]any, fields []string, note string) *Write {
+	return &Write{Verb: Patch, By: autoscalerManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
+		Patch: metadataPatch(map[string]any{"annotations": changes})}
 }
 
 // wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
@@ -180,27 +180,27 @@ func ownedByUs(o *unstructured.Unstructured, path []string) bool {
 var replicasPath = []string{"f:spec", "f:replicas"}
 
 // scaled carries over the replicas of a set. Where there are to be fewer, the marks of its Machines come first: else the set would delete others.
-func (f stream) scaled() *write {
+func (f stream) scaled() *Write {
 	asked, has := replicas(f.mirror)
 	now, _ := replicas(f.source)
 	if !has || asked == now || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() {
 		return nil
 	}
 	if asked < now {
-		for _, m := range f.markedMachines {
+		for _, m := range f.MarkedMachines {
 			if w := m.markedFor(f.side); w != nil {
 				return w
 			}
 		}
 	}
-	return &write{verb: patch, by: autoscalerManager, object: f.source, patch: map[string]any{"spec": map[string]any{"replicas": asked}}, reason: "AutoscalerFollowed", fields: []string{"spec.replicas"},
-		note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", describe(f.source), now, asked)}
+	return &Write{Verb: Patch, By: autoscalerManager, Object: f.source, Patch: map[string]any{"spec": map[string]any{"replicas": asked}}, Reason: "AutoscalerFollowed", Fields: []string{"spec.replicas"},
+		Note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", Describe(f.source), now, asked)}
 }
 
-// fewer returns the mirror of a set that the autoscaler wants to have fewer Machines, and its side; nil for none. The set's marked Machines are then read.
-func (s *state) fewer() (*unstructured.Unstructured, policies.Side) {
+// Fewer returns the mirror of a set that the autoscaler wants to have fewer Machines, and its side; nil for none. The set's marked Machines are then read.
+func (s *State) Fewer() (*unstructured.Unstructured, policies.Side) {
 	f, back := s.stream()
-	if !back || !s.kind.Scales {
+	if !back || !s.Kind.Scales {
 		return nil, ""
 	}
 	asked, has := replicas(f.mirror)
@@ -240,8 +240,8 @@ func marks(side policies.Side) []string {
 	return []string{clusterv1.DeleteMachineAnnotation}
 }
 
-// markOf is the first mark that a Machine has, "" for none.
-func markOf(o *unstructured.Unstructured, side policies.Side) (key, value string) {
+// MarkOf is the first mark that a Machine has, "" for none.
+func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string) {
 	for _, key := range marks(side) {
 		if value, has := o.GetAnnotations()[key]; has {
 			return key, value
@@ -258,14 +258,14 @@ func (f stream) sourceSide() policies.Side {
 }
 
 // chosen carries over the mark of a Machine, and that it was taken back.
-func (f stream) chosen() *write {
+func (f stream) chosen() *Write {
 	to := marks(f.sourceSide())
-	key, value := markOf(f.mirror, f.side)
-	known, _ := markOf(f.source, f.sourceSide())
+	key, value := MarkOf(f.mirror, f.side)
+	known, _ := MarkOf(f.source, f.sourceSide())
 	switch {
 	case key != "" && known == "" && f.wrote(authority.AutoscalerManager, annotationPath(key), annotationPath(to[0])):
 		return f.annotate(map[string]any{to[0]: value}, []string{"metadata.annotations." + to[0]},
-			"marked "+describe(f.source)+" as the one to go, because the cluster autoscaler has marked its mirror")
+			"marked "+Describe(f.source)+" as the one to go, because the cluster autoscaler has marked its mirror")
 	case key == "" && known != "":
 		return f.unmark(to)
 	}
@@ -273,7 +273,7 @@ func (f stream) chosen() *write {
 }
 
 // unmark takes every mark off the authority, if each of them came from the mirror.
-func (f stream) unmark(names []string) *write {
+func (f stream) unmark(names []string) *Write {
 	gone, fields := map[string]any{}, []string(nil)
 	for _, name := range names {
 		if _, has := f.source.GetAnnotations()[name]; !has {
@@ -285,40 +285,40 @@ func (f stream) unmark(names []string) *write {
 		gone[name] = nil
 		fields = append(fields, "metadata.annotations."+name)
 	}
-	return f.annotate(gone, fields, "took the mark off "+describe(f.source)+", because the cluster autoscaler has taken it off its mirror")
+	return f.annotate(gone, fields, "took the mark off "+Describe(f.source)+", because the cluster autoscaler has taken it off its mirror")
 }
 
 // markedFor has the mark of a Machine on the side that acts for its set before that has fewer replicas; side is the one to which the autoscaler writes.
 // A Machine may have another authority than its set, and need not convert: then its mirror gets the mark alone.
-func (s *state) markedFor(side policies.Side) *write {
-	from, to, origin := s.machineAPI, s.core, authority.MachineAPI
+func (s *State) markedFor(side policies.Side) *Write {
+	from, to, origin := s.MachineAPI, s.Core, authority.MachineAPI
 	other := policies.SideClusterAPI
 	if side == policies.SideClusterAPI {
-		from, to, origin, other = s.core, s.machineAPI, authority.ClusterAPI, policies.SideMachineAPI
+		from, to, origin, other = s.Core, s.MachineAPI, authority.ClusterAPI, policies.SideMachineAPI
 	}
 	switch {
-	case presence(to) != authority.Present:
+	case PresenceOf(to) != authority.Present:
 		return nil
 	case s.source() != origin:
 		return s.followed()
 	}
-	key, value := markOf(from, side)
-	if known, _ := markOf(to, other); key == "" || known != "" {
+	key, value := MarkOf(from, side)
+	if known, _ := MarkOf(to, other); key == "" || known != "" {
 		return nil
 	}
 	name := marks(other)[0]
-	return &write{verb: patch, object: to, reason: "MirrorUpdated", fields: []string{"metadata.annotations." + name},
-		patch: metadataPatch(map[string]any{"annotations": map[string]any{name: value}}), note: "marked " + describe(to) + " as the one to go, like " + describe(from)}
+	return &Write{Verb: Patch, Object: to, Reason: "MirrorUpdated", Fields: []string{"metadata.annotations." + name},
+		Patch: metadataPatch(map[string]any{"annotations": map[string]any{name: value}}), Note: "marked " + Describe(to) + " as the one to go, like " + Describe(from)}
 }
 
 // marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the
 // authority loses its mark.
-func (s *state) marksOn(want *unstructured.Unstructured) {
+func (s *State) marksOn(want *unstructured.Unstructured) {
 	annotations := want.GetAnnotations()
-	if _, marked := annotations[machineAPIDelete]; !marked || s.machineAPI == nil {
+	if _, marked := annotations[machineAPIDelete]; !marked || s.MachineAPI == nil {
 		return
 	}
-	if value, has := s.machineAPI.GetAnnotations()[core.OldDeleteAnnotation]; has {
+	if value, has := s.MachineAPI.GetAnnotations()[core.OldDeleteAnnotation]; has {
 		annotations[core.OldDeleteAnnotation] = value
 		want.SetAnnotations(annotations)
 	}
@@ -333,20 +333,20 @@ func replicas(o *unstructured.Unstructured) (n int64, says bool) {
 // unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may
 // have set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
 // have been cleared: without an owner, what the authority drops would stay.
-func (s *state) unclaimed(want, live *unstructured.Unstructured) []string {
-	if !ownership.Claimed(live) && (s.isMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
+func (s *State) unclaimed(want, live *unstructured.Unstructured) []string {
+	if !ownership.Claimed(live) && (s.IsMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
 		return []string{"metadata.managedFields"}
 	}
-	if want.GetKind() != s.kind.Name {
+	if want.GetKind() != s.Kind.Name {
 		return nil
 	}
-	if _, says := replicas(want); says && s.kind.Scales && !ownership.Owns(live, "f:spec", "f:replicas") {
+	if _, says := replicas(want); says && s.Kind.Scales && !ownership.Owns(live, "f:spec", "f:replicas") {
 		return []string{"spec.replicas"}
 	}
 	for _, g := range authority.Annotated(s.mirrorSide()) {
 		for _, key := range g.Fields {
 			_, says := want.GetAnnotations()[key]
-			if says && g.Manager != "" && slices.Contains(g.Kinds, s.kind.Name) && !ownership.Owns(live, "f:metadata", "f:annotations", "f:"+key) {
+			if says && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, "f:metadata", "f:annotations", "f:"+key) {
 				return []string{"metadata.annotations." + key}
 			}
 		}
@@ -355,7 +355,7 @@ func (s *state) unclaimed(want, live *unstructured.Unstructured) []string {
 }
 
 // mirrorSide is the side to which the pair is mirrored.
-func (s *state) mirrorSide() policies.Side {
+func (s *State) mirrorSide() policies.Side {
 	if s.source() == authority.ClusterAPI {
 		return policies.SideMachineAPI
 	}

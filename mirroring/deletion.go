@@ -1,0 +1,221 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirroring
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Deletion is what the rules of deletion ask about the pair.
+func (s *State) Deletion() authority.Deletion {
+	mirror, _ := s.Mirror()
+	d := authority.Deletion{
+		Authority: s.inCharge(), InTransit: s.said().Current == authority.Migrating,
+		MachineAPI: PresenceOf(s.MachineAPI), ClusterAPI: PresenceOf(s.Core),
+		Owned: s.Kind.Parent != "" && ControllerOf(mirror) != nil, Parent: s.Parent, Children: len(s.Children) > 0,
+		Held: s.held(), Marked: s.Marked(s.MachineAPI) || s.Marked(s.Core), Surroundings: s.Surroundings,
+	}
+	d.Unreleased = d.Authority == authority.ClusterAPI && (isPaused(s.Core) || s.Kind.InfraActs() && isPaused(s.Infra))
+	if s.MachineAPI != nil {
+		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
+	}
+	if d.Authority == authority.MachineAPI && s.Core != nil && !s.IsMirror(s.Core) {
+		d.ClusterAPI = authority.Absent
+	}
+	return d
+}
+
+// held reports whether the authoritative controller has yet to clean up. Cluster API's cleans up also after a Machine whose finalizer somebody has removed,
+// for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
+func (s *State) held() bool {
+	side := s.inCharge()
+	return s.on(side) != nil && slices.Contains(s.on(side).GetFinalizers(), s.controllersFinalizer(side)) ||
+		side == authority.ClusterAPI && s.Core != nil && s.instanceLeft()
+}
+
+// instanceLeft reports whether the infrastructure machine names an instance: its controller removes the object after it has terminated that one.
+func (s *State) instanceLeft() bool {
+	return s.Kind.Infra == authority.InfraMachine && s.Infra != nil && Nested(s.Infra, "spec", "providerID") != ""
+}
+
+func (s *State) controllersFinalizer(side authority.API) string {
+	if side == authority.MachineAPI {
+		return s.Kind.MachineAPIFinalizer
+	}
+	return s.Kind.ClusterAPIFinalizer
+}
+
+// Marked reports whether an object has the finalizer or the mark of the mirror.
+func (s *State) Marked(o *unstructured.Unstructured) bool {
+	return o != nil && (slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) || s.IsMirror(o))
+}
+
+// delete is the next write of a step of a deletion; nil: there is nothing to do but to wait.
+func (s *State) delete(step authority.DeletionStep) *Write {
+	mirror, side := s.Mirror()
+	switch step {
+	case authority.DeleteMirror:
+		return deleted(mirror, "MirrorDeleted", "deleted "+Describe(mirror)+", because "+s.describeSource()+" is being deleted")
+	case authority.DeleteAuthority:
+		authoritative := s.on(side.Other())
+		return deleted(authoritative, "DeletionPropagated", "deleted "+Describe(authoritative)+", because "+Describe(mirror)+", which a "+ControllerOf(mirror).Kind+" owns, was deleted")
+	case authority.DetachChildren:
+		return s.detach(s.Children[0], side)
+	case authority.ReleaseMirror:
+		return s.releaseMirror(side)
+	case authority.ReleaseAuthority:
+		return first(s.leftoverInfra, s.staleTemplate, func() *Write { return release(s.on(s.inCharge()), authority.SyncFinalizer) })
+	case authority.Forget:
+		return s.forget()
+	}
+	return nil
+}
+
+func deleted(o *unstructured.Unstructured, reason, note string) *Write {
+	return &Write{Verb: Remove, Object: o, Reason: reason, Note: note}
+}
+
+// detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
+// its end is not propagated; any other no longer names its owner.
+func (s *State) detach(child *unstructured.Unstructured, side authority.API) *Write {
+	w := &Write{Verb: Patch, Object: child, Reason: "Detached", Note: "detached " + Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
+	if side == authority.MachineAPI && !runs(child) {
+		w.Patch = metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
+		return w
+	}
+	w.Patch = metadataPatch(map[string]any{"ownerReferences": without(child, s.on(side))})
+	return w
+}
+
+// without are the owner references of o but those to owner.
+func without(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
+	refs := []metav1.OwnerReference{}
+	for _, r := range o.GetOwnerReferences() {
+		if r.UID != owner.GetUID() {
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}
+
+// releaseMirror lets a mirror go that is being deleted. Its controllers are paused, so their finalizers would hold it
+// for ever.
+func (s *State) releaseMirror(side authority.API) *Write {
+	if side == authority.MachineAPI {
+		return first(s.leftoverInfra, func() *Write {
+			return s.unlessOwner(release(s.MachineAPI, authority.SyncFinalizer, s.Kind.MachineAPIFinalizer))
+		})
+	}
+	return first(s.leftoverInfra, s.keepInfra, func() *Write {
+		return s.unlessOwner(release(s.Core, authority.SyncFinalizer, s.Kind.ClusterAPIFinalizer))
+	})
+}
+
+// leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
+// instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
+func (s *State) leftoverInfra() *Write {
+	if s.Kind.Infra == authority.InfraMachine && s.idle(s.Infra) && PresenceOf(s.Infra) == authority.Present && PresenceOf(s.MachineAPI) == authority.Deleting {
+		return deleted(s.Infra, "MirrorDeleted", "deleted "+Describe(s.Infra)+", because "+Describe(s.MachineAPI)+" is being deleted")
+	}
+	return s.releaseInfra(s.Infra)
+}
+
+// idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative,
+// or its Machine was never created, or is being deleted before any controller acted on it.
+func (s *State) idle(infra *unstructured.Unstructured) bool {
+	if !s.IsMirror(infra) {
+		return false
+	}
+	return s.source() == authority.MachineAPI || s.Core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
+}
+
+// unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
+// releases no such object, so its controllers will not see to what belongs to it.
+func (s *State) unheld() bool {
+	return PresenceOf(s.Core) == authority.Deleting && isPaused(s.Core) && !slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.instanceLeft()
+}
+
+func isPaused(o *unstructured.Unstructured) bool {
+	if o == nil {
+		return false
+	}
+	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
+	return paused
+}
+
+// releaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
+// again if it is still wanted. While authority moves nobody knows yet whose the instance will be: what is being deleted has the move taken back first, or is
+// Cluster API's to end.
+func (s *State) releaseInfra(infra *unstructured.Unstructured) *Write {
+	if PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.said().Current == authority.Migrating {
+		return nil
+	}
+	if _, paused := infra.GetAnnotations()[authority.PausedAnnotation]; !paused {
+		return nil
+	}
+	var providers []string
+	for _, f := range infra.GetFinalizers() {
+		if f == authority.InfraFinalizer("infrastructure.cluster.x-k8s.io", infra.GetKind()) {
+			providers = append(providers, f)
+		}
+	}
+	return release(infra, providers...)
+}
+
+// keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.
+func (s *State) keepInfra() *Write {
+	if s.Infra == nil || s.Core == nil || len(without(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) || PresenceOf(s.MachineAPI) != authority.Present {
+		return nil
+	}
+	return &Write{Verb: Patch, Object: s.Infra, Patch: metadataPatch(map[string]any{"ownerReferences": without(s.Infra, s.Core)}),
+		Reason: "Detached", Note: "detached " + Describe(s.Infra) + " from its Machine, which goes to be recreated"}
+}
+
+// release removes finalizers; nil if o carries none of them.
+func release(o *unstructured.Unstructured, finalizers ...string) *Write {
+	if o == nil {
+		return nil
+	}
+	kept := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return slices.Contains(finalizers, f) })
+	if len(kept) == len(o.GetFinalizers()) {
+		return nil
+	}
+	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(map[string]any{"finalizers": kept}),
+		Reason: "Released", Note: "removed the finalizers that kept " + Describe(o)}
+}
+
+// forget takes finalizer and marks off what acts on its own from now on.
+func (s *State) forget() *Write {
+	if s.MachineAPI != nil {
+		return first(func() *Write { return s.unmark(s.Core) }, func() *Write { return s.unmark(s.MachineAPI) })
+	}
+	if s.Kind.Infra == authority.InfraMachineTemplate {
+		return s.unmark(s.Core) // by its mark the template goes when nothing refers to it any more
+	}
+	return first(func() *Write { return s.unmark(s.Infra) }, func() *Write {
+		if PresenceOf(s.Core) == authority.Deleting && s.instanceLeft() && !isPaused(s.Core) && !isPaused(s.Infra) {
+			return nil // Cluster API is yet to terminate the instance, and may have no finalizer of its own there any more
+		}
+		return s.unmark(s.Core)
+	})
+}
+
+func (s *State) unmark(o *unstructured.Unstructured) *Write {
+	if !s.Marked(o) {
+		return nil
+	}
+	metadata := map[string]any{}
+	if s.IsMirror(o) {
+		metadata["annotations"] = map[string]any{authority.MirrorAnnotation: nil}
+	}
+	if i := slices.Index(o.GetFinalizers(), authority.SyncFinalizer); i >= 0 {
+		metadata["finalizers"] = slices.Delete(slices.Clone(o.GetFinalizers()), i, i+1)
+	}
+	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(metadata), Reason: "MirrorEnded", Note: Describe(o) + " has no twin any more and acts on its own"}
+}

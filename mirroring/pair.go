@@ -1,0 +1,260 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirroring
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// InfrastructureKind is the kind of the object that says what platform the cluster is on.
+var InfrastructureKind = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
+
+// State is everything that one pass over a pair has read. Objects that do not exist are nil.
+type State struct {
+	Kind authority.Kind
+	Pair authority.Pair
+	Name string
+
+	// Env is what conversions need; Missing is a sentence why there is none, "" if there is, and Reason its word.
+	Env             conversion.Env
+	Reason, Missing string
+	Cluster         *unstructured.Unstructured
+	// Surroundings is what becomes of what the pair lives in, as far as it was asked.
+	Surroundings authority.Surroundings
+
+	// unserved is a kind that the pair needs and the API server does not serve, nor does it any object of it; the zero value: all are served.
+	unserved schema.GroupVersionKind
+
+	// MachineAPI and Core are the pair; Infra is the infrastructure object that Core refers to, or would.
+	MachineAPI, Core, Infra *unstructured.Unstructured
+	// Templates are the infrastructure templates that the mirror made for this MachineSet, and those that have a name as it would give them; Used has the names
+	// of those templates, of all, that something refers to. Used is nil where no template needs the question.
+	Templates []*unstructured.Unstructured
+	Used      sets.Set[string]
+	// Parents are the MachineSets that own either side, by API.
+	Parents map[authority.API]*unstructured.Unstructured
+	Parent  authority.Parent
+	// Made is the object that this pass has just created, as the API server stored it.
+	Made types.UID
+	// Children are the objects that the mirror owns, while it is being deleted and may have to let go of them.
+	Children []*unstructured.Unstructured
+	// MarkedMachines are the pairs of the Machines that the autoscaler has marked, where it wants this set to have fewer.
+	MarkedMachines []*State
+
+	// read keeps the Shape of MachineAPI: many callers need it, and each read costs a marshalling.
+	read struct {
+		of    *unstructured.Unstructured
+		shape authority.Shape
+	}
+}
+
+// Store puts an object that a write returned in the place of what was read; nil: it is gone.
+func (s *State) Store(was, now *unstructured.Unstructured) {
+	for _, m := range s.MarkedMachines {
+		if m.Name == was.GetName() && m.Kind.Name == was.GetKind() {
+			m.Store(was, now)
+		}
+	}
+	switch at := was.GroupVersionKind(); {
+	case at == s.Kind.MachineAPIGVK() && was.GetName() == s.Name:
+		s.MachineAPI = now
+	case at == s.Kind.ClusterAPIGVK() && was.GetName() == s.Name:
+		s.Core = now
+	case at == s.InfraKind():
+		s.storeInfra(was, now)
+	default:
+		s.Children = slices.DeleteFunc(s.Children, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
+	}
+}
+
+func (s *State) storeInfra(was, now *unstructured.Unstructured) {
+	s.Templates = slices.DeleteFunc(s.Templates, func(o *unstructured.Unstructured) bool { return o.GetName() == was.GetName() })
+	if s.Kind.Infra == authority.InfraMachineTemplate && now != nil {
+		s.Templates = append(s.Templates, now)
+	}
+	if was.GetName() == s.InfraName() {
+		s.Infra = now
+	}
+}
+
+// Absent notes that an object of the cluster's name is missing.
+func (s *State) Absent(kind string) {
+	missing := s.Env.Absent(kind, s.Cluster != nil, fmt.Sprintf("a %s can be mirrored there", s.Kind.Name))
+	s.Reason, s.Missing = missing.Reason, missing.Message
+}
+
+// Nested is the text at a path, "" for none.
+func Nested(o *unstructured.Unstructured, path ...string) string {
+	v, _, _ := unstructured.NestedString(o.Object, path...)
+	return v
+}
+
+// InfraKind is the kind of the infrastructure object on the cluster's platform.
+func (s *State) InfraKind() schema.GroupVersionKind {
+	if s.Kind.Infra == authority.InfraMachineTemplate {
+		return s.Env.Platform.InfraMachineTemplate.GroupVersionKind
+	}
+	return s.Env.Platform.InfraMachine.GroupVersionKind
+}
+
+// InfraName is what core refers to; an infrastructure machine that is yet to be made has its Machine's name. What an
+// object refers to that the mirror has yet to make its own (a user made it, paused) is not Poundlock's to overwrite.
+func (s *State) InfraName() string {
+	switch {
+	case s.Kind.Infra == "":
+		return ""
+	case s.Core != nil && (s.IsMirror(s.Core) || s.source() != authority.MachineAPI):
+		return Nested(s.Core, s.InfraRef()...)
+	case s.Kind.Infra == authority.InfraMachine:
+		return s.Name
+	}
+	return ""
+}
+
+// InfraRef is where the core object names its infrastructure object.
+func (s *State) InfraRef() []string {
+	if s.Kind.Infra == authority.InfraMachineTemplate {
+		return []string{"spec", "template", "spec", "infrastructureRef", "name"}
+	}
+	return []string{"spec", "infrastructureRef", "name"}
+}
+
+// IsMirror reports whether the mirror made the object for this pair.
+func (s *State) IsMirror(o *unstructured.Unstructured) bool {
+	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.mark()
+}
+
+// IsTemplate reports whether the mirror made a template for this MachineSet. A person's copy of one has its mark, and another name.
+func (s *State) IsTemplate(o *unstructured.Unstructured) bool {
+	return s.IsMirror(o) && core.IsTemplateName(s.Name, o.GetName())
+}
+
+func (s *State) mark() string { return s.Kind.Name + "/" + s.Name }
+
+// ParentName is the name of the MachineSet that owns the source; both sides' have the same.
+func (s *State) ParentName() string {
+	for _, o := range []*unstructured.Unstructured{s.MachineAPI, s.Core} {
+		if ref := ControllerOf(o); ref != nil && ref.Kind == s.Kind.Parent {
+			return ref.Name
+		}
+	}
+	return ""
+}
+
+// SetParent notes whether the parent of one side is there.
+func (s *State) SetParent(side authority.API, p authority.Presence) {
+	if side == authority.MachineAPI {
+		s.Parent.MachineAPI = p
+		return
+	}
+	s.Parent.ClusterAPI = p
+}
+
+// Detached reports whether the end of owner is no longer the end of o.
+func Detached(o, owner *unstructured.Unstructured, side authority.API) bool {
+	ownedBy := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
+	_, marked := o.GetAnnotations()[authority.DetachedAnnotation]
+	return !ownedBy || side == authority.MachineAPI && marked && !runs(o)
+}
+
+// runs reports whether the Machine API is authoritative for a Machine API object: the collector must not get it, marked or not.
+func runs(o *unstructured.Unstructured) bool {
+	return authority.InCharge(ShapeOf(o)) != authority.ClusterAPI
+}
+
+// said returns the Machine API object's fields of authority.
+func (s *State) said() authority.Shape {
+	if s.read.of != s.MachineAPI {
+		s.read.of, s.read.shape = s.MachineAPI, ShapeOf(s.MachineAPI)
+	}
+	return s.read.shape
+}
+
+// source is the API from which the pair is mirrored.
+func (s *State) source() authority.API { return authority.Source(s.said()) }
+
+// inCharge is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
+// API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
+func (s *State) inCharge() authority.API {
+	if api := s.source(); api != authority.Unset || s.said().Requested != authority.ClusterAPI {
+		return api
+	}
+	return authority.ClusterAPI
+}
+
+// Mirror is the core object that is not authoritative, and its side; nil where no API is authoritative or it does not exist.
+func (s *State) Mirror() (*unstructured.Unstructured, authority.API) {
+	side := s.inCharge().Other()
+	return s.on(side), side
+}
+
+func (s *State) on(side authority.API) *unstructured.Unstructured {
+	switch side {
+	case authority.MachineAPI:
+		return s.MachineAPI
+	case authority.ClusterAPI:
+		return s.Core
+	}
+	return nil
+}
+
+// ShapeOf are the fields of authority of a Machine API object.
+func ShapeOf(o *unstructured.Unstructured) authority.Shape { return authority.Read(object(o)) }
+
+// object is the form in which policies read it.
+func object(o *unstructured.Unstructured) *policies.Object {
+	if o == nil {
+		return nil
+	}
+	raw, err := json.Marshal(o.Object)
+	if err != nil {
+		return nil // what was read from JSON can be written
+	}
+	out, _ := policies.ParseObject(raw)
+	return out
+}
+
+// PresenceOf reports whether an object is there, or is being deleted; nil: it is not there.
+func PresenceOf(o *unstructured.Unstructured) authority.Presence {
+	switch {
+	case o == nil:
+		return authority.Absent
+	case o.GetDeletionTimestamp() != nil:
+		return authority.Deleting
+	}
+	return authority.Present
+}
+
+// ControllerOf is the owner that controls an object, nil for none.
+func ControllerOf(o *unstructured.Unstructured) *metav1.OwnerReference {
+	if o == nil {
+		return nil
+	}
+	return metav1.GetControllerOf(o)
+}
+
+// ReasonSurroundings is why a pair is not mirrored while what it lives in is being deleted.
+const ReasonSurroundings = "SurroundingsDeleted"
+
+// Recreates ends the sentence that says what is being deleted, or is gone.
+const Recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
+
+// Complete reports whether all objects of the pair exist and none of them is being deleted.
+func (s *State) Complete() bool {
+	return PresenceOf(s.MachineAPI) == authority.Present && PresenceOf(s.Core) == authority.Present &&
+		(s.Kind.Infra == "" || PresenceOf(s.Infra) == authority.Present)
+}
