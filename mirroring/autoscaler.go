@@ -13,7 +13,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion/core"
-	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
@@ -309,55 +308,4 @@ func (s *State) markedFor(side policies.Side) *Write {
 	name := marks(other)[0]
 	return &Write{Verb: Patch, Object: to, Reason: "MirrorUpdated", Fields: []string{"metadata.annotations." + name},
 		Patch: metadataPatch(map[string]any{"annotations": map[string]any{name: value}}), Note: "marked " + Describe(to) + " as the one to go, like " + Describe(from)}
-}
-
-// marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the
-// authority loses its mark.
-func (s *State) marksOn(want *unstructured.Unstructured) {
-	annotations := want.GetAnnotations()
-	if _, marked := annotations[machineAPIDelete]; !marked || s.MachineAPI == nil {
-		return
-	}
-	if value, has := s.MachineAPI.GetAnnotations()[core.OldDeleteAnnotation]; has {
-		annotations[core.OldDeleteAnnotation] = value
-		want.SetAnnotations(annotations)
-	}
-}
-
-func replicas(o *unstructured.Unstructured) (n int64, says bool) {
-	v, says, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas")
-	n, isNumber := jsonnumbers.Integer(v)
-	return n, says && err == nil && isNumber
-}
-
-// unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may
-// have set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
-// have been cleared: without an owner, what the authority drops would stay.
-func (s *State) unclaimed(want, live *unstructured.Unstructured) []string {
-	if !ownership.Claimed(live) && (s.IsMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
-		return []string{"metadata.managedFields"}
-	}
-	if want.GetKind() != s.Kind.Name {
-		return nil
-	}
-	if _, says := replicas(want); says && s.Kind.Scales && !ownership.Owns(live, "f:spec", "f:replicas") {
-		return []string{"spec.replicas"}
-	}
-	for _, g := range authority.Annotated(s.mirrorSide()) {
-		for _, key := range g.Fields {
-			_, says := want.GetAnnotations()[key]
-			if says && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, "f:metadata", "f:annotations", "f:"+key) {
-				return []string{"metadata.annotations." + key}
-			}
-		}
-	}
-	return nil
-}
-
-// mirrorSide is the side to which the pair is mirrored.
-func (s *State) mirrorSide() policies.Side {
-	if s.source() == authority.ClusterAPI {
-		return policies.SideMachineAPI
-	}
-	return policies.SideClusterAPI
 }

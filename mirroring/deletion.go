@@ -39,21 +39,11 @@ func (s *State) held() bool {
 		side == authority.ClusterAPI && s.Core != nil && s.instanceLeft()
 }
 
-// instanceLeft reports whether the infrastructure machine names an instance: its controller removes the object after it has terminated that one.
-func (s *State) instanceLeft() bool {
-	return s.Kind.Infra == authority.InfraMachine && s.Infra != nil && Nested(s.Infra, "spec", "providerID") != ""
-}
-
 func (s *State) controllersFinalizer(side authority.API) string {
 	if side == authority.MachineAPI {
 		return s.Kind.MachineAPIFinalizer
 	}
 	return s.Kind.ClusterAPIFinalizer
-}
-
-// Marked reports whether an object has the finalizer or the mark of the mirror.
-func (s *State) Marked(o *unstructured.Unstructured) bool {
-	return o != nil && (slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) || s.IsMirror(o))
 }
 
 // delete is the next write of a step of a deletion; nil: there is nothing to do but to wait.
@@ -93,17 +83,6 @@ func (s *State) detach(child *unstructured.Unstructured, side authority.API) *Wr
 	return w
 }
 
-// without are the owner references of o but those to owner.
-func without(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
-	refs := []metav1.OwnerReference{}
-	for _, r := range o.GetOwnerReferences() {
-		if r.UID != owner.GetUID() {
-			refs = append(refs, r)
-		}
-	}
-	return refs
-}
-
 // releaseMirror lets a mirror go that is being deleted. Its controllers are paused, so their finalizers would hold it
 // for ever.
 func (s *State) releaseMirror(side authority.API) *Write {
@@ -139,14 +118,6 @@ func (s *State) idle(infra *unstructured.Unstructured) bool {
 // releases no such object, so its controllers will not see to what belongs to it.
 func (s *State) unheld() bool {
 	return PresenceOf(s.Core) == authority.Deleting && isPaused(s.Core) && !slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.instanceLeft()
-}
-
-func isPaused(o *unstructured.Unstructured) bool {
-	if o == nil {
-		return false
-	}
-	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
-	return paused
 }
 
 // releaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
@@ -218,4 +189,53 @@ func (s *State) unmark(o *unstructured.Unstructured) *Write {
 		metadata["finalizers"] = slices.Delete(slices.Clone(o.GetFinalizers()), i, i+1)
 	}
 	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(metadata), Reason: "MirrorEnded", Note: Describe(o) + " has no twin any more and acts on its own"}
+}
+
+// releaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a CRD. A Machine API
+// object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to do with its deletion.
+func (s *State) releaseUnserved() *Write {
+	mirror, side := s.Mirror()
+	switch {
+	case s.source() == authority.Unset || PresenceOf(mirror) != authority.Deleting:
+		return nil
+	case side == authority.ClusterAPI && !s.IsMirror(s.Core):
+		return nil
+	case side == authority.MachineAPI && (s.unserved.Group != s.Kind.MachineAPI.Group || s.said().Current == authority.Migrating || s.Deletion().Unreleased):
+		return nil
+	case len(s.Children) > 0:
+		return s.detach(s.Children[0], side)
+	}
+	return s.releaseMirror(side)
+}
+
+// staleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
+// from it. The one that the pair will refer to next exists before it is referred to, and is spared.
+func (s *State) staleTemplate() *Write {
+	for _, t := range s.Templates {
+		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
+			continue
+		}
+		return &Write{Verb: Remove, Object: t, Reason: "TemplateDeleted", Note: "deleted " + Describe(t) + ", which nothing refers to any more"}
+	}
+	return nil
+}
+
+// unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
+func (s *State) unlessOwner(w *Write) *Write {
+	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
+		return w
+	}
+	w.Provided = Proviso{Childless: true}
+	return w
+}
+
+// givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
+// controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
+// infrastructure cluster is gone.
+func (s *State) givenToCluster() *Write {
+	if PresenceOf(s.Cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.IsMirror(s.Core) || PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
+		return nil
+	}
+	return &Write{Verb: Patch, Object: s.Core, Patch: metadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
+		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + Describe(s.Core) + ", so that Cluster API deletes it"}
 }

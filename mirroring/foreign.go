@@ -104,12 +104,3 @@ func (s *State) mirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructu
 	}
 	return nil
 }
-
-// foreignParent reports whether the Cluster API set of the parent's name is a stranger, to which no mirror must belong: it would count it among its own, and
-// end it as one too many.
-func (s *State) foreignParent() bool {
-	parent, _ := authority.KindNamed(s.Kind.Parent)
-	mapi := s.Parents[authority.MachineAPI]
-	return authority.Source(ShapeOf(mapi)) == authority.MachineAPI &&
-		authority.ForeignTo(parent, object(mapi), object(s.Parents[authority.ClusterAPI])) != authority.NotForeign
-}

@@ -5,18 +5,15 @@ package mirroring
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/policies/authority"
-	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // Next is the one write that brings the pair closer to being equal, nil if there is none.
@@ -171,20 +168,6 @@ func (c converting) failsFromClusterAPI(s *State, reason, message string) *Write
 	)
 }
 
-// copyManager owns what is copied field by field. An update under the mirror's own name that sets a spec would look like its creation of the object (created).
-const copyManager = "poundlock-copy"
-
-// copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
-func (s *State) copies(name string) *Write {
-	path := []string{"spec", name}
-	value := valueAt(s.Core, path)
-	if value == nil || name == "replicas" && !s.Kind.Scales || ownership.Has(valueAt(s.MachineAPI, path), value) {
-		return nil
-	}
-	return &Write{Verb: Patch, By: copyManager, Object: s.MachineAPI, Patch: map[string]any{"spec": map[string]any{name: value}}, Reason: "MirrorUpdated", Fields: []string{"spec." + name},
-		Note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, Describe(s.MachineAPI), s.describeSource())}
-}
-
 // infraMissing returns a sentence about an object that the authoritative Cluster API object refers to and that does not exist. The mirror does not create it.
 func (s *State) infraMissing() string {
 	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName(), s.Kind.Name)
@@ -192,40 +175,6 @@ func (s *State) infraMissing() string {
 		return what + authority.NoInfraRecreated(s.instanceKnown())
 	}
 	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
-}
-
-// instanceKnown reports whether the Machines of both APIs have the ID of the instance.
-func (s *State) instanceKnown() bool {
-	id := Nested(s.Core, "spec", "providerID")
-	return id != "" && s.MachineAPI != nil && Nested(s.MachineAPI, "spec", "providerID") == id
-}
-
-// standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
-// the Machine API goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an
-// instance such a move does not start, and the mirror is not equal.
-func (s *State) standIn() *unstructured.Unstructured {
-	if s.Kind.Infra != authority.InfraMachine || s.said().Requested != authority.MachineAPI || !s.instanceKnown() {
-		return nil
-	}
-	twin, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
-	if len(errs) > 0 || twin.Infra == nil {
-		return nil
-	}
-	twin.Infra.SetName(s.InfraName())
-	return twin.Infra
-}
-
-// observe mirrors status alone, while the authority's controller ends the machine.
-func (c converting) observe(s *State) *Write {
-	if s.source() == authority.ClusterAPI {
-		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
-		return c.report(s.MachineAPI, status)
-	}
-	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
-	return first(
-		func() *Write { return c.report(s.mirrorOnly(s.Core), coreStatus) },
-		func() *Write { return c.report(s.mirrorOnly(s.Infra), infraStatus) },
-	)
 }
 
 // reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
@@ -253,185 +202,6 @@ func (s *State) reflected() bool {
 	return PresenceOf(s.Core) == authority.Present && s.Infra != nil && s.Missing == "" &&
 		owner != nil && PresenceOf(set) == authority.Present && owner.UID == set.GetUID() &&
 		PresenceOf(twin) == authority.Present && authority.Source(ShapeOf(twin)) == authority.ClusterAPI
-}
-
-// wantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
-// named after its content; nil for a kind without.
-func (s *State) wantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
-	if converted == nil {
-		return nil
-	}
-	want := s.mirrored(converted, s.InfraKind().GroupVersion().String(), s.InfraKind().Kind, s.Pair.ClusterAPI)
-	if s.Kind.Infra == authority.InfraMachineTemplate {
-		want.SetName(converted.GetName())
-		labels := want.GetLabels()
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels[authority.MachineSetLabel] = core.SetLabel(s.Name)
-		want.SetLabels(labels)
-		want.SetOwnerReferences([]metav1.OwnerReference{s.clusterOwns()})
-		return want
-	}
-	want.SetName(s.InfraName())
-	if s.Core != nil {
-		want.SetOwnerReferences([]metav1.OwnerReference{ownedBy(s.Core, true)})
-	}
-	return want
-}
-
-func (s *State) wantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
-	want := s.mirrored(converted, s.Kind.ClusterAPI.String(), s.Kind.Name, s.Pair.ClusterAPI)
-	want.SetName(s.Name)
-	if infra != nil {
-		put(want, infra.GetName(), s.InfraRef()...)
-	}
-	want.SetFinalizers([]string{authority.SyncFinalizer})
-	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})
-	return want
-}
-
-// coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster. A set of Cluster API's that acts keeps what it was given, whatever
-// becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
-func (s *State) coreOwner() metav1.OwnerReference {
-	set := s.Parents[authority.ClusterAPI]
-	if ref := ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.foreignParent() && (PresenceOf(set) == authority.Present || s.belongsTo(set)) {
-		return ownedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached
-	}
-	if s.propagated() && s.gave(set) {
-		return ownedBy(set, true)
-	}
-	return s.clusterOwns()
-}
-
-// belongsTo reports whether the Cluster API object names the set as its owner.
-func (s *State) belongsTo(set *unstructured.Unstructured) bool {
-	owner := ControllerOf(s.Core)
-	return owner != nil && set != nil && owner.UID == set.GetUID()
-}
-
-// gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
-func (s *State) gave(set *unstructured.Unstructured) bool {
-	return ownership.Owns(s.Core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
-}
-
-func (s *State) clusterOwns() metav1.OwnerReference { return ownedBy(s.Cluster, false) }
-
-func ownedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference {
-	yes := true
-	return metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(),
-		Controller: &controls, BlockOwnerDeletion: &yes}
-}
-
-// mirrored is the part that all Cluster API mirrors share: marked, and paused in the very write that creates them.
-func (s *State) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
-	want := s.bare(converted, apiVersion, kind, namespace)
-	annotations := want.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[authority.MirrorAnnotation] = s.mark()
-	annotations[authority.PausedAnnotation] = "true"
-	want.SetAnnotations(annotations)
-	return want
-}
-
-func (s *State) wantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
-	want := s.bare(converted, s.Kind.MachineAPI.String(), s.Kind.Name, s.Pair.MachineAPI)
-	want.SetName(s.Name)
-	want.SetFinalizers([]string{authority.SyncFinalizer})
-	s.leave(want)
-	s.show(want)
-	unstructured.RemoveNestedField(want.Object, "spec", "authoritativeAPI")
-	if s.MachineAPI != nil {
-		core.KeepSpelling(s.Kind.Name, s.MachineAPI, want, s.Env)
-	}
-	if s.Infra != nil && s.Kind.InfraActs() {
-		put(want, fmt.Sprint(s.Infra.GetGeneration()), "metadata", "annotations", authority.InfraGenerationAnnotation)
-	}
-	if s.Kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
-		put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
-	}
-	if s.MachineAPI != nil && ownership.Owns(s.MachineAPI, "f:spec", "f:authoritativeAPI") {
-		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
-		put(want, Nested(s.MachineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
-	}
-	s.marksOn(want)
-	want.SetOwnerReferences(s.machineAPIOwner())
-	return want
-}
-
-// machineAPIOwner is the twin of the Cluster API object's owner. One that is being deleted stays named, so that the collector
-// finds what it is to take along.
-func (s *State) machineAPIOwner() []metav1.OwnerReference {
-	set := s.Parents[authority.MachineAPI]
-	if ref := ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && PresenceOf(set) == authority.Present {
-		return []metav1.OwnerReference{ownedBy(set, true)}
-	}
-	if ref := ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent {
-		return []metav1.OwnerReference{*ref}
-	}
-	return nil
-}
-
-// bare is the content of an apply: identity, labels, annotations and spec of a converted object, without what belongs to
-// one object alone.
-func (s *State) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
-	want := &unstructured.Unstructured{Object: map[string]any{}}
-	want.SetAPIVersion(apiVersion)
-	want.SetKind(kind)
-	want.SetNamespace(namespace)
-	labels := converted.GetLabels()
-	maps.DeleteFunc(labels, func(k, _ string) bool { return authority.Theirs(k) && !s.selects(k) })
-	if len(labels) > 0 {
-		want.SetLabels(labels)
-	}
-	annotations := converted.GetAnnotations()
-	maps.DeleteFunc(annotations, func(k, _ string) bool { return authority.Theirs(k) })
-	if len(annotations) > 0 {
-		want.SetAnnotations(annotations)
-	}
-	if spec, ok := converted.Object["spec"].(map[string]any); ok {
-		want.Object["spec"] = (&unstructured.Unstructured{Object: spec}).DeepCopy().Object
-	}
-	return want
-}
-
-// Become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
-func (s *State) Become(want, live *unstructured.Unstructured) *Write {
-	if live == nil {
-		return &Write{Verb: Create, Object: want, Reason: "MirrorCreated", Note: "created " + Describe(want) + " to mirror " + s.describeSource()}
-	}
-	want, conceded := s.concede(want, live)
-	if managed := ownership.Takeover(want, live, s.Made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
-		return &Write{Verb: Patch, Object: live, Patch: metadataPatch(map[string]any{"managedFields": managed}),
-			Reason: "FieldsTakenOver"}
-	}
-	changed := ownership.Changes(want, live)
-	if len(changed) == 0 {
-		changed = s.unclaimed(want, live)
-	}
-	if len(changed) == 0 {
-		return nil
-	}
-	want = want.DeepCopy()
-	want.SetResourceVersion(live.GetResourceVersion())
-	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
-	return &Write{Verb: Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
-		Note: fmt.Sprintf("made %s equal to %s: %s", Describe(live), s.describeSource(), Brief(changed))}
-}
-
-// yielded leaves the fields of an authoritative object to those who have them too.
-func yielded(o *unstructured.Unstructured) *Write {
-	if o == nil {
-		return nil
-	}
-	managed := ownership.Yield(o)
-	if managed == nil {
-		return nil
-	}
-	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(map[string]any{"managedFields": managed}),
-		Reason: "FieldsYielded"}
 }
 
 // enrol puts the sync finalizer (and a mark) on the authoritative object, only once its twin can be made.
@@ -479,18 +249,6 @@ func (s *State) reattach() *Write {
 	}
 	return &Write{Verb: Patch, Object: s.MachineAPI, Reason: "Attached", Note: Describe(s.MachineAPI) + " has a MachineSet again",
 		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
-}
-
-// staleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
-// from it. The one that the pair will refer to next exists before it is referred to, and is spared.
-func (s *State) staleTemplate() *Write {
-	for _, t := range s.Templates {
-		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
-			continue
-		}
-		return &Write{Verb: Remove, Object: t, Reason: "TemplateDeleted", Note: "deleted " + Describe(t) + ", which nothing refers to any more"}
-	}
-	return nil
 }
 
 // sentences is what a person reads of fields that do not convert: every one, by path.

@@ -35,15 +35,6 @@ func (s *State) restoreOwner() *Write {
 	}
 }
 
-// unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
-func (s *State) unlessOwner(w *Write) *Write {
-	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
-		return w
-	}
-	w.Provided = Proviso{Childless: true}
-	return w
-}
-
 // countedBy reports whether the set of the mirror's side, which stays, owns the mirror.
 func (s *State) countedBy(set *unstructured.Unstructured) bool {
 	mirror, _ := s.Mirror()
@@ -73,15 +64,4 @@ func lost(machine, set *unstructured.Unstructured) bool {
 func names(r metav1.OwnerReference, o *unstructured.Unstructured) bool {
 	group, _, _ := strings.Cut(r.APIVersion, "/")
 	return group == o.GroupVersionKind().Group && r.Kind == o.GetKind() && r.Name == o.GetName()
-}
-
-// givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
-// controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
-// infrastructure cluster is gone.
-func (s *State) givenToCluster() *Write {
-	if PresenceOf(s.Cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.IsMirror(s.Core) || PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
-		return nil
-	}
-	return &Write{Verb: Patch, Object: s.Core, Patch: metadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
-		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + Describe(s.Core) + ", so that Cluster API deletes it"}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -95,12 +96,6 @@ func (s *State) storeInfra(was, now *unstructured.Unstructured) {
 func (s *State) Absent(kind string) {
 	missing := s.Env.Absent(kind, s.Cluster != nil, fmt.Sprintf("a %s can be mirrored there", s.Kind.Name))
 	s.Reason, s.Missing = missing.Reason, missing.Message
-}
-
-// Nested is the text at a path, "" for none.
-func Nested(o *unstructured.Unstructured, path ...string) string {
-	v, _, _ := unstructured.NestedString(o.Object, path...)
-	return v
 }
 
 // InfraKind is the kind of the infrastructure object on the cluster's platform.
@@ -257,4 +252,95 @@ const Recreates = ": Poundlock deletes nothing because of that, and recreates th
 func (s *State) Complete() bool {
 	return PresenceOf(s.MachineAPI) == authority.Present && PresenceOf(s.Core) == authority.Present &&
 		(s.Kind.Infra == "" || PresenceOf(s.Infra) == authority.Present)
+}
+
+// propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.
+func (s *State) propagated() bool {
+	twin := s.Parents[authority.MachineAPI]
+	return s.belongsTo(s.Parents[authority.ClusterAPI]) && (twin == nil || authority.InCharge(ShapeOf(twin)) == authority.ClusterAPI)
+}
+
+// instanceKnown reports whether the Machines of both APIs have the ID of the instance.
+func (s *State) instanceKnown() bool {
+	id := Nested(s.Core, "spec", "providerID")
+	return id != "" && s.MachineAPI != nil && Nested(s.MachineAPI, "spec", "providerID") == id
+}
+
+// belongsTo reports whether the Cluster API object names the set as its owner.
+func (s *State) belongsTo(set *unstructured.Unstructured) bool {
+	owner := ControllerOf(s.Core)
+	return owner != nil && set != nil && owner.UID == set.GetUID()
+}
+
+func (s *State) clusterOwns() metav1.OwnerReference { return ownedBy(s.Cluster, false) }
+
+func ownedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference {
+	yes := true
+	return metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(),
+		Controller: &controls, BlockOwnerDeletion: &yes}
+}
+
+// instanceLeft reports whether the infrastructure machine names an instance: its controller removes the object after it has terminated that one.
+func (s *State) instanceLeft() bool {
+	return s.Kind.Infra == authority.InfraMachine && s.Infra != nil && Nested(s.Infra, "spec", "providerID") != ""
+}
+
+// Marked reports whether an object has the finalizer or the mark of the mirror.
+func (s *State) Marked(o *unstructured.Unstructured) bool {
+	return o != nil && (slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) || s.IsMirror(o))
+}
+
+// without are the owner references of o but those to owner.
+func without(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
+	refs := []metav1.OwnerReference{}
+	for _, r := range o.GetOwnerReferences() {
+		if r.UID != owner.GetUID() {
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}
+
+func isPaused(o *unstructured.Unstructured) bool {
+	if o == nil {
+		return false
+	}
+	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
+	return paused
+}
+
+// foreignParent reports whether the Cluster API set of the parent's name is a stranger, to which no mirror must belong: it would count it among its own, and
+// end it as one too many.
+func (s *State) foreignParent() bool {
+	parent, _ := authority.KindNamed(s.Kind.Parent)
+	mapi := s.Parents[authority.MachineAPI]
+	return authority.Source(ShapeOf(mapi)) == authority.MachineAPI &&
+		authority.ForeignTo(parent, object(mapi), object(s.Parents[authority.ClusterAPI])) != authority.NotForeign
+}
+
+func replicas(o *unstructured.Unstructured) (n int64, says bool) {
+	v, says, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas")
+	n, isNumber := jsonnumbers.Integer(v)
+	return n, says && err == nil && isNumber
+}
+
+// mirrorSide is the side to which the pair is mirrored.
+func (s *State) mirrorSide() policies.Side {
+	if s.source() == authority.ClusterAPI {
+		return policies.SideMachineAPI
+	}
+	return policies.SideClusterAPI
+}
+
+// Lacks notes the first kind of a pair that is not served. Without the Infrastructure's kind, the Infrastructure is missing: the conversion reports it.
+func (s *State) Lacks(kind schema.GroupVersionKind) {
+	if s.unserved.Empty() && kind != InfrastructureKind {
+		s.unserved = kind
+	}
+}
+
+// waitsForKind reports whether nothing may be done to the pair before a kind is served: that objects are gone with their kind is nobody's word about a Machine.
+// An object of the Machine API that Machine API itself runs may still be deleted.
+func (s *State) waitsForKind() bool {
+	return !s.unserved.Empty() && (PresenceOf(s.MachineAPI) != authority.Deleting || s.source() != authority.MachineAPI)
 }

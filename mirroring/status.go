@@ -4,12 +4,14 @@
 package mirroring
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -76,13 +78,6 @@ func ended(wanted, live, out map[string]any) {
 	}
 }
 
-func under(m map[string]any, path ...string) map[string]any {
-	for _, p := range path {
-		m = below(m, p)
-	}
-	return m
-}
-
 // conditions carries the wanted conditions into the live ones, in place: a list has no order that means anything, so
 // the one that is there stays.
 func (c converting) conditions(wanted, live []any) (merged []any, changed bool) {
@@ -97,25 +92,6 @@ func (c converting) conditions(wanted, live []any) (merged []any, changed bool) 
 		changed = changed || did
 	}
 	return merged, changed
-}
-
-func below(m map[string]any, key string) map[string]any {
-	sub, _ := m[key].(map[string]any)
-	return sub
-}
-
-func list(v any) []any {
-	l, _ := v.([]any)
-	return l
-}
-
-func sortedKeys(m map[string]any) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
@@ -189,4 +165,51 @@ func (c converting) fails(s *State, reason, message string) *Write {
 // Refused reports that the API server refuses the mirror, for this reason; nil if that is said already.
 func Refused(s *State, why string, now time.Time) *Write {
 	return converting{now}.fails(s, "MirrorRefused", why)
+}
+
+// observe mirrors status alone, while the authority's controller ends the machine.
+func (c converting) observe(s *State) *Write {
+	if s.source() == authority.ClusterAPI {
+		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
+		return c.report(s.MachineAPI, status)
+	}
+	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	return first(
+		func() *Write { return c.report(s.mirrorOnly(s.Core), coreStatus) },
+		func() *Write { return c.report(s.mirrorOnly(s.Infra), infraStatus) },
+	)
+}
+
+// The reasons why a pair waits for a kind that the API server does not serve.
+const (
+	reasonNoClusterAPI = "ClusterAPINotInstalled"
+	reasonNoMachineAPI = "MachineAPINotInstalled"
+	reasonNoProvider   = "ProviderNotInstalled"
+)
+
+// waits reports on the Machine API object which kind it waits for; nil if it is reported already.
+func (c converting) waits(s *State) *Write {
+	if s.MachineAPI == nil || s.source() == authority.Unset {
+		return nil
+	}
+	reason, what := reasonNoProvider, "the platform's provider of Cluster API"
+	switch s.unserved.Group {
+	case s.Kind.ClusterAPI.Group:
+		reason, what = reasonNoClusterAPI, "Cluster API"
+	case s.Kind.MachineAPI.Group:
+		reason, what = reasonNoMachineAPI, "the Machine API"
+	}
+	return c.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
+		s.unserved.Kind, s.unserved.GroupVersion(), s.Kind.Name, what))
+}
+
+// withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
+func (c converting) withCondition(s *State, status metav1.ConditionStatus, reason, message string) *Write {
+	merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), c.now)
+	if !changed {
+		return nil
+	}
+	w := statusWrite(s.MachineAPI, map[string]any{"conditions": merged})
+	w.Reason, w.Note = reason, message
+	return w
 }
