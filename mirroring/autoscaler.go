@@ -39,8 +39,8 @@ type stream struct {
 //
 // Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), but admission may be absent: wrote
 // decides from the managed fields.
-func (s *State) followed() *Write {
-	f, back := s.stream()
+func followed(s *State) *Write {
+	f, back := streamOf(s)
 	switch {
 	case !back:
 		return nil
@@ -54,7 +54,7 @@ func (s *State) followed() *Write {
 
 // stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, so that what
 // is not yet carried over was written before it, and counts.
-func (s *State) stream() (f stream, back bool) {
+func streamOf(s *State) (f stream, back bool) {
 	if PresenceOf(s.Core) != authority.Present || PresenceOf(s.MachineAPI) != authority.Present {
 		return stream{}, false
 	}
@@ -187,7 +187,7 @@ func (f stream) scaled() *Write {
 	}
 	if asked < now {
 		for _, m := range f.MarkedMachines {
-			if w := m.markedFor(f.side); w != nil {
+			if w := markedFor(m, f.side); w != nil {
 				return w
 			}
 		}
@@ -197,8 +197,8 @@ func (f stream) scaled() *Write {
 }
 
 // Fewer returns the mirror of a set that the autoscaler wants to have fewer Machines, and its side; nil for none. The set's marked Machines are then read.
-func (s *State) Fewer() (*unstructured.Unstructured, policies.Side) {
-	f, back := s.stream()
+func Fewer(s *State) (*unstructured.Unstructured, policies.Side) {
+	f, back := streamOf(s)
 	if !back || !s.Kind.Scales {
 		return nil, ""
 	}
@@ -289,7 +289,7 @@ func (f stream) unmark(names []string) *Write {
 
 // markedFor has the mark of a Machine on the side that acts for its set before that has fewer replicas; side is the one to which the autoscaler writes.
 // A Machine may have another authority than its set, and need not convert: then its mirror gets the mark alone.
-func (s *State) markedFor(side policies.Side) *Write {
+func markedFor(s *State, side policies.Side) *Write {
 	from, to, origin := s.MachineAPI, s.Core, authority.MachineAPI
 	other := policies.SideClusterAPI
 	if side == policies.SideClusterAPI {
@@ -299,7 +299,7 @@ func (s *State) markedFor(side policies.Side) *Write {
 	case PresenceOf(to) != authority.Present:
 		return nil
 	case s.source() != origin:
-		return s.followed()
+		return followed(s)
 	}
 	key, value := MarkOf(from, side)
 	if known, _ := MarkOf(to, other); key == "" || known != "" {

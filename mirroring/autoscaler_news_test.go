@@ -85,7 +85,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 			if lag := kind == "Machine" && (c.sentence == beforeSwitch || c.sentence == newborn); lag {
 				c.follows = true // the mark is not on the authority, which may never have had it
 			}
-			if got := s.followed() != nil; got != c.follows {
+			if got := followed(s) != nil; got != c.follows {
 				t.Errorf("%s: %s: followed: %t", kind, c.sentence, got)
 			}
 		}
@@ -107,7 +107,7 @@ func TestClearedManagedFieldsAreClaimed(t *testing.T) {
 	} {
 		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
 		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
-		w := s.Become(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
+		w := Become(s, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
 		if got := w != nil && w.Verb == Apply; got != c.claims {
 			t.Errorf("%s: applied: %t", c.sentence, got)
 		}
@@ -136,7 +136,7 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 		s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
 		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
 			size, strings.Join(c.managers, ", "), c.api))
-		w := s.followed()
+		w := followed(s)
 		if (w != nil) != c.follows {
 			t.Errorf("%s: followed: %t", c.sentence, w != nil)
 		}
@@ -219,7 +219,7 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotations, c.by, spec, status))
 		s.Core = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
 		got := ""
-		if w := s.followed(); w != nil {
+		if w := followed(s); w != nil {
 			if w.Object != s.Core || w.By != autoscalerManager {
 				t.Errorf("%s: writes to %s as %s", c.sentence, Describe(w.Object), w.By)
 			}
@@ -280,7 +280,7 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 		set.MarkedMachines = []*State{machine}
 		var got []string
 		for range 3 {
-			w := set.followed()
+			w := followed(set)
 			if w == nil {
 				break
 			}
@@ -307,18 +307,17 @@ func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 	set := &State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
 	set.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
 	set.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
-	c := converting{now: time.Now()}
 	for _, s := range []*State{machine, set} {
-		var last string
+		c, last := steps{s, Reporter{now: time.Now()}}, ""
 		for range 9 {
-			w := c.toMachineAPI(s)
+			w := c.toMachineAPI()
 			if w == nil {
 				break
 			}
 			last = w.Reason
 			s.MachineAPI = mirroringtest.Object(t, afterPatch(t, s.MachineAPI, w.Patch))
 		}
-		if last != "FieldsNotConvertible" || c.toMachineAPI(s) != nil {
+		if last != "FieldsNotConvertible" || c.toMachineAPI() != nil {
 			t.Errorf("%s: the last write is %s, want the reason why the rest is not mirrored, and nothing after it", s.Kind.Name, last)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func TestAClockThatJumps(t *testing.T) {
 	const noon = "2026-11-21T12:00:00Z"
 	clock, _ := time.Parse(time.RFC3339, noon)
-	c := converting{now: clock}
+	c := Reporter{now: clock}
 	says := synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", "Cluster API mirrors Machine API")
 	said, changed := conditionlist.Set(nil, says, c.now)
 	if !changed {

@@ -41,7 +41,7 @@ func TestWhatIsConcededToTheSetThatPropagates(t *testing.T) {
 			authority.ClusterAPI: mirroringtest.Machine(t, `{metadata: {name: worker-a, uid: set}}`),
 			authority.MachineAPI: mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: worker-a}, spec: {authoritativeAPI: %[1]s}, status: {authoritativeAPI: %[1]s}}`, c.inCharge)),
 		}}
-		got, keep := s.concede(mirroringtest.Machine(t, c.want), s.Core)
+		got, keep := concede(s, mirroringtest.Machine(t, c.want), s.Core)
 		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, got.Object); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
 		}
@@ -64,7 +64,7 @@ func TestWhoseAnInfrastructureMachineIs(t *testing.T) {
 	} {
 		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: mirroringtest.Machine(t, `{metadata: {name: m, uid: core}}`), Infra: mirroringtest.Machine(t, c.infra)}
 		before := len(without(s.Infra, s.Core))
-		w := s.claimInfra()
+		w := steps{State: s}.claimInfra()
 		if (w != nil) != c.claimed {
 			t.Errorf("%s: claimed: %t", c.sentence, w != nil)
 		}

@@ -12,8 +12,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Deletion is what the rules of deletion ask about the pair.
-func (s *State) Deletion() authority.Deletion {
+// deletion is a pair with something that is deleted.
+type deletion struct{ *State }
+
+// Asked is what the rules of deletion ask about the pair.
+func Asked(s *State) authority.Deletion { return deletion{s}.asked() }
+
+func (s deletion) asked() authority.Deletion {
 	mirror, _ := s.Mirror()
 	d := authority.Deletion{
 		Authority: s.inCharge(), InTransit: s.said().Current == authority.Migrating,
@@ -33,13 +38,13 @@ func (s *State) Deletion() authority.Deletion {
 
 // held reports whether the authoritative controller has yet to clean up. Cluster API's cleans up also after a Machine whose finalizer somebody has removed,
 // for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
-func (s *State) held() bool {
+func (s deletion) held() bool {
 	side := s.inCharge()
 	return s.on(side) != nil && slices.Contains(s.on(side).GetFinalizers(), s.controllersFinalizer(side)) ||
 		side == authority.ClusterAPI && s.Core != nil && s.instanceLeft()
 }
 
-func (s *State) controllersFinalizer(side authority.API) string {
+func (s deletion) controllersFinalizer(side authority.API) string {
 	if side == authority.MachineAPI {
 		return s.Kind.MachineAPIFinalizer
 	}
@@ -47,7 +52,7 @@ func (s *State) controllersFinalizer(side authority.API) string {
 }
 
 // delete is the next write of a step of a deletion; nil: there is nothing to do but to wait.
-func (s *State) delete(step authority.DeletionStep) *Write {
+func (s deletion) delete(step authority.DeletionStep) *Write {
 	mirror, side := s.Mirror()
 	switch step {
 	case authority.DeleteMirror:
@@ -73,7 +78,7 @@ func deleted(o *unstructured.Unstructured, reason, note string) *Write {
 
 // detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
 // its end is not propagated; any other no longer names its owner.
-func (s *State) detach(child *unstructured.Unstructured, side authority.API) *Write {
+func (s deletion) detach(child *unstructured.Unstructured, side authority.API) *Write {
 	w := &Write{Verb: Patch, Object: child, Reason: "Detached", Note: "detached " + Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
 	if side == authority.MachineAPI && !runs(child) {
 		w.Patch = metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
@@ -85,7 +90,7 @@ func (s *State) detach(child *unstructured.Unstructured, side authority.API) *Wr
 
 // releaseMirror lets a mirror go that is being deleted. Its controllers are paused, so their finalizers would hold it
 // for ever.
-func (s *State) releaseMirror(side authority.API) *Write {
+func (s deletion) releaseMirror(side authority.API) *Write {
 	if side == authority.MachineAPI {
 		return first(s.leftoverInfra, func() *Write {
 			return s.unlessOwner(release(s.MachineAPI, authority.SyncFinalizer, s.Kind.MachineAPIFinalizer))
@@ -98,7 +103,7 @@ func (s *State) releaseMirror(side authority.API) *Write {
 
 // leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
 // instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
-func (s *State) leftoverInfra() *Write {
+func (s deletion) leftoverInfra() *Write {
 	if s.Kind.Infra == authority.InfraMachine && s.idle(s.Infra) && PresenceOf(s.Infra) == authority.Present && PresenceOf(s.MachineAPI) == authority.Deleting {
 		return deleted(s.Infra, "MirrorDeleted", "deleted "+Describe(s.Infra)+", because "+Describe(s.MachineAPI)+" is being deleted")
 	}
@@ -107,7 +112,7 @@ func (s *State) leftoverInfra() *Write {
 
 // idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative,
 // or its Machine was never created, or is being deleted before any controller acted on it.
-func (s *State) idle(infra *unstructured.Unstructured) bool {
+func (s deletion) idle(infra *unstructured.Unstructured) bool {
 	if !s.IsMirror(infra) {
 		return false
 	}
@@ -116,14 +121,14 @@ func (s *State) idle(infra *unstructured.Unstructured) bool {
 
 // unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
 // releases no such object, so its controllers will not see to what belongs to it.
-func (s *State) unheld() bool {
+func (s deletion) unheld() bool {
 	return PresenceOf(s.Core) == authority.Deleting && isPaused(s.Core) && !slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.instanceLeft()
 }
 
 // releaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
 // again if it is still wanted. While authority moves nobody knows yet whose the instance will be: what is being deleted has the move taken back first, or is
 // Cluster API's to end.
-func (s *State) releaseInfra(infra *unstructured.Unstructured) *Write {
+func (s deletion) releaseInfra(infra *unstructured.Unstructured) *Write {
 	if PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.said().Current == authority.Migrating {
 		return nil
 	}
@@ -140,7 +145,7 @@ func (s *State) releaseInfra(infra *unstructured.Unstructured) *Write {
 }
 
 // keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.
-func (s *State) keepInfra() *Write {
+func (s deletion) keepInfra() *Write {
 	if s.Infra == nil || s.Core == nil || len(without(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) || PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
 	}
@@ -162,7 +167,7 @@ func release(o *unstructured.Unstructured, finalizers ...string) *Write {
 }
 
 // forget takes finalizer and marks off what acts on its own from now on.
-func (s *State) forget() *Write {
+func (s deletion) forget() *Write {
 	if s.MachineAPI != nil {
 		return first(func() *Write { return s.unmark(s.Core) }, func() *Write { return s.unmark(s.MachineAPI) })
 	}
@@ -177,7 +182,7 @@ func (s *State) forget() *Write {
 	})
 }
 
-func (s *State) unmark(o *unstructured.Unstructured) *Write {
+func (s deletion) unmark(o *unstructured.Unstructured) *Write {
 	if !s.Marked(o) {
 		return nil
 	}
@@ -193,14 +198,14 @@ func (s *State) unmark(o *unstructured.Unstructured) *Write {
 
 // releaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a CRD. A Machine API
 // object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to do with its deletion.
-func (s *State) releaseUnserved() *Write {
+func (s deletion) releaseUnserved() *Write {
 	mirror, side := s.Mirror()
 	switch {
 	case s.source() == authority.Unset || PresenceOf(mirror) != authority.Deleting:
 		return nil
 	case side == authority.ClusterAPI && !s.IsMirror(s.Core):
 		return nil
-	case side == authority.MachineAPI && (s.unserved.Group != s.Kind.MachineAPI.Group || s.said().Current == authority.Migrating || s.Deletion().Unreleased):
+	case side == authority.MachineAPI && (s.unserved.Group != s.Kind.MachineAPI.Group || s.said().Current == authority.Migrating || s.asked().Unreleased):
 		return nil
 	case len(s.Children) > 0:
 		return s.detach(s.Children[0], side)
@@ -210,7 +215,7 @@ func (s *State) releaseUnserved() *Write {
 
 // staleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
 // from it. The one that the pair will refer to next exists before it is referred to, and is spared.
-func (s *State) staleTemplate() *Write {
+func (s deletion) staleTemplate() *Write {
 	for _, t := range s.Templates {
 		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
 			continue
@@ -221,7 +226,7 @@ func (s *State) staleTemplate() *Write {
 }
 
 // unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
-func (s *State) unlessOwner(w *Write) *Write {
+func (s deletion) unlessOwner(w *Write) *Write {
 	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
 		return w
 	}
@@ -232,7 +237,7 @@ func (s *State) unlessOwner(w *Write) *Write {
 // givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
 // controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
 // infrastructure cluster is gone.
-func (s *State) givenToCluster() *Write {
+func (s deletion) givenToCluster() *Write {
 	if PresenceOf(s.Cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.IsMirror(s.Core) || PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
 		return nil
 	}

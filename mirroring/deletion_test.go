@@ -97,7 +97,7 @@ func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
 		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
 			annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}, spec: {providerID: "aws:///a/i-1"}}`)
 		kinds(s)
-		if got := s.releaseInfra(s.Infra) != nil; got != lets {
+		if got := (deletion{s}).releaseInfra(s.Infra) != nil; got != lets {
 			t.Errorf("%s: let go: %t", status, got)
 		}
 	}
@@ -116,11 +116,11 @@ func kinds(s *State) {
 func play(s *State) []string {
 	var out []string
 	for range 20 {
-		step := s.Deletion().Next()
+		step := Asked(s).Next()
 		if step == authority.KeepMirroring || step == authority.AwaitAuthority {
 			return out
 		}
-		w := s.delete(step)
+		w := deletion{s}.delete(step)
 		if w == nil {
 			return out
 		}
@@ -168,11 +168,11 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 		template.SetGroupVersionKind(s.InfraKind())
 		s.Infra, s.Templates = template, []*unstructured.Unstructured{template}
 		got := play(s)
-		if w := s.staleTemplate(); w != nil {
+		if w := (deletion{s}).staleTemplate(); w != nil {
 			t.Errorf("%q: the template goes while something refers to it, or may", going)
 		}
 		s.Core, s.Infra, s.Used = nil, nil, sets.New[string]() // a later pass finds no template in use
-		w := s.staleTemplate()
+		w := deletion{s}.staleTemplate()
 		got = append(got, fmt.Sprintf("%s %s.%s", w.Verb, w.Object.GetKind(), w.Object.GroupVersionKind().Group))
 		want := []string{"patch MachineSet.cluster.x-k8s.io", "delete AWSMachineTemplate.infrastructure.cluster.x-k8s.io"}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -187,7 +187,7 @@ func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
 	for name, goes := range map[string]bool{"m-0123abcd": true, "m-larger": false, "m-0123abcd-2": false, "m-0123ABCD": false, "other-0123abcd": false} {
 		s := &State{Kind: kind, Name: "m", Used: sets.New[string]()}
 		s.Templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
-		if w := s.staleTemplate(); (w != nil) != goes {
+		if w := (deletion{s}).staleTemplate(); (w != nil) != goes {
 			t.Errorf("%s: goes %t, want %t", name, w != nil, goes)
 		}
 	}
@@ -209,7 +209,7 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Reason: ReasonSurroundings, Missing: "the AWSCluster is gone",
 			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), Core: mirroringtest.Object(t, c.core),
 			Cluster: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
-		w := converting{now: time.Unix(0, 0)}.next(s)
+		w := Next(s, time.Unix(0, 0))
 		if w == nil || c.authority == "MachineAPI" && w.Reason != c.want || c.authority != "MachineAPI" && w.Reason == "Released" {
 			t.Errorf("%s: %+v", c.sentence, w)
 		}

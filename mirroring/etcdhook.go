@@ -12,6 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
+// hook is a pair whose hook of etcd is carried.
+type hook struct{ *State }
+
 // etcdHookManager is who writes what follows from etcd's hook, in managed fields: apart from the mirror's applies, which know nothing of it.
 const etcdHookManager = "poundlock-etcd-hook"
 
@@ -29,7 +32,7 @@ const etcdHookManager = "poundlock-etcd-hook"
 //
 // The record comes before the mirror's deletion is requested. Where somebody else deletes the mirror, and Poundlock is down until the operator has removed
 // the hook, there may be none: Cluster API's then stays, and a person removes it.
-func (s *State) etcdHook() *Write {
+func (s hook) next() *Write {
 	if !s.Kind.InfraActs() || s.MachineAPI == nil {
 		return nil
 	}
@@ -59,14 +62,14 @@ func (s *State) etcdHook() *Write {
 }
 
 // carryHook writes what etcd's operator did to Cluster API's Machine.
-func (s *State) carryHook(value any, what string) *Write {
+func (s hook) carryHook(value any, what string) *Write {
 	return &Write{Verb: Patch, By: etcdHookManager, Object: s.Core, Reason: "EtcdHookFollowed", Fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
 		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
 		Note:  fmt.Sprintf(what, authority.EtcdHookName, Describe(s.Core)) + ", as etcd's operator has done in the Machine API"}
 }
 
 // dropHook takes off the mirror what the authority has no more, and the record in the same write: without the one, the other would prove a removal.
-func (s *State) dropHook() *Write {
+func (s hook) dropHook() *Write {
 	w := s.recordHook(nil)
 	others := slices.DeleteFunc(slices.Clone(preDrainHooks(s.MachineAPI)), isEtcdHook)
 	w.Patch["spec"] = map[string]any{"lifecycleHooks": map[string]any{"preDrain": others}}
@@ -75,9 +78,9 @@ func (s *State) dropHook() *Write {
 	return w
 }
 
-func (s *State) forgetHook() *Write { return s.recordHook(nil) }
+func (s hook) forgetHook() *Write { return s.recordHook(nil) }
 
-func (s *State) recordHook(value any) *Write {
+func (s hook) recordHook(value any) *Write {
 	return &Write{Verb: Patch, By: etcdHookManager, Object: s.MachineAPI, Reason: "EtcdHookSeen",
 		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
 }

@@ -21,7 +21,7 @@ var propagators = []string{"capi-machineset", "capi-machineset-metadata"}
 // concede takes out of what is wanted the labels, annotations and fields for which a MachineSet of Cluster API's, authoritative, has a value of its own: it
 // writes them onto its Machines in place, paused ones too (authority/propagation), and each would undo the other's write for ever. keep are the paths
 // of spec that are left to it even if nothing is wanted there. When the set is no longer authoritative nothing is conceded, and the mirror takes all back.
-func (s *State) concede(want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
+func concede(s *State, want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
 	if !s.propagated() {
 		return want, nil
 	}
@@ -68,7 +68,7 @@ func spelled(path []string) []string {
 const copyManager = "poundlock-copy"
 
 // copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
-func (s *State) copies(name string) *Write {
+func copies(s *State, name string) *Write {
 	path := []string{"spec", name}
 	value := valueAt(s.Core, path)
 	if value == nil || name == "replicas" && !s.Kind.Scales || ownership.Has(valueAt(s.MachineAPI, path), value) {
@@ -79,18 +79,18 @@ func (s *State) copies(name string) *Write {
 }
 
 // Become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
-func (s *State) Become(want, live *unstructured.Unstructured) *Write {
+func Become(s *State, want, live *unstructured.Unstructured) *Write {
 	if live == nil {
 		return &Write{Verb: Create, Object: want, Reason: "MirrorCreated", Note: "created " + Describe(want) + " to mirror " + s.describeSource()}
 	}
-	want, conceded := s.concede(want, live)
+	want, conceded := concede(s, want, live)
 	if managed := ownership.Takeover(want, live, s.Made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
 		return &Write{Verb: Patch, Object: live, Patch: metadataPatch(map[string]any{"managedFields": managed}),
 			Reason: "FieldsTakenOver"}
 	}
 	changed := ownership.Changes(want, live)
 	if len(changed) == 0 {
-		changed = s.unclaimed(want, live)
+		changed = unclaimed(s, want, live)
 	}
 	if len(changed) == 0 {
 		return nil
@@ -118,7 +118,7 @@ func yielded(o *unstructured.Unstructured) *Write {
 // unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may
 // have set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
 // have been cleared: without an owner, what the authority drops would stay.
-func (s *State) unclaimed(want, live *unstructured.Unstructured) []string {
+func unclaimed(s *State, want, live *unstructured.Unstructured) []string {
 	if !ownership.Claimed(live) && (s.IsMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
 		return []string{"metadata.managedFields"}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // inTheWay returns the object in the place of the mirror that Poundlock may not write to, with the remedy; "" for none.
-func (s *State) inTheWay() string {
+func (s steps) inTheWay() string {
 	if s.source() == authority.MachineAPI {
 		if why := s.foreign(s.Core); why != "" {
 			return why
@@ -26,7 +26,7 @@ func (s *State) inTheWay() string {
 	return s.foreign(s.Infra)
 }
 
-func (s *State) foreign(o *unstructured.Unstructured) string {
+func (s steps) foreign(o *unstructured.Unstructured) string {
 	if o == nil {
 		return ""
 	}
@@ -71,7 +71,7 @@ func (s *State) foreign(o *unstructured.Unstructured) string {
 
 // afterUnpausing is what a person has to do besides, where an object of Cluster API's that the mirror did not make is paused: its controllers end nothing while
 // it is, and Poundlock lets a person take the pause off once the object is being deleted.
-func (s *State) afterUnpausing() string {
+func (s steps) afterUnpausing() string {
 	var commands []string
 	for _, o := range []*unstructured.Unstructured{s.Core, s.Infra} {
 		if o == nil || s.IsMirror(o) {
@@ -89,18 +89,10 @@ func (s *State) afterUnpausing() string {
 }
 
 // unnamed: a mirror that names an instance which its Machine does not name, as after a restore. Written over, the instance would be nobody's.
-func (s *State) unnamed(mirror *unstructured.Unstructured) string {
+func (s steps) unnamed(mirror *unstructured.Unstructured) string {
 	id := Nested(mirror, "spec", "providerID")
 	if s.Kind.Name != "Machine" || s.source() != authority.MachineAPI || id == "" || Nested(s.MachineAPI, "spec", "providerID") != "" || s.MachineAPI.GetDeletionTimestamp() != nil {
 		return ""
 	}
 	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine", Describe(mirror), id)
-}
-
-// mirrorOnly is o if it is the mirror: nothing is said of an object that is somebody else's.
-func (s *State) mirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructured {
-	if s.IsMirror(o) {
-		return o
-	}
-	return nil
 }

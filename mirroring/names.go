@@ -13,7 +13,7 @@ import (
 )
 
 // selects reports whether a MachineSet of the Machine selects it by a label: without it, the mirror would be no Machine of the set's mirror.
-func (s *State) selects(label string) bool {
+func (s twin) selects(label string) bool {
 	for _, set := range s.Parents {
 		selector := below(below(content(set), "spec"), "selector")
 		_, named := below(selector, "matchLabels")[label]
@@ -35,7 +35,7 @@ func content(o *unstructured.Unstructured) map[string]any {
 // (authority.LeftAlone): how large a machine of the set is, and of a Machine its zone and the state of its instance. What Cluster API has of
 // them was copied at another time, and serves where there is nothing yet. What is somebody's (authority.Theirs) and was the mirror's by an
 // earlier time stays too: there may be no other copy.
-func (s *State) leave(want *unstructured.Unstructured) {
+func (s twin) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
 		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)
 		for name, value := range below(below(content(s.MachineAPI), "metadata"), of) {

@@ -28,7 +28,7 @@ func TestNamesThatAreNotMirrored(t *testing.T) {
 		if c.set != "" {
 			s.Parents[authority.MachineAPI] = mirroringtest.Machine(t, c.set)
 		}
-		got := s.bare(mirroringtest.Machine(t, from), "v1", "K", "n")
+		got := twin{s}.bare(mirroringtest.Machine(t, from), "v1", "K", "n")
 		want := mirroringtest.Machine(t, c.want)
 		want.SetAPIVersion("v1")
 		want.SetKind("K")
@@ -58,7 +58,7 @@ func TestNamesThatTheMirrorLeaves(t *testing.T) {
 		if c.live != "" {
 			s.MachineAPI = mirroringtest.Machine(t, c.live)
 		}
-		s.leave(want)
+		twin{s}.leave(want)
 		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, want.Object); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
 		}

@@ -17,99 +17,100 @@ import (
 )
 
 // Next is the one write that brings the pair closer to being equal, nil if there is none.
-func Next(s *State, now time.Time) *Write { return converting{now}.next(s) }
+func Next(s *State, now time.Time) *Write { return steps{s, Reporter{now}}.next() }
 
-func (c converting) next(s *State) *Write {
+func (s steps) next() *Write {
 	if s.waitsForKind() {
-		return first(s.releaseUnserved, func() *Write { return c.waits(s) })
+		return first(deletion{s.State}.releaseUnserved, func() *Write { return s.waits(s.State) })
 	}
-	if w, does := c.reflect(s); does {
+	if w, does := s.reflect(); does {
 		return w
 	}
-	step, hook, follows := s.Deletion().Next(), s.etcdHook(), s.followed()
+	step, hook, follows := Asked(s.State).Next(), hook{s.State}.next(), followed(s.State)
 	switch {
 	case hook != nil:
 		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
 	case step == authority.AwaitAuthority:
-		return c.observe(s)
+		return s.observe(s.State)
 	case step == authority.Forget:
-		return first(func() *Write { return c.outlived(s) }, s.forget)
+		return first(func() *Write { return s.outlived(s.State) }, deletion{s.State}.forget)
 	case step != authority.KeepMirroring:
-		return s.delete(step)
+		return deletion{s.State}.delete(step)
 	case s.MachineAPI == nil:
-		return s.staleTemplate()
+		return deletion{s.State}.staleTemplate()
 	case s.source() == authority.Unset:
 		return nil
 	case follows != nil:
 		return follows
 	case s.Surroundings == authority.Go:
-		return first(func() *Write { return s.releaseInfra(s.Infra) }, s.givenToCluster, func() *Write { return c.fails(s, s.Reason, s.Missing) })
+		return first(func() *Write { return deletion{s.State}.releaseInfra(s.Infra) }, deletion{s.State}.givenToCluster, func() *Write { return s.fails(s.State, s.Reason, s.Missing) })
 	case s.Missing != "" && s.source() == authority.ClusterAPI && s.Core != nil:
-		return c.failsFromClusterAPI(s, s.Reason, s.Missing)
+		return s.failsFromClusterAPI(s.Reason, s.Missing)
 	case s.Missing != "":
-		return first(s.givenToCluster, func() *Write { return c.fails(s, s.Reason, s.Missing) })
+		return first(deletion{s.State}.givenToCluster, func() *Write { return s.fails(s.State, s.Reason, s.Missing) })
 	case s.source() == authority.MachineAPI || s.Core == nil:
-		return c.toClusterAPI(s)
+		return s.toClusterAPI()
 	}
-	return c.toMachineAPI(s)
+	return s.toMachineAPI()
 }
 
-// converting decides at a time.
-type converting struct {
-	now time.Time
+// steps is a pair at a time, and the steps that make it equal.
+type steps struct {
+	*State
+	Reporter
 }
 
 // toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
 // API is authoritative for (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
 // every mirror, until the handoff releases it.
-func (c converting) toClusterAPI(s *State) *Write {
+func (s steps) toClusterAPI() *Write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return first(func() *Write { return s.releaseInfra(s.Infra) }, func() *Write { return c.fails(s, authority.ReasonForeignTwin, why) })
+		return first(func() *Write { return deletion{s.State}.releaseInfra(s.Infra) }, func() *Write { return s.fails(s.State, authority.ReasonForeignTwin, why) })
 	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
-	twin, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
+	converted, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	if len(errs) > 0 {
-		return c.fails(s, "FieldsNotConvertible", sentences(errs))
+		return s.fails(s.State, "FieldsNotConvertible", sentences(errs))
 	}
-	wantInfra := s.wantInfra(twin.Infra)
-	wantCore := s.wantCore(twin.Core, wantInfra)
+	wantInfra := twin{s.State}.wantInfra(converted.Infra)
+	wantCore := twin{s.State}.wantCore(converted.Core, wantInfra)
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	return first(
 		func() *Write { return s.enrol(s.MachineAPI, nil) },
-		func() *Write { return s.releaseInfra(s.Infra) },
+		func() *Write { return deletion{s.State}.releaseInfra(s.Infra) },
 		func() *Write { return s.firstCore(wantCore) },
 		func() *Write { return s.becomeInfra(wantInfra) },
-		func() *Write { return s.Become(wantCore, s.Core) },
-		func() *Write { return c.report(s.Core, coreStatus) },
-		func() *Write { return c.report(s.Infra, infraStatus) },
-		s.staleTemplate,
-		func() *Write { return c.synchronized(s, s.MachineAPI.GetGeneration(), nil) },
+		func() *Write { return Become(s.State, wantCore, s.Core) },
+		func() *Write { return s.report(s.Core, coreStatus) },
+		func() *Write { return s.report(s.Infra, infraStatus) },
+		deletion{s.State}.staleTemplate,
+		func() *Write { return s.synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
 		func() *Write { return yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
 }
 
 // firstCore makes a Machine's Cluster API object before what belongs to it, so that the latter names its owner from the first. Both are paused
 // from the first. A template belongs to the Cluster, and is there before a set refers to it.
-func (s *State) firstCore(want *unstructured.Unstructured) *Write {
+func (s steps) firstCore(want *unstructured.Unstructured) *Write {
 	if s.Core != nil || s.Kind.Infra != authority.InfraMachine || s.source() != authority.MachineAPI {
 		return nil
 	}
-	return s.Become(want, nil)
+	return Become(s.State, want, nil)
 }
 
 // becomeInfra makes the infrastructure object what is wanted, where the kind has one.
-func (s *State) becomeInfra(want *unstructured.Unstructured) *Write {
+func (s steps) becomeInfra(want *unstructured.Unstructured) *Write {
 	if want == nil {
 		return nil
 	}
-	return s.Become(want, s.infraNamed(want.GetName()))
+	return Become(s.State, want, s.infraNamed(want.GetName()))
 }
 
 // infraNamed is the infrastructure object of that name, as far as it was read.
-func (s *State) infraNamed(name string) *unstructured.Unstructured {
+func (s steps) infraNamed(name string) *unstructured.Unstructured {
 	if s.Infra != nil && s.Infra.GetName() == name {
 		return s.Infra
 	}
@@ -122,54 +123,54 @@ func (s *State) infraNamed(name string) *unstructured.Unstructured {
 }
 
 // toMachineAPI mirrors Cluster API to Machine API.
-func (c converting) toMachineAPI(s *State) *Write {
+func (s steps) toMachineAPI() *Write {
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
 	infra := s.Infra
 	if infra == nil {
-		infra = s.standIn()
+		infra = twin{s.State}.standIn()
 	}
 	if infra == nil && s.InfraName() != "" {
-		return c.failsFromClusterAPI(s, "InfrastructureNotFound", s.infraMissing())
+		return s.failsFromClusterAPI("InfrastructureNotFound", s.infraMissing())
 	}
 	converted, errs := core.ToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	if len(errs) > 0 {
-		return c.failsFromClusterAPI(s, "FieldsNotConvertible", sentences(errs))
+		return s.failsFromClusterAPI("FieldsNotConvertible", sentences(errs))
 	}
-	want := s.wantMachineAPI(converted)
-	status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
+	want := twin{s.State}.wantMachineAPI(converted)
+	reported := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	return first(
 		func() *Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
-		s.found,
+		func() *Write { return found(s.State) },
 		s.markInfra,
 		s.claimInfra,
 		func() *Write { return yielded(s.Core) },
 		func() *Write { return yielded(s.Infra) },
 		s.reattach,
-		func() *Write { return c.report(s.MachineAPI, status) }, // before the rest, which the API server may refuse
-		func() *Write { return s.Become(want, s.MachineAPI) },
-		s.staleTemplate,
-		func() *Write { return c.synchronized(s, s.Core.GetGeneration(), status) },
+		func() *Write { return s.report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
+		func() *Write { return Become(s.State, want, s.MachineAPI) },
+		deletion{s.State}.staleTemplate,
+		func() *Write { return s.synchronized(s.State, s.Core.GetGeneration(), reported) },
 	)
 }
 
 // failsFromClusterAPI reports why the Machine API's mirror cannot be made equal, and keeps true on it what others act by: the status of a Machine,
 // whose instance it is, and how many a set is to have. The autoscaler counts a Machine without a Node as one that does not start, and one with an error
 // as failed, and then shrinks the set.
-func (c converting) failsFromClusterAPI(s *State, reason, message string) *Write {
+func (s steps) failsFromClusterAPI(reason, message string) *Write {
 	return first(
 		func() *Write {
-			return c.report(s.MachineAPI, core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env))
+			return s.report(s.MachineAPI, core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env))
 		},
-		func() *Write { return s.copies("providerID") },
-		func() *Write { return s.copies("replicas") },
-		func() *Write { return c.fails(s, reason, message) },
+		func() *Write { return copies(s.State, "providerID") },
+		func() *Write { return copies(s.State, "replicas") },
+		func() *Write { return s.fails(s.State, reason, message) },
 	)
 }
 
 // infraMissing returns a sentence about an object that the authoritative Cluster API object refers to and that does not exist. The mirror does not create it.
-func (s *State) infraMissing() string {
+func (s steps) infraMissing() string {
 	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName(), s.Kind.Name)
 	if s.Kind.InfraActs() {
 		return what + authority.NoInfraRecreated(s.instanceKnown())
@@ -180,7 +181,7 @@ func (s *State) infraMissing() string {
 // reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
 // Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). The Cluster API Machine is
 // enrolled first: were it deleted unseen, its twin would outlive it and have it recreated.
-func (c converting) reflect(s *State) (w *Write, does bool) {
+func (s steps) reflect() (w *Write, does bool) {
 	if s.MachineAPI != nil || !s.reflected() {
 		return nil, false
 	}
@@ -188,24 +189,24 @@ func (c converting) reflect(s *State) (w *Write, does bool) {
 	if len(errs) > 0 {
 		return nil, false // There is no Machine API object to report it on. The MachineSet's condition reports it.
 	}
-	want := s.wantMachineAPI(converted)
+	want := twin{s.State}.wantMachineAPI(converted)
 	put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
 	return first(
 		func() *Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
-		func() *Write { return s.Become(want, nil) },
+		func() *Write { return Become(s.State, want, nil) },
 	), true
 }
 
 // reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair.
-func (s *State) reflected() bool {
-	owner, set, twin := ControllerOf(s.Core), s.Parents[authority.ClusterAPI], s.Parents[authority.MachineAPI]
+func (s steps) reflected() bool {
+	owner, set, parent := ControllerOf(s.Core), s.Parents[authority.ClusterAPI], s.Parents[authority.MachineAPI]
 	return PresenceOf(s.Core) == authority.Present && s.Infra != nil && s.Missing == "" &&
 		owner != nil && PresenceOf(set) == authority.Present && owner.UID == set.GetUID() &&
-		PresenceOf(twin) == authority.Present && authority.Source(ShapeOf(twin)) == authority.ClusterAPI
+		PresenceOf(parent) == authority.Present && authority.Source(ShapeOf(parent)) == authority.ClusterAPI
 }
 
 // enrol puts the sync finalizer (and a mark) on the authoritative object, only once its twin can be made.
-func (s *State) enrol(o *unstructured.Unstructured, annotations map[string]string) *Write {
+func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string) *Write {
 	metadata := map[string]any{}
 	if !slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
 		metadata["finalizers"] = append(slices.Clone(o.GetFinalizers()), authority.SyncFinalizer)
@@ -223,7 +224,7 @@ func (s *State) enrol(o *unstructured.Unstructured, annotations map[string]strin
 
 // markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A
 // template may be shared and is a user's own unless the mirror made it: it is left as it is.
-func (s *State) markInfra() *Write {
+func (s steps) markInfra() *Write {
 	if s.Infra == nil || s.Kind.Infra != authority.InfraMachine || s.IsMirror(s.Infra) {
 		return nil
 	}
@@ -233,7 +234,7 @@ func (s *State) markInfra() *Write {
 
 // claimInfra has an infrastructure machine belong to its Machine. Cluster API does so itself, but not while it is paused, and the provider's
 // controller acknowledges no pause of what belongs to nobody: a Machine that was made for Cluster API would never be released.
-func (s *State) claimInfra() *Write {
+func (s steps) claimInfra() *Write {
 	if s.Kind.Infra != authority.InfraMachine || PresenceOf(s.Infra) != authority.Present || ControllerOf(s.Infra) != nil {
 		return nil
 	}
@@ -242,7 +243,7 @@ func (s *State) claimInfra() *Write {
 }
 
 // reattach takes back the mark of a detached object that has a parent again.
-func (s *State) reattach() *Write {
+func (s steps) reattach() *Write {
 	owner, set := ControllerOf(s.MachineAPI), s.Parents[authority.MachineAPI]
 	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || PresenceOf(set) != authority.Present || owner.UID != set.GetUID() {
 		return nil

@@ -17,14 +17,14 @@ const reasonOutlived = "MachineSetDeleted"
 
 // outlived reports on a MachineSet of Cluster API that the Machine API's was deleted and that it continues: the user who deleted it may have expected its
 // instances to end, as they did before, and a fleet manager reads no warning of an API server. nil: it is said, or there is nothing to say.
-func (c converting) outlived(s *State) *Write {
+func (r Reporter) outlived(s *State) *Write {
 	if !s.Kind.Scales || s.MachineAPI != nil || PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || isPaused(s.Core) {
 		return nil
 	}
 	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, keeps its Machines and their instances running. To delete them, delete it: %s. "+
 		"To have it in the Machine API again, recreate that MachineSet with spec.authoritativeAPI: ClusterAPI.", s.Pair.MachineAPI, s.Name,
 		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.Pair.ClusterAPI, s.Name))
-	merged, changed := conditionlist.Set(conditionlist.Of(s.Core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), c.now)
+	merged, changed := conditionlist.Set(conditionlist.Of(s.Core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), r.now)
 	if !changed {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (c converting) outlived(s *State) *Write {
 }
 
 // found takes that back when the MachineSet has a twin again.
-func (s *State) found() *Write {
+func found(s *State) *Write {
 	if s.Core == nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		theirs = `{metadata: {name: s}}`
 		twin   = `{metadata: {name: s}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
 	)
-	c := converting{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}
+	c := Reporter{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}
 	for _, row := range []struct {
 		sentence, kind, core, machineAPI string
 		says                             bool
@@ -51,7 +51,7 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		if again := c.outlived(s); again != nil {
 			t.Errorf("it is said twice: %v", again.Patch)
 		}
-		back := s.found()
+		back := found(s)
 		if back == nil || len(list(below(back.Patch, "status")["conditions"])) != 0 {
 			t.Errorf("with a twin again it is not taken back: %v", back)
 		}

@@ -17,7 +17,7 @@ import (
 // restoreOwner makes a MachineSet that is paused the owner of an authoritative Machine again. A set that acts adopts its Machines itself. One that is
 // paused adopts none, and a Machine has lost it if the set was recreated. The Machine's mirror shows that the set counts it: the other API's set owns
 // that. Without the owner, a move of the set would wait for ever. What a person has released does not match the set's selector, and stays released.
-func (s *State) restoreOwner() *Write {
+func (s steps) restoreOwner() *Write {
 	side := s.source()
 	machine, set := s.on(side), s.Parents[side]
 	counted := PresenceOf(machine) == authority.Present && s.countedBy(s.Parents[side.Other()])
@@ -36,14 +36,14 @@ func (s *State) restoreOwner() *Write {
 }
 
 // countedBy reports whether the set of the mirror's side, which stays, owns the mirror.
-func (s *State) countedBy(set *unstructured.Unstructured) bool {
+func (s steps) countedBy(set *unstructured.Unstructured) bool {
 	mirror, _ := s.Mirror()
 	owner := ControllerOf(mirror)
 	return PresenceOf(mirror) == authority.Present && PresenceOf(set) == authority.Present && owner != nil && owner.UID == set.GetUID()
 }
 
 // adoptsNothing reports whether the set of a side stays, belongs to the pair, and is paused.
-func (s *State) adoptsNothing(side authority.API) bool {
+func (s steps) adoptsNothing(side authority.API) bool {
 	switch set := s.Parents[side]; {
 	case PresenceOf(set) != authority.Present:
 		return false

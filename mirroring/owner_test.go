@@ -100,7 +100,7 @@ func TestRestoreOwner(t *testing.T) {
 		of := c.of
 		c.change(&of)
 		s := of.state(t)
-		w := s.restoreOwner()
+		w := steps{State: s}.restoreOwner()
 		if (w != nil) != c.restores {
 			t.Errorf("%s: restored %t, want %t", sentence, w != nil, c.restores)
 		}
@@ -112,7 +112,7 @@ func TestRestoreOwner(t *testing.T) {
 		var metadata map[string]any
 		_ = json.Unmarshal(raw, &metadata)
 		_ = unstructured.SetNestedField(after.Object, metadata["ownerReferences"], "metadata", "ownerReferences")
-		if s.Store(w.Object, after); s.restoreOwner() != nil {
+		if s.Store(w.Object, after); (steps{State: s}).restoreOwner() != nil {
 			t.Errorf("%s: it is restored again and again", sentence)
 		}
 		if owner := ControllerOf(after); owner == nil || owner.UID != "set" {
@@ -122,7 +122,7 @@ func TestRestoreOwner(t *testing.T) {
 	s := there.state(t)
 	s.Parents[authority.ClusterAPI].SetAnnotations(map[string]string{authority.PausedAnnotation: ""})
 	_ = unstructured.SetNestedField(s.Parents[authority.ClusterAPI].Object, "aws:///i-1", "spec", "providerID")
-	if s.restoreOwner() != nil {
+	if (steps{State: s}).restoreOwner() != nil {
 		t.Error("a Machine was given to a foreign set")
 	}
 }

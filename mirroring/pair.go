@@ -344,3 +344,11 @@ func (s *State) Lacks(kind schema.GroupVersionKind) {
 func (s *State) waitsForKind() bool {
 	return !s.unserved.Empty() && (PresenceOf(s.MachineAPI) != authority.Deleting || s.source() != authority.MachineAPI)
 }
+
+// mirrorOnly is o if it is the mirror: nothing is said of an object that is somebody else's.
+func (s *State) mirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructured {
+	if s.IsMirror(o) {
+		return o
+	}
+	return nil
+}

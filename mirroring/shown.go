@@ -16,7 +16,7 @@ var typeFields = []string{"instanceType", "vmSize", "machineType", "flavor"}
 
 // show adds the labels that `kubectl get machines.machine.openshift.io` has columns for. The Machine API's controllers set them when they make
 // an instance; of one that Cluster API made nobody would. The mirror leaves Cluster API's own status on its Machine as it is.
-func (s *State) show(want *unstructured.Unstructured) {
+func (s twin) show(want *unstructured.Unstructured) {
 	if s.Kind.Infra != authority.InfraMachine {
 		return
 	}

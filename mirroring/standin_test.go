@@ -30,22 +30,21 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 			status: {authoritativeAPI: ClusterAPI}}`, c.mapi))
 		s.Core = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: openshift-cluster-api, labels: {cluster.x-k8s.io/cluster-name: c}}, spec: {providerID: %q, clusterName: c,
 			bootstrap: {dataSecretName: worker}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}}}`, c.core))
-		if s.standIn() == nil != (c.want != "") {
-			t.Errorf("%s: a move goes on: %t", c.sentence, s.standIn() != nil)
+		if (twin{s}).standIn() == nil != (c.want != "") {
+			t.Errorf("%s: a move goes on: %t", c.sentence, twin{s}.standIn() != nil)
 		}
 		if c.want == "" {
 			continue
 		}
-		decides := converting{now: time.Unix(0, 0)}
+		decides := steps{s, Reporter{now: time.Unix(0, 0)}}
 		last := ""
 		for range 5 { // what others act by is written first
-			w := decides.toMachineAPI(s)
+			w := decides.toMachineAPI()
 			if w == nil {
 				break
 			}
 			last = w.Reason + " " + w.Note + fmt.Sprint(w.Patch)
 			s.MachineAPI = mirroringtest.Object(t, afterPatch(t, s.MachineAPI, w.Patch))
-			s.read.of = nil
 		}
 		if !strings.Contains(last, c.want) || !strings.Contains(last, c.says) {
 			t.Errorf("%s: %s", c.sentence, last)

@@ -18,6 +18,11 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
+// Reporter writes what is reported, at a time.
+type Reporter struct {
+	now time.Time
+}
+
 // ownStatus are the keys of a Machine API object's status that say which API is authoritative: never mirrored.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
@@ -28,11 +33,11 @@ var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynch
 var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "nodeRef"}
 
 // report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
-func (c converting) report(live *unstructured.Unstructured, wanted map[string]any) *Write {
+func (r Reporter) report(live *unstructured.Unstructured, wanted map[string]any) *Write {
 	if live == nil {
 		return nil
 	}
-	return statusWrite(live, c.statusPatch(wanted, below(live.Object, "status")))
+	return statusWrite(live, r.statusPatch(wanted, below(live.Object, "status")))
 }
 
 func statusWrite(live *unstructured.Unstructured, status map[string]any) *Write {
@@ -44,13 +49,13 @@ func statusWrite(live *unstructured.Unstructured, status map[string]any) *Write 
 
 // statusPatch is the merge patch that makes live equal to wanted. Status is patched and never replaced:
 // each side's controllers keep theirs beside it.
-func (c converting) statusPatch(wanted, live map[string]any) map[string]any {
+func (r Reporter) statusPatch(wanted, live map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, k := range sortedKeys(wanted) {
 		switch {
 		case slices.Contains(ownStatus, k):
 		case k == "conditions":
-			if merged, changed := c.conditions(list(wanted[k]), list(live[k])); changed {
+			if merged, changed := r.conditions(list(wanted[k]), list(live[k])); changed {
 				out[k] = merged
 			}
 		case !ownership.Has(live[k], wanted[k]):
@@ -80,7 +85,7 @@ func ended(wanted, live, out map[string]any) {
 
 // conditions carries the wanted conditions into the live ones, in place: a list has no order that means anything, so
 // the one that is there stays.
-func (c converting) conditions(wanted, live []any) (merged []any, changed bool) {
+func (r Reporter) conditions(wanted, live []any) (merged []any, changed bool) {
 	merged = live
 	for _, w := range wanted {
 		condition, ok := w.(map[string]any)
@@ -88,7 +93,7 @@ func (c converting) conditions(wanted, live []any) (merged []any, changed bool) 
 			continue
 		}
 		var did bool
-		merged, did = conditionlist.Set(merged, condition, c.now)
+		merged, did = conditionlist.Set(merged, condition, r.now)
 		changed = changed || did
 	}
 	return merged, changed
@@ -96,9 +101,9 @@ func (c converting) conditions(wanted, live []any) (merged []any, changed bool) 
 
 // synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
 // source, is applied as wanted.
-func (c converting) synchronized(s *State, generation int64, wanted map[string]any) *Write {
+func (r Reporter) synchronized(s *State, generation int64, wanted map[string]any) *Write {
 	live := below(s.MachineAPI.Object, "status")
-	status := c.statusPatch(wanted, live)
+	status := r.statusPatch(wanted, live)
 	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was recreated
 	// from generation 1 differs in the Synchronized condition alone until it is past the old one's.
 	if generation > s.said().SynchronizedGeneration {
@@ -111,12 +116,12 @@ func (c converting) synchronized(s *State, generation int64, wanted map[string]a
 	if conditions == nil {
 		conditions = list(live["conditions"])
 	}
-	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", s.inStep()), c.now); changed {
+	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", inStep(s)), r.now); changed {
 		status["conditions"] = merged
 	}
 	w := statusWrite(s.MachineAPI, status)
 	if w != nil && status["conditions"] != nil && s.said().Condition(authority.ConditionSynchronized).Status != metav1.ConditionTrue {
-		w.Reason, w.Note = "Synchronized", s.inStep()
+		w.Reason, w.Note = "Synchronized", inStep(s)
 	}
 	return w
 }
@@ -133,7 +138,7 @@ func observed(s *State, fromClusterAPI bool) (generation int64, stale bool) {
 	return generation, !jsonnumbers.Equal(said, generation)
 }
 
-func (s *State) inStep() string {
+func inStep(s *State) string {
 	source := s.source()
 	return source.Other().Text() + " mirrors " + source.Text()
 }
@@ -151,11 +156,11 @@ func synchronizedCondition(status metav1.ConditionStatus, reason, message string
 }
 
 // fails reports why the pair cannot be mirrored; nil if that is said already. The mirror stays as it is.
-func (c converting) fails(s *State, reason, message string) *Write {
+func (r Reporter) fails(s *State, reason, message string) *Write {
 	if s.MachineAPI == nil {
 		return nil
 	}
-	w := c.withCondition(s, metav1.ConditionFalse, reason, message)
+	w := r.withCondition(s, metav1.ConditionFalse, reason, message)
 	if w != nil {
 		w.Failure = true
 	}
@@ -164,19 +169,19 @@ func (c converting) fails(s *State, reason, message string) *Write {
 
 // Refused reports that the API server refuses the mirror, for this reason; nil if that is said already.
 func Refused(s *State, why string, now time.Time) *Write {
-	return converting{now}.fails(s, "MirrorRefused", why)
+	return Reporter{now}.fails(s, "MirrorRefused", why)
 }
 
 // observe mirrors status alone, while the authority's controller ends the machine.
-func (c converting) observe(s *State) *Write {
+func (r Reporter) observe(s *State) *Write {
 	if s.source() == authority.ClusterAPI {
 		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
-		return c.report(s.MachineAPI, status)
+		return r.report(s.MachineAPI, status)
 	}
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	return first(
-		func() *Write { return c.report(s.mirrorOnly(s.Core), coreStatus) },
-		func() *Write { return c.report(s.mirrorOnly(s.Infra), infraStatus) },
+		func() *Write { return r.report(s.mirrorOnly(s.Core), coreStatus) },
+		func() *Write { return r.report(s.mirrorOnly(s.Infra), infraStatus) },
 	)
 }
 
@@ -188,7 +193,7 @@ const (
 )
 
 // waits reports on the Machine API object which kind it waits for; nil if it is reported already.
-func (c converting) waits(s *State) *Write {
+func (r Reporter) waits(s *State) *Write {
 	if s.MachineAPI == nil || s.source() == authority.Unset {
 		return nil
 	}
@@ -199,13 +204,13 @@ func (c converting) waits(s *State) *Write {
 	case s.Kind.MachineAPI.Group:
 		reason, what = reasonNoMachineAPI, "the Machine API"
 	}
-	return c.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
+	return r.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
 		s.unserved.Kind, s.unserved.GroupVersion(), s.Kind.Name, what))
 }
 
 // withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
-func (c converting) withCondition(s *State, status metav1.ConditionStatus, reason, message string) *Write {
-	merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), c.now)
+func (r Reporter) withCondition(s *State, status metav1.ConditionStatus, reason, message string) *Write {
+	merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.now)
 	if !changed {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestStatusPatch(t *testing.T) {
-	c := converting{now: time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC)}
+	c := Reporter{now: time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC)}
 	for _, x := range []struct {
 		sentence     string
 		wanted, live string
@@ -53,7 +53,7 @@ func counted(t *testing.T, text string) *unstructured.Unstructured {
 
 // TestTheObservedGenerationOfAMirror: `kubectl wait --for=condition=…` waits for it.
 func TestTheObservedGenerationOfAMirror(t *testing.T) {
-	c := converting{now: time.Now()}
+	c := Reporter{now: time.Now()}
 	for _, x := range []struct {
 		sentence         string
 		machineAPI, core string

@@ -60,7 +60,7 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 				s.Parents[api].SetKind("MachineSet")
 			}
 		}
-		if got := s.coreOwner().Kind; got != c.owner {
+		if got := (twin{s}).coreOwner().Kind; got != c.owner {
 			t.Errorf("%s: the mirror belongs to the %s, want the %s", c.sentence, got, c.owner)
 		}
 		if got := s.propagated(); got != c.propagates {

@@ -15,10 +15,13 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
+// twin is a pair, whose mirror is wanted.
+type twin struct{ *State }
+
 // standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
 // the Machine API goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an
 // instance such a move does not start, and the mirror is not equal.
-func (s *State) standIn() *unstructured.Unstructured {
+func (s twin) standIn() *unstructured.Unstructured {
 	if s.Kind.Infra != authority.InfraMachine || s.said().Requested != authority.MachineAPI || !s.instanceKnown() {
 		return nil
 	}
@@ -32,7 +35,7 @@ func (s *State) standIn() *unstructured.Unstructured {
 
 // wantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
 // named after its content; nil for a kind without.
-func (s *State) wantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
+func (s twin) wantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
 	if converted == nil {
 		return nil
 	}
@@ -55,7 +58,7 @@ func (s *State) wantInfra(converted *unstructured.Unstructured) *unstructured.Un
 	return want
 }
 
-func (s *State) wantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
+func (s twin) wantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
 	want := s.mirrored(converted, s.Kind.ClusterAPI.String(), s.Kind.Name, s.Pair.ClusterAPI)
 	want.SetName(s.Name)
 	if infra != nil {
@@ -68,7 +71,7 @@ func (s *State) wantCore(converted, infra *unstructured.Unstructured) *unstructu
 
 // coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster. A set of Cluster API's that acts keeps what it was given, whatever
 // becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
-func (s *State) coreOwner() metav1.OwnerReference {
+func (s twin) coreOwner() metav1.OwnerReference {
 	set := s.Parents[authority.ClusterAPI]
 	if ref := ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.foreignParent() && (PresenceOf(set) == authority.Present || s.belongsTo(set)) {
 		return ownedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached
@@ -80,12 +83,12 @@ func (s *State) coreOwner() metav1.OwnerReference {
 }
 
 // gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
-func (s *State) gave(set *unstructured.Unstructured) bool {
+func (s twin) gave(set *unstructured.Unstructured) bool {
 	return ownership.Owns(s.Core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
 }
 
 // mirrored is the part that all Cluster API mirrors share: marked, and paused in the very write that creates them.
-func (s *State) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+func (s twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := s.bare(converted, apiVersion, kind, namespace)
 	annotations := want.GetAnnotations()
 	if annotations == nil {
@@ -97,7 +100,7 @@ func (s *State) mirrored(converted *unstructured.Unstructured, apiVersion, kind,
 	return want
 }
 
-func (s *State) wantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
+func (s twin) wantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
 	want := s.bare(converted, s.Kind.MachineAPI.String(), s.Kind.Name, s.Pair.MachineAPI)
 	want.SetName(s.Name)
 	want.SetFinalizers([]string{authority.SyncFinalizer})
@@ -124,7 +127,7 @@ func (s *State) wantMachineAPI(converted *unstructured.Unstructured) *unstructur
 
 // machineAPIOwner is the twin of the Cluster API object's owner. One that is being deleted stays named, so that the collector
 // finds what it is to take along.
-func (s *State) machineAPIOwner() []metav1.OwnerReference {
+func (s twin) machineAPIOwner() []metav1.OwnerReference {
 	set := s.Parents[authority.MachineAPI]
 	if ref := ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && PresenceOf(set) == authority.Present {
 		return []metav1.OwnerReference{ownedBy(set, true)}
@@ -137,7 +140,7 @@ func (s *State) machineAPIOwner() []metav1.OwnerReference {
 
 // bare is the content of an apply: identity, labels, annotations and spec of a converted object, without what belongs to
 // one object alone.
-func (s *State) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+func (s twin) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := &unstructured.Unstructured{Object: map[string]any{}}
 	want.SetAPIVersion(apiVersion)
 	want.SetKind(kind)
@@ -160,7 +163,7 @@ func (s *State) bare(converted *unstructured.Unstructured, apiVersion, kind, nam
 
 // marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the
 // authority loses its mark.
-func (s *State) marksOn(want *unstructured.Unstructured) {
+func (s twin) marksOn(want *unstructured.Unstructured) {
 	annotations := want.GetAnnotations()
 	if _, marked := annotations[machineAPIDelete]; !marked || s.MachineAPI == nil {
 		return

@@ -44,7 +44,13 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 		{"there is nothing to say it on: the mirror stays", "", `{metadata: {name: m, ` + mirror + `}}`, ""},
 	} {
 		kind, _ := authority.KindNamed("Machine")
-		s := &State{Kind: kind, Name: "m", unserved: kind.ClusterAPIGVK()}
+		lacking := kind.ClusterAPIGVK()
+		if strings.HasPrefix(c.sentence, "sets of the Machine API are not served") {
+			set, _ := authority.KindNamed("MachineSet")
+			lacking = set.MachineAPIGVK()
+		}
+		s := &State{Kind: kind, Name: "m"}
+		s.Lacks(lacking)
 		if c.machineAPI != "" {
 			s.MachineAPI = mirroringtest.Machine(t, c.machineAPI)
 		}
@@ -52,14 +58,10 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 			s.Core = mirroringtest.Machine(t, c.core)
 			s.Core.SetGroupVersionKind(kind.ClusterAPIGVK())
 		}
-		if strings.HasPrefix(c.sentence, "sets of the Machine API are not served") {
-			set, _ := authority.KindNamed("MachineSet")
-			s.unserved = set.MachineAPIGVK()
-		}
 		kinds(s)
-		decides := converting{now: time.Unix(0, 0)}
+		now := time.Unix(0, 0)
 		got := ""
-		w := decides.next(s)
+		w := Next(s, now)
 		if w != nil {
 			got = string(w.Verb) + " " + w.Object.GetKind() + "." + w.Object.GroupVersionKind().Group + " " + w.Reason
 		}
@@ -74,8 +76,8 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 			t.Errorf("%s: says %v", c.sentence, said)
 		}
 		s.MachineAPI.Object["status"].(map[string]any)["conditions"] = conditions
-		s.read.of = nil
-		if again := decides.next(s); again != nil {
+		s.MachineAPI = s.MachineAPI.DeepCopy()
+		if again := Next(s, now); again != nil {
 			t.Errorf("%s: says it again", c.sentence)
 		}
 	}

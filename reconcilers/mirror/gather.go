@@ -302,7 +302,7 @@ func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 
 // gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
 func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *mirroring.State) error {
-	set, side := s.Fewer()
+	set, side := mirroring.Fewer(s)
 	if set == nil {
 		return nil
 	}

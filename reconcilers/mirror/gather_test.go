@@ -39,7 +39,7 @@ func TestAnOwnerThatMayNotBeRead(t *testing.T) {
 	if s.Parent.ClusterAPI != authority.Absent {
 		t.Errorf("the owner counts as %v, want Absent", s.Parent.ClusterAPI)
 	}
-	if step := s.Deletion().Next(); step == authority.DeleteAuthority {
+	if step := mirroring.Asked(s).Next(); step == authority.DeleteAuthority {
 		t.Errorf("its deletion ends the authority")
 	}
 }

@@ -80,7 +80,7 @@ func preconditions(t *testing.T, c client.Client) {
 	gone := mirroringtest.Machine(t, laterWant)
 	gone.SetResourceVersion("1")
 	gone.SetUID("of-what-is-gone")
-	w := (&mirroring.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: gone}).Become(mirroringtest.Machine(t, firstWant), gone)
+	w := mirroring.Become(&mirroring.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: gone}, mirroringtest.Machine(t, firstWant), gone)
 	if err := (&reconciler{writer: c}).send(t.Context(), nil, w, w.Object.DeepCopy()); w.Verb != "apply" || !apierrors.IsConflict(err) {
 		t.Errorf("the mirror's %s to what is gone: %v", w.Verb, err)
 	}
@@ -121,7 +121,7 @@ func replaced(t *testing.T, c client.Client, how way) map[string]any {
 			if live, err = get(t.Context(), c, want.GroupVersionKind(), "ns", "x"); err != nil {
 				t.Fatal(err)
 			}
-			w := s.Become(want, live)
+			w := mirroring.Become(s, want, live)
 			if w == nil || how == crashing && w.Reason == "FieldsTakenOver" && want == first {
 				break
 			}
