@@ -24,6 +24,7 @@ func TestEveryReasonHasARunbook(t *testing.T) {
 		"../policies/authority/next.go":           regexp.MustCompile(`\n\tReason\w+ += "(\w+)"`),
 		"../reconcilers/handoff/handoff.go":       regexp.MustCompile(`const reason\w+ = "(\w+)"`),
 		"../policies/controlplane/[pr]*.go":       regexp.MustCompile(`\n\t\w+ +Reason += "(\w+)"`),
+		"../mirroring/pairs/*.go":                 regexp.MustCompile(`\b[Rr]eason\w+ += "(\w+)"`),
 		"../mirroring/*.go":                       regexp.MustCompile(`(?:\.fails\(s(?:\.State)?, |FromClusterAPI\(|\b[Rr]eason\w+ += )"(\w+)"`),
 		"../policies/controlplane/generator/*.go": regexp.MustCompile(`[ .]Reason += "(\w+)"`),
 		"../reconcilers/generate/*.go":            regexp.MustCompile(`\breason\w+ += "(\w+)"`),

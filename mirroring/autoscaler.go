@@ -13,6 +13,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
@@ -27,7 +28,7 @@ const machineAPIDelete = "machine.openshift.io/delete-machine"
 
 // stream is the way back, from a mirror to its authority, for what others may write to the mirror.
 type stream struct {
-	*State
+	*pairs.State
 	mirror, source *unstructured.Unstructured
 	// side is the mirror's.
 	side policies.Side
@@ -39,13 +40,13 @@ type stream struct {
 //
 // Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), but admission may be absent: wrote
 // decides from the managed fields.
-func followed(s *State) *Write {
+func followed(s *pairs.State) *pairs.Write {
 	f, back := streamOf(s)
 	switch {
 	case !back:
 		return nil
 	case s.Kind.Scales:
-		return first(f.scaled, f.limited)
+		return pairs.First(f.scaled, f.limited)
 	case s.Kind.Infra == authority.InfraMachine:
 		return f.chosen()
 	}
@@ -54,11 +55,11 @@ func followed(s *State) *Write {
 
 // stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, so that what
 // is not yet carried over was written before it, and counts.
-func streamOf(s *State) (f stream, back bool) {
-	if PresenceOf(s.Core) != authority.Present || PresenceOf(s.MachineAPI) != authority.Present {
+func streamOf(s *pairs.State) (f stream, back bool) {
+	if pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return stream{}, false
 	}
-	switch s.source() {
+	switch s.Source() {
 	case authority.ClusterAPI:
 		return stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}, true
 	case authority.MachineAPI:
@@ -76,7 +77,7 @@ func (f stream) there(key string) string {
 }
 
 // limited carries over the annotations of a set: those that their writer has set on its mirror, and those that it has taken away.
-func (f stream) limited() *Write {
+func (f stream) limited() *pairs.Write {
 	for _, g := range authority.Annotated(f.side) {
 		if g.Manager == "" || !slices.Contains(g.Kinds, f.Kind.Name) {
 			continue
@@ -89,7 +90,7 @@ func (f stream) limited() *Write {
 			}
 		}
 		if len(fields) > 0 {
-			return f.annotate(changes, fields, fmt.Sprintf("made %s of %s equal to its mirror, where %s has changed it", Brief(fields), Describe(f.source), g.Writer))
+			return f.annotate(changes, fields, fmt.Sprintf("made %s of %s equal to its mirror, where %s has changed it", pairs.Brief(fields), pairs.Describe(f.source), g.Writer))
 		}
 	}
 	return nil
@@ -111,9 +112,9 @@ func (f stream) annotated(g authority.Grant, key string) (value any, changed boo
 func annotationPath(key string) []string { return []string{"f:metadata", "f:annotations", "f:" + key} }
 
 // annotate writes annotations to the authority, in the name of whom it follows.
-func (f stream) annotate(changes map[string]any, fields []string, note string) *Write {
-	return &Write{Verb: Patch, By: autoscalerManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
-		Patch: metadataPatch(map[string]any{"annotations": changes})}
+func (f stream) annotate(changes map[string]any, fields []string, note string) *pairs.Write {
+	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": changes})}
 }
 
 // wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
@@ -131,14 +132,14 @@ func (f stream) wrote(manager string, path, there []string) bool {
 // it out. It is later if the mirror has claimed the field, or if the authority's is still the mirror's from before the switch: both sides were
 // equal then, so that it is the mirror's side that has changed.
 func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
-	before, claimed := f.said().SynchronizedGeneration == 0, ownership.Claimed(f.mirror)
+	before, claimed := f.Shape().SynchronizedGeneration == 0, ownership.Claimed(f.mirror)
 	switch {
 	case e.Subresource == "scale":
 		return !before && claimed || before && ownership.Owns(f.source, there...)
 	case e.Subresource != "" || e.Time == nil:
 		return false
 	case before:
-		switched := f.said().Condition(authority.ConditionSynchronized)
+		switched := f.Shape().Condition(authority.ConditionSynchronized)
 		if switched.Status == "" { // never in step: nothing came from a mirror that somebody else made, or from before ours was made
 			made := slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool {
 				return o.Manager == ownership.Manager && !e.Time.Before(o.Time)
@@ -157,15 +158,15 @@ func (f stream) onAuthority(path []string) bool {
 	for i, step := range path {
 		at[i] = strings.TrimPrefix(step, "f:")
 	}
-	return valueAt(f.source, at) != nil
+	return pairs.ValueAt(f.source, at) != nil
 }
 
 // withdrawn reports whether a field that the mirror lacks was taken away from it. Nobody owns what is absent, so the authority is the proof:
 // what Poundlock wrote there, and nobody has written since, it had from the mirror, then or as the authority of the time. Who took it away,
 // admission knows: the lock lets the writer alone.
 func (f stream) withdrawn(there []string) bool {
-	if f.said().SynchronizedGeneration == 0 {
-		return f.said().Condition(authority.ConditionSynchronized).Status == metav1.ConditionUnknown && ownedByUs(f.source, there)
+	if f.Shape().SynchronizedGeneration == 0 {
+		return f.Shape().Condition(authority.ConditionSynchronized).Status == metav1.ConditionUnknown && ownedByUs(f.source, there)
 	}
 	return ownership.Claimed(f.mirror) && ownedByUs(f.source, there)
 }
@@ -179,9 +180,9 @@ func ownedByUs(o *unstructured.Unstructured, path []string) bool {
 var replicasPath = []string{"f:spec", "f:replicas"}
 
 // scaled carries over the replicas of a set. Where there are to be fewer, the marks of its Machines come first: else the set would delete others.
-func (f stream) scaled() *Write {
-	asked, has := replicas(f.mirror)
-	now, _ := replicas(f.source)
+func (f stream) scaled() *pairs.Write {
+	asked, has := pairs.Replicas(f.mirror)
+	now, _ := pairs.Replicas(f.source)
 	if !has || asked == now || !f.wrote(authority.AutoscalerManager, replicasPath, replicasPath) && !f.emptied() {
 		return nil
 	}
@@ -192,18 +193,18 @@ func (f stream) scaled() *Write {
 			}
 		}
 	}
-	return &Write{Verb: Patch, By: autoscalerManager, Object: f.source, Patch: map[string]any{"spec": map[string]any{"replicas": asked}}, Reason: "AutoscalerFollowed", Fields: []string{"spec.replicas"},
-		Note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", Describe(f.source), now, asked)}
+	return &pairs.Write{Verb: pairs.Patch, By: autoscalerManager, Object: f.source, Patch: map[string]any{"spec": map[string]any{"replicas": asked}}, Reason: "AutoscalerFollowed", Fields: []string{"spec.replicas"},
+		Note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", pairs.Describe(f.source), now, asked)}
 }
 
 // Fewer returns the mirror of a set that the autoscaler wants to have fewer Machines, and its side; nil for none. The set's marked Machines are then read.
-func Fewer(s *State) (*unstructured.Unstructured, policies.Side) {
+func Fewer(s *pairs.State) (*unstructured.Unstructured, policies.Side) {
 	f, back := streamOf(s)
 	if !back || !s.Kind.Scales {
 		return nil, ""
 	}
-	asked, has := replicas(f.mirror)
-	if now, _ := replicas(f.source); !has || asked >= now {
+	asked, has := pairs.Replicas(f.mirror)
+	if now, _ := pairs.Replicas(f.source); !has || asked >= now {
 		return nil, ""
 	}
 	return f.mirror, f.side
@@ -213,11 +214,11 @@ func Fewer(s *State) (*unstructured.Unstructured, policies.Side) {
 // and takes the field from the mirror. Anybody's request looks like that where admission is absent, so it counts only for a set that the autoscaler
 // may empty by its limits.
 func (f stream) emptied() bool {
-	asked, has := replicas(f.mirror)
+	asked, has := pairs.Replicas(f.mirror)
 	if !has || asked != 0 || len(ownership.Managers(f.mirror, replicasPath...)) > 0 || f.source.GetAnnotations()[f.minSize()] != "0" {
 		return false
 	}
-	if f.said().SynchronizedGeneration == 0 {
+	if f.Shape().SynchronizedGeneration == 0 {
 		return ownership.Owns(f.source, replicasPath...)
 	}
 	return ownership.Claimed(f.mirror)
@@ -257,14 +258,14 @@ func (f stream) sourceSide() policies.Side {
 }
 
 // chosen carries over the mark of a Machine, and that it was taken back.
-func (f stream) chosen() *Write {
+func (f stream) chosen() *pairs.Write {
 	to := marks(f.sourceSide())
 	key, value := MarkOf(f.mirror, f.side)
 	known, _ := MarkOf(f.source, f.sourceSide())
 	switch {
 	case key != "" && known == "" && f.wrote(authority.AutoscalerManager, annotationPath(key), annotationPath(to[0])):
 		return f.annotate(map[string]any{to[0]: value}, []string{"metadata.annotations." + to[0]},
-			"marked "+Describe(f.source)+" as the one to go, because the cluster autoscaler has marked its mirror")
+			"marked "+pairs.Describe(f.source)+" as the one to go, because the cluster autoscaler has marked its mirror")
 	case key == "" && known != "":
 		return f.unmark(to)
 	}
@@ -272,7 +273,7 @@ func (f stream) chosen() *Write {
 }
 
 // unmark takes every mark off the authority, if each of them came from the mirror.
-func (f stream) unmark(names []string) *Write {
+func (f stream) unmark(names []string) *pairs.Write {
 	gone, fields := map[string]any{}, []string(nil)
 	for _, name := range names {
 		if _, has := f.source.GetAnnotations()[name]; !has {
@@ -284,21 +285,21 @@ func (f stream) unmark(names []string) *Write {
 		gone[name] = nil
 		fields = append(fields, "metadata.annotations."+name)
 	}
-	return f.annotate(gone, fields, "took the mark off "+Describe(f.source)+", because the cluster autoscaler has taken it off its mirror")
+	return f.annotate(gone, fields, "took the mark off "+pairs.Describe(f.source)+", because the cluster autoscaler has taken it off its mirror")
 }
 
 // markedFor has the mark of a Machine on the side that acts for its set before that has fewer replicas; side is the one to which the autoscaler writes.
 // A Machine may have another authority than its set, and need not convert: then its mirror gets the mark alone.
-func markedFor(s *State, side policies.Side) *Write {
+func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
 	from, to, origin := s.MachineAPI, s.Core, authority.MachineAPI
 	other := policies.SideClusterAPI
 	if side == policies.SideClusterAPI {
 		from, to, origin, other = s.Core, s.MachineAPI, authority.ClusterAPI, policies.SideMachineAPI
 	}
 	switch {
-	case PresenceOf(to) != authority.Present:
+	case pairs.PresenceOf(to) != authority.Present:
 		return nil
-	case s.source() != origin:
+	case s.Source() != origin:
 		return followed(s)
 	}
 	key, value := MarkOf(from, side)
@@ -306,6 +307,6 @@ func markedFor(s *State, side policies.Side) *Write {
 		return nil
 	}
 	name := marks(other)[0]
-	return &Write{Verb: Patch, Object: to, Reason: "MirrorUpdated", Fields: []string{"metadata.annotations." + name},
-		Patch: metadataPatch(map[string]any{"annotations": map[string]any{name: value}}), Note: "marked " + Describe(to) + " as the one to go, like " + Describe(from)}
+	return &pairs.Write{Verb: pairs.Patch, Object: to, Reason: "MirrorUpdated", Fields: []string{"metadata.annotations." + name},
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{name: value}}), Note: "marked " + pairs.Describe(to) + " as the one to go, like " + pairs.Describe(from)}
 }

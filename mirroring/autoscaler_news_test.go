@@ -18,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
@@ -74,7 +75,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 		{newborn, 0, never, []string{mine("10"), theirs("19")}, false},
 	} {
 		for _, kind := range []string{"MachineSet", "Machine"} {
-			s := &State{Kind: mirroringtest.Kind(t, kind), Name: "m"}
+			s := &pairs.State{Kind: mirroringtest.Kind(t, kind), Name: "m"}
 			s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: %s/m, cluster.x-k8s.io/delete-machine: now}, managedFields: [%s]}, spec: {replicas: 3}}`,
 				authority.MirrorAnnotation, kind, strings.Join(slices.DeleteFunc(slices.Clone(c.managers), func(m string) bool { return m == "still" }), ", ")))
 			s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8"}, spec: {authoritativeAPI: MachineAPI, replicas: 1}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: %d, conditions: [%s]}}`,
@@ -105,10 +106,10 @@ func TestClearedManagedFieldsAreClaimed(t *testing.T) {
 		{"the Machine API's mirror, too", `{apiVersion: machine.openshift.io/v1beta1, metadata: {}, spec: {a: 1}}`, true},
 		{"one that somebody else made is taken over field by field", `{metadata: {managedFields: [` + mirroringtest.Manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
 	} {
-		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
 		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
 		w := Become(s, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
-		if got := w != nil && w.Verb == Apply; got != c.claims {
+		if got := w != nil && w.Verb == pairs.Apply; got != c.claims {
 			t.Errorf("%s: applied: %t", c.sentence, got)
 		}
 	}
@@ -132,7 +133,7 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 		{"the set is the authority", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.MachineAPI, false},
 		{"its operator wrote before the move began", []string{mine, wrote("cluster-autoscaler-operator", "Update", "", "31", both)}, authority.Migrating, true},
 	} {
-		s := &State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
 		s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
 		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
 			size, strings.Join(c.managers, ", "), c.api))
@@ -141,7 +142,7 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 			t.Errorf("%s: followed: %t", c.sentence, w != nil)
 		}
 		if w != nil && (w.Object != s.Core || w.Fields[0] != "metadata.annotations."+there) {
-			t.Errorf("%s: writes %v to %s", c.sentence, w.Fields, Describe(w.Object))
+			t.Errorf("%s: writes %v to %s", c.sentence, w.Fields, pairs.Describe(w.Object))
 		}
 	}
 }
@@ -205,7 +206,7 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		if c.synchronized == "" {
 			c.synchronized = inStep
 		}
-		s := &State{Kind: mirroringtest.Kind(t, c.kind), Name: "m"}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, c.kind), Name: "m"}
 		form := `{apiVersion: v1, kind: %s, metadata: {name: m, resourceVersion: "8", annotations: {%s}, managedFields: [%s]}, spec: {%s}%s}`
 		spec, annotations, specThere, annotationsThere := "", c.on, "", c.thereOn
 		if c.kind == "MachineSet" {
@@ -221,7 +222,7 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		got := ""
 		if w := followed(s); w != nil {
 			if w.Object != s.Core || w.By != autoscalerManager {
-				t.Errorf("%s: writes to %s as %s", c.sentence, Describe(w.Object), w.By)
+				t.Errorf("%s: writes to %s as %s", c.sentence, pairs.Describe(w.Object), w.By)
 			}
 			got = shown(w)
 		}
@@ -232,12 +233,12 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 }
 
 // shown is what a patch changes: replicas, else annotations.
-func shown(w *Write) string {
-	if spec := below(w.Patch, "spec"); spec != nil {
+func shown(w *pairs.Write) string {
+	if spec := pairs.Below(w.Patch, "spec"); spec != nil {
 		return fmt.Sprintf("replicas=%v", spec["replicas"])
 	}
 	var out []string
-	for key, value := range below(below(w.Patch, "metadata"), "annotations") {
+	for key, value := range pairs.Below(pairs.Below(w.Patch, "metadata"), "annotations") {
 		if value == nil {
 			value = ""
 		}
@@ -267,17 +268,17 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 		{"more replicas choose nobody", `{annotations: {machine.openshift.io/delete-machine: t}}, status: {authoritativeAPI: MachineAPI}`, `{}`, 3,
 			[]string{"MachineSet: replicas=3"}},
 	} {
-		set := &State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
+		set := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
 		set.MachineAPI = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m, managedFields: [%s, %s]}, spec: {replicas: %d}, status: {authoritativeAPI: ClusterAPI, synchronizedGeneration: 1}}`,
 			mine, wrote("cluster-autoscaler", "Update", "scale", "", `{"f:spec": {"f:replicas": {}}}`), c.replicas))
 		set.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 2}}`)
-		machine := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m-1", MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: `+c.machine+`}`)}
+		machine := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m-1", MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: `+c.machine+`}`)}
 		machine.MachineAPI.SetName("m-1")
 		if c.twin != "" {
 			machine.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: `+c.twin+`}`)
 			machine.Core.SetName("m-1")
 		}
-		set.MarkedMachines = []*State{machine}
+		set.MarkedMachines = []*pairs.State{machine}
 		var got []string
 		for range 3 {
 			w := followed(set)
@@ -286,7 +287,7 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 			}
 			got = append(got, w.Object.GetKind()+": "+shown(w))
 			now := w.Object.DeepCopy()
-			if spec := below(w.Patch, "spec"); spec != nil {
+			if spec := pairs.Below(w.Patch, "spec"); spec != nil {
 				now.Object["spec"] = spec
 			} else {
 				now.SetAnnotations(map[string]string{"cluster.x-k8s.io/delete-machine": "t"})
@@ -301,13 +302,13 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 
 // TestAMirrorThatDoesNotConvertStaysTrue: the autoscaler reads nodeRef, errorMessage and providerID of Machines, and the replicas of sets.
 func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
-	machine := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
+	machine := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
 	machine.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, errorMessage: old}}`)
 	machine.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m}, spec: {providerID: "aws:///i-1", version: v1}, status: {nodeRef: {name: node}}}`)
-	set := &State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
+	set := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
 	set.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
 	set.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
-	for _, s := range []*State{machine, set} {
+	for _, s := range []*pairs.State{machine, set} {
 		c, last := steps{s, Reporter{now: time.Now()}}, ""
 		for range 9 {
 			w := c.toMachineAPI()
@@ -321,11 +322,11 @@ func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 			t.Errorf("%s: the last write is %s, want the reason why the rest is not mirrored, and nothing after it", s.Kind.Name, last)
 		}
 	}
-	status := below(machine.MachineAPI.Object, "status")
-	if below(status, "nodeRef")["name"] != "node" || status["errorMessage"] != nil || Nested(machine.MachineAPI, "spec", "providerID") != "aws:///i-1" {
+	status := pairs.Below(machine.MachineAPI.Object, "status")
+	if pairs.Below(status, "nodeRef")["name"] != "node" || status["errorMessage"] != nil || pairs.Nested(machine.MachineAPI, "spec", "providerID") != "aws:///i-1" {
 		t.Errorf("the Machine's mirror is %v", machine.MachineAPI.Object)
 	}
-	if n, _ := replicas(set.MachineAPI); n != 5 || !jsonnumbers.Equal(below(set.MachineAPI.Object, "status")["replicas"], int64(4)) {
+	if n, _ := pairs.Replicas(set.MachineAPI); n != 5 || !jsonnumbers.Equal(pairs.Below(set.MachineAPI.Object, "status")["replicas"], int64(4)) {
 		t.Errorf("the set's mirror is %v", set.MachineAPI.Object)
 	}
 }

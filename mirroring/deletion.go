@@ -9,24 +9,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // deletion is a pair with something that is deleted.
-type deletion struct{ *State }
+type deletion struct{ *pairs.State }
 
 // Asked is what the rules of deletion ask about the pair.
-func Asked(s *State) authority.Deletion { return deletion{s}.asked() }
+func Asked(s *pairs.State) authority.Deletion { return deletion{s}.asked() }
 
 func (s deletion) asked() authority.Deletion {
 	mirror, _ := s.Mirror()
 	d := authority.Deletion{
-		Authority: s.inCharge(), InTransit: s.said().Current == authority.Migrating,
-		MachineAPI: PresenceOf(s.MachineAPI), ClusterAPI: PresenceOf(s.Core),
-		Owned: s.Kind.Parent != "" && ControllerOf(mirror) != nil, Parent: s.Parent, Children: len(s.Children) > 0,
+		Authority: s.InCharge(), InTransit: s.Shape().Current == authority.Migrating,
+		MachineAPI: pairs.PresenceOf(s.MachineAPI), ClusterAPI: pairs.PresenceOf(s.Core),
+		Owned: s.Kind.Parent != "" && pairs.ControllerOf(mirror) != nil, Parent: s.Parent, Children: len(s.Children) > 0,
 		Held: s.held(), Marked: s.Marked(s.MachineAPI) || s.Marked(s.Core), Surroundings: s.Surroundings,
 	}
-	d.Unreleased = d.Authority == authority.ClusterAPI && (isPaused(s.Core) || s.Kind.InfraActs() && isPaused(s.Infra))
+	d.Unreleased = d.Authority == authority.ClusterAPI && (pairs.IsPaused(s.Core) || s.Kind.InfraActs() && pairs.IsPaused(s.Infra))
 	if s.MachineAPI != nil {
 		_, d.Detached = s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]
 	}
@@ -39,9 +40,9 @@ func (s deletion) asked() authority.Deletion {
 // held reports whether the authoritative controller has yet to clean up. Cluster API's cleans up also after a Machine whose finalizer somebody has removed,
 // for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
 func (s deletion) held() bool {
-	side := s.inCharge()
-	return s.on(side) != nil && slices.Contains(s.on(side).GetFinalizers(), s.controllersFinalizer(side)) ||
-		side == authority.ClusterAPI && s.Core != nil && s.instanceLeft()
+	side := s.InCharge()
+	return s.On(side) != nil && slices.Contains(s.On(side).GetFinalizers(), s.controllersFinalizer(side)) ||
+		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft()
 }
 
 func (s deletion) controllersFinalizer(side authority.API) string {
@@ -52,60 +53,60 @@ func (s deletion) controllersFinalizer(side authority.API) string {
 }
 
 // delete is the next write of a step of a deletion; nil: there is nothing to do but to wait.
-func (s deletion) delete(step authority.DeletionStep) *Write {
+func (s deletion) delete(step authority.DeletionStep) *pairs.Write {
 	mirror, side := s.Mirror()
 	switch step {
 	case authority.DeleteMirror:
-		return deleted(mirror, "MirrorDeleted", "deleted "+Describe(mirror)+", because "+s.describeSource()+" is being deleted")
+		return deleted(mirror, "MirrorDeleted", "deleted "+pairs.Describe(mirror)+", because "+s.DescribeSource()+" is being deleted")
 	case authority.DeleteAuthority:
-		authoritative := s.on(side.Other())
-		return deleted(authoritative, "DeletionPropagated", "deleted "+Describe(authoritative)+", because "+Describe(mirror)+", which a "+ControllerOf(mirror).Kind+" owns, was deleted")
+		authoritative := s.On(side.Other())
+		return deleted(authoritative, "DeletionPropagated", "deleted "+pairs.Describe(authoritative)+", because "+pairs.Describe(mirror)+", which a "+pairs.ControllerOf(mirror).Kind+" owns, was deleted")
 	case authority.DetachChildren:
 		return s.detach(s.Children[0], side)
 	case authority.ReleaseMirror:
 		return s.releaseMirror(side)
 	case authority.ReleaseAuthority:
-		return first(s.leftoverInfra, s.staleTemplate, func() *Write { return release(s.on(s.inCharge()), authority.SyncFinalizer) })
+		return pairs.First(s.leftoverInfra, s.staleTemplate, func() *pairs.Write { return release(s.On(s.InCharge()), authority.SyncFinalizer) })
 	case authority.Forget:
 		return s.forget()
 	}
 	return nil
 }
 
-func deleted(o *unstructured.Unstructured, reason, note string) *Write {
-	return &Write{Verb: Remove, Object: o, Reason: reason, Note: note}
+func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {
+	return &pairs.Write{Verb: pairs.Remove, Object: o, Reason: reason, Note: note}
 }
 
 // detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
 // its end is not propagated; any other no longer names its owner.
-func (s deletion) detach(child *unstructured.Unstructured, side authority.API) *Write {
-	w := &Write{Verb: Patch, Object: child, Reason: "Detached", Note: "detached " + Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
-	if side == authority.MachineAPI && !runs(child) {
-		w.Patch = metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
+func (s deletion) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
+	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached", Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
+	if side == authority.MachineAPI && !pairs.Runs(child) {
+		w.Patch = pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
 		return w
 	}
-	w.Patch = metadataPatch(map[string]any{"ownerReferences": without(child, s.on(side))})
+	w.Patch = pairs.MetadataPatch(map[string]any{"ownerReferences": pairs.OwnersWithout(child, s.On(side))})
 	return w
 }
 
 // releaseMirror lets a mirror go that is being deleted. Its controllers are paused, so their finalizers would hold it
 // for ever.
-func (s deletion) releaseMirror(side authority.API) *Write {
+func (s deletion) releaseMirror(side authority.API) *pairs.Write {
 	if side == authority.MachineAPI {
-		return first(s.leftoverInfra, func() *Write {
+		return pairs.First(s.leftoverInfra, func() *pairs.Write {
 			return s.unlessOwner(release(s.MachineAPI, authority.SyncFinalizer, s.Kind.MachineAPIFinalizer))
 		})
 	}
-	return first(s.leftoverInfra, s.keepInfra, func() *Write {
+	return pairs.First(s.leftoverInfra, s.keepInfra, func() *pairs.Write {
 		return s.unlessOwner(release(s.Core, authority.SyncFinalizer, s.Kind.ClusterAPIFinalizer))
 	})
 }
 
 // leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
 // instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
-func (s deletion) leftoverInfra() *Write {
-	if s.Kind.Infra == authority.InfraMachine && s.idle(s.Infra) && PresenceOf(s.Infra) == authority.Present && PresenceOf(s.MachineAPI) == authority.Deleting {
-		return deleted(s.Infra, "MirrorDeleted", "deleted "+Describe(s.Infra)+", because "+Describe(s.MachineAPI)+" is being deleted")
+func (s deletion) leftoverInfra() *pairs.Write {
+	if s.Kind.Infra == authority.InfraMachine && s.idle(s.Infra) && pairs.PresenceOf(s.Infra) == authority.Present && pairs.PresenceOf(s.MachineAPI) == authority.Deleting {
+		return deleted(s.Infra, "MirrorDeleted", "deleted "+pairs.Describe(s.Infra)+", because "+pairs.Describe(s.MachineAPI)+" is being deleted")
 	}
 	return s.releaseInfra(s.Infra)
 }
@@ -116,20 +117,20 @@ func (s deletion) idle(infra *unstructured.Unstructured) bool {
 	if !s.IsMirror(infra) {
 		return false
 	}
-	return s.source() == authority.MachineAPI || s.Core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
+	return s.Source() == authority.MachineAPI || s.Core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
 }
 
 // unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
 // releases no such object, so its controllers will not see to what belongs to it.
 func (s deletion) unheld() bool {
-	return PresenceOf(s.Core) == authority.Deleting && isPaused(s.Core) && !slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.instanceLeft()
+	return pairs.PresenceOf(s.Core) == authority.Deleting && pairs.IsPaused(s.Core) && !slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.InstanceLeft()
 }
 
 // releaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
 // again if it is still wanted. While authority moves nobody knows yet whose the instance will be: what is being deleted has the move taken back first, or is
 // Cluster API's to end.
-func (s deletion) releaseInfra(infra *unstructured.Unstructured) *Write {
-	if PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.said().Current == authority.Migrating {
+func (s deletion) releaseInfra(infra *unstructured.Unstructured) *pairs.Write {
+	if pairs.PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.Shape().Current == authority.Migrating {
 		return nil
 	}
 	if _, paused := infra.GetAnnotations()[authority.PausedAnnotation]; !paused {
@@ -145,16 +146,16 @@ func (s deletion) releaseInfra(infra *unstructured.Unstructured) *Write {
 }
 
 // keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.
-func (s deletion) keepInfra() *Write {
-	if s.Infra == nil || s.Core == nil || len(without(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) || PresenceOf(s.MachineAPI) != authority.Present {
+func (s deletion) keepInfra() *pairs.Write {
+	if s.Infra == nil || s.Core == nil || len(pairs.OwnersWithout(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
 	}
-	return &Write{Verb: Patch, Object: s.Infra, Patch: metadataPatch(map[string]any{"ownerReferences": without(s.Infra, s.Core)}),
-		Reason: "Detached", Note: "detached " + Describe(s.Infra) + " from its Machine, which goes to be recreated"}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": pairs.OwnersWithout(s.Infra, s.Core)}),
+		Reason: "Detached", Note: "detached " + pairs.Describe(s.Infra) + " from its Machine, which goes to be recreated"}
 }
 
 // release removes finalizers; nil if o carries none of them.
-func release(o *unstructured.Unstructured, finalizers ...string) *Write {
+func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
 	if o == nil {
 		return nil
 	}
@@ -162,27 +163,27 @@ func release(o *unstructured.Unstructured, finalizers ...string) *Write {
 	if len(kept) == len(o.GetFinalizers()) {
 		return nil
 	}
-	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(map[string]any{"finalizers": kept}),
-		Reason: "Released", Note: "removed the finalizers that kept " + Describe(o)}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(map[string]any{"finalizers": kept}),
+		Reason: "Released", Note: "removed the finalizers that kept " + pairs.Describe(o)}
 }
 
 // forget takes finalizer and marks off what acts on its own from now on.
-func (s deletion) forget() *Write {
+func (s deletion) forget() *pairs.Write {
 	if s.MachineAPI != nil {
-		return first(func() *Write { return s.unmark(s.Core) }, func() *Write { return s.unmark(s.MachineAPI) })
+		return pairs.First(func() *pairs.Write { return s.unmark(s.Core) }, func() *pairs.Write { return s.unmark(s.MachineAPI) })
 	}
 	if s.Kind.Infra == authority.InfraMachineTemplate {
 		return s.unmark(s.Core) // by its mark the template goes when nothing refers to it any more
 	}
-	return first(func() *Write { return s.unmark(s.Infra) }, func() *Write {
-		if PresenceOf(s.Core) == authority.Deleting && s.instanceLeft() && !isPaused(s.Core) && !isPaused(s.Infra) {
+	return pairs.First(func() *pairs.Write { return s.unmark(s.Infra) }, func() *pairs.Write {
+		if pairs.PresenceOf(s.Core) == authority.Deleting && s.InstanceLeft() && !pairs.IsPaused(s.Core) && !pairs.IsPaused(s.Infra) {
 			return nil // Cluster API is yet to terminate the instance, and may have no finalizer of its own there any more
 		}
 		return s.unmark(s.Core)
 	})
 }
 
-func (s deletion) unmark(o *unstructured.Unstructured) *Write {
+func (s deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
 	if !s.Marked(o) {
 		return nil
 	}
@@ -193,19 +194,19 @@ func (s deletion) unmark(o *unstructured.Unstructured) *Write {
 	if i := slices.Index(o.GetFinalizers(), authority.SyncFinalizer); i >= 0 {
 		metadata["finalizers"] = slices.Delete(slices.Clone(o.GetFinalizers()), i, i+1)
 	}
-	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(metadata), Reason: "MirrorEnded", Note: Describe(o) + " has no twin any more and acts on its own"}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnded", Note: pairs.Describe(o) + " has no twin any more and acts on its own"}
 }
 
 // releaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a CRD. A Machine API
 // object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to do with its deletion.
-func (s deletion) releaseUnserved() *Write {
+func (s deletion) releaseUnserved() *pairs.Write {
 	mirror, side := s.Mirror()
 	switch {
-	case s.source() == authority.Unset || PresenceOf(mirror) != authority.Deleting:
+	case s.Source() == authority.Unset || pairs.PresenceOf(mirror) != authority.Deleting:
 		return nil
 	case side == authority.ClusterAPI && !s.IsMirror(s.Core):
 		return nil
-	case side == authority.MachineAPI && (s.unserved.Group != s.Kind.MachineAPI.Group || s.said().Current == authority.Migrating || s.asked().Unreleased):
+	case side == authority.MachineAPI && (s.Unserved.Group != s.Kind.MachineAPI.Group || s.Shape().Current == authority.Migrating || s.asked().Unreleased):
 		return nil
 	case len(s.Children) > 0:
 		return s.detach(s.Children[0], side)
@@ -215,32 +216,32 @@ func (s deletion) releaseUnserved() *Write {
 
 // staleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
 // from it. The one that the pair will refer to next exists before it is referred to, and is spared.
-func (s deletion) staleTemplate() *Write {
+func (s deletion) staleTemplate() *pairs.Write {
 	for _, t := range s.Templates {
 		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
 			continue
 		}
-		return &Write{Verb: Remove, Object: t, Reason: "TemplateDeleted", Note: "deleted " + Describe(t) + ", which nothing refers to any more"}
+		return &pairs.Write{Verb: pairs.Remove, Object: t, Reason: "TemplateDeleted", Note: "deleted " + pairs.Describe(t) + ", which nothing refers to any more"}
 	}
 	return nil
 }
 
 // unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
-func (s deletion) unlessOwner(w *Write) *Write {
+func (s deletion) unlessOwner(w *pairs.Write) *pairs.Write {
 	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
 		return w
 	}
-	w.Provided = Proviso{Childless: true}
+	w.Provided = pairs.Proviso{Childless: true}
 	return w
 }
 
 // givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
 // controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
 // infrastructure cluster is gone.
-func (s deletion) givenToCluster() *Write {
-	if PresenceOf(s.Cluster) != authority.Deleting || s.source() != authority.MachineAPI || !s.IsMirror(s.Core) || PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
+func (s deletion) givenToCluster() *pairs.Write {
+	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) || pairs.PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
 		return nil
 	}
-	return &Write{Verb: Patch, Object: s.Core, Patch: metadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.clusterOwns()}}),
-		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + Describe(s.Core) + ", so that Cluster API deletes it"}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": []metav1.OwnerReference{s.ClusterOwns()}}),
+		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + pairs.Describe(s.Core) + ", so that Cluster API deletes it"}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -71,7 +72,7 @@ func TestWritesOfADeletion(t *testing.T) {
 	} {
 		kind, _ := authority.KindNamed("Machine")
 		platform, _ := platforms.For("AWS")
-		s := &State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, Missing: "not asked"}
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, Missing: "not asked"}
 		for text, at := range map[*string]**unstructured.Unstructured{&c.machineAPI: &s.MachineAPI, &c.core: &s.Core, &c.infra: &s.Infra} {
 			if *text != "" {
 				*at = mirroringtest.Machine(t, *text)
@@ -91,7 +92,7 @@ func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
 	for status, lets := range map[string]bool{
 		"authoritativeAPI: MachineAPI": true, "authoritativeAPI: Migrating, synchronizedAPI: MachineAPI": false, "authoritativeAPI: ClusterAPI": false,
 	} {
-		s := &State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
 		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {`+status+`}}`)
 		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, uid: core, finalizers: [machine.cluster.x-k8s.io]}}`)
 		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
@@ -103,7 +104,7 @@ func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
 	}
 }
 
-func kinds(s *State) {
+func kinds(s *pairs.State) {
 	if s.MachineAPI != nil {
 		s.MachineAPI.SetGroupVersionKind(s.Kind.MachineAPIGVK())
 	}
@@ -113,7 +114,7 @@ func kinds(s *State) {
 }
 
 // play performs the writes of a deletion on the state alone, as an API server would.
-func play(s *State) []string {
+func play(s *pairs.State) []string {
 	var out []string
 	for range 20 {
 		step := Asked(s).Next()
@@ -130,9 +131,9 @@ func play(s *State) []string {
 	return append(out, "no end")
 }
 
-func server(w *Write) *unstructured.Unstructured {
+func server(w *pairs.Write) *unstructured.Unstructured {
 	o := w.Object.DeepCopy()
-	if w.Verb == Remove {
+	if w.Verb == pairs.Remove {
 		if len(o.GetFinalizers()) == 0 {
 			return nil
 		}
@@ -143,11 +144,11 @@ func server(w *Write) *unstructured.Unstructured {
 	if finalizers, ok := metadata["finalizers"].([]string); ok {
 		o.SetFinalizers(slices.Clone(finalizers))
 	}
-	for k := range below(metadata, "annotations") {
+	for k := range pairs.Below(metadata, "annotations") {
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", k)
 	}
 	if _, ok := metadata["ownerReferences"]; ok {
-		o.SetOwnerReferences(without(o, &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"uid": "core"}}}))
+		o.SetOwnerReferences(pairs.OwnersWithout(o, &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"uid": "core"}}}))
 	}
 	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
 		return nil
@@ -161,7 +162,7 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 	for _, going := range []string{``, `deletionTimestamp: "2026-11-21T17:00:00Z", `} {
 		kind, _ := authority.KindNamed("MachineSet")
 		platform, _ := platforms.For("AWS")
-		s := &State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, Missing: "not asked"}
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}, Missing: "not asked"}
 		s.Core = mirroringtest.Machine(t, `{metadata: {name: m, `+marked+going+`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {template: {spec: {infrastructureRef: {name: m-0123abcd}}}}}`)
 		s.Core.SetGroupVersionKind(kind.ClusterAPIGVK())
 		template := mirroringtest.Machine(t, `{metadata: {name: m-0123abcd, `+marked+`}}`)
@@ -185,7 +186,7 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
 	kind, _ := authority.KindNamed("MachineSet")
 	for name, goes := range map[string]bool{"m-0123abcd": true, "m-larger": false, "m-0123abcd-2": false, "m-0123ABCD": false, "other-0123abcd": false} {
-		s := &State{Kind: kind, Name: "m", Used: sets.New[string]()}
+		s := &pairs.State{Kind: kind, Name: "m", Used: sets.New[string]()}
 		s.Templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
 		if w := (deletion{s}).staleTemplate(); (w != nil) != goes {
 			t.Errorf("%s: goes %t, want %t", name, w != nil, goes)
@@ -206,7 +207,7 @@ func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
 		{"the Cluster stays", mirror + `}}`, "", "MachineAPI", "SurroundingsDeleted"},
 		{"Cluster API is authoritative", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "ClusterAPI", ""},
 	} {
-		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Reason: ReasonSurroundings, Missing: "the AWSCluster is gone",
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Reason: pairs.ReasonSurroundings, Missing: "the AWSCluster is gone",
 			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), Core: mirroringtest.Object(t, c.core),
 			Cluster: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
 		w := Next(s, time.Unix(0, 0))

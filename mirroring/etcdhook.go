@@ -9,11 +9,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // hook is a pair whose hook of etcd is carried.
-type hook struct{ *State }
+type hook struct{ *pairs.State }
 
 // etcdHookManager is who writes what follows from etcd's hook, in managed fields: apart from the mirror's applies, which know nothing of it.
 const etcdHookManager = "poundlock-etcd-hook"
@@ -32,20 +33,20 @@ const etcdHookManager = "poundlock-etcd-hook"
 //
 // The record comes before the mirror's deletion is requested. Where somebody else deletes the mirror, and Poundlock is down until the operator has removed
 // the hook, there may be none: Cluster API's then stays, and a person removes it.
-func (s hook) next() *Write {
+func (s hook) next() *pairs.Write {
 	if !s.Kind.InfraActs() || s.MachineAPI == nil {
 		return nil
 	}
 	record, kept := s.MachineAPI.GetAnnotations()[authority.EtcdHookSeenAnnotation]
 	switch {
-	case s.source() == authority.MachineAPI && kept:
+	case s.Source() == authority.MachineAPI && kept:
 		return s.forgetHook()
-	case s.source() != authority.ClusterAPI || s.Core == nil:
+	case s.Source() != authority.ClusterAPI || s.Core == nil:
 		return nil
 	}
 	owner, there := s.Core.GetAnnotations()[authority.EtcdHookAnnotation]
 	here, seen := hasEtcdHook(s.MachineAPI), record == string(s.MachineAPI.GetUID())
-	deleting := PresenceOf(s.MachineAPI) == authority.Deleting
+	deleting := pairs.PresenceOf(s.MachineAPI) == authority.Deleting
 	switch {
 	case here && !there && !seen:
 		return s.carryHook(authority.EtcdHookOwner, "added the hook %s to %s")
@@ -62,27 +63,27 @@ func (s hook) next() *Write {
 }
 
 // carryHook writes what etcd's operator did to Cluster API's Machine.
-func (s hook) carryHook(value any, what string) *Write {
-	return &Write{Verb: Patch, By: etcdHookManager, Object: s.Core, Reason: "EtcdHookFollowed", Fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
-		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
-		Note:  fmt.Sprintf(what, authority.EtcdHookName, Describe(s.Core)) + ", as etcd's operator has done in the Machine API"}
+func (s hook) carryHook(value any, what string) *pairs.Write {
+	return &pairs.Write{Verb: pairs.Patch, By: etcdHookManager, Object: s.Core, Reason: "EtcdHookFollowed", Fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookAnnotation: value}}),
+		Note:  fmt.Sprintf(what, authority.EtcdHookName, pairs.Describe(s.Core)) + ", as etcd's operator has done in the Machine API"}
 }
 
 // dropHook takes off the mirror what the authority has no more, and the record in the same write: without the one, the other would prove a removal.
-func (s hook) dropHook() *Write {
+func (s hook) dropHook() *pairs.Write {
 	w := s.recordHook(nil)
 	others := slices.DeleteFunc(slices.Clone(preDrainHooks(s.MachineAPI)), isEtcdHook)
 	w.Patch["spec"] = map[string]any{"lifecycleHooks": map[string]any{"preDrain": others}}
 	w.Reason, w.Fields = "MirrorUpdated", []string{"spec.lifecycleHooks.preDrain"}
-	w.Note = fmt.Sprintf("removed the hook %s from %s, as %s no longer has it", authority.EtcdHookName, Describe(s.MachineAPI), Describe(s.Core))
+	w.Note = fmt.Sprintf("removed the hook %s from %s, as %s no longer has it", authority.EtcdHookName, pairs.Describe(s.MachineAPI), pairs.Describe(s.Core))
 	return w
 }
 
-func (s hook) forgetHook() *Write { return s.recordHook(nil) }
+func (s hook) forgetHook() *pairs.Write { return s.recordHook(nil) }
 
-func (s hook) recordHook(value any) *Write {
-	return &Write{Verb: Patch, By: etcdHookManager, Object: s.MachineAPI, Reason: "EtcdHookSeen",
-		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
+func (s hook) recordHook(value any) *pairs.Write {
+	return &pairs.Write{Verb: pairs.Patch, By: etcdHookManager, Object: s.MachineAPI, Reason: "EtcdHookSeen",
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
 }
 
 func hasEtcdHook(machineAPI *unstructured.Unstructured) bool {
@@ -90,7 +91,7 @@ func hasEtcdHook(machineAPI *unstructured.Unstructured) bool {
 }
 
 func preDrainHooks(machineAPI *unstructured.Unstructured) []any {
-	return list(under(machineAPI.Object, "spec", "lifecycleHooks")["preDrain"])
+	return pairs.List(pairs.Under(machineAPI.Object, "spec", "lifecycleHooks")["preDrain"])
 }
 
 func isEtcdHook(item any) bool {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
@@ -21,13 +22,13 @@ var propagators = []string{"capi-machineset", "capi-machineset-metadata"}
 // concede takes out of what is wanted the labels, annotations and fields for which a MachineSet of Cluster API's, authoritative, has a value of its own: it
 // writes them onto its Machines in place, paused ones too (authority/propagation), and each would undo the other's write for ever. keep are the paths
 // of spec that are left to it even if nothing is wanted there. When the set is no longer authoritative nothing is conceded, and the mirror takes all back.
-func concede(s *State, want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
-	if !s.propagated() {
+func concede(s *pairs.State, want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
+	if !s.Propagated() {
 		return want, nil
 	}
 	want = want.DeepCopy()
 	for _, path := range propagatedPaths(live) {
-		if says, has := valueAt(want, path), valueAt(live, path); says != nil && has != nil && !ownership.Has(has, says) {
+		if says, has := pairs.ValueAt(want, path), pairs.ValueAt(live, path); says != nil && has != nil && !ownership.Has(has, says) {
 			unstructured.RemoveNestedField(want.Object, path...)
 		}
 	}
@@ -68,24 +69,24 @@ func spelled(path []string) []string {
 const copyManager = "poundlock-copy"
 
 // copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
-func copies(s *State, name string) *Write {
+func copies(s *pairs.State, name string) *pairs.Write {
 	path := []string{"spec", name}
-	value := valueAt(s.Core, path)
-	if value == nil || name == "replicas" && !s.Kind.Scales || ownership.Has(valueAt(s.MachineAPI, path), value) {
+	value := pairs.ValueAt(s.Core, path)
+	if value == nil || name == "replicas" && !s.Kind.Scales || ownership.Has(pairs.ValueAt(s.MachineAPI, path), value) {
 		return nil
 	}
-	return &Write{Verb: Patch, By: copyManager, Object: s.MachineAPI, Patch: map[string]any{"spec": map[string]any{name: value}}, Reason: "MirrorUpdated", Fields: []string{"spec." + name},
-		Note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, Describe(s.MachineAPI), s.describeSource())}
+	return &pairs.Write{Verb: pairs.Patch, By: copyManager, Object: s.MachineAPI, Patch: map[string]any{"spec": map[string]any{name: value}}, Reason: "MirrorUpdated", Fields: []string{"spec." + name},
+		Note: fmt.Sprintf("made spec.%s of %s equal to %s, which cannot be mirrored as a whole", name, pairs.Describe(s.MachineAPI), s.DescribeSource())}
 }
 
 // Become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
-func Become(s *State, want, live *unstructured.Unstructured) *Write {
+func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write {
 	if live == nil {
-		return &Write{Verb: Create, Object: want, Reason: "MirrorCreated", Note: "created " + Describe(want) + " to mirror " + s.describeSource()}
+		return &pairs.Write{Verb: pairs.Create, Object: want, Reason: "MirrorCreated", Note: "created " + pairs.Describe(want) + " to mirror " + s.DescribeSource()}
 	}
 	want, conceded := concede(s, want, live)
 	if managed := ownership.Takeover(want, live, s.Made == live.GetUID(), append(conceded, "spec.authoritativeAPI")...); managed != nil {
-		return &Write{Verb: Patch, Object: live, Patch: metadataPatch(map[string]any{"managedFields": managed}),
+		return &pairs.Write{Verb: pairs.Patch, Object: live, Patch: pairs.MetadataPatch(map[string]any{"managedFields": managed}),
 			Reason: "FieldsTakenOver"}
 	}
 	changed := ownership.Changes(want, live)
@@ -98,12 +99,12 @@ func Become(s *State, want, live *unstructured.Unstructured) *Write {
 	want = want.DeepCopy()
 	want.SetResourceVersion(live.GetResourceVersion())
 	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
-	return &Write{Verb: Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
-		Note: fmt.Sprintf("made %s equal to %s: %s", Describe(live), s.describeSource(), Brief(changed))}
+	return &pairs.Write{Verb: pairs.Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
+		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
 }
 
 // yielded leaves the fields of an authoritative object to those who have them too.
-func yielded(o *unstructured.Unstructured) *Write {
+func yielded(o *unstructured.Unstructured) *pairs.Write {
 	if o == nil {
 		return nil
 	}
@@ -111,24 +112,24 @@ func yielded(o *unstructured.Unstructured) *Write {
 	if managed == nil {
 		return nil
 	}
-	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(map[string]any{"managedFields": managed}),
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(map[string]any{"managedFields": managed}),
 		Reason: "FieldsYielded"}
 }
 
 // unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may
 // have set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
 // have been cleared: without an owner, what the authority drops would stay.
-func unclaimed(s *State, want, live *unstructured.Unstructured) []string {
+func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	if !ownership.Claimed(live) && (s.IsMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
 		return []string{"metadata.managedFields"}
 	}
 	if want.GetKind() != s.Kind.Name {
 		return nil
 	}
-	if _, says := replicas(want); says && s.Kind.Scales && !ownership.Owns(live, "f:spec", "f:replicas") {
+	if _, says := pairs.Replicas(want); says && s.Kind.Scales && !ownership.Owns(live, "f:spec", "f:replicas") {
 		return []string{"spec.replicas"}
 	}
-	for _, g := range authority.Annotated(s.mirrorSide()) {
+	for _, g := range authority.Annotated(s.MirrorSide()) {
 		for _, key := range g.Fields {
 			_, says := want.GetAnnotations()[key]
 			if says && g.Manager != "" && slices.Contains(g.Kinds, s.Kind.Name) && !ownership.Owns(live, "f:metadata", "f:annotations", "f:"+key) {

@@ -10,12 +10,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // inTheWay returns the object in the place of the mirror that Poundlock may not write to, with the remedy; "" for none.
 func (s steps) inTheWay() string {
-	if s.source() == authority.MachineAPI {
+	if s.Source() == authority.MachineAPI {
 		if why := s.foreign(s.Core); why != "" {
 			return why
 		}
@@ -38,32 +39,32 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	if !begun {
 		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs" + s.afterUnpausing()
 	}
-	foreign := authority.ForeignTo(s.Kind, object(s.MachineAPI), object(o))
-	if s.source() == authority.ClusterAPI && foreign != authority.NotForeign && foreign != authority.ForeignGoing { // it has no Machine yet
-		return Describe(o) + ", which is not its mirror, belongs to no Machine and has the name of the one that the mirror needs: delete it"
+	foreign := authority.ForeignTo(s.Kind, pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(o))
+	if s.Source() == authority.ClusterAPI && foreign != authority.NotForeign && foreign != authority.ForeignGoing { // it has no Machine yet
+		return pairs.Describe(o) + ", which is not its mirror, belongs to no Machine and has the name of the one that the mirror needs: delete it"
 	}
 	switch foreign {
 	case authority.ForeignGoing:
-		return Describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.afterUnpausing()
+		return pairs.Describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.afterUnpausing()
 	case authority.ForeignInstance:
 		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s",
-			Describe(o), Nested(o, "spec", "providerID"), free)
+			pairs.Describe(o), pairs.Nested(o, "spec", "providerID"), free)
 	case authority.ForeignActs:
-		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(object(o))) == 0 {
+		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(pairs.ObjectOf(o))) == 0 {
 			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine: delete it, or, to make it the mirror, and overwrite its spec, annotate it with %s",
-				Describe(o), authority.PausedAnnotation)
+				pairs.Describe(o), authority.PausedAnnotation)
 		}
-		if !begun && s.Core != nil && (s.Infra == nil || len(authority.MachineOwners(object(s.Infra))) == 0) {
+		if !begun && s.Core != nil && (s.Infra == nil || len(authority.MachineOwners(pairs.ObjectOf(s.Infra))) == 0) {
 			return fmt.Sprintf("%s was created too, and is not paused. So that one instance is created and not two, neither API begins (authority/created-twice): delete one of the two Machines, "+
-				"or annotate that of Cluster API and its infrastructure machine with %s to make them the mirror", Describe(o), authority.PausedAnnotation)
+				"or annotate that of Cluster API and its infrastructure machine with %s to make them the mirror", pairs.Describe(o), authority.PausedAnnotation)
 		}
 		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, annotate it with %s",
-			Describe(o), free, authority.PausedAnnotation)
+			pairs.Describe(o), free, authority.PausedAnnotation)
 	case authority.ForeignStopping:
-		return Describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
+		return pairs.Describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
 	case authority.ForeignBegun:
 		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored, and which would be nobody's if it became the mirror: "+
-			"delete the Cluster API Machine, and with it what it runs%s", Describe(o), s.afterUnpausing())
+			"delete the Cluster API Machine, and with it what it runs%s", pairs.Describe(o), s.afterUnpausing())
 	case authority.NotForeign:
 	}
 	return ""
@@ -78,7 +79,7 @@ func (s steps) afterUnpausing() string {
 			continue
 		}
 		if _, paused := o.GetAnnotations()[authority.PausedAnnotation]; paused {
-			kind, _, _ := strings.Cut(Describe(o), " ")
+			kind, _, _ := strings.Cut(pairs.Describe(o), " ")
 			commands = append(commands, fmt.Sprintf("kubectl -n %s annotate %s %s %s-", o.GetNamespace(), strings.ToLower(kind), o.GetName(), authority.PausedAnnotation))
 		}
 	}
@@ -90,9 +91,9 @@ func (s steps) afterUnpausing() string {
 
 // unnamed: a mirror that names an instance which its Machine does not name, as after a restore. Written over, the instance would be nobody's.
 func (s steps) unnamed(mirror *unstructured.Unstructured) string {
-	id := Nested(mirror, "spec", "providerID")
-	if s.Kind.Name != "Machine" || s.source() != authority.MachineAPI || id == "" || Nested(s.MachineAPI, "spec", "providerID") != "" || s.MachineAPI.GetDeletionTimestamp() != nil {
+	id := pairs.Nested(mirror, "spec", "providerID")
+	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || id == "" || pairs.Nested(s.MachineAPI, "spec", "providerID") != "" || s.MachineAPI.GetDeletionTimestamp() != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine", Describe(mirror), id)
+	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine", pairs.Describe(mirror), id)
 }

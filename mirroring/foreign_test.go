@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -53,7 +54,7 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 				}
 				return o
 			}
-			s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: object("Machine", "cluster.x-k8s.io/v1beta2", c.core),
+			s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: object("Machine", "cluster.x-k8s.io/v1beta2", c.core),
 				Infra: object("AWSMachine", "infrastructure.cluster.x-k8s.io/v1beta2", c.infra), MachineAPI: object("Machine", "machine.openshift.io/v1beta1", nil)}
 			s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": "MachineAPI"}
 			if c.begun {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
@@ -15,9 +16,9 @@ import (
 // selects reports whether a MachineSet of the Machine selects it by a label: without it, the mirror would be no Machine of the set's mirror.
 func (s twin) selects(label string) bool {
 	for _, set := range s.Parents {
-		selector := below(below(content(set), "spec"), "selector")
-		_, named := below(selector, "matchLabels")[label]
-		if named || slices.ContainsFunc(list(selector["matchExpressions"]), func(e any) bool { return ownership.Has(e, map[string]any{"key": label}) }) {
+		selector := pairs.Below(pairs.Below(content(set), "spec"), "selector")
+		_, named := pairs.Below(selector, "matchLabels")[label]
+		if named || slices.ContainsFunc(pairs.List(selector["matchExpressions"]), func(e any) bool { return ownership.Has(e, map[string]any{"key": label}) }) {
 			return true
 		}
 	}
@@ -38,10 +39,10 @@ func content(o *unstructured.Unstructured) map[string]any {
 func (s twin) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
 		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)
-		for name, value := range below(below(content(s.MachineAPI), "metadata"), of) {
+		for name, value := range pairs.Below(pairs.Below(content(s.MachineAPI), "metadata"), of) {
 			if slices.Contains(others, name) || authority.Theirs(name) && ownership.Owns(s.MachineAPI, "f:metadata", "f:"+of, "f:"+name) {
 				text, _ := value.(string)
-				put(want, text, "metadata", of, name)
+				pairs.Put(want, text, "metadata", of, name)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -24,7 +25,7 @@ func TestNamesThatAreNotMirrored(t *testing.T) {
 		{"in whichever words it does", `{spec: {selector: {matchExpressions: [{key: team, operator: Exists}, {key: velero.io/backup-name, operator: Exists}]}}}`,
 			`{metadata: {labels: {team: a, velero.io/backup-name: b}, annotations: {note: noted}}}`},
 	} {
-		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: nil}}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: nil}}
 		if c.set != "" {
 			s.Parents[authority.MachineAPI] = mirroringtest.Machine(t, c.set)
 		}
@@ -54,7 +55,7 @@ func TestNamesThatTheMirrorLeaves(t *testing.T) {
 		{"what the mirror once copied is not taken away", "MachineSet", `{metadata: {labels: {hive.openshift.io/managed: "true", team: a}, ` + ours + `}}`, `{metadata: {}}`, `{metadata: {labels: {hive.openshift.io/managed: "true"}}}`},
 		{"there is no object yet", "MachineSet", ``, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`, `{metadata: {annotations: {machine.openshift.io/vCPU: "4"}}}`},
 	} {
-		s, want := &State{Kind: mirroringtest.Kind(t, c.kind)}, mirroringtest.Machine(t, c.want)
+		s, want := &pairs.State{Kind: mirroringtest.Kind(t, c.kind)}, mirroringtest.Machine(t, c.want)
 		if c.live != "" {
 			s.MachineAPI = mirroringtest.Machine(t, c.live)
 		}

@@ -13,15 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Next is the one write that brings the pair closer to being equal, nil if there is none.
-func Next(s *State, now time.Time) *Write { return steps{s, Reporter{now}}.next() }
+func Next(s *pairs.State, now time.Time) *pairs.Write { return steps{s, Reporter{now}}.next() }
 
-func (s steps) next() *Write {
-	if s.waitsForKind() {
-		return first(deletion{s.State}.releaseUnserved, func() *Write { return s.waits(s.State) })
+func (s steps) next() *pairs.Write {
+	if s.WaitsForKind() {
+		return pairs.First(deletion{s.State}.releaseUnserved, func() *pairs.Write { return s.waits(s.State) })
 	}
 	if w, does := s.reflect(); does {
 		return w
@@ -33,22 +34,22 @@ func (s steps) next() *Write {
 	case step == authority.AwaitAuthority:
 		return s.observe(s.State)
 	case step == authority.Forget:
-		return first(func() *Write { return s.outlived(s.State) }, deletion{s.State}.forget)
+		return pairs.First(func() *pairs.Write { return s.outlived(s.State) }, deletion{s.State}.forget)
 	case step != authority.KeepMirroring:
 		return deletion{s.State}.delete(step)
 	case s.MachineAPI == nil:
 		return deletion{s.State}.staleTemplate()
-	case s.source() == authority.Unset:
+	case s.Source() == authority.Unset:
 		return nil
 	case follows != nil:
 		return follows
 	case s.Surroundings == authority.Go:
-		return first(func() *Write { return deletion{s.State}.releaseInfra(s.Infra) }, deletion{s.State}.givenToCluster, func() *Write { return s.fails(s.State, s.Reason, s.Missing) })
-	case s.Missing != "" && s.source() == authority.ClusterAPI && s.Core != nil:
+		return pairs.First(func() *pairs.Write { return deletion{s.State}.releaseInfra(s.Infra) }, deletion{s.State}.givenToCluster, func() *pairs.Write { return s.fails(s.State, s.Reason, s.Missing) })
+	case s.Missing != "" && s.Source() == authority.ClusterAPI && s.Core != nil:
 		return s.failsFromClusterAPI(s.Reason, s.Missing)
 	case s.Missing != "":
-		return first(deletion{s.State}.givenToCluster, func() *Write { return s.fails(s.State, s.Reason, s.Missing) })
-	case s.source() == authority.MachineAPI || s.Core == nil:
+		return pairs.First(deletion{s.State}.givenToCluster, func() *pairs.Write { return s.fails(s.State, s.Reason, s.Missing) })
+	case s.Source() == authority.MachineAPI || s.Core == nil:
 		return s.toClusterAPI()
 	}
 	return s.toMachineAPI()
@@ -56,17 +57,17 @@ func (s steps) next() *Write {
 
 // steps is a pair at a time, and the steps that make it equal.
 type steps struct {
-	*State
+	*pairs.State
 	Reporter
 }
 
 // toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
 // API is authoritative for (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
 // every mirror, until the handoff releases it.
-func (s steps) toClusterAPI() *Write {
+func (s steps) toClusterAPI() *pairs.Write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return first(func() *Write { return deletion{s.State}.releaseInfra(s.Infra) }, func() *Write { return s.fails(s.State, authority.ReasonForeignTwin, why) })
+		return pairs.First(func() *pairs.Write { return deletion{s.State}.releaseInfra(s.Infra) }, func() *pairs.Write { return s.fails(s.State, authority.ReasonForeignTwin, why) })
 	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
@@ -78,31 +79,31 @@ func (s steps) toClusterAPI() *Write {
 	wantInfra := twin{s.State}.wantInfra(converted.Infra)
 	wantCore := twin{s.State}.wantCore(converted.Core, wantInfra)
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
-	return first(
-		func() *Write { return s.enrol(s.MachineAPI, nil) },
-		func() *Write { return deletion{s.State}.releaseInfra(s.Infra) },
-		func() *Write { return s.firstCore(wantCore) },
-		func() *Write { return s.becomeInfra(wantInfra) },
-		func() *Write { return Become(s.State, wantCore, s.Core) },
-		func() *Write { return s.report(s.Core, coreStatus) },
-		func() *Write { return s.report(s.Infra, infraStatus) },
+	return pairs.First(
+		func() *pairs.Write { return s.enrol(s.MachineAPI, nil) },
+		func() *pairs.Write { return deletion{s.State}.releaseInfra(s.Infra) },
+		func() *pairs.Write { return s.firstCore(wantCore) },
+		func() *pairs.Write { return s.becomeInfra(wantInfra) },
+		func() *pairs.Write { return Become(s.State, wantCore, s.Core) },
+		func() *pairs.Write { return s.report(s.Core, coreStatus) },
+		func() *pairs.Write { return s.report(s.Infra, infraStatus) },
 		deletion{s.State}.staleTemplate,
-		func() *Write { return s.synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
-		func() *Write { return yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
+		func() *pairs.Write { return s.synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
+		func() *pairs.Write { return yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
 }
 
 // firstCore makes a Machine's Cluster API object before what belongs to it, so that the latter names its owner from the first. Both are paused
 // from the first. A template belongs to the Cluster, and is there before a set refers to it.
-func (s steps) firstCore(want *unstructured.Unstructured) *Write {
-	if s.Core != nil || s.Kind.Infra != authority.InfraMachine || s.source() != authority.MachineAPI {
+func (s steps) firstCore(want *unstructured.Unstructured) *pairs.Write {
+	if s.Core != nil || s.Kind.Infra != authority.InfraMachine || s.Source() != authority.MachineAPI {
 		return nil
 	}
 	return Become(s.State, want, nil)
 }
 
 // becomeInfra makes the infrastructure object what is wanted, where the kind has one.
-func (s steps) becomeInfra(want *unstructured.Unstructured) *Write {
+func (s steps) becomeInfra(want *unstructured.Unstructured) *pairs.Write {
 	if want == nil {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (s steps) infraNamed(name string) *unstructured.Unstructured {
 }
 
 // toMachineAPI mirrors Cluster API to Machine API.
-func (s steps) toMachineAPI() *Write {
+func (s steps) toMachineAPI() *pairs.Write {
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
@@ -140,32 +141,32 @@ func (s steps) toMachineAPI() *Write {
 	}
 	want := twin{s.State}.wantMachineAPI(converted)
 	reported := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
-	return first(
-		func() *Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
-		func() *Write { return found(s.State) },
+	return pairs.First(
+		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },
+		func() *pairs.Write { return found(s.State) },
 		s.markInfra,
 		s.claimInfra,
-		func() *Write { return yielded(s.Core) },
-		func() *Write { return yielded(s.Infra) },
+		func() *pairs.Write { return yielded(s.Core) },
+		func() *pairs.Write { return yielded(s.Infra) },
 		s.reattach,
-		func() *Write { return s.report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
-		func() *Write { return Become(s.State, want, s.MachineAPI) },
+		func() *pairs.Write { return s.report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
+		func() *pairs.Write { return Become(s.State, want, s.MachineAPI) },
 		deletion{s.State}.staleTemplate,
-		func() *Write { return s.synchronized(s.State, s.Core.GetGeneration(), reported) },
+		func() *pairs.Write { return s.synchronized(s.State, s.Core.GetGeneration(), reported) },
 	)
 }
 
 // failsFromClusterAPI reports why the Machine API's mirror cannot be made equal, and keeps true on it what others act by: the status of a Machine,
 // whose instance it is, and how many a set is to have. The autoscaler counts a Machine without a Node as one that does not start, and one with an error
 // as failed, and then shrinks the set.
-func (s steps) failsFromClusterAPI(reason, message string) *Write {
-	return first(
-		func() *Write {
+func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
+	return pairs.First(
+		func() *pairs.Write {
 			return s.report(s.MachineAPI, core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env))
 		},
-		func() *Write { return copies(s.State, "providerID") },
-		func() *Write { return copies(s.State, "replicas") },
-		func() *Write { return s.fails(s.State, reason, message) },
+		func() *pairs.Write { return copies(s.State, "providerID") },
+		func() *pairs.Write { return copies(s.State, "replicas") },
+		func() *pairs.Write { return s.fails(s.State, reason, message) },
 	)
 }
 
@@ -173,7 +174,7 @@ func (s steps) failsFromClusterAPI(reason, message string) *Write {
 func (s steps) infraMissing() string {
 	what := fmt.Sprintf("%s %s/%s, to which the Cluster API %s refers, does not exist. ", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName(), s.Kind.Name)
 	if s.Kind.InfraActs() {
-		return what + authority.NoInfraRecreated(s.instanceKnown())
+		return what + authority.NoInfraRecreated(s.InstanceKnown())
 	}
 	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
 }
@@ -181,7 +182,7 @@ func (s steps) infraMissing() string {
 // reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
 // Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). The Cluster API Machine is
 // enrolled first: were it deleted unseen, its twin would outlive it and have it recreated.
-func (s steps) reflect() (w *Write, does bool) {
+func (s steps) reflect() (w *pairs.Write, does bool) {
 	if s.MachineAPI != nil || !s.reflected() {
 		return nil, false
 	}
@@ -190,23 +191,23 @@ func (s steps) reflect() (w *Write, does bool) {
 		return nil, false // There is no Machine API object to report it on. The MachineSet's condition reports it.
 	}
 	want := twin{s.State}.wantMachineAPI(converted)
-	put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
-	return first(
-		func() *Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.mark()}) },
-		func() *Write { return Become(s.State, want, nil) },
+	pairs.Put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
+	return pairs.First(
+		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },
+		func() *pairs.Write { return Become(s.State, want, nil) },
 	), true
 }
 
 // reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair.
 func (s steps) reflected() bool {
-	owner, set, parent := ControllerOf(s.Core), s.Parents[authority.ClusterAPI], s.Parents[authority.MachineAPI]
-	return PresenceOf(s.Core) == authority.Present && s.Infra != nil && s.Missing == "" &&
-		owner != nil && PresenceOf(set) == authority.Present && owner.UID == set.GetUID() &&
-		PresenceOf(parent) == authority.Present && authority.Source(ShapeOf(parent)) == authority.ClusterAPI
+	owner, set, parent := pairs.ControllerOf(s.Core), s.Parents[authority.ClusterAPI], s.Parents[authority.MachineAPI]
+	return pairs.PresenceOf(s.Core) == authority.Present && s.Infra != nil && s.Missing == "" &&
+		owner != nil && pairs.PresenceOf(set) == authority.Present && owner.UID == set.GetUID() &&
+		pairs.PresenceOf(parent) == authority.Present && authority.Source(pairs.ShapeOf(parent)) == authority.ClusterAPI
 }
 
 // enrol puts the sync finalizer (and a mark) on the authoritative object, only once its twin can be made.
-func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string) *Write {
+func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string) *pairs.Write {
 	metadata := map[string]any{}
 	if !slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
 		metadata["finalizers"] = append(slices.Clone(o.GetFinalizers()), authority.SyncFinalizer)
@@ -219,37 +220,37 @@ func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string
 	if len(metadata) == 0 {
 		return nil
 	}
-	return &Write{Verb: Patch, Object: o, Patch: metadataPatch(metadata), Reason: "MirrorEnrolled", Note: Describe(o) + " has a twin from now on"}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnrolled", Note: pairs.Describe(o) + " has a twin from now on"}
 }
 
 // markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A
 // template may be shared and is a user's own unless the mirror made it: it is left as it is.
-func (s steps) markInfra() *Write {
+func (s steps) markInfra() *pairs.Write {
 	if s.Infra == nil || s.Kind.Infra != authority.InfraMachine || s.IsMirror(s.Infra) {
 		return nil
 	}
-	return &Write{Verb: Patch, Object: s.Infra, Reason: "MirrorEnrolled", Note: Describe(s.Infra) + " has a twin from now on",
-		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.mark()}})}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Reason: "MirrorEnrolled", Note: pairs.Describe(s.Infra) + " has a twin from now on",
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.Mark()}})}
 }
 
 // claimInfra has an infrastructure machine belong to its Machine. Cluster API does so itself, but not while it is paused, and the provider's
 // controller acknowledges no pause of what belongs to nobody: a Machine that was made for Cluster API would never be released.
-func (s steps) claimInfra() *Write {
-	if s.Kind.Infra != authority.InfraMachine || PresenceOf(s.Infra) != authority.Present || ControllerOf(s.Infra) != nil {
+func (s steps) claimInfra() *pairs.Write {
+	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(s.Infra) != authority.Present || pairs.ControllerOf(s.Infra) != nil {
 		return nil
 	}
-	return &Write{Verb: Patch, Object: s.Infra, Reason: "MirrorClaimed", Note: Describe(s.Infra) + " belongs to its Machine from now on",
-		Patch: metadataPatch(map[string]any{"ownerReferences": append(without(s.Infra, s.Core), ownedBy(s.Core, true))})}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Reason: "MirrorClaimed", Note: pairs.Describe(s.Infra) + " belongs to its Machine from now on",
+		Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": append(pairs.OwnersWithout(s.Infra, s.Core), pairs.OwnedBy(s.Core, true))})}
 }
 
 // reattach takes back the mark of a detached object that has a parent again.
-func (s steps) reattach() *Write {
-	owner, set := ControllerOf(s.MachineAPI), s.Parents[authority.MachineAPI]
-	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || PresenceOf(set) != authority.Present || owner.UID != set.GetUID() {
+func (s steps) reattach() *pairs.Write {
+	owner, set := pairs.ControllerOf(s.MachineAPI), s.Parents[authority.MachineAPI]
+	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || pairs.PresenceOf(set) != authority.Present || owner.UID != set.GetUID() {
 		return nil
 	}
-	return &Write{Verb: Patch, Object: s.MachineAPI, Reason: "Attached", Note: Describe(s.MachineAPI) + " has a MachineSet again",
-		Patch: metadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
+	return &pairs.Write{Verb: pairs.Patch, Object: s.MachineAPI, Reason: "Attached", Note: pairs.Describe(s.MachineAPI) + " has a MachineSet again",
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: nil}})}
 }
 
 // sentences is what a person reads of fields that do not convert: every one, by path.

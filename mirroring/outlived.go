@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/internal/conditionlist"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -17,8 +18,8 @@ const reasonOutlived = "MachineSetDeleted"
 
 // outlived reports on a MachineSet of Cluster API that the Machine API's was deleted and that it continues: the user who deleted it may have expected its
 // instances to end, as they did before, and a fleet manager reads no warning of an API server. nil: it is said, or there is nothing to say.
-func (r Reporter) outlived(s *State) *Write {
-	if !s.Kind.Scales || s.MachineAPI != nil || PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || isPaused(s.Core) {
+func (r Reporter) outlived(s *pairs.State) *pairs.Write {
+	if !s.Kind.Scales || s.MachineAPI != nil || pairs.PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || pairs.IsPaused(s.Core) {
 		return nil
 	}
 	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, keeps its Machines and their instances running. To delete them, delete it: %s. "+
@@ -34,7 +35,7 @@ func (r Reporter) outlived(s *State) *Write {
 }
 
 // found takes that back when the MachineSet has a twin again.
-func found(s *State) *Write {
+func found(s *pairs.State) *pairs.Write {
 	if s.Core == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -32,7 +33,7 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		{"it was never mirrored", "MachineSet", theirs, "", false},
 		{"the Machine API's is there", "MachineSet", marked, twin, false},
 	} {
-		s := &State{Kind: mirroringtest.Kind(t, row.kind), Name: "s", Pair: authority.Pair{MachineAPI: "m", ClusterAPI: "c"}, Core: mirroringtest.Machine(t, row.core)}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, row.kind), Name: "s", Pair: authority.Pair{MachineAPI: "m", ClusterAPI: "c"}, Core: mirroringtest.Machine(t, row.core)}
 		if row.machineAPI != "" {
 			s.MachineAPI = mirroringtest.Machine(t, row.machineAPI)
 		}
@@ -52,7 +53,7 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 			t.Errorf("it is said twice: %v", again.Patch)
 		}
 		back := found(s)
-		if back == nil || len(list(below(back.Patch, "status")["conditions"])) != 0 {
+		if back == nil || len(pairs.List(pairs.Below(back.Patch, "status")["conditions"])) != 0 {
 			t.Errorf("with a twin again it is not taken back: %v", back)
 		}
 	}

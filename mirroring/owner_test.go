@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -22,7 +23,7 @@ type ownerCase struct {
 	paused             string
 }
 
-func (c ownerCase) state(t *testing.T) *State {
+func (c ownerCase) state(t *testing.T) *pairs.State {
 	t.Helper()
 	owner := func(side authority.API, uid string) string {
 		return fmt.Sprintf(`, ownerReferences: [{apiVersion: %s, kind: MachineSet, name: s, uid: %s, controller: true, blockOwnerDeletion: true}]`, groupVersion[side], uid)
@@ -48,7 +49,7 @@ func (c ownerCase) state(t *testing.T) *State {
 	}
 	mark := fmt.Sprintf(`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/s%s}`, c.paused)
 	marks := map[authority.API]string{authority.ClusterAPI: mark}
-	s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Parents: map[authority.API]*unstructured.Unstructured{
+	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Parents: map[authority.API]*unstructured.Unstructured{
 		side:         object(side, "MachineSet", "s", "set", marks[side]+c.s, sets[side]),
 		side.Other(): object(side.Other(), "MachineSet", "s", "twin", marks[side.Other()]+c.twin, sets[side.Other()]),
 	}}
@@ -115,7 +116,7 @@ func TestRestoreOwner(t *testing.T) {
 		if s.Store(w.Object, after); (steps{State: s}).restoreOwner() != nil {
 			t.Errorf("%s: it is restored again and again", sentence)
 		}
-		if owner := ControllerOf(after); owner == nil || owner.UID != "set" {
+		if owner := pairs.ControllerOf(after); owner == nil || owner.UID != "set" {
 			t.Errorf("%s: it belongs to %v", sentence, owner)
 		}
 	}

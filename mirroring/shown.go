@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -33,7 +34,7 @@ func (s twin) show(want *unstructured.Unstructured) {
 	for label, says := range map[string]string{
 		"machine.openshift.io/instance-type": kind,
 		"machine.openshift.io/region":        s.Env.Region,
-		"machine.openshift.io/zone":          Nested(s.Core, "spec", "failureDomain"),
+		"machine.openshift.io/zone":          pairs.Nested(s.Core, "spec", "failureDomain"),
 	} {
 		if _, has := labels[label]; !has && says != "" {
 			labels[label] = says

@@ -12,6 +12,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
 // Somebody has deleted the AWSMachine of a Machine that Cluster API runs, and a move to the Machine API is asked for. With the ID of the
@@ -22,7 +23,7 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 		{"both have the ID", "aws:///us-east-1a/i-1", "aws:///us-east-1a/i-1", "", ""},
 		{"no instance was ever made", "", "", "InfrastructureNotFound", "create it again without spec.providerID, or delete the Machine"},
 	} {
-		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c", Region: "us-east-1",
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c", Region: "us-east-1",
 			Infrastructure: mirroringtest.Machine(t, `{status: {infrastructureName: c, platformStatus: {type: AWS, aws: {region: us-east-1}}}}`).Object,
 			InfraCluster:   mirroringtest.Machine(t, `{spec: {region: us-east-1}}`).Object}}
 		s.MachineAPI = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: openshift-machine-api, labels: {machine.openshift.io/cluster-api-cluster: c}}, spec: {authoritativeAPI: MachineAPI, providerID: %q,

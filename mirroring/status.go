@@ -14,6 +14,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
@@ -33,29 +34,29 @@ var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynch
 var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "nodeRef"}
 
 // report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
-func (r Reporter) report(live *unstructured.Unstructured, wanted map[string]any) *Write {
+func (r Reporter) report(live *unstructured.Unstructured, wanted map[string]any) *pairs.Write {
 	if live == nil {
 		return nil
 	}
-	return statusWrite(live, r.statusPatch(wanted, below(live.Object, "status")))
+	return statusWrite(live, r.statusPatch(wanted, pairs.Below(live.Object, "status")))
 }
 
-func statusWrite(live *unstructured.Unstructured, status map[string]any) *Write {
+func statusWrite(live *unstructured.Unstructured, status map[string]any) *pairs.Write {
 	if len(status) == 0 {
 		return nil
 	}
-	return &Write{Verb: PatchStatus, Object: live, Fields: sortedKeys(status), Patch: map[string]any{"status": status}}
+	return &pairs.Write{Verb: pairs.PatchStatus, Object: live, Fields: pairs.SortedKeys(status), Patch: map[string]any{"status": status}}
 }
 
 // statusPatch is the merge patch that makes live equal to wanted. Status is patched and never replaced:
 // each side's controllers keep theirs beside it.
 func (r Reporter) statusPatch(wanted, live map[string]any) map[string]any {
 	out := map[string]any{}
-	for _, k := range sortedKeys(wanted) {
+	for _, k := range pairs.SortedKeys(wanted) {
 		switch {
 		case slices.Contains(ownStatus, k):
 		case k == "conditions":
-			if merged, changed := r.conditions(list(wanted[k]), list(live[k])); changed {
+			if merged, changed := r.conditions(pairs.List(wanted[k]), pairs.List(live[k])); changed {
 				out[k] = merged
 			}
 		case !ownership.Has(live[k], wanted[k]):
@@ -67,7 +68,7 @@ func (r Reporter) statusPatch(wanted, live map[string]any) map[string]any {
 	}
 	ended(wanted, live, out)
 	old := map[string]any{}
-	ended(under(wanted, "deprecated", "v1beta1"), under(live, "deprecated", "v1beta1"), old)
+	ended(pairs.Under(wanted, "deprecated", "v1beta1"), pairs.Under(live, "deprecated", "v1beta1"), old)
 	for key := range old {
 		_ = unstructured.SetNestedField(out, nil, "deprecated", "v1beta1", key) // fails only where something else than an object is wanted there
 	}
@@ -101,12 +102,12 @@ func (r Reporter) conditions(wanted, live []any) (merged []any, changed bool) {
 
 // synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
 // source, is applied as wanted.
-func (r Reporter) synchronized(s *State, generation int64, wanted map[string]any) *Write {
-	live := below(s.MachineAPI.Object, "status")
+func (r Reporter) synchronized(s *pairs.State, generation int64, wanted map[string]any) *pairs.Write {
+	live := pairs.Below(s.MachineAPI.Object, "status")
 	status := r.statusPatch(wanted, live)
 	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was recreated
 	// from generation 1 differs in the Synchronized condition alone until it is past the old one's.
-	if generation > s.said().SynchronizedGeneration {
+	if generation > s.Shape().SynchronizedGeneration {
 		status["synchronizedGeneration"] = generation
 	}
 	if g, stale := observed(s, wanted != nil); stale {
@@ -114,13 +115,13 @@ func (r Reporter) synchronized(s *State, generation int64, wanted map[string]any
 	}
 	conditions, _ := status["conditions"].([]any)
 	if conditions == nil {
-		conditions = list(live["conditions"])
+		conditions = pairs.List(live["conditions"])
 	}
 	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", inStep(s)), r.now); changed {
 		status["conditions"] = merged
 	}
 	w := statusWrite(s.MachineAPI, status)
-	if w != nil && status["conditions"] != nil && s.said().Condition(authority.ConditionSynchronized).Status != metav1.ConditionTrue {
+	if w != nil && status["conditions"] != nil && s.Shape().Condition(authority.ConditionSynchronized).Status != metav1.ConditionTrue {
 		w.Reason, w.Note = "Synchronized", inStep(s)
 	}
 	return w
@@ -129,17 +130,17 @@ func (r Reporter) synchronized(s *State, generation int64, wanted map[string]any
 // observed is the generation that Cluster API's controllers have seen, in the Machine API mirror's own count, if the
 // mirror says an older one. Its own controllers are paused and do not say it, and `kubectl wait` believes no condition of
 // an object whose status.observedGeneration is behind.
-func observed(s *State, fromClusterAPI bool) (generation int64, stale bool) {
-	said, counts := below(s.MachineAPI.Object, "status")["observedGeneration"]
-	if !fromClusterAPI || !counts || !jsonnumbers.Equal(below(s.Core.Object, "status")["observedGeneration"], s.Core.GetGeneration()) {
+func observed(s *pairs.State, fromClusterAPI bool) (generation int64, stale bool) {
+	said, counts := pairs.Below(s.MachineAPI.Object, "status")["observedGeneration"]
+	if !fromClusterAPI || !counts || !jsonnumbers.Equal(pairs.Below(s.Core.Object, "status")["observedGeneration"], s.Core.GetGeneration()) {
 		return 0, false
 	}
 	generation = s.MachineAPI.GetGeneration()
 	return generation, !jsonnumbers.Equal(said, generation)
 }
 
-func inStep(s *State) string {
-	source := s.source()
+func inStep(s *pairs.State) string {
+	source := s.Source()
 	return source.Other().Text() + " mirrors " + source.Text()
 }
 
@@ -156,7 +157,7 @@ func synchronizedCondition(status metav1.ConditionStatus, reason, message string
 }
 
 // fails reports why the pair cannot be mirrored; nil if that is said already. The mirror stays as it is.
-func (r Reporter) fails(s *State, reason, message string) *Write {
+func (r Reporter) fails(s *pairs.State, reason, message string) *pairs.Write {
 	if s.MachineAPI == nil {
 		return nil
 	}
@@ -168,20 +169,20 @@ func (r Reporter) fails(s *State, reason, message string) *Write {
 }
 
 // Refused reports that the API server refuses the mirror, for this reason; nil if that is said already.
-func Refused(s *State, why string, now time.Time) *Write {
+func Refused(s *pairs.State, why string, now time.Time) *pairs.Write {
 	return Reporter{now}.fails(s, "MirrorRefused", why)
 }
 
 // observe mirrors status alone, while the authority's controller ends the machine.
-func (r Reporter) observe(s *State) *Write {
-	if s.source() == authority.ClusterAPI {
+func (r Reporter) observe(s *pairs.State) *pairs.Write {
+	if s.Source() == authority.ClusterAPI {
 		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
 		return r.report(s.MachineAPI, status)
 	}
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
-	return first(
-		func() *Write { return r.report(s.mirrorOnly(s.Core), coreStatus) },
-		func() *Write { return r.report(s.mirrorOnly(s.Infra), infraStatus) },
+	return pairs.First(
+		func() *pairs.Write { return r.report(s.MirrorOnly(s.Core), coreStatus) },
+		func() *pairs.Write { return r.report(s.MirrorOnly(s.Infra), infraStatus) },
 	)
 }
 
@@ -193,23 +194,23 @@ const (
 )
 
 // waits reports on the Machine API object which kind it waits for; nil if it is reported already.
-func (r Reporter) waits(s *State) *Write {
-	if s.MachineAPI == nil || s.source() == authority.Unset {
+func (r Reporter) waits(s *pairs.State) *pairs.Write {
+	if s.MachineAPI == nil || s.Source() == authority.Unset {
 		return nil
 	}
 	reason, what := reasonNoProvider, "the platform's provider of Cluster API"
-	switch s.unserved.Group {
+	switch s.Unserved.Group {
 	case s.Kind.ClusterAPI.Group:
 		reason, what = reasonNoClusterAPI, "Cluster API"
 	case s.Kind.MachineAPI.Group:
 		reason, what = reasonNoMachineAPI, "the Machine API"
 	}
 	return r.withCondition(s, metav1.ConditionUnknown, reason, fmt.Sprintf("The API server does not serve %s of %s. Poundlock mirrors this %s when %s is installed.",
-		s.unserved.Kind, s.unserved.GroupVersion(), s.Kind.Name, what))
+		s.Unserved.Kind, s.Unserved.GroupVersion(), s.Kind.Name, what))
 }
 
 // withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
-func (r Reporter) withCondition(s *State, status metav1.ConditionStatus, reason, message string) *Write {
+func (r Reporter) withCondition(s *pairs.State, status metav1.ConditionStatus, reason, message string) *pairs.Write {
 	merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.now)
 	if !changed {
 		return nil

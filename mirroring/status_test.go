@@ -12,6 +12,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
 func TestStatusPatch(t *testing.T) {
@@ -46,7 +47,7 @@ func TestStatusPatch(t *testing.T) {
 func counted(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := mirroringtest.Machine(t, text)
-	generation, _ := jsonnumbers.Integer(below(o.Object, "metadata")["generation"])
+	generation, _ := jsonnumbers.Integer(pairs.Below(o.Object, "metadata")["generation"])
 	o.SetGeneration(generation)
 	return o
 }
@@ -66,7 +67,7 @@ func TestTheObservedGenerationOfAMirror(t *testing.T) {
 		{"a Machine of the Machine API does not count generations", `{metadata: {generation: 5}, status: {phase: Running}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, map[string]any{}, nil},
 		{"the Machine API authoritative says it itself", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, nil, nil},
 	} {
-		s := &State{MachineAPI: counted(t, x.machineAPI), Core: counted(t, x.core)}
+		s := &pairs.State{MachineAPI: counted(t, x.machineAPI), Core: counted(t, x.core)}
 		w := c.synchronized(s, 2, x.wanted)
 		status, _ := w.Patch["status"].(map[string]any)
 		if diff := cmp.Diff(x.want, status["observedGeneration"]); diff != "" {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -50,7 +51,7 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 		{"a set of the same name is another", unowned, formerly, "", there, "Cluster", false},
 		{"there is no set any more", unowned, held, "", "", "Cluster", false},
 	} {
-		s := &State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Machine(t, c.machine), Core: mirroringtest.Machine(t, c.mirror),
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Machine(t, c.machine), Core: mirroringtest.Machine(t, c.mirror),
 			Cluster: mirroringtest.Machine(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c}}`),
 			Parents: map[authority.API]*unstructured.Unstructured{}}
 		s.Cluster.SetKind("Cluster")
@@ -63,7 +64,7 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 		if got := (twin{s}).coreOwner().Kind; got != c.owner {
 			t.Errorf("%s: the mirror belongs to the %s, want the %s", c.sentence, got, c.owner)
 		}
-		if got := s.propagated(); got != c.propagates {
+		if got := s.Propagated(); got != c.propagates {
 			t.Errorf("%s: propagation is left alone: %t, want %t", c.sentence, got, c.propagates)
 		}
 	}

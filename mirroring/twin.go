@@ -11,18 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // twin is a pair, whose mirror is wanted.
-type twin struct{ *State }
+type twin struct{ *pairs.State }
 
 // standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
 // the Machine API goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an
 // instance such a move does not start, and the mirror is not equal.
 func (s twin) standIn() *unstructured.Unstructured {
-	if s.Kind.Infra != authority.InfraMachine || s.said().Requested != authority.MachineAPI || !s.instanceKnown() {
+	if s.Kind.Infra != authority.InfraMachine || s.Shape().Requested != authority.MachineAPI || !s.InstanceKnown() {
 		return nil
 	}
 	twin, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
@@ -48,12 +49,12 @@ func (s twin) wantInfra(converted *unstructured.Unstructured) *unstructured.Unst
 		}
 		labels[authority.MachineSetLabel] = core.SetLabel(s.Name)
 		want.SetLabels(labels)
-		want.SetOwnerReferences([]metav1.OwnerReference{s.clusterOwns()})
+		want.SetOwnerReferences([]metav1.OwnerReference{s.ClusterOwns()})
 		return want
 	}
 	want.SetName(s.InfraName())
 	if s.Core != nil {
-		want.SetOwnerReferences([]metav1.OwnerReference{ownedBy(s.Core, true)})
+		want.SetOwnerReferences([]metav1.OwnerReference{pairs.OwnedBy(s.Core, true)})
 	}
 	return want
 }
@@ -62,7 +63,7 @@ func (s twin) wantCore(converted, infra *unstructured.Unstructured) *unstructure
 	want := s.mirrored(converted, s.Kind.ClusterAPI.String(), s.Kind.Name, s.Pair.ClusterAPI)
 	want.SetName(s.Name)
 	if infra != nil {
-		put(want, infra.GetName(), s.InfraRef()...)
+		pairs.Put(want, infra.GetName(), s.InfraRef()...)
 	}
 	want.SetFinalizers([]string{authority.SyncFinalizer})
 	want.SetOwnerReferences([]metav1.OwnerReference{s.coreOwner()})
@@ -73,13 +74,13 @@ func (s twin) wantCore(converted, infra *unstructured.Unstructured) *unstructure
 // becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
 func (s twin) coreOwner() metav1.OwnerReference {
 	set := s.Parents[authority.ClusterAPI]
-	if ref := ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.foreignParent() && (PresenceOf(set) == authority.Present || s.belongsTo(set)) {
-		return ownedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached
+	if ref := pairs.ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.ForeignParent() && (pairs.PresenceOf(set) == authority.Present || s.BelongsTo(set)) {
+		return pairs.OwnedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached
 	}
-	if s.propagated() && s.gave(set) {
-		return ownedBy(set, true)
+	if s.Propagated() && s.gave(set) {
+		return pairs.OwnedBy(set, true)
 	}
-	return s.clusterOwns()
+	return s.ClusterOwns()
 }
 
 // gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
@@ -94,7 +95,7 @@ func (s twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, n
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[authority.MirrorAnnotation] = s.mark()
+	annotations[authority.MirrorAnnotation] = s.Mark()
 	annotations[authority.PausedAnnotation] = "true"
 	want.SetAnnotations(annotations)
 	return want
@@ -111,14 +112,14 @@ func (s twin) wantMachineAPI(converted *unstructured.Unstructured) *unstructured
 		core.KeepSpelling(s.Kind.Name, s.MachineAPI, want, s.Env)
 	}
 	if s.Infra != nil && s.Kind.InfraActs() {
-		put(want, fmt.Sprint(s.Infra.GetGeneration()), "metadata", "annotations", authority.InfraGenerationAnnotation)
+		pairs.Put(want, fmt.Sprint(s.Infra.GetGeneration()), "metadata", "annotations", authority.InfraGenerationAnnotation)
 	}
 	if s.Kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
-		put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
+		pairs.Put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
 	}
 	if s.MachineAPI != nil && ownership.Owns(s.MachineAPI, "f:spec", "f:authoritativeAPI") {
 		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
-		put(want, Nested(s.MachineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
+		pairs.Put(want, pairs.Nested(s.MachineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
 	}
 	s.marksOn(want)
 	want.SetOwnerReferences(s.machineAPIOwner())
@@ -129,10 +130,10 @@ func (s twin) wantMachineAPI(converted *unstructured.Unstructured) *unstructured
 // finds what it is to take along.
 func (s twin) machineAPIOwner() []metav1.OwnerReference {
 	set := s.Parents[authority.MachineAPI]
-	if ref := ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && PresenceOf(set) == authority.Present {
-		return []metav1.OwnerReference{ownedBy(set, true)}
+	if ref := pairs.ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && pairs.PresenceOf(set) == authority.Present {
+		return []metav1.OwnerReference{pairs.OwnedBy(set, true)}
 	}
-	if ref := ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent {
+	if ref := pairs.ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent {
 		return []metav1.OwnerReference{*ref}
 	}
 	return nil

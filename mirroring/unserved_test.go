@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -49,7 +50,7 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 			set, _ := authority.KindNamed("MachineSet")
 			lacking = set.MachineAPIGVK()
 		}
-		s := &State{Kind: kind, Name: "m"}
+		s := &pairs.State{Kind: kind, Name: "m"}
 		s.Lacks(lacking)
 		if c.machineAPI != "" {
 			s.MachineAPI = mirroringtest.Machine(t, c.machineAPI)
@@ -71,7 +72,7 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 		if c.want != says {
 			continue
 		}
-		conditions := list(below(w.Patch, "status")["conditions"])
+		conditions := pairs.List(pairs.Below(w.Patch, "status")["conditions"])
 		if said, _ := conditions[0].(map[string]any); said["severity"] != "Info" || said["status"] != "Unknown" {
 			t.Errorf("%s: says %v", c.sentence, said)
 		}

@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/poundlock/poundlock/internal/eventnote"
-	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
 // tell logs every change, and keeps what a person asked for or must know of.
-func (r *reconciler) tell(ctx context.Context, p *pass, w *mirroring.Write) {
-	log.FromContext(ctx).Info("Mirror changed", "verb", w.Verb, "written", mirroring.Describe(w.Object), "reason", w.Reason, "fields", w.Fields)
+func (r *reconciler) tell(ctx context.Context, p *pass, w *pairs.Write) {
+	log.FromContext(ctx).Info("Mirror changed", "verb", w.Verb, "written", pairs.Describe(w.Object), "reason", w.Reason, "fields", w.Fields)
 	about := p.MachineAPI
 	if about == nil {
 		about = p.Core

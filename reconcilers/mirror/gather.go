@@ -24,6 +24,7 @@ import (
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
@@ -32,13 +33,13 @@ import (
 // key names a pair: the Machine API namespace and the name that both objects have.
 type key = client.ObjectKey
 
-func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*mirroring.State, error) {
+func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*pairs.State, error) {
 	pair, ok := r.pairs.Of(k.Namespace)
 	if !ok {
 		return nil, fmt.Errorf("reading %s: namespace %s belongs to no pair", k, k.Namespace)
 	}
-	s := &mirroring.State{Kind: r.kind, Pair: pair, Name: k.Name}
-	for _, step := range []func(context.Context, client.Reader, *mirroring.State) error{
+	s := &pairs.State{Kind: r.kind, Pair: pair, Name: k.Name}
+	for _, step := range []func(context.Context, client.Reader, *pairs.State) error{
 		r.gatherPair, r.gatherMarked, r.gatherCluster, r.gatherInfra, r.gatherTemplates, r.gatherParents, r.gatherChildren,
 	} {
 		if err := step(ctx, present{from, s}, s); err != nil {
@@ -53,7 +54,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, k key) (*mi
 
 // stillAsRead makes sure that which API is authoritative is who was when the rest was read. A write to the rest is refused only if that has changed
 // since: without this, a pass that read the Machine API object before a move and its twin after it would write the one over the other.
-func (r *reconciler) stillAsRead(ctx context.Context, from client.Reader, s *mirroring.State) error {
+func (r *reconciler) stillAsRead(ctx context.Context, from client.Reader, s *pairs.State) error {
 	now, err := get(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name)
 	if err != nil || version(now) == version(s.MachineAPI) {
 		return err
@@ -70,7 +71,7 @@ func version(o *unstructured.Unstructured) string {
 	return o.GetResourceVersion()
 }
 
-func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *mirroring.State) (err error) {
+func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	if s.MachineAPI, err = get(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name); err != nil {
 		return err
 	}
@@ -80,12 +81,12 @@ func (r *reconciler) gatherPair(ctx context.Context, from client.Reader, s *mirr
 
 // gatherCluster reads what is the same for all pairs from the cache, whatever the rest is read from: it hardly ever changes, a change of it
 // wakes every pair, and a pass that asks for less comes through where an API server answers only now and then.
-func (r *reconciler) gatherCluster(ctx context.Context, _ client.Reader, s *mirroring.State) error {
+func (r *reconciler) gatherCluster(ctx context.Context, _ client.Reader, s *pairs.State) error {
 	return r.gatherEnv(ctx, present{r.cache, s}, s)
 }
 
 // gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
-func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *mirroring.State) (err error) {
+func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	var missing conversion.Missing
 	if s.Env, missing, err = r.environment.Read(ctx, facts.Getter(ctx, from), s.Pair, s.Kind.Infra != ""); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *mirro
 	if s.Cluster == nil {
 		s.Absent("Cluster")
 		if s.Marked(s.MachineAPI) {
-			s.Reason, s.Missing = mirroring.ReasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.Pair.ClusterAPI, s.Env.ClusterName)+mirroring.Recreates
+			s.Reason, s.Missing = pairs.ReasonSurroundings, fmt.Sprintf("Cluster %s/%s does not exist", s.Pair.ClusterAPI, s.Env.ClusterName)+pairs.Recreates
 		}
 	}
 	if s.Kind.Infra == "" {
@@ -109,7 +110,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, from client.Reader, s *mirro
 }
 
 // gatherPlatform reads what a conversion of a kind with an infrastructure object needs beside.
-func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *mirroring.State) error {
+func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if err := r.watchPlatform(s.Env.Platform); err != nil {
 		return err
 	}
@@ -117,15 +118,15 @@ func (r *reconciler) gatherPlatform(ctx context.Context, from client.Reader, s *
 	switch {
 	case err != nil || found:
 		return err
-	case mirroring.PresenceOf(s.Cluster) == authority.Deleting:
-		s.Reason, s.Missing = mirroring.ReasonSurroundings, fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.Pair.ClusterAPI, s.Env.ClusterName, s.Env.Platform.InfraCluster.Kind)+mirroring.Recreates
+	case pairs.PresenceOf(s.Cluster) == authority.Deleting:
+		s.Reason, s.Missing = pairs.ReasonSurroundings, fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.Pair.ClusterAPI, s.Env.ClusterName, s.Env.Platform.InfraCluster.Kind)+pairs.Recreates
 	case s.Cluster != nil:
 		s.Absent(s.Env.Platform.InfraCluster.Kind)
 	}
 	return nil
 }
 
-func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *mirroring.State) (err error) {
+func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	name := s.InfraName()
 	if s.Env.Platform.Name == "" || name == "" {
 		return nil
@@ -135,7 +136,7 @@ func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, s *mir
 }
 
 // gatherTemplates finds the mirror's own templates and whatever has a name that one may need, and who uses templates if one of them may have to go.
-func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s *mirroring.State) error {
+func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if s.Kind.Infra != authority.InfraMachineTemplate || s.Env.Platform.Name == "" {
 		return nil
 	}
@@ -154,7 +155,7 @@ func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s 
 	return nil
 }
 
-func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *mirroring.State) error {
+func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *pairs.State) error {
 	setsOfAll, err := all(ctx, from, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied)
 	if err != nil {
 		return err
@@ -165,7 +166,7 @@ func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *mirr
 	}
 	s.Used = sets.New[string]()
 	for _, o := range setsOfAll {
-		s.Used.Insert(mirroring.Nested(o, s.InfraRef()...))
+		s.Used.Insert(pairs.Nested(o, s.InfraRef()...))
 	}
 	for _, o := range machines {
 		s.Used.Insert(o.GetAnnotations()[clonedFromAnnotation])
@@ -198,7 +199,7 @@ func templateOfControlPlane(set *unstructured.Unstructured) (string, error) {
 const clonedFromAnnotation = "cluster.x-k8s.io/cloned-from-name"
 
 // gatherParents reads the MachineSets above either side, and what they mean to a deletion.
-func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *mirroring.State) error {
+func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *pairs.State) error {
 	s.Parents = map[authority.API]*unstructured.Unstructured{}
 	name := s.ParentName()
 	if kind, ok := authority.KindNamed(s.Kind.Parent); ok && name != "" {
@@ -216,16 +217,16 @@ func (r *reconciler) gatherParents(ctx context.Context, from client.Reader, s *m
 }
 
 // judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted.
-func (r *reconciler) judgeParent(ctx context.Context, s *mirroring.State) error {
+func (r *reconciler) judgeParent(ctx context.Context, s *pairs.State) error {
 	mirror, side := s.Mirror()
-	ref := mirroring.ControllerOf(mirror)
+	ref := pairs.ControllerOf(mirror)
 	if mirror == nil || mirror.GetDeletionTimestamp() == nil || ref == nil {
 		return nil
 	}
 	if ref.Kind == s.Kind.Parent {
 		s.Parent = authority.Parent{
-			Authority:  authority.Source(mirroring.ShapeOf(s.Parents[authority.MachineAPI])),
-			MachineAPI: mirroring.PresenceOf(s.Parents[authority.MachineAPI]), ClusterAPI: mirroring.PresenceOf(s.Parents[authority.ClusterAPI]),
+			Authority:  authority.Source(pairs.ShapeOf(s.Parents[authority.MachineAPI])),
+			MachineAPI: pairs.PresenceOf(s.Parents[authority.MachineAPI]), ClusterAPI: pairs.PresenceOf(s.Parents[authority.ClusterAPI]),
 		}
 		if s.Parents[side] != nil && s.Parents[side].GetUID() != ref.UID {
 			s.SetParent(side, authority.Absent)
@@ -238,7 +239,7 @@ func (r *reconciler) judgeParent(ctx context.Context, s *mirroring.State) error 
 	if err != nil && !served.Missing(err) && !apierrors.IsForbidden(err) {
 		return err
 	}
-	s.SetParent(side, mirroring.PresenceOf(owner))
+	s.SetParent(side, pairs.PresenceOf(owner))
 	if owner != nil && owner.GetUID() != ref.UID {
 		s.SetParent(side, authority.Absent) // one that was generated in its place
 	}
@@ -247,14 +248,14 @@ func (r *reconciler) judgeParent(ctx context.Context, s *mirroring.State) error 
 }
 
 // gatherChildren lists what a mirror that is being deleted owns.
-func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *mirroring.State) (err error) {
+func (r *reconciler) gatherChildren(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	s.Children, err = owned(ctx, from, s)
 	return err
 }
 
-func owned(ctx context.Context, from client.Reader, s *mirroring.State) ([]*unstructured.Unstructured, error) {
+func owned(ctx context.Context, from client.Reader, s *pairs.State) ([]*unstructured.Unstructured, error) {
 	mirror, side := s.Mirror()
-	if s.Kind.Name != "MachineSet" || mirroring.PresenceOf(mirror) != authority.Deleting {
+	if s.Kind.Name != "MachineSet" || pairs.PresenceOf(mirror) != authority.Deleting {
 		return nil, nil
 	}
 	machine, _ := authority.KindNamed("Machine")
@@ -266,7 +267,7 @@ func owned(ctx context.Context, from client.Reader, s *mirroring.State) ([]*unst
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return mirroring.Detached(o, mirror, side) }), nil
+	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return pairs.Detached(o, mirror, side) }), nil
 }
 
 func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
@@ -301,7 +302,7 @@ func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 }
 
 // gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
-func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *mirroring.State) error {
+func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pairs.State) error {
 	set, side := mirroring.Fewer(s)
 	if set == nil {
 		return nil
@@ -316,7 +317,7 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *mi
 		return err
 	}
 	for _, o := range found {
-		owner := mirroring.ControllerOf(o)
+		owner := pairs.ControllerOf(o)
 		if key, _ := mirroring.MarkOf(o, side); key == "" || owner == nil || owner.UID != set.GetUID() {
 			continue
 		}
@@ -324,7 +325,7 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *mi
 		if err != nil {
 			return err
 		}
-		m := &mirroring.State{Kind: machine, Pair: s.Pair, Name: o.GetName(), MachineAPI: o, Core: twin}
+		m := &pairs.State{Kind: machine, Pair: s.Pair, Name: o.GetName(), MachineAPI: o, Core: twin}
 		if side == policies.SideClusterAPI {
 			m.MachineAPI, m.Core = twin, o
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -27,7 +28,7 @@ func (denies) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ..
 // Who may not read an owner cannot tell the collector's deletion from a person's, so neither ends what is authoritative, nor waits for ever.
 func TestAnOwnerThatMayNotBeRead(t *testing.T) {
 	kind, _ := authority.KindNamed("MachineSet")
-	s := &mirroring.State{
+	s := &pairs.State{
 		Kind: kind, Name: "m", MachineAPI: mirroringtest.Machine(t, `{metadata: {name: m, finalizers: [sync.machine.openshift.io/finalizer]}, status: {authoritativeAPI: MachineAPI}}`),
 		Core: mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], annotations: {poundlock.openshift.io/mirror-of: MachineSet/m},
 			ownerReferences: [{apiVersion: example.com/v1, kind: Fleet, name: all, uid: u, controller: true}]}}`),

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/poundlock/poundlock/internal/conditionmetric"
-	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -44,7 +44,7 @@ func newMeters() (meters, error) {
 	return m, errors.Join(err, errAlone)
 }
 
-func (m meters) count(kind string, w *mirroring.Write, err error) {
+func (m meters) count(kind string, w *pairs.Write, err error) {
 	result := "success"
 	if err != nil {
 		result = "error"

@@ -21,6 +21,7 @@ import (
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -110,7 +111,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 // show makes the metrics what the objects of the pair are.
-func (r *reconciler) show(req reconcile.Request, s *mirroring.State) {
+func (r *reconciler) show(req reconcile.Request, s *pairs.State) {
 	r.since.Show(r.kind.Name, req.NamespacedName, s.MachineAPI)
 	if r.kind.Scales {
 		r.alone.Show(r.kind.Name, req.NamespacedName, s.Core)
@@ -136,14 +137,14 @@ const most = 200
 
 // converge performs one write after the other until the pair is equal.
 func (r *reconciler) converge(ctx context.Context, p *pass) error {
-	var last *mirroring.Write
+	var last *pairs.Write
 	for range most {
 		w := mirroring.Next(p.State, r.now())
 		if w == nil {
 			return nil
 		}
 		if last != nil && w.Repeats(last) {
-			return r.refused(ctx, p, w, &notKept{fmt.Errorf("%s does not keep what is written to it: %s", mirroring.Describe(w.Object), mirroring.Brief(w.Fields))})
+			return r.refused(ctx, p, w, &notKept{fmt.Errorf("%s does not keep what is written to it: %s", pairs.Describe(w.Object), pairs.Brief(w.Fields))})
 		}
 		if err := r.perform(ctx, p, w); err != nil {
 			return r.refused(ctx, p, w, err)
@@ -155,7 +156,7 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 
 // pass is one over a pair, and what it has to report.
 type pass struct {
-	*mirroring.State
+	*pairs.State
 	// news are the events of what the pass has done so far.
 	news []news
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 	"github.com/poundlock/poundlock/test/embedded"
@@ -80,7 +81,7 @@ func preconditions(t *testing.T, c client.Client) {
 	gone := mirroringtest.Machine(t, laterWant)
 	gone.SetResourceVersion("1")
 	gone.SetUID("of-what-is-gone")
-	w := mirroring.Become(&mirroring.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: gone}, mirroringtest.Machine(t, firstWant), gone)
+	w := mirroring.Become(&pairs.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: gone}, mirroringtest.Machine(t, firstWant), gone)
 	if err := (&reconciler{writer: c}).send(t.Context(), nil, w, w.Object.DeepCopy()); w.Verb != "apply" || !apierrors.IsConflict(err) {
 		t.Errorf("the mirror's %s to what is gone: %v", w.Verb, err)
 	}
@@ -88,7 +89,7 @@ func preconditions(t *testing.T, c client.Client) {
 	if err := c.Create(t.Context(), theirs, client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&reconciler{writer: c}).send(t.Context(), nil, &mirroring.Write{Verb: mirroring.Create}, mirroringtest.Machine(t, firstWant)); !apierrors.IsConflict(err) {
+	if err := (&reconciler{writer: c}).send(t.Context(), nil, &pairs.Write{Verb: pairs.Create}, mirroringtest.Machine(t, firstWant)); !apierrors.IsConflict(err) {
 		t.Errorf("creating over an object: %v", err)
 	}
 	discard(t, c, theirs)
@@ -106,11 +107,11 @@ const (
 // replaced makes an object, wants another in its place, and returns what is stored, owners of fields included.
 func replaced(t *testing.T, c client.Client, how way) map[string]any {
 	t.Helper()
-	s := &mirroring.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: mirroringtest.Machine(t, `{metadata: {name: x}}`)}
+	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: mirroringtest.Machine(t, `{metadata: {name: x}}`)}
 	r := &reconciler{writer: c, live: c}
 	first, later := mirroringtest.Machine(t, firstWant), mirroringtest.Machine(t, laterWant)
 	if how == byApplies {
-		if err := r.send(t.Context(), s, &mirroring.Write{Verb: mirroring.Apply}, first.DeepCopy()); err != nil {
+		if err := r.send(t.Context(), s, &pairs.Write{Verb: pairs.Apply}, first.DeepCopy()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +130,7 @@ func replaced(t *testing.T, c client.Client, how way) map[string]any {
 			if err := r.send(t.Context(), s, w, now); err != nil {
 				t.Fatal(err)
 			}
-			if s.Made = ""; w.Verb == mirroring.Create {
+			if s.Made = ""; w.Verb == pairs.Create {
 				s.Made = now.GetUID()
 			}
 		}
@@ -173,7 +174,7 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 		ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: s, uid: twin, controller: true, blockOwnerDeletion: true}]},
 		spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
 	const twin = `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s, namespace: mapi, uid: twin}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
-	s := &mirroring.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Object(t, machine), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: mirroringtest.Object(t, twin)}}
+	s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", MachineAPI: mirroringtest.Object(t, machine), Parents: map[authority.API]*unstructured.Unstructured{authority.MachineAPI: mirroringtest.Object(t, twin)}}
 	const refs = `clusterName: c, bootstrap: {dataSecretName: s}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, name: x, `
 	stored := func(kind, text string) *unstructured.Unstructured {
 		o := mirroringtest.Machine(t, text)
@@ -205,12 +206,12 @@ func nothingGoesWithItsSet(t *testing.T, c client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets := &mirroring.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "s", Pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "ns"}, Core: going, MachineAPI: s.Parents[authority.MachineAPI]}
+	sets := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "s", Pair: authority.Pair{MachineAPI: "mapi", ClusterAPI: "ns"}, Core: going, MachineAPI: s.Parents[authority.MachineAPI]}
 	release := mirroring.Next(sets, time.Now())
 	if release == nil || release.Reason != "Released" {
 		t.Fatalf("the next write is %+v", release)
 	}
-	w.Provided = mirroring.Proviso{} // it was asked before the set was deleted
+	w.Provided = pairs.Proviso{} // it was asked before the set was deleted
 	if err := r.send(t.Context(), s, w, w.Object.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}

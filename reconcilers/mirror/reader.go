@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/served"
-	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
 // present reads for a state. No object exists of a kind that the API server does not serve; the state keeps which kind that was.
 type present struct {
 	client.Reader
-	state *mirroring.State
+	state *pairs.State
 }
 
 // Get finds nothing of a kind that is not served.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
 // How long a write rests that the API server has refused: longer each time, up to the most. A change of the pair that leads to another write is made at once.
@@ -36,13 +37,13 @@ type refusals struct {
 }
 
 type refusal struct {
-	write *mirroring.Write
+	write *pairs.Write
 	rest  time.Duration
 	until time.Time
 }
 
 // note remembers a refusal, and returns how long the write rests.
-func (r *refusals) note(k key, w *mirroring.Write, now time.Time) time.Duration {
+func (r *refusals) note(k key, w *pairs.Write, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rest := firstRest
@@ -57,7 +58,7 @@ func (r *refusals) note(k key, w *mirroring.Write, now time.Time) time.Duration 
 }
 
 // left is how long a write rests yet; 0 of one that is due, or that was not refused. A pair that needs no such write is forgotten.
-func (r *refusals) left(k key, w *mirroring.Write, now time.Time) time.Duration {
+func (r *refusals) left(k key, w *pairs.Write, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, known := r.at[k]
@@ -73,7 +74,7 @@ func (r *refusals) left(k key, w *mirroring.Write, now time.Time) time.Duration 
 
 // refused reports on the Machine API object that the API server refuses the mirror; conflicts, timeouts and other
 // errors that pass are not reported. The error is returned either way; after a reported one the pair rests.
-func (r *reconciler) refused(ctx context.Context, p *pass, w *mirroring.Write, err error) error {
+func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err error) error {
 	passing := apierrors.ReasonForError(err) != metav1.StatusReasonUnknown &&
 		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err)
 	if passing || w.Failure || isNetwork(err) {

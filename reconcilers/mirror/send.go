@@ -17,34 +17,34 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/internal/versioned"
-	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // perform sends one write and puts what came back into the state.
-func (r *reconciler) perform(ctx context.Context, p *pass, w *mirroring.Write) error {
+func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error {
 	now := w.Object.DeepCopy()
 	err := r.send(ctx, p.State, w, now)
 	r.count(p.Kind.Name, w, err)
 	if err != nil {
-		return fmt.Errorf("%s of %s: %w", w.Verb, mirroring.Describe(w.Object), err)
+		return fmt.Errorf("%s of %s: %w", w.Verb, pairs.Describe(w.Object), err)
 	}
 	r.tell(ctx, p, w)
-	if w.Verb == mirroring.Remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
+	if w.Verb == pairs.Remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
 		if now, err = get(ctx, r.live, w.Object.GroupVersionKind(), w.Object.GetNamespace(), w.Object.GetName()); err != nil {
 			return err
 		}
 	}
-	if w.Verb == mirroring.Create {
+	if w.Verb == pairs.Create {
 		p.Made = now.GetUID()
 	}
 	p.Store(w.Object, now)
 	return nil
 }
 
-func (r *reconciler) send(ctx context.Context, s *mirroring.State, w *mirroring.Write, o *unstructured.Unstructured) error {
-	if w.Provided != (mirroring.Proviso{}) {
+func (r *reconciler) send(ctx context.Context, s *pairs.State, w *pairs.Write, o *unstructured.Unstructured) error {
+	if w.Provided != (pairs.Proviso{}) {
 		r.owners.Lock()
 		defer r.owners.Unlock()
 		if err := r.holds(ctx, s, w); err != nil {
@@ -52,27 +52,27 @@ func (r *reconciler) send(ctx context.Context, s *mirroring.State, w *mirroring.
 		}
 	}
 	switch w.Verb {
-	case mirroring.Create:
+	case pairs.Create:
 		if o.GroupVersionKind().Group == r.kind.MachineAPI.Group { // spec.authoritativeAPI is the user's from then on, and an apply would own it
 			return r.writer.Create(ctx, o, client.FieldOwner(ownership.Manager), client.FieldValidation(metav1.FieldValidationStrict))
 		}
 		o.SetResourceVersion(ofNothing)
 		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager))
-	case mirroring.Apply:
+	case pairs.Apply:
 		return r.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(ownership.Manager), client.ForceOwnership)
-	case mirroring.Patch:
+	case pairs.Patch:
 		return versioned.Patch(ctx, r.writer, o, w.Patch, client.FieldOwner(cmp.Or(w.By, ownership.Manager)))
-	case mirroring.PatchStatus:
+	case pairs.PatchStatus:
 		return versioned.PatchStatus(ctx, r.writer, o, w.Patch, client.FieldOwner(ownership.Manager))
 	}
 	return client.IgnoreNotFound(r.writer.Delete(ctx, o, client.Preconditions{UID: uid(o)}, client.PropagationPolicy(w.Propagation())))
 }
 
 // holds refuses a write, as a conflict, whose proviso is true no more.
-func (r *reconciler) holds(ctx context.Context, s *mirroring.State, w *mirroring.Write) error {
+func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) error {
 	if set := w.Provided.Stays; set != nil {
 		now, err := get(ctx, r.live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
-		if err == nil && (mirroring.PresenceOf(now) != authority.Present || now.GetUID() != set.GetUID()) {
+		if err == nil && (pairs.PresenceOf(now) != authority.Present || now.GetUID() != set.GetUID()) {
 			err = changed(set)
 		}
 		return err

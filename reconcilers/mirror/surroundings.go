@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/facts"
-	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // gatherSurroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. Such a
 // deletion is nobody's request (DESIGN §3.3). A pair that is complete is not asked about.
-func (r *reconciler) gatherSurroundings(ctx context.Context, s *mirroring.State) error {
+func (r *reconciler) gatherSurroundings(ctx context.Context, s *pairs.State) error {
 	if s.Complete() {
 		return nil
 	}
@@ -30,8 +30,8 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, s *mirroring.State)
 		}
 		s.Surroundings = authority.Go
 		if s.Missing == "" {
-			s.Reason = mirroring.ReasonSurroundings
-			s.Missing = why + mirroring.Recreates
+			s.Reason = pairs.ReasonSurroundings
+			s.Missing = why + pairs.Recreates
 		}
 		return nil
 	}
@@ -39,7 +39,7 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, s *mirroring.State)
 }
 
 // livesIn lists a pair's surroundings.
-func livesIn(s *mirroring.State) []facts.Surrounding {
+func livesIn(s *pairs.State) []facts.Surrounding {
 	out := []facts.Surrounding{{GVK: facts.NamespaceKind, Name: s.Pair.MachineAPI}, {GVK: facts.NamespaceKind, Name: s.Pair.ClusterAPI}}
 	for _, name := range append(s.Kind.Definitions(), infraDefinitions(s)...) {
 		out = append(out, facts.Surrounding{GVK: facts.DefinitionKind, Name: name})
@@ -62,10 +62,10 @@ func livesIn(s *mirroring.State) []facts.Surrounding {
 
 // ownersDefinition is the CRD of the owner of a mirror that is being deleted, where that owner does not exist any more. If the CRD is younger than the mirror, the
 // owner was deleted with an earlier one of its name, and so was the mirror: by the collector, and after nobody's request.
-func ownersDefinition(s *mirroring.State) []facts.Surrounding {
+func ownersDefinition(s *pairs.State) []facts.Surrounding {
 	mirror, side := s.Mirror()
 	owner, ok := authority.KindNamed(s.Kind.Parent)
-	if ref := mirroring.ControllerOf(mirror); !ok || mirroring.PresenceOf(mirror) != authority.Deleting || ref == nil || ref.Kind != owner.Name || mirroring.PresenceOf(s.Parents[side]) != authority.Absent && s.Parents[side].GetUID() == ref.UID {
+	if ref := pairs.ControllerOf(mirror); !ok || pairs.PresenceOf(mirror) != authority.Deleting || ref == nil || ref.Kind != owner.Name || pairs.PresenceOf(s.Parents[side]) != authority.Absent && s.Parents[side].GetUID() == ref.UID {
 		return nil
 	}
 	group := owner.MachineAPI.Group
@@ -75,7 +75,7 @@ func ownersDefinition(s *mirroring.State) []facts.Surrounding {
 	return []facts.Surrounding{{GVK: facts.DefinitionKind, Name: owner.Resource + "." + group, Since: mirror.GetCreationTimestamp()}}
 }
 
-func infraDefinitions(s *mirroring.State) []string {
+func infraDefinitions(s *pairs.State) []string {
 	switch {
 	case s.Env.Platform.Name == "":
 		return nil

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package pairs
 
 import (
 	"encoding/json"
@@ -37,8 +37,8 @@ type State struct {
 	// Surroundings is what becomes of what the pair lives in, as far as it was asked.
 	Surroundings authority.Surroundings
 
-	// unserved is a kind that the pair needs and the API server does not serve, nor does it any object of it; the zero value: all are served.
-	unserved schema.GroupVersionKind
+	// Unserved is a kind that the pair needs and the API server does not serve, nor does it any object of it; the zero value: all are served.
+	Unserved schema.GroupVersionKind
 
 	// MachineAPI and Core are the pair; Infra is the infrastructure object that Core refers to, or would.
 	MachineAPI, Core, Infra *unstructured.Unstructured
@@ -112,7 +112,7 @@ func (s *State) InfraName() string {
 	switch {
 	case s.Kind.Infra == "":
 		return ""
-	case s.Core != nil && (s.IsMirror(s.Core) || s.source() != authority.MachineAPI):
+	case s.Core != nil && (s.IsMirror(s.Core) || s.Source() != authority.MachineAPI):
 		return Nested(s.Core, s.InfraRef()...)
 	case s.Kind.Infra == authority.InfraMachine:
 		return s.Name
@@ -130,7 +130,7 @@ func (s *State) InfraRef() []string {
 
 // IsMirror reports whether the mirror made the object for this pair.
 func (s *State) IsMirror(o *unstructured.Unstructured) bool {
-	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.mark()
+	return o != nil && o.GetAnnotations()[authority.MirrorAnnotation] == s.Mark()
 }
 
 // IsTemplate reports whether the mirror made a template for this MachineSet. A person's copy of one has its mark, and another name.
@@ -138,7 +138,8 @@ func (s *State) IsTemplate(o *unstructured.Unstructured) bool {
 	return s.IsMirror(o) && core.IsTemplateName(s.Name, o.GetName())
 }
 
-func (s *State) mark() string { return s.Kind.Name + "/" + s.Name }
+// Mark is the value of the annotation that the mirrors of the pair have.
+func (s *State) Mark() string { return s.Kind.Name + "/" + s.Name }
 
 // ParentName is the name of the MachineSet that owns the source; both sides' have the same.
 func (s *State) ParentName() string {
@@ -163,29 +164,29 @@ func (s *State) SetParent(side authority.API, p authority.Presence) {
 func Detached(o, owner *unstructured.Unstructured, side authority.API) bool {
 	ownedBy := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 	_, marked := o.GetAnnotations()[authority.DetachedAnnotation]
-	return !ownedBy || side == authority.MachineAPI && marked && !runs(o)
+	return !ownedBy || side == authority.MachineAPI && marked && !Runs(o)
 }
 
-// runs reports whether the Machine API is authoritative for a Machine API object: the collector must not get it, marked or not.
-func runs(o *unstructured.Unstructured) bool {
+// Runs reports whether the Machine API is authoritative for a Machine API object: the collector must not get it, marked or not.
+func Runs(o *unstructured.Unstructured) bool {
 	return authority.InCharge(ShapeOf(o)) != authority.ClusterAPI
 }
 
-// said returns the Machine API object's fields of authority.
-func (s *State) said() authority.Shape {
+// Shape returns the Machine API object's fields of authority.
+func (s *State) Shape() authority.Shape {
 	if s.read.of != s.MachineAPI {
 		s.read.of, s.read.shape = s.MachineAPI, ShapeOf(s.MachineAPI)
 	}
 	return s.read.shape
 }
 
-// source is the API from which the pair is mirrored.
-func (s *State) source() authority.API { return authority.Source(s.said()) }
+// Source is the API from which the pair is mirrored.
+func (s *State) Source() authority.API { return authority.Source(s.Shape()) }
 
-// inCharge is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
+// InCharge is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
 // API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
-func (s *State) inCharge() authority.API {
-	if api := s.source(); api != authority.Unset || s.said().Requested != authority.ClusterAPI {
+func (s *State) InCharge() authority.API {
+	if api := s.Source(); api != authority.Unset || s.Shape().Requested != authority.ClusterAPI {
 		return api
 	}
 	return authority.ClusterAPI
@@ -193,11 +194,12 @@ func (s *State) inCharge() authority.API {
 
 // Mirror is the core object that is not authoritative, and its side; nil where no API is authoritative or it does not exist.
 func (s *State) Mirror() (*unstructured.Unstructured, authority.API) {
-	side := s.inCharge().Other()
-	return s.on(side), side
+	side := s.InCharge().Other()
+	return s.On(side), side
 }
 
-func (s *State) on(side authority.API) *unstructured.Unstructured {
+// On is the core object of a side, nil if it does not exist.
+func (s *State) On(side authority.API) *unstructured.Unstructured {
 	switch side {
 	case authority.MachineAPI:
 		return s.MachineAPI
@@ -208,10 +210,10 @@ func (s *State) on(side authority.API) *unstructured.Unstructured {
 }
 
 // ShapeOf are the fields of authority of a Machine API object.
-func ShapeOf(o *unstructured.Unstructured) authority.Shape { return authority.Read(object(o)) }
+func ShapeOf(o *unstructured.Unstructured) authority.Shape { return authority.Read(ObjectOf(o)) }
 
-// object is the form in which policies read it.
-func object(o *unstructured.Unstructured) *policies.Object {
+// ObjectOf is the form in which policies read it.
+func ObjectOf(o *unstructured.Unstructured) *policies.Object {
 	if o == nil {
 		return nil
 	}
@@ -254,34 +256,36 @@ func (s *State) Complete() bool {
 		(s.Kind.Infra == "" || PresenceOf(s.Infra) == authority.Present)
 }
 
-// propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.
-func (s *State) propagated() bool {
+// Propagated reports whether a MachineSet of Cluster API's owns the Machine and acts: it is authoritative, or the Machine API's set is gone.
+func (s *State) Propagated() bool {
 	twin := s.Parents[authority.MachineAPI]
-	return s.belongsTo(s.Parents[authority.ClusterAPI]) && (twin == nil || authority.InCharge(ShapeOf(twin)) == authority.ClusterAPI)
+	return s.BelongsTo(s.Parents[authority.ClusterAPI]) && (twin == nil || authority.InCharge(ShapeOf(twin)) == authority.ClusterAPI)
 }
 
-// instanceKnown reports whether the Machines of both APIs have the ID of the instance.
-func (s *State) instanceKnown() bool {
+// InstanceKnown reports whether the Machines of both APIs have the ID of the instance.
+func (s *State) InstanceKnown() bool {
 	id := Nested(s.Core, "spec", "providerID")
 	return id != "" && s.MachineAPI != nil && Nested(s.MachineAPI, "spec", "providerID") == id
 }
 
-// belongsTo reports whether the Cluster API object names the set as its owner.
-func (s *State) belongsTo(set *unstructured.Unstructured) bool {
+// BelongsTo reports whether the Cluster API object names the set as its owner.
+func (s *State) BelongsTo(set *unstructured.Unstructured) bool {
 	owner := ControllerOf(s.Core)
 	return owner != nil && set != nil && owner.UID == set.GetUID()
 }
 
-func (s *State) clusterOwns() metav1.OwnerReference { return ownedBy(s.Cluster, false) }
+// ClusterOwns is a reference to the Cluster.
+func (s *State) ClusterOwns() metav1.OwnerReference { return OwnedBy(s.Cluster, false) }
 
-func ownedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference {
+// OwnedBy is a reference to an owner, and whether it controls.
+func OwnedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference {
 	yes := true
 	return metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(),
 		Controller: &controls, BlockOwnerDeletion: &yes}
 }
 
-// instanceLeft reports whether the infrastructure machine names an instance: its controller removes the object after it has terminated that one.
-func (s *State) instanceLeft() bool {
+// InstanceLeft reports whether the infrastructure machine names an instance: its controller removes the object after it has terminated that one.
+func (s *State) InstanceLeft() bool {
 	return s.Kind.Infra == authority.InfraMachine && s.Infra != nil && Nested(s.Infra, "spec", "providerID") != ""
 }
 
@@ -290,8 +294,8 @@ func (s *State) Marked(o *unstructured.Unstructured) bool {
 	return o != nil && (slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) || s.IsMirror(o))
 }
 
-// without are the owner references of o but those to owner.
-func without(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
+// OwnersWithout are the owner references of o but those to owner.
+func OwnersWithout(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
 	refs := []metav1.OwnerReference{}
 	for _, r := range o.GetOwnerReferences() {
 		if r.UID != owner.GetUID() {
@@ -301,7 +305,8 @@ func without(o, owner *unstructured.Unstructured) []metav1.OwnerReference {
 	return refs
 }
 
-func isPaused(o *unstructured.Unstructured) bool {
+// IsPaused reports whether an object of Cluster API has the pause annotation.
+func IsPaused(o *unstructured.Unstructured) bool {
 	if o == nil {
 		return false
 	}
@@ -309,24 +314,25 @@ func isPaused(o *unstructured.Unstructured) bool {
 	return paused
 }
 
-// foreignParent reports whether the Cluster API set of the parent's name is a stranger, to which no mirror must belong: it would count it among its own, and
+// ForeignParent reports whether the Cluster API set of the parent's name is a stranger, to which no mirror must belong: it would count it among its own, and
 // end it as one too many.
-func (s *State) foreignParent() bool {
+func (s *State) ForeignParent() bool {
 	parent, _ := authority.KindNamed(s.Kind.Parent)
 	mapi := s.Parents[authority.MachineAPI]
 	return authority.Source(ShapeOf(mapi)) == authority.MachineAPI &&
-		authority.ForeignTo(parent, object(mapi), object(s.Parents[authority.ClusterAPI])) != authority.NotForeign
+		authority.ForeignTo(parent, ObjectOf(mapi), ObjectOf(s.Parents[authority.ClusterAPI])) != authority.NotForeign
 }
 
-func replicas(o *unstructured.Unstructured) (n int64, says bool) {
+// Replicas are the wanted replicas of a set, and whether it has any number.
+func Replicas(o *unstructured.Unstructured) (n int64, says bool) {
 	v, says, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas")
 	n, isNumber := jsonnumbers.Integer(v)
 	return n, says && err == nil && isNumber
 }
 
-// mirrorSide is the side to which the pair is mirrored.
-func (s *State) mirrorSide() policies.Side {
-	if s.source() == authority.ClusterAPI {
+// MirrorSide is the side to which the pair is mirrored.
+func (s *State) MirrorSide() policies.Side {
+	if s.Source() == authority.ClusterAPI {
 		return policies.SideMachineAPI
 	}
 	return policies.SideClusterAPI
@@ -334,19 +340,19 @@ func (s *State) mirrorSide() policies.Side {
 
 // Lacks notes the first kind of a pair that is not served. Without the Infrastructure's kind, the Infrastructure is missing: the conversion reports it.
 func (s *State) Lacks(kind schema.GroupVersionKind) {
-	if s.unserved.Empty() && kind != InfrastructureKind {
-		s.unserved = kind
+	if s.Unserved.Empty() && kind != InfrastructureKind {
+		s.Unserved = kind
 	}
 }
 
-// waitsForKind reports whether nothing may be done to the pair before a kind is served: that objects are gone with their kind is nobody's word about a Machine.
+// WaitsForKind reports whether nothing may be done to the pair before a kind is served: that objects are gone with their kind is nobody's word about a Machine.
 // An object of the Machine API that Machine API itself runs may still be deleted.
-func (s *State) waitsForKind() bool {
-	return !s.unserved.Empty() && (PresenceOf(s.MachineAPI) != authority.Deleting || s.source() != authority.MachineAPI)
+func (s *State) WaitsForKind() bool {
+	return !s.Unserved.Empty() && (PresenceOf(s.MachineAPI) != authority.Deleting || s.Source() != authority.MachineAPI)
 }
 
-// mirrorOnly is o if it is the mirror: nothing is said of an object that is somebody else's.
-func (s *State) mirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructured {
+// MirrorOnly is o if it is the mirror: nothing is said of an object that is somebody else's.
+func (s *State) MirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructured {
 	if s.IsMirror(o) {
 		return o
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package pairs
 
 import (
 	"fmt"
@@ -79,8 +79,8 @@ func (w *Write) Propagation() metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// first returns the first write that there is.
-func first(candidates ...func() *Write) *Write {
+// First returns the first write that there is.
+func First(candidates ...func() *Write) *Write {
 	for _, c := range candidates {
 		if w := c(); w != nil {
 			return w
@@ -89,7 +89,8 @@ func first(candidates ...func() *Write) *Write {
 	return nil
 }
 
-func put(o *unstructured.Unstructured, value string, path ...string) {
+// Put sets the text at a path.
+func Put(o *unstructured.Unstructured, value string, path ...string) {
 	// The only error is a path through something that is no map; then the API server refuses the object, by name.
 	_ = unstructured.SetNestedField(o.Object, value, path...)
 }
@@ -109,13 +110,15 @@ func Describe(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s.%s %s/%s", o.GetKind(), group, o.GetNamespace(), o.GetName())
 }
 
-func (s *State) describeSource() string {
-	if s.inCharge() == authority.ClusterAPI && s.Core != nil || s.MachineAPI == nil {
+// DescribeSource names the object from which the pair is mirrored, for people.
+func (s *State) DescribeSource() string {
+	if s.InCharge() == authority.ClusterAPI && s.Core != nil || s.MachineAPI == nil {
 		return Describe(s.Core)
 	}
 	return Describe(s.MachineAPI)
 }
 
-func metadataPatch(metadata map[string]any) map[string]any {
+// MetadataPatch is a merge patch of metadata.
+func MetadataPatch(metadata map[string]any) map[string]any {
 	return map[string]any{"metadata": metadata}
 }

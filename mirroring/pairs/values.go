@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package pairs
 
 import (
 	"slices"
@@ -9,24 +9,28 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func under(m map[string]any, path ...string) map[string]any {
+// Under is the map at a path, nil for none.
+func Under(m map[string]any, path ...string) map[string]any {
 	for _, p := range path {
-		m = below(m, p)
+		m = Below(m, p)
 	}
 	return m
 }
 
-func below(m map[string]any, key string) map[string]any {
+// Below is the map at a key, nil for none.
+func Below(m map[string]any, key string) map[string]any {
 	sub, _ := m[key].(map[string]any)
 	return sub
 }
 
-func list(v any) []any {
+// List is a value as a list, nil if it is none.
+func List(v any) []any {
 	l, _ := v.([]any)
 	return l
 }
 
-func sortedKeys(m map[string]any) []string {
+// SortedKeys are the keys of a map, in order.
+func SortedKeys(m map[string]any) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {
 		out = append(out, k)
@@ -41,7 +45,8 @@ func Nested(o *unstructured.Unstructured, path ...string) string {
 	return v
 }
 
-func valueAt(o *unstructured.Unstructured, path []string) any {
+// ValueAt is the value at a path, nil for none.
+func ValueAt(o *unstructured.Unstructured, path []string) any {
 	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	return value
 }
