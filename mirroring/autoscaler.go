@@ -23,9 +23,6 @@ import (
 // with replicas of their own gets a conflict.
 const autoscalerManager = "poundlock-autoscaler"
 
-// machineAPIDelete is the Machine API's name of the annotation by which a Machine is chosen when a set is scaled down.
-const machineAPIDelete = "machine.openshift.io/delete-machine"
-
 // stream is the way back, from a mirror to its authority, for what others may write to the mirror.
 type stream struct {
 	*pairs.State
@@ -235,7 +232,7 @@ func (f stream) minSize() string {
 // marks are the annotations by which the controllers of a side choose the Machine that goes first.
 func marks(side policies.Side) []string {
 	if side == policies.SideMachineAPI {
-		return []string{machineAPIDelete, core.OldDeleteAnnotation}
+		return []string{pairs.MachineAPIDelete, core.OldDeleteAnnotation}
 	}
 	return []string{clusterv1.DeleteMachineAnnotation}
 }

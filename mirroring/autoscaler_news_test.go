@@ -4,19 +4,13 @@
 package mirroring
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -89,28 +83,6 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 			if got := followed(s) != nil; got != c.follows {
 				t.Errorf("%s: %s: followed: %t", kind, c.sentence, got)
 			}
-		}
-	}
-}
-
-// TestClearedManagedFieldsAreClaimed: a mirror without an entry of ours cannot be relieved of what its authority drops later, so that it is applied once.
-func TestClearedManagedFieldsAreClaimed(t *testing.T) {
-	const marked = `annotations: {` + authority.MirrorAnnotation + `: Machine/m}`
-	for _, c := range []struct {
-		sentence, live string
-		claims         bool
-	}{
-		{"nothing is left of them", `{metadata: {` + marked + `}, spec: {a: 1}}`, true},
-		{"another's entry is left", `{metadata: {` + marked + `, managedFields: [` + mirroringtest.Manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, true},
-		{"ours is there", `{metadata: {` + marked + `, managedFields: [` + mirroringtest.Manager(ownership.Manager, "Apply", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
-		{"the Machine API's mirror, too", `{apiVersion: machine.openshift.io/v1beta1, metadata: {}, spec: {a: 1}}`, true},
-		{"one that somebody else made is taken over field by field", `{metadata: {managedFields: [` + mirroringtest.Manager("kubectl", "Update", `{"f:spec": {"f:a": {}}}`) + `]}, spec: {a: 1}}`, false},
-	} {
-		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
-		s.MachineAPI = mirroringtest.Machine(t, `{metadata: {name: m}, status: {authoritativeAPI: MachineAPI, synchronizedGeneration: 1}}`)
-		w := Become(s, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": map[string]any{"a": int64(1)}}}, mirroringtest.Machine(t, c.live))
-		if got := w != nil && w.Verb == pairs.Apply; got != c.claims {
-			t.Errorf("%s: applied: %t", c.sentence, got)
 		}
 	}
 }
@@ -298,47 +270,4 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.sentence, diff)
 		}
 	}
-}
-
-// TestAMirrorThatDoesNotConvertStaysTrue: the autoscaler reads nodeRef, errorMessage and providerID of Machines, and the replicas of sets.
-func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
-	machine := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m"}
-	machine.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: ClusterAPI, errorMessage: old}}`)
-	machine.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m}, spec: {providerID: "aws:///i-1", version: v1}, status: {nodeRef: {name: node}}}`)
-	set := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m"}
-	set.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
-	set.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
-	for _, s := range []*pairs.State{machine, set} {
-		c, last := steps{s, Reporter{now: time.Now()}}, ""
-		for range 9 {
-			w := c.toMachineAPI()
-			if w == nil {
-				break
-			}
-			last = w.Reason
-			s.MachineAPI = mirroringtest.Object(t, afterPatch(t, s.MachineAPI, w.Patch))
-		}
-		if last != "FieldsNotConvertible" || c.toMachineAPI() != nil {
-			t.Errorf("%s: the last write is %s, want the reason why the rest is not mirrored, and nothing after it", s.Kind.Name, last)
-		}
-	}
-	status := pairs.Below(machine.MachineAPI.Object, "status")
-	if pairs.Below(status, "nodeRef")["name"] != "node" || status["errorMessage"] != nil || pairs.Nested(machine.MachineAPI, "spec", "providerID") != "aws:///i-1" {
-		t.Errorf("the Machine's mirror is %v", machine.MachineAPI.Object)
-	}
-	if n, _ := pairs.Replicas(set.MachineAPI); n != 5 || !jsonnumbers.Equal(pairs.Below(set.MachineAPI.Object, "status")["replicas"], int64(4)) {
-		t.Errorf("the set's mirror is %v", set.MachineAPI.Object)
-	}
-}
-
-// afterPatch is an object after a merge patch.
-func afterPatch(t *testing.T, o *unstructured.Unstructured, change map[string]any) string {
-	t.Helper()
-	before, err1 := json.Marshal(o.Object)
-	patch, err2 := json.Marshal(change)
-	after, err3 := jsonpatch.MergePatch(before, patch)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
-	return string(after)
 }

@@ -16,8 +16,11 @@ import (
 // deletion is a pair with something that is deleted.
 type deletion struct{ *pairs.State }
 
+// deletionOf is the deletion of a pair.
+func deletionOf(s *pairs.State) deletion { return deletion{s} }
+
 // Asked is what the rules of deletion ask about the pair.
-func Asked(s *pairs.State) authority.Deletion { return deletion{s}.asked() }
+func Asked(s *pairs.State) authority.Deletion { return deletionOf(s).asked() }
 
 func (s deletion) asked() authority.Deletion {
 	mirror, _ := s.Mirror()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -98,7 +97,7 @@ func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
 		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
 			annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}, spec: {providerID: "aws:///a/i-1"}}`)
 		kinds(s)
-		if got := (deletion{s}).releaseInfra(s.Infra) != nil; got != lets {
+		if got := deletionOf(s).releaseInfra(s.Infra) != nil; got != lets {
 			t.Errorf("%s: let go: %t", status, got)
 		}
 	}
@@ -121,7 +120,7 @@ func play(s *pairs.State) []string {
 		if step == authority.KeepMirroring || step == authority.AwaitAuthority {
 			return out
 		}
-		w := deletion{s}.delete(step)
+		w := deletionOf(s).delete(step)
 		if w == nil {
 			return out
 		}
@@ -169,11 +168,11 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 		template.SetGroupVersionKind(s.InfraKind())
 		s.Infra, s.Templates = template, []*unstructured.Unstructured{template}
 		got := play(s)
-		if w := (deletion{s}).staleTemplate(); w != nil {
+		if w := deletionOf(s).staleTemplate(); w != nil {
 			t.Errorf("%q: the template goes while something refers to it, or may", going)
 		}
 		s.Core, s.Infra, s.Used = nil, nil, sets.New[string]() // a later pass finds no template in use
-		w := deletion{s}.staleTemplate()
+		w := deletionOf(s).staleTemplate()
 		got = append(got, fmt.Sprintf("%s %s.%s", w.Verb, w.Object.GetKind(), w.Object.GroupVersionKind().Group))
 		want := []string{"patch MachineSet.cluster.x-k8s.io", "delete AWSMachineTemplate.infrastructure.cluster.x-k8s.io"}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -188,31 +187,8 @@ func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
 	for name, goes := range map[string]bool{"m-0123abcd": true, "m-larger": false, "m-0123abcd-2": false, "m-0123ABCD": false, "other-0123abcd": false} {
 		s := &pairs.State{Kind: kind, Name: "m", Used: sets.New[string]()}
 		s.Templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
-		if w := (deletion{s}).staleTemplate(); (w != nil) != goes {
+		if w := deletionOf(s).staleTemplate(); (w != nil) != goes {
 			t.Errorf("%s: goes %t, want %t", name, w != nil, goes)
-		}
-	}
-}
-
-// The Cluster is being deleted, and its infrastructure cluster is gone: nothing converts any more. Cluster API deletes what the Cluster owns,
-// and waits for all other Machines.
-func TestAMirrorWithoutAnOwnerIsGivenToItsClusterThatGoes(t *testing.T) {
-	const (
-		mirror = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, annotations: {poundlock.openshift.io/mirror-of: Machine/m}`
-		owned  = mirror + `, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: s}]}}`
-	)
-	for _, c := range []struct{ sentence, core, cluster, authority, want string }{
-		{"its set went first", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "MachineAPI", "Released"},
-		{"its set is to go yet", owned, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "MachineAPI", "SurroundingsDeleted"},
-		{"the Cluster stays", mirror + `}}`, "", "MachineAPI", "SurroundingsDeleted"},
-		{"Cluster API is authoritative", mirror + `}}`, `, deletionTimestamp: "2026-11-24T12:00:00Z"`, "ClusterAPI", ""},
-	} {
-		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Reason: pairs.ReasonSurroundings, Missing: "the AWSCluster is gone",
-			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m}, status: {authoritativeAPI: `+c.authority+`}}`), Core: mirroringtest.Object(t, c.core),
-			Cluster: mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, uid: c`+c.cluster+`}}`)}
-		w := Next(s, time.Unix(0, 0))
-		if w == nil || c.authority == "MachineAPI" && w.Reason != c.want || c.authority != "MachineAPI" && w.Reason == "Released" {
-			t.Errorf("%s: %+v", c.sentence, w)
 		}
 	}
 }

@@ -16,6 +16,9 @@ import (
 // hook is a pair whose hook of etcd is carried.
 type hook struct{ *pairs.State }
 
+// followedHook carries the hook of etcd's operator against the stream.
+func followedHook(s *pairs.State) *pairs.Write { return hook{s}.next() }
+
 // etcdHookManager is who writes what follows from etcd's hook, in managed fields: apart from the mirror's applies, which know nothing of it.
 const etcdHookManager = "poundlock-etcd-hook"
 

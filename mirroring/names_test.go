@@ -29,7 +29,7 @@ func TestNamesThatAreNotMirrored(t *testing.T) {
 		if c.set != "" {
 			s.Parents[authority.MachineAPI] = mirroringtest.Machine(t, c.set)
 		}
-		got := twin{s}.bare(mirroringtest.Machine(t, from), "v1", "K", "n")
+		got := twinOf(s).bare(mirroringtest.Machine(t, from), "v1", "K", "n")
 		want := mirroringtest.Machine(t, c.want)
 		want.SetAPIVersion("v1")
 		want.SetKind("K")
@@ -59,7 +59,7 @@ func TestNamesThatTheMirrorLeaves(t *testing.T) {
 		if c.live != "" {
 			s.MachineAPI = mirroringtest.Machine(t, c.live)
 		}
-		twin{s}.leave(want)
+		twinOf(s).leave(want)
 		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, want.Object); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
 		}

@@ -18,37 +18,37 @@ import (
 )
 
 // Next is the one write that brings the pair closer to being equal, nil if there is none.
-func Next(s *pairs.State, now time.Time) *pairs.Write { return steps{s, Reporter{now}}.next() }
+func Next(s *pairs.State, now time.Time) *pairs.Write { return steps{s, Reporter{now: now}}.next() }
 
 func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
-		return pairs.First(deletion{s.State}.releaseUnserved, func() *pairs.Write { return s.waits(s.State) })
+		return pairs.First(deletionOf(s.State).releaseUnserved, func() *pairs.Write { return s.waits(s.State) })
 	}
 	if w, does := s.reflect(); does {
 		return w
 	}
-	step, hook, follows := Asked(s.State).Next(), hook{s.State}.next(), followed(s.State)
+	step, hook, follows := Asked(s.State).Next(), followedHook(s.State), followed(s.State)
 	switch {
 	case hook != nil:
 		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
 	case step == authority.AwaitAuthority:
 		return s.observe(s.State)
 	case step == authority.Forget:
-		return pairs.First(func() *pairs.Write { return s.outlived(s.State) }, deletion{s.State}.forget)
+		return pairs.First(func() *pairs.Write { return s.outlived(s.State) }, deletionOf(s.State).forget)
 	case step != authority.KeepMirroring:
-		return deletion{s.State}.delete(step)
+		return deletionOf(s.State).delete(step)
 	case s.MachineAPI == nil:
-		return deletion{s.State}.staleTemplate()
+		return deletionOf(s.State).staleTemplate()
 	case s.Source() == authority.Unset:
 		return nil
 	case follows != nil:
 		return follows
 	case s.Surroundings == authority.Go:
-		return pairs.First(func() *pairs.Write { return deletion{s.State}.releaseInfra(s.Infra) }, deletion{s.State}.givenToCluster, func() *pairs.Write { return s.fails(s.State, s.Reason, s.Missing) })
+		return pairs.First(func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) }, deletionOf(s.State).givenToCluster, func() *pairs.Write { return s.fails(s.State, s.Reason, s.Missing) })
 	case s.Missing != "" && s.Source() == authority.ClusterAPI && s.Core != nil:
 		return s.failsFromClusterAPI(s.Reason, s.Missing)
 	case s.Missing != "":
-		return pairs.First(deletion{s.State}.givenToCluster, func() *pairs.Write { return s.fails(s.State, s.Reason, s.Missing) })
+		return pairs.First(deletionOf(s.State).givenToCluster, func() *pairs.Write { return s.fails(s.State, s.Reason, s.Missing) })
 	case s.Source() == authority.MachineAPI || s.Core == nil:
 		return s.toClusterAPI()
 	}
@@ -67,7 +67,7 @@ type steps struct {
 func (s steps) toClusterAPI() *pairs.Write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return pairs.First(func() *pairs.Write { return deletion{s.State}.releaseInfra(s.Infra) }, func() *pairs.Write { return s.fails(s.State, authority.ReasonForeignTwin, why) })
+		return pairs.First(func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) }, func() *pairs.Write { return s.fails(s.State, authority.ReasonForeignTwin, why) })
 	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
@@ -76,18 +76,18 @@ func (s steps) toClusterAPI() *pairs.Write {
 	if len(errs) > 0 {
 		return s.fails(s.State, "FieldsNotConvertible", sentences(errs))
 	}
-	wantInfra := twin{s.State}.wantInfra(converted.Infra)
-	wantCore := twin{s.State}.wantCore(converted.Core, wantInfra)
+	wantInfra := twinOf(s.State).wantInfra(converted.Infra)
+	wantCore := twinOf(s.State).wantCore(converted.Core, wantInfra)
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.MachineAPI, nil) },
-		func() *pairs.Write { return deletion{s.State}.releaseInfra(s.Infra) },
+		func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) },
 		func() *pairs.Write { return s.firstCore(wantCore) },
 		func() *pairs.Write { return s.becomeInfra(wantInfra) },
 		func() *pairs.Write { return Become(s.State, wantCore, s.Core) },
 		func() *pairs.Write { return s.report(s.Core, coreStatus) },
 		func() *pairs.Write { return s.report(s.Infra, infraStatus) },
-		deletion{s.State}.staleTemplate,
+		deletionOf(s.State).staleTemplate,
 		func() *pairs.Write { return s.synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
 		func() *pairs.Write { return yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
@@ -130,7 +130,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 	}
 	infra := s.Infra
 	if infra == nil {
-		infra = twin{s.State}.standIn()
+		infra = twinOf(s.State).standIn()
 	}
 	if infra == nil && s.InfraName() != "" {
 		return s.failsFromClusterAPI("InfrastructureNotFound", s.infraMissing())
@@ -139,7 +139,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 	if len(errs) > 0 {
 		return s.failsFromClusterAPI("FieldsNotConvertible", sentences(errs))
 	}
-	want := twin{s.State}.wantMachineAPI(converted)
+	want := twinOf(s.State).wantMachineAPI(converted)
 	reported := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },
@@ -151,7 +151,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 		s.reattach,
 		func() *pairs.Write { return s.report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
 		func() *pairs.Write { return Become(s.State, want, s.MachineAPI) },
-		deletion{s.State}.staleTemplate,
+		deletionOf(s.State).staleTemplate,
 		func() *pairs.Write { return s.synchronized(s.State, s.Core.GetGeneration(), reported) },
 	)
 }
@@ -190,7 +190,7 @@ func (s steps) reflect() (w *pairs.Write, does bool) {
 	if len(errs) > 0 {
 		return nil, false // There is no Machine API object to report it on. The MachineSet's condition reports it.
 	}
-	want := twin{s.State}.wantMachineAPI(converted)
+	want := twinOf(s.State).wantMachineAPI(converted)
 	pairs.Put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },

@@ -31,8 +31,8 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 			status: {authoritativeAPI: ClusterAPI}}`, c.mapi))
 		s.Core = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: openshift-cluster-api, labels: {cluster.x-k8s.io/cluster-name: c}}, spec: {providerID: %q, clusterName: c,
 			bootstrap: {dataSecretName: worker}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}}}`, c.core))
-		if (twin{s}).standIn() == nil != (c.want != "") {
-			t.Errorf("%s: a move goes on: %t", c.sentence, twin{s}.standIn() != nil)
+		if (twinOf(s)).standIn() == nil != (c.want != "") {
+			t.Errorf("%s: a move goes on: %t", c.sentence, twinOf(s).standIn() != nil)
 		}
 		if c.want == "" {
 			continue

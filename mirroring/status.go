@@ -170,7 +170,7 @@ func (r Reporter) fails(s *pairs.State, reason, message string) *pairs.Write {
 
 // Refused reports that the API server refuses the mirror, for this reason; nil if that is said already.
 func Refused(s *pairs.State, why string, now time.Time) *pairs.Write {
-	return Reporter{now}.fails(s, "MirrorRefused", why)
+	return Reporter{now: now}.fails(s, "MirrorRefused", why)
 }
 
 // observe mirrors status alone, while the authority's controller ends the machine.

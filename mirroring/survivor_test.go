@@ -61,7 +61,7 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 				s.Parents[api].SetKind("MachineSet")
 			}
 		}
-		if got := (twin{s}).coreOwner().Kind; got != c.owner {
+		if got := (twinOf(s)).coreOwner().Kind; got != c.owner {
 			t.Errorf("%s: the mirror belongs to the %s, want the %s", c.sentence, got, c.owner)
 		}
 		if got := s.Propagated(); got != c.propagates {

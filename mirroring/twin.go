@@ -19,6 +19,9 @@ import (
 // twin is a pair, whose mirror is wanted.
 type twin struct{ *pairs.State }
 
+// twinOf is the twin of a pair.
+func twinOf(s *pairs.State) twin { return twin{s} }
+
 // standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
 // the Machine API goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an
 // instance such a move does not start, and the mirror is not equal.
@@ -166,7 +169,7 @@ func (s twin) bare(converted *unstructured.Unstructured, apiVersion, kind, names
 // authority loses its mark.
 func (s twin) marksOn(want *unstructured.Unstructured) {
 	annotations := want.GetAnnotations()
-	if _, marked := annotations[machineAPIDelete]; !marked || s.MachineAPI == nil {
+	if _, marked := annotations[pairs.MachineAPIDelete]; !marked || s.MachineAPI == nil {
 		return
 	}
 	if value, has := s.MachineAPI.GetAnnotations()[core.OldDeleteAnnotation]; has {

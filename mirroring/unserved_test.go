@@ -59,7 +59,9 @@ func TestAPairWhoseKindIsNotServed(t *testing.T) {
 			s.Core = mirroringtest.Machine(t, c.core)
 			s.Core.SetGroupVersionKind(kind.ClusterAPIGVK())
 		}
-		kinds(s)
+		if s.MachineAPI != nil {
+			s.MachineAPI.SetGroupVersionKind(kind.MachineAPIGVK())
+		}
 		now := time.Unix(0, 0)
 		got := ""
 		w := Next(s, now)
