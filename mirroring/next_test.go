@@ -10,6 +10,7 @@ import (
 	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
@@ -81,4 +82,31 @@ func afterPatch(t *testing.T, o *unstructured.Unstructured, change map[string]an
 		t.Fatal(err)
 	}
 	return string(after)
+}
+
+func TestWhoseAnInfrastructureMachineIs(t *testing.T) {
+	for _, c := range []struct {
+		sentence, infra string
+		claimed         bool
+	}{
+		{"one that was made before its Machine belongs to nobody, and is claimed", `{metadata: {name: m}}`, true},
+		{"one that its Cluster keeps is claimed too", `{metadata: {name: m, ownerReferences: [{kind: Cluster, name: c, uid: c}]}}`, true},
+		{"one that its Machine owns, and does not control", `{metadata: {name: m, ownerReferences: [{kind: Cluster, name: c, uid: c}, {kind: Machine, name: m, uid: core, controller: false}]}}`, true},
+		{"one that has a controller is not", `{metadata: {name: m, ownerReferences: [{kind: Machine, name: m, uid: core, controller: true}]}}`, false},
+		{"nor one that is going", `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z"}}`, false},
+	} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: mirroringtest.Machine(t, `{metadata: {name: m, uid: core}}`), Infra: mirroringtest.Machine(t, c.infra)}
+		before := len(pairs.OwnersWithout(s.Infra, s.Core))
+		w := steps{State: s}.claimInfra()
+		if (w != nil) != c.claimed {
+			t.Errorf("%s: claimed: %t", c.sentence, w != nil)
+		}
+		if w == nil {
+			continue
+		}
+		refs := w.Patch["metadata"].(map[string]any)["ownerReferences"].([]metav1.OwnerReference)
+		if last := refs[len(refs)-1]; len(refs) != before+1 || last.UID != "core" || last.Controller == nil || !*last.Controller {
+			t.Errorf("%s: owners %v", c.sentence, refs)
+		}
+	}
 }
