@@ -14,15 +14,18 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Next is the one write that brings the pair closer to being equal, nil if there is none.
-func Next(s *pairs.State, now time.Time) *pairs.Write { return steps{s, Reporter{now: now}}.next() }
+func Next(s *pairs.State, now time.Time) *pairs.Write {
+	return steps{s, status.Reporter{Now: now}}.next()
+}
 
 func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
-		return pairs.First(deletionOf(s.State).releaseUnserved, func() *pairs.Write { return s.waits(s.State) })
+		return pairs.First(deletionOf(s.State).releaseUnserved, func() *pairs.Write { return s.Waits(s.State) })
 	}
 	if w, does := s.reflect(); does {
 		return w
@@ -32,9 +35,9 @@ func (s steps) next() *pairs.Write {
 	case hook != nil:
 		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
 	case step == authority.AwaitAuthority:
-		return s.observe(s.State)
+		return s.Observe(s.State)
 	case step == authority.Forget:
-		return pairs.First(func() *pairs.Write { return s.outlived(s.State) }, deletionOf(s.State).forget)
+		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, deletionOf(s.State).forget)
 	case step != authority.KeepMirroring:
 		return deletionOf(s.State).delete(step)
 	case s.MachineAPI == nil:
@@ -44,11 +47,11 @@ func (s steps) next() *pairs.Write {
 	case follows != nil:
 		return follows
 	case s.Surroundings == authority.Go:
-		return pairs.First(func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) }, deletionOf(s.State).givenToCluster, func() *pairs.Write { return s.fails(s.State, s.Reason, s.Missing) })
+		return pairs.First(func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) }, deletionOf(s.State).givenToCluster, func() *pairs.Write { return s.Fails(s.State, s.Reason, s.Missing) })
 	case s.Missing != "" && s.Source() == authority.ClusterAPI && s.Core != nil:
 		return s.failsFromClusterAPI(s.Reason, s.Missing)
 	case s.Missing != "":
-		return pairs.First(deletionOf(s.State).givenToCluster, func() *pairs.Write { return s.fails(s.State, s.Reason, s.Missing) })
+		return pairs.First(deletionOf(s.State).givenToCluster, func() *pairs.Write { return s.Fails(s.State, s.Reason, s.Missing) })
 	case s.Source() == authority.MachineAPI || s.Core == nil:
 		return s.toClusterAPI()
 	}
@@ -58,7 +61,7 @@ func (s steps) next() *pairs.Write {
 // steps is a pair at a time, and the steps that make it equal.
 type steps struct {
 	*pairs.State
-	Reporter
+	status.Reporter
 }
 
 // toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
@@ -67,14 +70,14 @@ type steps struct {
 func (s steps) toClusterAPI() *pairs.Write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return pairs.First(func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) }, func() *pairs.Write { return s.fails(s.State, authority.ReasonForeignTwin, why) })
+		return pairs.First(func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) }, func() *pairs.Write { return s.Fails(s.State, authority.ReasonForeignTwin, why) })
 	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
 	}
 	converted, errs := core.ToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	if len(errs) > 0 {
-		return s.fails(s.State, "FieldsNotConvertible", sentences(errs))
+		return s.Fails(s.State, "FieldsNotConvertible", sentences(errs))
 	}
 	wantInfra := twinOf(s.State).wantInfra(converted.Infra)
 	wantCore := twinOf(s.State).wantCore(converted.Core, wantInfra)
@@ -85,10 +88,10 @@ func (s steps) toClusterAPI() *pairs.Write {
 		func() *pairs.Write { return s.firstCore(wantCore) },
 		func() *pairs.Write { return s.becomeInfra(wantInfra) },
 		func() *pairs.Write { return Become(s.State, wantCore, s.Core) },
-		func() *pairs.Write { return s.report(s.Core, coreStatus) },
-		func() *pairs.Write { return s.report(s.Infra, infraStatus) },
+		func() *pairs.Write { return s.Report(s.Core, coreStatus) },
+		func() *pairs.Write { return s.Report(s.Infra, infraStatus) },
 		deletionOf(s.State).staleTemplate,
-		func() *pairs.Write { return s.synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
+		func() *pairs.Write { return s.Synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
 		func() *pairs.Write { return yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
 }
@@ -143,16 +146,16 @@ func (s steps) toMachineAPI() *pairs.Write {
 	reported := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },
-		func() *pairs.Write { return found(s.State) },
+		func() *pairs.Write { return status.Found(s.State) },
 		s.markInfra,
 		s.claimInfra,
 		func() *pairs.Write { return yielded(s.Core) },
 		func() *pairs.Write { return yielded(s.Infra) },
 		s.reattach,
-		func() *pairs.Write { return s.report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
+		func() *pairs.Write { return s.Report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
 		func() *pairs.Write { return Become(s.State, want, s.MachineAPI) },
 		deletionOf(s.State).staleTemplate,
-		func() *pairs.Write { return s.synchronized(s.State, s.Core.GetGeneration(), reported) },
+		func() *pairs.Write { return s.Synchronized(s.State, s.Core.GetGeneration(), reported) },
 	)
 }
 
@@ -162,11 +165,11 @@ func (s steps) toMachineAPI() *pairs.Write {
 func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
 	return pairs.First(
 		func() *pairs.Write {
-			return s.report(s.MachineAPI, core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env))
+			return s.Report(s.MachineAPI, core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env))
 		},
 		func() *pairs.Write { return copies(s.State, "providerID") },
 		func() *pairs.Write { return copies(s.State, "replicas") },
-		func() *pairs.Write { return s.fails(s.State, reason, message) },
+		func() *pairs.Write { return s.Fails(s.State, reason, message) },
 	)
 }
 

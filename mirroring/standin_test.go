@@ -13,6 +13,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/status"
 )
 
 // Somebody has deleted the AWSMachine of a Machine that Cluster API runs, and a move to the Machine API is asked for. With the ID of the
@@ -37,7 +38,7 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 		if c.want == "" {
 			continue
 		}
-		decides := steps{s, Reporter{now: time.Unix(0, 0)}}
+		decides := steps{s, status.Reporter{Now: time.Unix(0, 0)}}
 		last := ""
 		for range 5 { // what others act by is written first
 			w := decides.toMachineAPI()

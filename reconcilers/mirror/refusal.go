@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/poundlock/poundlock/mirroring"
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/mirroring/status"
 )
 
 // How long a write rests that the API server has refused: longer each time, up to the most. A change of the pair that leads to another write is made at once.
@@ -81,7 +81,7 @@ func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err e
 		return err
 	}
 	rest := r.refusals.note(key{Namespace: p.Pair.MachineAPI, Name: p.Name}, w, r.now())
-	if report := mirroring.Refused(p.State, err.Error(), r.now()); report != nil {
+	if report := status.Refused(p.State, err.Error(), r.now()); report != nil {
 		if failed := r.perform(ctx, p, report); failed != nil {
 			return errors.Join(err, failed)
 		}

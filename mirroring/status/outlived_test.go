@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package status
 
 import (
 	"strings"
@@ -21,7 +21,7 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		theirs = `{metadata: {name: s}}`
 		twin   = `{metadata: {name: s}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`
 	)
-	c := Reporter{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}
+	c := Reporter{Now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}
 	for _, row := range []struct {
 		sentence, kind, core, machineAPI string
 		says                             bool
@@ -37,7 +37,7 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 		if row.machineAPI != "" {
 			s.MachineAPI = mirroringtest.Machine(t, row.machineAPI)
 		}
-		w := c.outlived(s)
+		w := c.Outlived(s)
 		if (w != nil) != row.says {
 			t.Errorf("%s: %v", row.sentence, w)
 			continue
@@ -49,10 +49,10 @@ func TestAMachineSetThatOutlivesTheMachineAPIs(t *testing.T) {
 			t.Errorf("%s: %+v", row.sentence, w)
 		}
 		s.Core.Object["status"] = w.Patch["status"]
-		if again := c.outlived(s); again != nil {
+		if again := c.Outlived(s); again != nil {
 			t.Errorf("it is said twice: %v", again.Patch)
 		}
-		back := found(s)
+		back := Found(s)
 		if back == nil || len(pairs.List(pairs.Below(back.Patch, "status")["conditions"])) != 0 {
 			t.Errorf("with a twin again it is not taken back: %v", back)
 		}

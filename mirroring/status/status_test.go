@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package status
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ import (
 )
 
 func TestStatusPatch(t *testing.T) {
-	c := Reporter{now: time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC)}
+	c := Reporter{Now: time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC)}
 	for _, x := range []struct {
 		sentence     string
 		wanted, live string
@@ -54,7 +54,7 @@ func counted(t *testing.T, text string) *unstructured.Unstructured {
 
 // TestTheObservedGenerationOfAMirror: `kubectl wait --for=condition=…` waits for it.
 func TestTheObservedGenerationOfAMirror(t *testing.T) {
-	c := Reporter{now: time.Now()}
+	c := Reporter{Now: time.Now()}
 	for _, x := range []struct {
 		sentence         string
 		machineAPI, core string
@@ -68,7 +68,7 @@ func TestTheObservedGenerationOfAMirror(t *testing.T) {
 		{"the Machine API authoritative says it itself", `{metadata: {generation: 5}, status: {observedGeneration: 4}}`, `{metadata: {generation: 2}, status: {observedGeneration: 2}}`, nil, nil},
 	} {
 		s := &pairs.State{MachineAPI: counted(t, x.machineAPI), Core: counted(t, x.core)}
-		w := c.synchronized(s, 2, x.wanted)
+		w := c.Synchronized(s, 2, x.wanted)
 		status, _ := w.Patch["status"].(map[string]any)
 		if diff := cmp.Diff(x.want, status["observedGeneration"]); diff != "" {
 			t.Errorf("%s: %s", x.sentence, diff)

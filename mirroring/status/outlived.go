@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package status
 
 import (
 	"fmt"
@@ -16,16 +16,16 @@ import (
 // reasonOutlived is why a MachineSet of Cluster API has no mirror any more.
 const reasonOutlived = "MachineSetDeleted"
 
-// outlived reports on a MachineSet of Cluster API that the Machine API's was deleted and that it continues: the user who deleted it may have expected its
+// Outlived reports on a MachineSet of Cluster API that the Machine API's was deleted and that it continues: the user who deleted it may have expected its
 // instances to end, as they did before, and a fleet manager reads no warning of an API server. nil: it is said, or there is nothing to say.
-func (r Reporter) outlived(s *pairs.State) *pairs.Write {
+func (r Reporter) Outlived(s *pairs.State) *pairs.Write {
 	if !s.Kind.Scales || s.MachineAPI != nil || pairs.PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || pairs.IsPaused(s.Core) {
 		return nil
 	}
 	note := fmt.Sprintf("The Machine API's MachineSet %s/%s was deleted. This MachineSet, which was authoritative, keeps its Machines and their instances running. To delete them, delete it: %s. "+
 		"To have it in the Machine API again, recreate that MachineSet with spec.authoritativeAPI: ClusterAPI.", s.Pair.MachineAPI, s.Name,
 		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.Pair.ClusterAPI, s.Name))
-	merged, changed := conditionlist.Set(conditionlist.Of(s.Core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), r.now)
+	merged, changed := conditionlist.Set(conditionlist.Of(s.Core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse, reasonOutlived, note), r.Now)
 	if !changed {
 		return nil
 	}
@@ -34,8 +34,8 @@ func (r Reporter) outlived(s *pairs.State) *pairs.Write {
 	return w
 }
 
-// found takes that back when the MachineSet has a twin again.
-func found(s *pairs.State) *pairs.Write {
+// Found takes that back when the MachineSet has a twin again.
+func Found(s *pairs.State) *pairs.Write {
 	if s.Core == nil {
 		return nil
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package status
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ import (
 
 // Reporter writes what is reported, at a time.
 type Reporter struct {
-	now time.Time
+	Now time.Time
 }
 
 // ownStatus are the keys of a Machine API object's status that say which API is authoritative: never mirrored.
@@ -33,8 +33,8 @@ var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynch
 // passing are keys of status that end: where the authority's object no longer has them, neither does its mirror.
 var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "nodeRef"}
 
-// report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
-func (r Reporter) report(live *unstructured.Unstructured, wanted map[string]any) *pairs.Write {
+// Report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
+func (r Reporter) Report(live *unstructured.Unstructured, wanted map[string]any) *pairs.Write {
 	if live == nil {
 		return nil
 	}
@@ -94,15 +94,15 @@ func (r Reporter) conditions(wanted, live []any) (merged []any, changed bool) {
 			continue
 		}
 		var did bool
-		merged, did = conditionlist.Set(merged, condition, r.now)
+		merged, did = conditionlist.Set(merged, condition, r.Now)
 		changed = changed || did
 	}
 	return merged, changed
 }
 
-// synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
+// Synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
 // source, is applied as wanted.
-func (r Reporter) synchronized(s *pairs.State, generation int64, wanted map[string]any) *pairs.Write {
+func (r Reporter) Synchronized(s *pairs.State, generation int64, wanted map[string]any) *pairs.Write {
 	live := pairs.Below(s.MachineAPI.Object, "status")
 	status := r.statusPatch(wanted, live)
 	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was recreated
@@ -117,7 +117,7 @@ func (r Reporter) synchronized(s *pairs.State, generation int64, wanted map[stri
 	if conditions == nil {
 		conditions = pairs.List(live["conditions"])
 	}
-	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", inStep(s)), r.now); changed {
+	if merged, changed := conditionlist.Set(conditions, synchronizedCondition(metav1.ConditionTrue, "ResourceSynchronized", inStep(s)), r.Now); changed {
 		status["conditions"] = merged
 	}
 	w := statusWrite(s.MachineAPI, status)
@@ -156,8 +156,8 @@ func synchronizedCondition(status metav1.ConditionStatus, reason, message string
 	return c
 }
 
-// fails reports why the pair cannot be mirrored; nil if that is said already. The mirror stays as it is.
-func (r Reporter) fails(s *pairs.State, reason, message string) *pairs.Write {
+// Fails reports why the pair cannot be mirrored; nil if that is said already. The mirror stays as it is.
+func (r Reporter) Fails(s *pairs.State, reason, message string) *pairs.Write {
 	if s.MachineAPI == nil {
 		return nil
 	}
@@ -170,19 +170,19 @@ func (r Reporter) fails(s *pairs.State, reason, message string) *pairs.Write {
 
 // Refused reports that the API server refuses the mirror, for this reason; nil if that is said already.
 func Refused(s *pairs.State, why string, now time.Time) *pairs.Write {
-	return Reporter{now: now}.fails(s, "MirrorRefused", why)
+	return Reporter{Now: now}.Fails(s, "MirrorRefused", why)
 }
 
-// observe mirrors status alone, while the authority's controller ends the machine.
-func (r Reporter) observe(s *pairs.State) *pairs.Write {
+// Observe mirrors status alone, while the authority's controller ends the machine.
+func (r Reporter) Observe(s *pairs.State) *pairs.Write {
 	if s.Source() == authority.ClusterAPI {
 		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
-		return r.report(s.MachineAPI, status)
+		return r.Report(s.MachineAPI, status)
 	}
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	return pairs.First(
-		func() *pairs.Write { return r.report(s.MirrorOnly(s.Core), coreStatus) },
-		func() *pairs.Write { return r.report(s.MirrorOnly(s.Infra), infraStatus) },
+		func() *pairs.Write { return r.Report(s.MirrorOnly(s.Core), coreStatus) },
+		func() *pairs.Write { return r.Report(s.MirrorOnly(s.Infra), infraStatus) },
 	)
 }
 
@@ -193,8 +193,8 @@ const (
 	reasonNoProvider   = "ProviderNotInstalled"
 )
 
-// waits reports on the Machine API object which kind it waits for; nil if it is reported already.
-func (r Reporter) waits(s *pairs.State) *pairs.Write {
+// Waits reports on the Machine API object which kind it waits for; nil if it is reported already.
+func (r Reporter) Waits(s *pairs.State) *pairs.Write {
 	if s.MachineAPI == nil || s.Source() == authority.Unset {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (r Reporter) waits(s *pairs.State) *pairs.Write {
 
 // withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
 func (r Reporter) withCondition(s *pairs.State, status metav1.ConditionStatus, reason, message string) *pairs.Write {
-	merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.now)
+	merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.Now)
 	if !changed {
 		return nil
 	}
