@@ -15,6 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
+	"github.com/poundlock/poundlock/mirroring/twin"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -79,8 +80,8 @@ func (s steps) toClusterAPI() *pairs.Write {
 	if len(errs) > 0 {
 		return s.Fails(s.State, "FieldsNotConvertible", sentences(errs))
 	}
-	wantInfra := twinOf(s.State).wantInfra(converted.Infra)
-	wantCore := twinOf(s.State).wantCore(converted.Core, wantInfra)
+	wantInfra := twin.Of(s.State).WantInfra(converted.Infra)
+	wantCore := twin.Of(s.State).WantCore(converted.Core, wantInfra)
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.MachineAPI, nil) },
@@ -133,7 +134,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 	}
 	infra := s.Infra
 	if infra == nil {
-		infra = twinOf(s.State).standIn()
+		infra = twin.Of(s.State).StandIn()
 	}
 	if infra == nil && s.InfraName() != "" {
 		return s.failsFromClusterAPI("InfrastructureNotFound", s.infraMissing())
@@ -142,7 +143,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 	if len(errs) > 0 {
 		return s.failsFromClusterAPI("FieldsNotConvertible", sentences(errs))
 	}
-	want := twinOf(s.State).wantMachineAPI(converted)
+	want := twin.Of(s.State).WantMachineAPI(converted)
 	reported := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },
@@ -193,7 +194,7 @@ func (s steps) reflect() (w *pairs.Write, does bool) {
 	if len(errs) > 0 {
 		return nil, false // There is no Machine API object to report it on. The MachineSet's condition reports it.
 	}
-	want := twinOf(s.State).wantMachineAPI(converted)
+	want := twin.Of(s.State).WantMachineAPI(converted)
 	pairs.Put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },

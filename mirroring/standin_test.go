@@ -14,6 +14,7 @@ import (
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
+	"github.com/poundlock/poundlock/mirroring/twin"
 )
 
 // Somebody has deleted the AWSMachine of a Machine that Cluster API runs, and a move to the Machine API is asked for. With the ID of the
@@ -32,8 +33,8 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 			status: {authoritativeAPI: ClusterAPI}}`, c.mapi))
 		s.Core = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: openshift-cluster-api, labels: {cluster.x-k8s.io/cluster-name: c}}, spec: {providerID: %q, clusterName: c,
 			bootstrap: {dataSecretName: worker}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}}}`, c.core))
-		if (twinOf(s)).standIn() == nil != (c.want != "") {
-			t.Errorf("%s: a move goes on: %t", c.sentence, twinOf(s).standIn() != nil)
+		if (twin.Of(s)).StandIn() == nil != (c.want != "") {
+			t.Errorf("%s: a move goes on: %t", c.sentence, twin.Of(s).StandIn() != nil)
 		}
 		if c.want == "" {
 			continue

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package twin
 
 import (
 	"testing"
@@ -61,7 +61,7 @@ func TestTheMirrorFollowsTheSetThatSurvives(t *testing.T) {
 				s.Parents[api].SetKind("MachineSet")
 			}
 		}
-		if got := (twinOf(s)).coreOwner().Kind; got != c.owner {
+		if got := (Of(s)).coreOwner().Kind; got != c.owner {
 			t.Errorf("%s: the mirror belongs to the %s, want the %s", c.sentence, got, c.owner)
 		}
 		if got := s.Propagated(); got != c.propagates {

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package twin
 
 import (
 	"testing"
@@ -29,7 +29,7 @@ func TestNamesThatAreNotMirrored(t *testing.T) {
 		if c.set != "" {
 			s.Parents[authority.MachineAPI] = mirroringtest.Machine(t, c.set)
 		}
-		got := twinOf(s).bare(mirroringtest.Machine(t, from), "v1", "K", "n")
+		got := Of(s).bare(mirroringtest.Machine(t, from), "v1", "K", "n")
 		want := mirroringtest.Machine(t, c.want)
 		want.SetAPIVersion("v1")
 		want.SetKind("K")
@@ -59,7 +59,7 @@ func TestNamesThatTheMirrorLeaves(t *testing.T) {
 		if c.live != "" {
 			s.MachineAPI = mirroringtest.Machine(t, c.live)
 		}
-		twinOf(s).leave(want)
+		Of(s).leave(want)
 		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, want.Object); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
 		}

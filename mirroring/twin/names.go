@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package twin
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 )
 
 // selects reports whether a MachineSet of the Machine selects it by a label: without it, the mirror would be no Machine of the set's mirror.
-func (s twin) selects(label string) bool {
+func (s Twin) selects(label string) bool {
 	for _, set := range s.Parents {
 		selector := pairs.Below(pairs.Below(content(set), "spec"), "selector")
 		_, named := pairs.Below(selector, "matchLabels")[label]
@@ -36,7 +36,7 @@ func content(o *unstructured.Unstructured) map[string]any {
 // (authority.LeftAlone): how large a machine of the set is, and of a Machine its zone and the state of its instance. What Cluster API has of
 // them was copied at another time, and serves where there is nothing yet. What is somebody's (authority.Theirs) and was the mirror's by an
 // earlier time stays too: there may be no other copy.
-func (s twin) leave(want *unstructured.Unstructured) {
+func (s Twin) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
 		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)
 		for name, value := range pairs.Below(pairs.Below(content(s.MachineAPI), "metadata"), of) {

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package twin
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ var typeFields = []string{"instanceType", "vmSize", "machineType", "flavor"}
 
 // show adds the labels that `kubectl get machines.machine.openshift.io` has columns for. The Machine API's controllers set them when they make
 // an instance; of one that Cluster API made nobody would. The mirror leaves Cluster API's own status on its Machine as it is.
-func (s twin) show(want *unstructured.Unstructured) {
+func (s Twin) show(want *unstructured.Unstructured) {
 	if s.Kind.Infra != authority.InfraMachine {
 		return
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package twin
 
 import (
 	"fmt"
@@ -16,16 +16,16 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// twin is a pair, whose mirror is wanted.
-type twin struct{ *pairs.State }
+// Twin is a pair, whose mirror is wanted.
+type Twin struct{ *pairs.State }
 
-// twinOf is the twin of a pair.
-func twinOf(s *pairs.State) twin { return twin{s} }
+// Of is the twin of a pair.
+func Of(s *pairs.State) Twin { return Twin{s} }
 
-// standIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
+// StandIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
 // the Machine API goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an
 // instance such a move does not start, and the mirror is not equal.
-func (s twin) standIn() *unstructured.Unstructured {
+func (s Twin) StandIn() *unstructured.Unstructured {
 	if s.Kind.Infra != authority.InfraMachine || s.Shape().Requested != authority.MachineAPI || !s.InstanceKnown() {
 		return nil
 	}
@@ -37,9 +37,9 @@ func (s twin) standIn() *unstructured.Unstructured {
 	return twin.Infra
 }
 
-// wantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
+// WantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
 // named after its content; nil for a kind without.
-func (s twin) wantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
+func (s Twin) WantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
 	if converted == nil {
 		return nil
 	}
@@ -62,7 +62,8 @@ func (s twin) wantInfra(converted *unstructured.Unstructured) *unstructured.Unst
 	return want
 }
 
-func (s twin) wantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
+// WantCore is the core object of Cluster API as it should be.
+func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
 	want := s.mirrored(converted, s.Kind.ClusterAPI.String(), s.Kind.Name, s.Pair.ClusterAPI)
 	want.SetName(s.Name)
 	if infra != nil {
@@ -75,7 +76,7 @@ func (s twin) wantCore(converted, infra *unstructured.Unstructured) *unstructure
 
 // coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster. A set of Cluster API's that acts keeps what it was given, whatever
 // becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
-func (s twin) coreOwner() metav1.OwnerReference {
+func (s Twin) coreOwner() metav1.OwnerReference {
 	set := s.Parents[authority.ClusterAPI]
 	if ref := pairs.ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.ForeignParent() && (pairs.PresenceOf(set) == authority.Present || s.BelongsTo(set)) {
 		return pairs.OwnedBy(set, true) // one that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached
@@ -87,12 +88,12 @@ func (s twin) coreOwner() metav1.OwnerReference {
 }
 
 // gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
-func (s twin) gave(set *unstructured.Unstructured) bool {
+func (s Twin) gave(set *unstructured.Unstructured) bool {
 	return ownership.Owns(s.Core, "f:metadata", "f:ownerReferences", fmt.Sprintf(`k:{"uid":%q}`, set.GetUID()))
 }
 
 // mirrored is the part that all Cluster API mirrors share: marked, and paused in the very write that creates them.
-func (s twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+func (s Twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := s.bare(converted, apiVersion, kind, namespace)
 	annotations := want.GetAnnotations()
 	if annotations == nil {
@@ -104,7 +105,8 @@ func (s twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, n
 	return want
 }
 
-func (s twin) wantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
+// WantMachineAPI is the object of the Machine API as it should be.
+func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
 	want := s.bare(converted, s.Kind.MachineAPI.String(), s.Kind.Name, s.Pair.MachineAPI)
 	want.SetName(s.Name)
 	want.SetFinalizers([]string{authority.SyncFinalizer})
@@ -131,7 +133,7 @@ func (s twin) wantMachineAPI(converted *unstructured.Unstructured) *unstructured
 
 // machineAPIOwner is the twin of the Cluster API object's owner. One that is being deleted stays named, so that the collector
 // finds what it is to take along.
-func (s twin) machineAPIOwner() []metav1.OwnerReference {
+func (s Twin) machineAPIOwner() []metav1.OwnerReference {
 	set := s.Parents[authority.MachineAPI]
 	if ref := pairs.ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && pairs.PresenceOf(set) == authority.Present {
 		return []metav1.OwnerReference{pairs.OwnedBy(set, true)}
@@ -144,7 +146,7 @@ func (s twin) machineAPIOwner() []metav1.OwnerReference {
 
 // bare is the content of an apply: identity, labels, annotations and spec of a converted object, without what belongs to
 // one object alone.
-func (s twin) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
+func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := &unstructured.Unstructured{Object: map[string]any{}}
 	want.SetAPIVersion(apiVersion)
 	want.SetKind(kind)
@@ -167,7 +169,7 @@ func (s twin) bare(converted *unstructured.Unstructured, apiVersion, kind, names
 
 // marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the
 // authority loses its mark.
-func (s twin) marksOn(want *unstructured.Unstructured) {
+func (s Twin) marksOn(want *unstructured.Unstructured) {
 	annotations := want.GetAnnotations()
 	if _, marked := annotations[pairs.MachineAPIDelete]; !marked || s.MachineAPI == nil {
 		return
