@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/mirroring/fields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/mirroring/twin"
@@ -88,12 +89,12 @@ func (s steps) toClusterAPI() *pairs.Write {
 		func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) },
 		func() *pairs.Write { return s.firstCore(wantCore) },
 		func() *pairs.Write { return s.becomeInfra(wantInfra) },
-		func() *pairs.Write { return Become(s.State, wantCore, s.Core) },
+		func() *pairs.Write { return fields.Become(s.State, wantCore, s.Core) },
 		func() *pairs.Write { return s.Report(s.Core, coreStatus) },
 		func() *pairs.Write { return s.Report(s.Infra, infraStatus) },
 		deletionOf(s.State).staleTemplate,
 		func() *pairs.Write { return s.Synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
-		func() *pairs.Write { return yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
+		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
 }
 
@@ -103,7 +104,7 @@ func (s steps) firstCore(want *unstructured.Unstructured) *pairs.Write {
 	if s.Core != nil || s.Kind.Infra != authority.InfraMachine || s.Source() != authority.MachineAPI {
 		return nil
 	}
-	return Become(s.State, want, nil)
+	return fields.Become(s.State, want, nil)
 }
 
 // becomeInfra makes the infrastructure object what is wanted, where the kind has one.
@@ -111,7 +112,7 @@ func (s steps) becomeInfra(want *unstructured.Unstructured) *pairs.Write {
 	if want == nil {
 		return nil
 	}
-	return Become(s.State, want, s.infraNamed(want.GetName()))
+	return fields.Become(s.State, want, s.infraNamed(want.GetName()))
 }
 
 // infraNamed is the infrastructure object of that name, as far as it was read.
@@ -150,11 +151,11 @@ func (s steps) toMachineAPI() *pairs.Write {
 		func() *pairs.Write { return status.Found(s.State) },
 		s.markInfra,
 		s.claimInfra,
-		func() *pairs.Write { return yielded(s.Core) },
-		func() *pairs.Write { return yielded(s.Infra) },
+		func() *pairs.Write { return fields.Yielded(s.Core) },
+		func() *pairs.Write { return fields.Yielded(s.Infra) },
 		s.reattach,
 		func() *pairs.Write { return s.Report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
-		func() *pairs.Write { return Become(s.State, want, s.MachineAPI) },
+		func() *pairs.Write { return fields.Become(s.State, want, s.MachineAPI) },
 		deletionOf(s.State).staleTemplate,
 		func() *pairs.Write { return s.Synchronized(s.State, s.Core.GetGeneration(), reported) },
 	)
@@ -168,8 +169,8 @@ func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
 		func() *pairs.Write {
 			return s.Report(s.MachineAPI, core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env))
 		},
-		func() *pairs.Write { return copies(s.State, "providerID") },
-		func() *pairs.Write { return copies(s.State, "replicas") },
+		func() *pairs.Write { return fields.Copies(s.State, "providerID") },
+		func() *pairs.Write { return fields.Copies(s.State, "replicas") },
 		func() *pairs.Write { return s.Fails(s.State, reason, message) },
 	)
 }
@@ -198,7 +199,7 @@ func (s steps) reflect() (w *pairs.Write, does bool) {
 	pairs.Put(want, string(authority.ClusterAPI), "spec", "authoritativeAPI")
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.Core, map[string]string{authority.MirrorAnnotation: s.Mark()}) },
-		func() *pairs.Write { return Become(s.State, want, nil) },
+		func() *pairs.Write { return fields.Become(s.State, want, nil) },
 	), true
 }
 

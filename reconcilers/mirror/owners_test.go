@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/fields"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -81,7 +82,7 @@ func preconditions(t *testing.T, c client.Client) {
 	gone := mirroringtest.Machine(t, laterWant)
 	gone.SetResourceVersion("1")
 	gone.SetUID("of-what-is-gone")
-	w := mirroring.Become(&pairs.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: gone}, mirroringtest.Machine(t, firstWant), gone)
+	w := fields.Become(&pairs.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: gone}, mirroringtest.Machine(t, firstWant), gone)
 	if err := (&reconciler{writer: c}).send(t.Context(), nil, w, w.Object.DeepCopy()); w.Verb != "apply" || !apierrors.IsConflict(err) {
 		t.Errorf("the mirror's %s to what is gone: %v", w.Verb, err)
 	}
@@ -122,7 +123,7 @@ func replaced(t *testing.T, c client.Client, how way) map[string]any {
 			if live, err = get(t.Context(), c, want.GroupVersionKind(), "ns", "x"); err != nil {
 				t.Fatal(err)
 			}
-			w := mirroring.Become(s, want, live)
+			w := fields.Become(s, want, live)
 			if w == nil || how == crashing && w.Reason == "FieldsTakenOver" && want == first {
 				break
 			}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package fields
 
 import (
 	"fmt"
@@ -68,8 +68,8 @@ func spelled(path []string) []string {
 // copyManager owns what is copied field by field. An update under the mirror's own name that sets a spec would look like its creation of the object (created).
 const copyManager = "poundlock-copy"
 
-// copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
-func copies(s *pairs.State, name string) *pairs.Write {
+// Copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
+func Copies(s *pairs.State, name string) *pairs.Write {
 	path := []string{"spec", name}
 	value := pairs.ValueAt(s.Core, path)
 	if value == nil || name == "replicas" && !s.Kind.Scales || ownership.Has(pairs.ValueAt(s.MachineAPI, path), value) {
@@ -103,8 +103,8 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
 }
 
-// yielded leaves the fields of an authoritative object to those who have them too.
-func yielded(o *unstructured.Unstructured) *pairs.Write {
+// Yielded leaves the fields of an authoritative object to those who have them too.
+func Yielded(o *unstructured.Unstructured) *pairs.Write {
 	if o == nil {
 		return nil
 	}
