@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/fields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
@@ -27,33 +28,33 @@ func Next(s *pairs.State, now time.Time) *pairs.Write {
 
 func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
-		return pairs.First(deletionOf(s.State).releaseUnserved, func() *pairs.Write { return s.Waits(s.State) })
+		return pairs.First(deletion.Of(s.State).ReleaseUnserved, func() *pairs.Write { return s.Waits(s.State) })
 	}
 	if w, does := s.reflect(); does {
 		return w
 	}
-	step, hook, follows := Asked(s.State).Next(), followedHook(s.State), followed(s.State)
+	step, hook, follows := deletion.Asked(s.State).Next(), followedHook(s.State), followed(s.State)
 	switch {
 	case hook != nil:
 		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
 	case step == authority.AwaitAuthority:
 		return s.Observe(s.State)
 	case step == authority.Forget:
-		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, deletionOf(s.State).forget)
+		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, deletion.Of(s.State).Forget)
 	case step != authority.KeepMirroring:
-		return deletionOf(s.State).delete(step)
+		return deletion.Of(s.State).Next(step)
 	case s.MachineAPI == nil:
-		return deletionOf(s.State).staleTemplate()
+		return deletion.Of(s.State).StaleTemplate()
 	case s.Source() == authority.Unset:
 		return nil
 	case follows != nil:
 		return follows
 	case s.Surroundings == authority.Go:
-		return pairs.First(func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) }, deletionOf(s.State).givenToCluster, func() *pairs.Write { return s.Fails(s.State, s.Reason, s.Missing) })
+		return pairs.First(func() *pairs.Write { return deletion.Of(s.State).ReleaseInfra(s.Infra) }, deletion.Of(s.State).GivenToCluster, func() *pairs.Write { return s.Fails(s.State, s.Reason, s.Missing) })
 	case s.Missing != "" && s.Source() == authority.ClusterAPI && s.Core != nil:
 		return s.failsFromClusterAPI(s.Reason, s.Missing)
 	case s.Missing != "":
-		return pairs.First(deletionOf(s.State).givenToCluster, func() *pairs.Write { return s.Fails(s.State, s.Reason, s.Missing) })
+		return pairs.First(deletion.Of(s.State).GivenToCluster, func() *pairs.Write { return s.Fails(s.State, s.Reason, s.Missing) })
 	case s.Source() == authority.MachineAPI || s.Core == nil:
 		return s.toClusterAPI()
 	}
@@ -72,7 +73,7 @@ type steps struct {
 func (s steps) toClusterAPI() *pairs.Write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return pairs.First(func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) }, func() *pairs.Write { return s.Fails(s.State, authority.ReasonForeignTwin, why) })
+		return pairs.First(func() *pairs.Write { return deletion.Of(s.State).ReleaseInfra(s.Infra) }, func() *pairs.Write { return s.Fails(s.State, authority.ReasonForeignTwin, why) })
 	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
@@ -86,13 +87,13 @@ func (s steps) toClusterAPI() *pairs.Write {
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.MachineAPI, nil) },
-		func() *pairs.Write { return deletionOf(s.State).releaseInfra(s.Infra) },
+		func() *pairs.Write { return deletion.Of(s.State).ReleaseInfra(s.Infra) },
 		func() *pairs.Write { return s.firstCore(wantCore) },
 		func() *pairs.Write { return s.becomeInfra(wantInfra) },
 		func() *pairs.Write { return fields.Become(s.State, wantCore, s.Core) },
 		func() *pairs.Write { return s.Report(s.Core, coreStatus) },
 		func() *pairs.Write { return s.Report(s.Infra, infraStatus) },
-		deletionOf(s.State).staleTemplate,
+		deletion.Of(s.State).StaleTemplate,
 		func() *pairs.Write { return s.Synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
 		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
@@ -156,7 +157,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 		s.reattach,
 		func() *pairs.Write { return s.Report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
 		func() *pairs.Write { return fields.Become(s.State, want, s.MachineAPI) },
-		deletionOf(s.State).staleTemplate,
+		deletion.Of(s.State).StaleTemplate,
 		func() *pairs.Write { return s.Synchronized(s.State, s.Core.GetGeneration(), reported) },
 	)
 }

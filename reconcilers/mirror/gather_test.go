@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -40,7 +40,7 @@ func TestAnOwnerThatMayNotBeRead(t *testing.T) {
 	if s.Parent.ClusterAPI != authority.Absent {
 		t.Errorf("the owner counts as %v, want Absent", s.Parent.ClusterAPI)
 	}
-	if step := mirroring.Asked(s).Next(); step == authority.DeleteAuthority {
+	if step := deletion.Asked(s).Next(); step == authority.DeleteAuthority {
 		t.Errorf("its deletion ends the authority")
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package deletion
 
 import (
 	"slices"
@@ -13,16 +13,16 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// deletion is a pair with something that is deleted.
-type deletion struct{ *pairs.State }
+// Deletion is a pair with something that is deleted.
+type Deletion struct{ *pairs.State }
 
-// deletionOf is the deletion of a pair.
-func deletionOf(s *pairs.State) deletion { return deletion{s} }
+// Of is the deletion of a pair.
+func Of(s *pairs.State) Deletion { return Deletion{s} }
 
 // Asked is what the rules of deletion ask about the pair.
-func Asked(s *pairs.State) authority.Deletion { return deletionOf(s).asked() }
+func Asked(s *pairs.State) authority.Deletion { return Of(s).asked() }
 
-func (s deletion) asked() authority.Deletion {
+func (s Deletion) asked() authority.Deletion {
 	mirror, _ := s.Mirror()
 	d := authority.Deletion{
 		Authority: s.InCharge(), InTransit: s.Shape().Current == authority.Migrating,
@@ -42,21 +42,21 @@ func (s deletion) asked() authority.Deletion {
 
 // held reports whether the authoritative controller has yet to clean up. Cluster API's cleans up also after a Machine whose finalizer somebody has removed,
 // for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
-func (s deletion) held() bool {
+func (s Deletion) held() bool {
 	side := s.InCharge()
 	return s.On(side) != nil && slices.Contains(s.On(side).GetFinalizers(), s.controllersFinalizer(side)) ||
 		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft()
 }
 
-func (s deletion) controllersFinalizer(side authority.API) string {
+func (s Deletion) controllersFinalizer(side authority.API) string {
 	if side == authority.MachineAPI {
 		return s.Kind.MachineAPIFinalizer
 	}
 	return s.Kind.ClusterAPIFinalizer
 }
 
-// delete is the next write of a step of a deletion; nil: there is nothing to do but to wait.
-func (s deletion) delete(step authority.DeletionStep) *pairs.Write {
+// Next is the next write of a step of a deletion; nil: there is nothing to do but to wait.
+func (s Deletion) Next(step authority.DeletionStep) *pairs.Write {
 	mirror, side := s.Mirror()
 	switch step {
 	case authority.DeleteMirror:
@@ -69,9 +69,9 @@ func (s deletion) delete(step authority.DeletionStep) *pairs.Write {
 	case authority.ReleaseMirror:
 		return s.releaseMirror(side)
 	case authority.ReleaseAuthority:
-		return pairs.First(s.leftoverInfra, s.staleTemplate, func() *pairs.Write { return release(s.On(s.InCharge()), authority.SyncFinalizer) })
+		return pairs.First(s.leftoverInfra, s.StaleTemplate, func() *pairs.Write { return release(s.On(s.InCharge()), authority.SyncFinalizer) })
 	case authority.Forget:
-		return s.forget()
+		return s.Forget()
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {
 
 // detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
 // its end is not propagated; any other no longer names its owner.
-func (s deletion) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
+func (s Deletion) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
 	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached", Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
 	if side == authority.MachineAPI && !pairs.Runs(child) {
 		w.Patch = pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
@@ -94,7 +94,7 @@ func (s deletion) detach(child *unstructured.Unstructured, side authority.API) *
 
 // releaseMirror lets a mirror go that is being deleted. Its controllers are paused, so their finalizers would hold it
 // for ever.
-func (s deletion) releaseMirror(side authority.API) *pairs.Write {
+func (s Deletion) releaseMirror(side authority.API) *pairs.Write {
 	if side == authority.MachineAPI {
 		return pairs.First(s.leftoverInfra, func() *pairs.Write {
 			return s.unlessOwner(release(s.MachineAPI, authority.SyncFinalizer, s.Kind.MachineAPIFinalizer))
@@ -107,16 +107,16 @@ func (s deletion) releaseMirror(side authority.API) *pairs.Write {
 
 // leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
 // instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
-func (s deletion) leftoverInfra() *pairs.Write {
+func (s Deletion) leftoverInfra() *pairs.Write {
 	if s.Kind.Infra == authority.InfraMachine && s.idle(s.Infra) && pairs.PresenceOf(s.Infra) == authority.Present && pairs.PresenceOf(s.MachineAPI) == authority.Deleting {
 		return deleted(s.Infra, "MirrorDeleted", "deleted "+pairs.Describe(s.Infra)+", because "+pairs.Describe(s.MachineAPI)+" is being deleted")
 	}
-	return s.releaseInfra(s.Infra)
+	return s.ReleaseInfra(s.Infra)
 }
 
 // idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative,
 // or its Machine was never created, or is being deleted before any controller acted on it.
-func (s deletion) idle(infra *unstructured.Unstructured) bool {
+func (s Deletion) idle(infra *unstructured.Unstructured) bool {
 	if !s.IsMirror(infra) {
 		return false
 	}
@@ -125,14 +125,14 @@ func (s deletion) idle(infra *unstructured.Unstructured) bool {
 
 // unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
 // releases no such object, so its controllers will not see to what belongs to it.
-func (s deletion) unheld() bool {
+func (s Deletion) unheld() bool {
 	return pairs.PresenceOf(s.Core) == authority.Deleting && pairs.IsPaused(s.Core) && !slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.InstanceLeft()
 }
 
-// releaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
+// ReleaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
 // again if it is still wanted. While authority moves nobody knows yet whose the instance will be: what is being deleted has the move taken back first, or is
 // Cluster API's to end.
-func (s deletion) releaseInfra(infra *unstructured.Unstructured) *pairs.Write {
+func (s Deletion) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 	if pairs.PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.Shape().Current == authority.Migrating {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (s deletion) releaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 }
 
 // keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.
-func (s deletion) keepInfra() *pairs.Write {
+func (s Deletion) keepInfra() *pairs.Write {
 	if s.Infra == nil || s.Core == nil || len(pairs.OwnersWithout(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
 	}
@@ -170,8 +170,8 @@ func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
 		Reason: "Released", Note: "removed the finalizers that kept " + pairs.Describe(o)}
 }
 
-// forget takes finalizer and marks off what acts on its own from now on.
-func (s deletion) forget() *pairs.Write {
+// Forget takes finalizer and marks off what acts on its own from now on.
+func (s Deletion) Forget() *pairs.Write {
 	if s.MachineAPI != nil {
 		return pairs.First(func() *pairs.Write { return s.unmark(s.Core) }, func() *pairs.Write { return s.unmark(s.MachineAPI) })
 	}
@@ -186,7 +186,7 @@ func (s deletion) forget() *pairs.Write {
 	})
 }
 
-func (s deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
+func (s Deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
 	if !s.Marked(o) {
 		return nil
 	}
@@ -200,9 +200,9 @@ func (s deletion) unmark(o *unstructured.Unstructured) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnded", Note: pairs.Describe(o) + " has no twin any more and acts on its own"}
 }
 
-// releaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a CRD. A Machine API
+// ReleaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a CRD. A Machine API
 // object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to do with its deletion.
-func (s deletion) releaseUnserved() *pairs.Write {
+func (s Deletion) ReleaseUnserved() *pairs.Write {
 	mirror, side := s.Mirror()
 	switch {
 	case s.Source() == authority.Unset || pairs.PresenceOf(mirror) != authority.Deleting:
@@ -217,9 +217,9 @@ func (s deletion) releaseUnserved() *pairs.Write {
 	return s.releaseMirror(side)
 }
 
-// staleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
+// StaleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
 // from it. The one that the pair will refer to next exists before it is referred to, and is spared.
-func (s deletion) staleTemplate() *pairs.Write {
+func (s Deletion) StaleTemplate() *pairs.Write {
 	for _, t := range s.Templates {
 		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
 			continue
@@ -230,7 +230,7 @@ func (s deletion) staleTemplate() *pairs.Write {
 }
 
 // unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
-func (s deletion) unlessOwner(w *pairs.Write) *pairs.Write {
+func (s Deletion) unlessOwner(w *pairs.Write) *pairs.Write {
 	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
 		return w
 	}
@@ -238,10 +238,10 @@ func (s deletion) unlessOwner(w *pairs.Write) *pairs.Write {
 	return w
 }
 
-// givenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
+// GivenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
 // controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
 // infrastructure cluster is gone.
-func (s deletion) givenToCluster() *pairs.Write {
+func (s Deletion) GivenToCluster() *pairs.Write {
 	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) || pairs.PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
 		return nil
 	}

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package deletion
 
 import (
 	"fmt"
@@ -97,7 +97,7 @@ func TestAnInfrastructureMachineIsNotLetGoWhileAuthorityMoves(t *testing.T) {
 		s.Infra = mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [awsmachine.infrastructure.cluster.x-k8s.io],
 			annotations: {poundlock.openshift.io/mirror-of: Machine/m, cluster.x-k8s.io/paused: "true"}}, spec: {providerID: "aws:///a/i-1"}}`)
 		kinds(s)
-		if got := deletionOf(s).releaseInfra(s.Infra) != nil; got != lets {
+		if got := Of(s).ReleaseInfra(s.Infra) != nil; got != lets {
 			t.Errorf("%s: let go: %t", status, got)
 		}
 	}
@@ -120,7 +120,7 @@ func play(s *pairs.State) []string {
 		if step == authority.KeepMirroring || step == authority.AwaitAuthority {
 			return out
 		}
-		w := deletionOf(s).delete(step)
+		w := Of(s).Next(step)
 		if w == nil {
 			return out
 		}
@@ -168,11 +168,11 @@ func TestATemplateAndItsMachineSets(t *testing.T) {
 		template.SetGroupVersionKind(s.InfraKind())
 		s.Infra, s.Templates = template, []*unstructured.Unstructured{template}
 		got := play(s)
-		if w := deletionOf(s).staleTemplate(); w != nil {
+		if w := Of(s).StaleTemplate(); w != nil {
 			t.Errorf("%q: the template goes while something refers to it, or may", going)
 		}
 		s.Core, s.Infra, s.Used = nil, nil, sets.New[string]() // a later pass finds no template in use
-		w := deletionOf(s).staleTemplate()
+		w := Of(s).StaleTemplate()
 		got = append(got, fmt.Sprintf("%s %s.%s", w.Verb, w.Object.GetKind(), w.Object.GroupVersionKind().Group))
 		want := []string{"patch MachineSet.cluster.x-k8s.io", "delete AWSMachineTemplate.infrastructure.cluster.x-k8s.io"}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -187,7 +187,7 @@ func TestAPersonsCopyOfATemplateIsNotTheMirrors(t *testing.T) {
 	for name, goes := range map[string]bool{"m-0123abcd": true, "m-larger": false, "m-0123abcd-2": false, "m-0123ABCD": false, "other-0123abcd": false} {
 		s := &pairs.State{Kind: kind, Name: "m", Used: sets.New[string]()}
 		s.Templates = []*unstructured.Unstructured{mirroringtest.Machine(t, `{metadata: {name: `+name+`, annotations: {poundlock.openshift.io/mirror-of: MachineSet/m}}}`)}
-		if w := deletionOf(s).staleTemplate(); (w != nil) != goes {
+		if w := Of(s).StaleTemplate(); (w != nil) != goes {
 			t.Errorf("%s: goes %t, want %t", name, w != nil, goes)
 		}
 	}
