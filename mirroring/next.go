@@ -14,6 +14,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/mirroring/deletion"
+	"github.com/poundlock/poundlock/mirroring/feedback"
 	"github.com/poundlock/poundlock/mirroring/fields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/mirroring/status"
@@ -33,7 +34,7 @@ func (s steps) next() *pairs.Write {
 	if w, does := s.reflect(); does {
 		return w
 	}
-	step, hook, follows := deletion.Asked(s.State).Next(), followedHook(s.State), followed(s.State)
+	step, hook, follows := deletion.Asked(s.State).Next(), feedback.EtcdHook(s.State), feedback.Followed(s.State)
 	switch {
 	case hook != nil:
 		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did

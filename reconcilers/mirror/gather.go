@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/environment"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/served"
-	"github.com/poundlock/poundlock/mirroring"
+	"github.com/poundlock/poundlock/mirroring/feedback"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -303,7 +303,7 @@ func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 
 // gatherMarked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
 func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pairs.State) error {
-	set, side := mirroring.Fewer(s)
+	set, side := feedback.Fewer(s)
 	if set == nil {
 		return nil
 	}
@@ -318,7 +318,7 @@ func (r *reconciler) gatherMarked(ctx context.Context, from client.Reader, s *pa
 	}
 	for _, o := range found {
 		owner := pairs.ControllerOf(o)
-		if key, _ := mirroring.MarkOf(o, side); key == "" || owner == nil || owner.UID != set.GetUID() {
+		if key, _ := feedback.MarkOf(o, side); key == "" || owner == nil || owner.UID != set.GetUID() {
 			continue
 		}
 		twin, err := get(ctx, from, there, namespace, o.GetName())

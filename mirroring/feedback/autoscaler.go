@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package feedback
 
 import (
 	"fmt"
@@ -31,13 +31,13 @@ type stream struct {
 	side policies.Side
 }
 
-// followed carries over to the authority what a writer that knows its mirror alone wrote there: the cluster autoscaler the replicas of a set and, of a
+// Followed carries over to the authority what a writer that knows its mirror alone wrote there: the cluster autoscaler the replicas of a set and, of a
 // Machine, the marks that choose it (converting › The Cluster Autoscaler in mixed MachineSet clusters; the releases so far write to the Machine API alone); its
 // operator the limits of a set, in the Machine API. authority.Grants has them all.
 //
 // Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), but admission may be absent: wrote
 // decides from the managed fields.
-func followed(s *pairs.State) *pairs.Write {
+func Followed(s *pairs.State) *pairs.Write {
 	f, back := streamOf(s)
 	switch {
 	case !back:
@@ -297,7 +297,7 @@ func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
 	case pairs.PresenceOf(to) != authority.Present:
 		return nil
 	case s.Source() != origin:
-		return followed(s)
+		return Followed(s)
 	}
 	key, value := MarkOf(from, side)
 	if known, _ := MarkOf(to, other); key == "" || known != "" {

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package feedback
 
 import (
 	"fmt"
@@ -80,7 +80,7 @@ func TestWhatIsTheAutoscalersWord(t *testing.T) {
 			if lag := kind == "Machine" && (c.sentence == beforeSwitch || c.sentence == newborn); lag {
 				c.follows = true // the mark is not on the authority, which may never have had it
 			}
-			if got := followed(s) != nil; got != c.follows {
+			if got := Followed(s) != nil; got != c.follows {
 				t.Errorf("%s: %s: followed: %t", kind, c.sentence, got)
 			}
 		}
@@ -109,7 +109,7 @@ func TestWhatIsTheOperatorsWord(t *testing.T) {
 		s.Core = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "7", annotations: {%s: MachineSet/m, %s: "3"}}, spec: {replicas: 1}}`, authority.MirrorAnnotation, there))
 		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(`{metadata: {name: m, resourceVersion: "8", annotations: {%s: "5"}, managedFields: [%s]}, spec: {replicas: 1}, status: {authoritativeAPI: %s, synchronizedAPI: ClusterAPI, synchronizedGeneration: 1}}`,
 			size, strings.Join(c.managers, ", "), c.api))
-		w := followed(s)
+		w := Followed(s)
 		if (w != nil) != c.follows {
 			t.Errorf("%s: followed: %t", c.sentence, w != nil)
 		}
@@ -192,7 +192,7 @@ func TestWhatTheAutoscalerSaysToTheMachineAPIsMirror(t *testing.T) {
 		s.MachineAPI = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotations, c.by, spec, status))
 		s.Core = mirroringtest.Machine(t, fmt.Sprintf(form, c.kind, annotationsThere, c.thereBy, specThere, ""))
 		got := ""
-		if w := followed(s); w != nil {
+		if w := Followed(s); w != nil {
 			if w.Object != s.Core || w.By != autoscalerManager {
 				t.Errorf("%s: writes to %s as %s", c.sentence, pairs.Describe(w.Object), w.By)
 			}
@@ -253,7 +253,7 @@ func TestMarksComeBeforeReplicas(t *testing.T) {
 		set.MarkedMachines = []*pairs.State{machine}
 		var got []string
 		for range 3 {
-			w := followed(set)
+			w := Followed(set)
 			if w == nil {
 				break
 			}

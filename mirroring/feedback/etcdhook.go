@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package mirroring
+package feedback
 
 import (
 	"fmt"
@@ -16,13 +16,10 @@ import (
 // hook is a pair whose hook of etcd is carried.
 type hook struct{ *pairs.State }
 
-// followedHook carries the hook of etcd's operator against the stream.
-func followedHook(s *pairs.State) *pairs.Write { return hook{s}.next() }
-
 // etcdHookManager is who writes what follows from etcd's hook, in managed fields: apart from the mirror's applies, which know nothing of it.
 const etcdHookManager = "poundlock-etcd-hook"
 
-// etcdHook carries the hook of etcd's operator against the stream. The operator writes to the Machine API's Machines alone, so while Cluster
+// EtcdHook carries the hook of etcd's operator against the stream. The operator writes to the Machine API's Machines alone, so while Cluster
 // API is authoritative its writes are to the mirror (authority.Grants).
 //
 // An addition is carried always: it only holds a drain. A removal lets the drain begin, and that the mirror lacks the hook proves no removal:
@@ -36,6 +33,8 @@ const etcdHookManager = "poundlock-etcd-hook"
 //
 // The record comes before the mirror's deletion is requested. Where somebody else deletes the mirror, and Poundlock is down until the operator has removed
 // the hook, there may be none: Cluster API's then stays, and a person removes it.
+func EtcdHook(s *pairs.State) *pairs.Write { return hook{s}.next() }
+
 func (s hook) next() *pairs.Write {
 	if !s.Kind.InfraActs() || s.MachineAPI == nil {
 		return nil
