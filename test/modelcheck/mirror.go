@@ -164,7 +164,7 @@ func knowing(o object, without, with op) op {
 	return without
 }
 
-// deleting follows mirroring/deletion.go.
+// deleting follows mirroring/deletion.
 func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 	charge := w.m.inCharge()
 	mine := func(ifM, ifC op) op {
