@@ -24,12 +24,12 @@ import (
 
 // Next is the one write that brings the pair closer to being equal, nil if there is none.
 func Next(s *pairs.State, now time.Time) *pairs.Write {
-	return steps{s, status.Reporter{Now: now}}.next()
+	return stepsOf(s, now).next()
 }
 
 func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
-		return pairs.First(deletion.Of(s.State).ReleaseUnserved, func() *pairs.Write { return s.Waits(s.State) })
+		return pairs.First(s.deletion.ReleaseUnserved, func() *pairs.Write { return s.Waits(s.State) })
 	}
 	if w, does := s.reflect(); does {
 		return w
@@ -41,21 +41,21 @@ func (s steps) next() *pairs.Write {
 	case step == authority.AwaitAuthority:
 		return s.Observe(s.State)
 	case step == authority.Forget:
-		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, deletion.Of(s.State).Forget)
+		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, s.deletion.Forget)
 	case step != authority.KeepMirroring:
-		return deletion.Of(s.State).Next(step)
+		return s.deletion.Next(step)
 	case s.MachineAPI == nil:
-		return deletion.Of(s.State).StaleTemplate()
+		return s.deletion.StaleTemplate()
 	case s.Source() == authority.Unset:
 		return nil
 	case follows != nil:
 		return follows
 	case s.Surroundings == authority.Go:
-		return pairs.First(func() *pairs.Write { return deletion.Of(s.State).ReleaseInfra(s.Infra) }, deletion.Of(s.State).GivenToCluster, func() *pairs.Write { return s.Fails(s.State, s.Reason, s.Missing) })
+		return pairs.First(s.releaseInfra, s.deletion.GivenToCluster, s.failing(s.Reason, s.Missing))
 	case s.Missing != "" && s.Source() == authority.ClusterAPI && s.Core != nil:
 		return s.failsFromClusterAPI(s.Reason, s.Missing)
 	case s.Missing != "":
-		return pairs.First(deletion.Of(s.State).GivenToCluster, func() *pairs.Write { return s.Fails(s.State, s.Reason, s.Missing) })
+		return pairs.First(s.deletion.GivenToCluster, s.failing(s.Reason, s.Missing))
 	case s.Source() == authority.MachineAPI || s.Core == nil:
 		return s.toClusterAPI()
 	}
@@ -66,7 +66,20 @@ func (s steps) next() *pairs.Write {
 type steps struct {
 	*pairs.State
 	status.Reporter
+	deletion deletion.Deletion
 }
+
+func stepsOf(s *pairs.State, now time.Time) steps {
+	return steps{s, status.Reporter{Now: now}, deletion.Of(s)}
+}
+
+// failing is the step that reports why the pair cannot be mirrored.
+func (s steps) failing(reason, message string) func() *pairs.Write {
+	return func() *pairs.Write { return s.Fails(s.State, reason, message) }
+}
+
+// releaseInfra is the step that lets an infrastructure machine go that is idle.
+func (s steps) releaseInfra() *pairs.Write { return s.deletion.ReleaseInfra(s.Infra) }
 
 // toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
 // API is authoritative for (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
@@ -74,7 +87,7 @@ type steps struct {
 func (s steps) toClusterAPI() *pairs.Write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return pairs.First(func() *pairs.Write { return deletion.Of(s.State).ReleaseInfra(s.Infra) }, func() *pairs.Write { return s.Fails(s.State, authority.ReasonForeignTwin, why) })
+		return pairs.First(s.releaseInfra, s.failing(authority.ReasonForeignTwin, why))
 	}
 	if w := s.restoreOwner(); w != nil {
 		return w // first: whose a Machine is does not depend on whether it converts
@@ -88,13 +101,13 @@ func (s steps) toClusterAPI() *pairs.Write {
 	coreStatus, infraStatus := core.StatusToClusterAPI(s.Kind.Name, s.MachineAPI, s.Env)
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.MachineAPI, nil) },
-		func() *pairs.Write { return deletion.Of(s.State).ReleaseInfra(s.Infra) },
+		s.releaseInfra,
 		func() *pairs.Write { return s.firstCore(wantCore) },
 		func() *pairs.Write { return s.becomeInfra(wantInfra) },
 		func() *pairs.Write { return fields.Become(s.State, wantCore, s.Core) },
 		func() *pairs.Write { return s.Report(s.Core, coreStatus) },
 		func() *pairs.Write { return s.Report(s.Infra, infraStatus) },
-		deletion.Of(s.State).StaleTemplate,
+		s.deletion.StaleTemplate,
 		func() *pairs.Write { return s.Synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
 		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
 	)
@@ -158,7 +171,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 		s.reattach,
 		func() *pairs.Write { return s.Report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
 		func() *pairs.Write { return fields.Become(s.State, want, s.MachineAPI) },
-		deletion.Of(s.State).StaleTemplate,
+		s.deletion.StaleTemplate,
 		func() *pairs.Write { return s.Synchronized(s.State, s.Core.GetGeneration(), reported) },
 	)
 }
@@ -173,7 +186,7 @@ func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
 		},
 		func() *pairs.Write { return fields.Copies(s.State, "providerID") },
 		func() *pairs.Write { return fields.Copies(s.State, "replicas") },
-		func() *pairs.Write { return s.Fails(s.State, reason, message) },
+		s.failing(reason, message),
 	)
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
-	"github.com/poundlock/poundlock/mirroring/status"
 )
 
 // The Cluster is being deleted, and its infrastructure cluster is gone: nothing converts any more. Cluster API deletes what the Cluster owns,
@@ -51,7 +50,7 @@ func TestAMirrorThatDoesNotConvertStaysTrue(t *testing.T) {
 	set.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: m}, spec: {replicas: 3}, status: {authoritativeAPI: ClusterAPI}}`)
 	set.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: m}, spec: {replicas: 5}, status: {replicas: 4}}`)
 	for _, s := range []*pairs.State{machine, set} {
-		c, last := steps{s, status.Reporter{Now: time.Now()}}, ""
+		c, last := stepsOf(s, time.Now()), ""
 		for range 9 {
 			w := c.toMachineAPI()
 			if w == nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
-	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/mirroring/twin"
 )
 
@@ -39,7 +38,7 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 		if c.want == "" {
 			continue
 		}
-		decides := steps{s, status.Reporter{Now: time.Unix(0, 0)}}
+		decides := stepsOf(s, time.Unix(0, 0))
 		last := ""
 		for range 5 { // what others act by is written first
 			w := decides.toMachineAPI()
